@@ -1,0 +1,233 @@
+"""Every error that a caller of the service can meet, and nothing else.
+
+The tree knows its HTTP status and its machine-readable code, so that no other place maps one to the other
+(specification, "Errors"; contract section 7)::
+
+    ServiceError
+    ├── BadRequest (400)
+    │   ├── MalformedJson         malformed_json
+    │   ├── MissingField          missing_field
+    │   └── InvalidParameter      invalid_parameter
+    ├── Unauthorized (401)        unauthorized
+    ├── QuotaExceeded (402)       quota_exceeded
+    ├── NotFound (404)            not_found
+    │   ├── TemplateNotFound      template_not_found
+    │   └── RunNotFound           run_not_found
+    ├── MethodNotAllowed (405)    method_not_allowed
+    ├── Conflict (409)
+    │   ├── RunClosed             run_closed
+    │   └── IdempotencyInProgress idempotency_in_progress
+    ├── RunExpired (410)          run_expired
+    ├── VersionConflict (412)     version_conflict
+    ├── PayloadTooLarge (413)     payload_too_large
+    ├── UnsupportedMediaType(415) unsupported_media_type
+    ├── Unprocessable (422)
+    │   ├── ValidationFailed      validation_failed
+    │   ├── AnswerInvalid         answer_invalid
+    │   ├── RequiredStepsMissing  required_steps_missing
+    │   ├── TemplateNotRunnable   template_not_runnable
+    │   ├── IdempotencyKeyReused  idempotency_key_reused
+    │   └── GenerationFailed      generation_failed
+    ├── RateLimited (429)         rate_limited
+    ├── InternalError (500)       internal_error
+    ├── NotImplementedYet (501)   not_implemented
+    └── ServiceUnavailable (503)  service_unavailable
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a request: where (`sections[0].steps[1].id`), what kind, and in words."""
+
+    path: str
+    code: str
+    message: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"path": self.path, "code": self.code, "message": self.message}
+
+
+class ServiceError(Exception):
+    """Base of all errors that the service answers with. `details` is a list of problems, or one object (402)."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal_error"
+    default_message: ClassVar[str] = "The service failed. The request id helps us to find out why."
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        details: Sequence[Problem] | Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.message = message or self.default_message
+        self.details = details
+        self.headers = dict(headers or {})
+        super().__init__(self.message)
+
+    def as_body(self) -> dict[str, Any]:
+        """The JSON error body without the request id."""
+        body: dict[str, Any] = {"error": self.code, "message": self.message}
+        if isinstance(self.details, Mapping):
+            body["details"] = dict(self.details)
+        elif self.details:
+            body["details"] = [problem.as_dict() for problem in self.details]
+        return body
+
+
+class BadRequest(ServiceError):
+    status = 400
+
+
+class MalformedJson(BadRequest):
+    code = "malformed_json"
+    default_message = "The body is not a JSON object in UTF-8."
+
+
+class MissingField(BadRequest):
+    code = "missing_field"
+    default_message = "A required field is missing."
+
+
+class InvalidParameter(BadRequest):
+    code = "invalid_parameter"
+    default_message = "A query parameter or header is not valid."
+
+
+class Unauthorized(ServiceError):
+    status = 401
+    code = "unauthorized"
+    default_message = "The API key is missing or not valid."
+
+
+class QuotaExceeded(ServiceError):
+    status = 402
+    code = "quota_exceeded"
+    default_message = "The organization has used all runs of its plan for this month."
+
+
+class NotFound(ServiceError):
+    status = 404
+    code = "not_found"
+    default_message = "There is nothing at this address."
+
+
+class TemplateNotFound(NotFound):
+    code = "template_not_found"
+    default_message = "There is no such template in this organization."
+
+
+class RunNotFound(NotFound):
+    code = "run_not_found"
+    default_message = "There is no such run in this organization."
+
+
+class MethodNotAllowed(ServiceError):
+    status = 405
+    code = "method_not_allowed"
+    default_message = "This address does not take this method."
+
+
+class Conflict(ServiceError):
+    status = 409
+
+
+class RunClosed(Conflict):
+    code = "run_closed"
+    default_message = "The run is completed or cancelled; it takes no more changes."
+
+
+class IdempotencyInProgress(Conflict):
+    code = "idempotency_in_progress"
+    default_message = "The first request with this Idempotency-Key is still running."
+
+
+class RunExpired(ServiceError):
+    status = 410
+    code = "run_expired"
+    default_message = "The run has expired."
+
+
+class VersionConflict(ServiceError):
+    status = 412
+    code = "version_conflict"
+    default_message = "The template has another version than If-Match names."
+
+
+class PayloadTooLarge(ServiceError):
+    status = 413
+    code = "payload_too_large"
+    default_message = "The body is larger than allowed."
+
+
+class UnsupportedMediaType(ServiceError):
+    status = 415
+    code = "unsupported_media_type"
+    default_message = "The body must be sent as application/json."
+
+
+class Unprocessable(ServiceError):
+    status = 422
+
+
+class ValidationFailed(Unprocessable):
+    code = "validation_failed"
+    default_message = "The body does not fit the schema."
+
+
+class AnswerInvalid(Unprocessable):
+    code = "answer_invalid"
+    default_message = "The answer does not fit its step."
+
+
+class RequiredStepsMissing(Unprocessable):
+    code = "required_steps_missing"
+    default_message = "Required steps have no answer yet."
+
+
+class TemplateNotRunnable(Unprocessable):
+    code = "template_not_runnable"
+    default_message = "The template cannot be dispatched: it has no steps or is not valid."
+
+
+class IdempotencyKeyReused(Unprocessable):
+    code = "idempotency_key_reused"
+    default_message = "This Idempotency-Key was used with another request."
+
+
+class GenerationFailed(Unprocessable):
+    code = "generation_failed"
+    default_message = "No template could be made from this prompt."
+
+
+class RateLimited(ServiceError):
+    status = 429
+    code = "rate_limited"
+    default_message = "Too many requests."
+
+    def __init__(self, retry_after_s: float) -> None:
+        super().__init__(headers={"Retry-After": str(max(1, -int(-retry_after_s // 1)))})
+
+
+class InternalError(ServiceError):
+    pass
+
+
+class NotImplementedYet(ServiceError):
+    status = 501
+    code = "not_implemented"
+    default_message = "This operation is not part of this release."
+
+
+class ServiceUnavailable(ServiceError):
+    status = 503
+    code = "service_unavailable"
+    default_message = "The cluster's API does not answer. Nothing was changed; please try again."
+
+    def __init__(self, message: str | None = None, *, retry_after_s: int = 2) -> None:
+        super().__init__(message, headers={"Retry-After": str(retry_after_s)})
