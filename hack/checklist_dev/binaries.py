@@ -1,0 +1,171 @@
+"""etcd, kube-apiserver and kubectl: where they come from.
+
+In this order: KUBEBUILDER_ASSETS, PATH (when new enough), the user's cache, the official download, a build from the
+official Go modules in `hack/controlplane/`. What is downloaded or built goes to the cache, keyed by version, so that
+a second clone neither downloads nor builds anything.
+"""
+
+import fcntl
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from checklist_dev import go_build
+from checklist_dev.download import Unavailable, download_binaries
+from checklist_dev.failures import Failure, say
+
+MODULE = Path(__file__).resolve().parent.parent / "controlplane"
+NAMES = ("etcd", "kube-apiserver", "kubectl")
+OLDEST_KUBERNETES = (1, 34)  # selectors over selectableFields and streaming initial events are on by default
+OLDEST_ETCD = (3, 5)  # what kube-apiserver of these versions asks of its storage
+
+Version = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Binaries:
+    """Three programs that fit together; `source` says in words where they come from."""
+
+    etcd: Path
+    kube_apiserver: Path
+    kubectl: Path
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """The versions that the Go module in `hack/controlplane/` asks for, without the `v`."""
+
+    kubernetes: str
+    etcd: str
+
+
+def pinned_versions(module: Path = MODULE) -> Pinned:
+    """Read from go.mod, the one place that names them."""
+    text = (module / "go.mod").read_text()
+
+    def version_of(name: str) -> str:
+        found = re.search(rf"^\s*{re.escape(name)} v(\S+)", text, re.MULTILINE)
+        if not found:
+            raise Failure(f"{module / 'go.mod'} does not name {name}")
+        return found[1]
+
+    return Pinned(kubernetes=version_of("k8s.io/kubernetes"), etcd=version_of("go.etcd.io/etcd/server/v3"))
+
+
+def cache_folder(env: Mapping[str, str] = os.environ) -> Path:
+    base = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME") or Path.home()) / ".cache")
+    return Path(base) / "checklist-dispatch"
+
+
+def machine() -> tuple[str, str]:
+    """(operating system, architecture) in Go's words."""
+    architectures = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+    architecture = platform.machine().lower()
+    return platform.system().lower(), architectures.get(architecture, architecture)
+
+
+def find_binaries(env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Binaries:
+    """The first place that has them. Raises Failure when there is none and none can be made."""
+    for source, path in _places(env):
+        etcd, apiserver = (shutil.which(name, path=path) for name in ("etcd", "kube-apiserver"))
+        if not etcd or not apiserver:
+            continue
+        etcd_version, version = program_version(Path(etcd)), program_version(Path(apiserver))
+        if version is None or version < OLDEST_KUBERNETES or etcd_version is None or etcd_version < OLDEST_ETCD:
+            report(f"kube-apiserver and etcd from {source} are too old or do not run: looking further")
+            continue
+        kubectl = _fitting_kubectl(env, version) or _cached(env, report).kubectl
+        return Binaries(Path(etcd), Path(apiserver), kubectl, source)
+    return _cached(env, report)
+
+
+def program_version(program: Path) -> Version | None:
+    """(major, minor) as the program says it, or None when it does not run or says nothing of the kind."""
+    flags = ["version", "--client", "-o", "json"] if program.name == "kubectl" else ["--version"]
+    try:
+        answer = subprocess.run([program, *flags], capture_output=True, text=True, timeout=20, check=False).stdout
+        if program.name == "kubectl":
+            answer = str(json.loads(answer)["clientVersion"]["gitVersion"])
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+        return None
+    found = re.search(r"v?(\d+)\.(\d+)\.\d+", answer)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _places(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if assets := env.get("KUBEBUILDER_ASSETS"):
+        yield f"KUBEBUILDER_ASSETS ({assets})", assets
+    if path := env.get("PATH"):
+        yield "PATH", path
+
+
+def _fitting_kubectl(env: Mapping[str, str], server: Version) -> Path | None:
+    """kubectl supports servers one minor older or newer than itself."""
+    for _, path in _places(env):
+        if kubectl := shutil.which("kubectl", path=path):
+            version = program_version(Path(kubectl))
+            if version and version[0] == server[0] and abs(version[1] - server[1]) <= 1:
+                return Path(kubectl)
+    return None
+
+
+def _cached(env: Mapping[str, str], report: Callable[[str], None]) -> Binaries:
+    pinned = pinned_versions()
+    system, architecture = machine()
+    cache = cache_folder(env)
+    folder = cache / f"controlplane-{pinned.kubernetes}-etcd-{pinned.etcd}-{system}-{architecture}"
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with _lock(folder.with_name(folder.name + ".lock"), report):
+            if not folder.is_dir():  # another clone may have made it while we waited
+                _fill(folder, pinned, env, report)
+    return Binaries(folder / "etcd", folder / "kube-apiserver", folder / "kubectl", f"the cache ({folder})")
+
+
+def _fill(folder: Path, pinned: Pinned, env: Mapping[str, str], report: Callable[[str], None]) -> None:
+    """Make everything in a folder beside it, then rename: a folder that exists is complete."""
+    for abandoned in folder.parent.glob(folder.name + ".tmp-*"):  # by one that was killed; we hold the lock
+        shutil.rmtree(abandoned, ignore_errors=True)
+    made = Path(tempfile.mkdtemp(prefix=folder.name + ".tmp-", dir=folder.parent))
+    try:
+        try:
+            download_binaries(made, pinned.kubernetes, pinned.etcd, *machine(), env=env, report=report)
+        except Unavailable as reason:
+            report(f"no official binaries ({reason}): building them from the Go modules, once for this user")
+            go_build.build(MODULE, made / "controlplane", pinned.kubernetes, cache_folder(env), env=env, report=report)
+            for name in NAMES:  # one binary, which acts by the name it is called by
+                (made / name).symlink_to("controlplane")
+        made.chmod(0o755)
+        made.rename(folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _lock(path: Path, report: Callable[[str], None]) -> Iterator[None]:
+    """One at a time among all processes of the user; ends with the process that holds it."""
+    with path.open("w") as file:
+        started = time.monotonic()
+        told = 0.0
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                waited = time.monotonic() - started
+                if waited >= told:
+                    report(f"another process is fetching the control plane: waiting ({waited:.0f} s)")
+                    told = waited + 15
+                time.sleep(0.2)
+        yield

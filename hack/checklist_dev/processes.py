@@ -1,0 +1,166 @@
+"""Child processes that end with this one, also when this one is killed.
+
+Used by everything in this folder that starts programs: the control plane, `make run`, the demo, bench and chaos.
+"""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from checklist_dev.failures import Failure
+
+TETHER = Path(__file__).with_name("tether.py")
+
+
+class _Spawner:
+    """The one thread that forks: the kernel ties a child to the *thread* that forked it, so that thread must last.
+
+    A worker of a pool or `asyncio.to_thread` may end at any time, and would take the children with it.
+    """
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[tuple[Future[subprocess.Popen[bytes]], Callable[[], subprocess.Popen[bytes]]]]
+        self._work = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._started_in: int | None = None
+
+    def spawn(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._started_in != os.getpid():  # a forked copy of this process has the object, but not the thread
+                self._started_in = os.getpid()
+                self._work = queue.SimpleQueue()
+                threading.Thread(target=self._serve, name="spawner", daemon=True).start()
+        result: Future[subprocess.Popen[bytes]] = Future()
+        self._work.put((result, start))
+        return result.result()
+
+    def _serve(self) -> None:
+        while True:
+            result, start = self._work.get()
+            try:
+                result.set_result(start())
+            except OSError as error:
+                result.set_exception(error)
+
+
+_spawner = _Spawner()
+
+
+class Child:
+    """One program: started, stopped, paused and started again, its output appended to a log file.
+
+    The program has its own session, so that Ctrl-C in the terminal reaches only this process, which then ends its
+    children in the right order.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        log: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        self.name = name
+        self.command = [str(word) for word in command]
+        self.log = log
+        self._env = dict(env) if env is not None else None
+        self._cwd = cwd
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
+
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise Failure(f"{self.name} is not running")
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code once it has ended (negative: the signal that ended it), None while it runs."""
+        return self._process.poll() if self._process else None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        if self.running:
+            return
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        tethered = [sys.executable, "-I", "-S", str(TETHER), str(os.getpid()), *self.command]
+        with self.log.open("ab") as output:
+            self._log_start = output.tell()
+            self._process = _spawner.spawn(
+                lambda: subprocess.Popen(
+                    tethered,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=self._env,
+                    cwd=self._cwd,
+                    start_new_session=True,
+                )
+            )
+
+    def stop(self, *, grace_s: float = 10.0) -> None:
+        """Ask it to end (SIGTERM), and kill it when it has not after `grace_s` seconds."""
+        if self._process is None:
+            return
+        if self.running:
+            if grace_s:
+                self.send_signal(signal.SIGTERM)
+                self.resume()  # a stopped process would not notice
+            try:
+                self._process.wait(grace_s)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._process = None
+
+    def kill(self) -> None:
+        """SIGKILL: what a crash looks like. Returns once it is gone."""
+        if self._process is not None:
+            self.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+    def pause(self) -> None:
+        """SIGSTOP: the program stands still, its connections stay open and nobody answers."""
+        self.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.send_signal(signal.SIGCONT)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)  # does nothing when it has ended
+
+    def output(self) -> str:
+        """What the program has written since it was last started."""
+        if not self.log.exists():
+            return ""
+        with self.log.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read().decode(errors="replace")
+
+    def last_words(self) -> str:
+        """The end of its output in one line, for an error message."""
+        lines = [line.strip() for line in self.output().splitlines() if line.strip()]
+        return lines[-1][:400] if lines else "it wrote nothing"
+
+    def wait_until(self, ready: Callable[[], bool], *, timeout_s: float, interval_s: float = 0.05) -> None:
+        """Wait for `ready()`. Raises Failure when the program ends before, or after `timeout_s` seconds."""
+        deadline = time.monotonic() + timeout_s
+        while not ready():
+            if not self.running:
+                raise Failure(f"{self.name} ended with code {self.returncode}: {self.last_words()} (see {self.log})")
+            if time.monotonic() > deadline:
+                raise Failure(f"{self.name} was not ready after {timeout_s:.0f} s (see {self.log})")
+            time.sleep(interval_s)

@@ -1,0 +1,36 @@
+"""What all tests share: one throw-away control plane for the session, and namespaces of their own in it.
+
+It is started only when a test asks for it; unit tests run without.
+"""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from checklist_dev.controlplane import ControlPlane
+from checklist_dev.crd_install import Kubectl, install_crds
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A real kube-apiserver and etcd with the project's CRDs; its data ends with the session."""
+    folder: Path = tmp_path_factory.mktemp("cluster")
+    with ControlPlane(folder, ephemeral=True) as cluster:
+        install_crds(cluster.run_kubectl)
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def kubectl(control_plane: ControlPlane) -> Kubectl:
+    """`kubectl("get", "runs", "-n", namespace)` returns its output, and raises Failure with its error."""
+    return control_plane.run_kubectl
+
+
+@pytest.fixture
+def namespace(kubectl: Kubectl) -> str:
+    """A namespace that no other test knows. (Nothing deletes it: that takes a controller manager.)"""
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    kubectl("create", "namespace", name)
+    return name
