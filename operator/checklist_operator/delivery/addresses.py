@@ -1,0 +1,110 @@
+"""Which addresses a delivery may be dialled to (delivery profile, "Addresses").
+
+A guard against server-side request forgery: checked on the address of the socket that is about to connect, after name
+resolution and at every new connection, so neither a rebinding name nor an odd notation gets around it. The table is our
+own, since `ipaddress.is_global` lets through NAT64, IPv4-compatible loopback and multicast, and changes with Python.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final, Self
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+DENIED_IPV4: Final = tuple(
+    IPv4Network(text)
+    for text in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT, and the pods of some clouds
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, the metadata services of clouds
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # IETF protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.88.99.0/24",  # 6to4 relay
+        "192.168.0.0/16",  # private
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+)
+# Global unicast is the only part of IPv6 that is handed out, so the rest (loopback, NAT64, ULA, link-local, site-local,
+# multicast, IPv4-compatible) needs no list of its own.
+ALLOWED_IPV6: Final = IPv6Network("2000::/3")
+DENIED_IPV6: Final = tuple(
+    IPv6Network(text)
+    for text in (
+        "2001::/23",  # IETF protocol assignments, Teredo, ORCHID
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: any IPv4 address inside
+        "3fff::/20",  # documentation
+    )
+)
+
+
+class BlockedAddress(OSError):
+    """The address must not be dialled. An OSError, so that a connector goes on to the next address of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPolicy:
+    """The built-in table plus the operator's own ranges.
+
+    `denied` adds to the table (pod, service and node ranges, the API server); `allowed` are exceptions from the table
+    and from `denied`; `allow_insecure` (development) allows everything but `denied`.
+    """
+
+    denied: tuple[Network, ...] = ()
+    allowed: tuple[Network, ...] = ()
+    allow_insecure: bool = False
+
+    @classmethod
+    def parse(cls, *, denied: str = "", allowed: str = "", allow_insecure: bool = False) -> Self:
+        """Reads comma-separated addresses and ranges, for example `"10.0.0.0/8, fd00::/8"`. Raises ValueError."""
+        return cls(_networks(denied), _networks(allowed), allow_insecure)
+
+    def permits(self, address: str | Address) -> bool:
+        """Whether this numeric address may be dialled. A zone (`%eth0`) is ignored; what is no address is denied."""
+        try:
+            numeric = ip_address(address.partition("%")[0]) if isinstance(address, str) else address
+        except ValueError:
+            return False
+        if isinstance(numeric, IPv6Address) and numeric.ipv4_mapped is not None:
+            numeric = numeric.ipv4_mapped
+        if _in_any(numeric, self.allowed):
+            return True
+        if _in_any(numeric, self.denied):
+            return False
+        return self.allow_insecure or _is_public(numeric)
+
+    def check(self, address: str | Address) -> None:
+        """Raises BlockedAddress, with no word on the address, unless it may be dialled."""
+        if not self.permits(address):
+            raise BlockedAddress("the address is not allowed")
+
+
+def _is_public(address: Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return not _in_any(address, DENIED_IPV4)
+    return address in ALLOWED_IPV6 and not _in_any(address, DENIED_IPV6)
+
+
+def _in_any(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address in network for network in networks)
+
+
+def _networks(text: str) -> tuple[Network, ...]:
+    """Ranges written as IPv4-mapped are unwrapped like the addresses that are compared with them."""
+    networks: list[Network] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        network = ip_network(part)
+        mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
+        if mapped is not None and network.prefixlen >= 96:
+            network = IPv4Network((mapped, network.prefixlen - 96))
+        networks.append(network)
+    return tuple(networks)

@@ -1,0 +1,64 @@
+"""What came of one transmission (specification, "Delivery rules"; delivery profile, "Outcome")."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+
+class OutcomeClass(StrEnum):
+    """`success` is a final status 200..299 within the time limit; every other class is a failed attempt.
+
+    Which one is decided by how far the attempt came: no address (`dns`), none that may be dialled
+    (`blocked_address`), no TCP connection (`connect`), no TLS session (`tls`), no valid HTTP answer (`protocol`), an
+    answer that is not 2xx (`http_*`). `timeout` is the lack of progress at any of these stages.
+    """
+
+    SUCCESS = "success"
+    HTTP_3XX = "http_3xx"
+    HTTP_4XX = "http_4xx"
+    HTTP_5XX = "http_5xx"
+    TIMEOUT = "timeout"
+    DNS = "dns"
+    CONNECT = "connect"
+    TLS = "tls"
+    BLOCKED_ADDRESS = "blocked_address"
+    PROTOCOL = "protocol"
+
+
+def class_of_status(status: int) -> OutcomeClass:
+    """The class of a final HTTP status. 1xx and anything outside 200..599 is no final status of HTTP (RFC 9110)."""
+    match status // 100:
+        case 2:
+            return OutcomeClass.SUCCESS
+        case 3:
+            return OutcomeClass.HTTP_3XX
+        case 4:
+            return OutcomeClass.HTTP_4XX
+        case 5:
+            return OutcomeClass.HTTP_5XX
+        case _:
+            return OutcomeClass.PROTOCOL
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One transmission as history shows it.
+
+    `http_status` is None unless a head arrived; `detail` is a short sentence for people, free of secrets, of resolved
+    addresses and of anything that the receiver wrote.
+    """
+
+    outcome_class: OutcomeClass
+    http_status: int | None
+    started_at: datetime
+    duration_ms: int
+    detail: str
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome_class is OutcomeClass.SUCCESS
+
+    @property
+    def finished_at(self) -> datetime:
+        """The end of the attempt, from which the next gap counts."""
+        return self.started_at + timedelta(milliseconds=self.duration_ms)
