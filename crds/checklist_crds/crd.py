@@ -1,0 +1,131 @@
+"""`python -m checklist_crds.crd`: writes the CustomResourceDefinitions, one YAML file a kind, from the models."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .crd_kinds import RESOURCES, ResourceDescription, Rule
+from .crd_schema import Schema, structural_schema
+from .resource_types import GROUP, VERSION
+
+CRD_VERSION_ANNOTATION = f"{GROUP}/crd-version"
+CRD_VERSION = 1
+"""Raised with every change of the CRDs, so that an older release does not replace newer ones."""
+
+_HEADER = "# Generated from the models in checklist_crds by `make crds`; do not edit.\n"
+
+
+def crd_of(resource: ResourceDescription) -> dict[str, Any]:
+    """The CustomResourceDefinition of one kind."""
+    kind = resource.kind
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{kind.plural}.{GROUP}",
+            "annotations": {CRD_VERSION_ANNOTATION: str(CRD_VERSION)},
+            "labels": {"app.kubernetes.io/part-of": "checklist-dispatch"},
+        },
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "names": {
+                "kind": kind.kind,
+                "listKind": f"{kind.kind}List",
+                "plural": kind.plural,
+                "singular": resource.singular,
+                "shortNames": [resource.short_name],
+                "categories": ["checklists"],
+            },
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": [_column(column) for column in resource.columns],
+                    **({"selectableFields": [{"jsonPath": path} for path in resource.selectable]}
+                       if resource.selectable else {}),
+                    "schema": {"openAPIV3Schema": _schema_of(resource)},
+                }
+            ],
+        },
+    }  # fmt: skip
+
+
+def _column(column: Any) -> dict[str, Any]:
+    result = {"name": column.name, "type": column.type, "jsonPath": column.path}
+    return result | ({"priority": 1} if column.wide else {})
+
+
+def _schema_of(resource: ResourceDescription) -> Schema:
+    status = structural_schema(resource.status, keep_defaults=False)
+    if resource.status_default:
+        status["default"] = {}
+    schema: Schema = {
+        "type": "object",
+        "description": resource.description,
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": structural_schema(resource.spec, keep_defaults=resource.spec_defaults),
+            "status": status,
+        },
+    }
+    for path in resource.list_maps:
+        place = _place(schema, path)
+        place["x-kubernetes-list-type"] = "map"
+        place["x-kubernetes-list-map-keys"] = ["id"]
+    for rule in resource.rules:
+        _add_rule(schema, rule)
+    return schema
+
+
+def _add_rule(schema: Schema, rule: Rule) -> None:
+    place = _place(schema, rule.at)
+    place.setdefault("x-kubernetes-validations", []).append({"rule": rule.rule, "message": rule.message})
+
+
+def _place(schema: Schema, path: str) -> Schema:
+    """The schema at `spec.sections[].steps`; raises KeyError for a field that does not exist."""
+    for part in filter(None, path.split(".")):
+        schema = schema["properties"][part.removesuffix("[]")]
+        if part.endswith("[]"):
+            schema = schema["items"]
+    return schema
+
+
+def render(resource: ResourceDescription) -> str:
+    """The YAML file of one kind."""
+    return _HEADER + yaml.safe_dump(crd_of(resource), sort_keys=False, allow_unicode=True, width=120)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m checklist_crds.crd", description=__doc__)
+    default = Path(__file__).resolve().parent.parent
+    parser.add_argument("--output", type=Path, default=default, help="folder for the YAML files (default: crds/)")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not current")
+    options = parser.parse_args()
+    stale = []
+    for resource in RESOURCES:
+        path = options.output / f"{resource.kind.plural}.yaml"
+        text = render(resource)
+        if options.check:
+            if not path.exists() or path.read_text() != text:
+                stale.append(path.name)
+        else:
+            path.write_text(text)
+            sys.stdout.write(f"wrote {path} ({len(text) // 1024} KB)\n")
+    if stale:
+        sys.stderr.write(f"not current: {', '.join(stale)}; run `make crds`\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,286 @@
+"""What each custom resource is called, shows in `kubectl get`, can be selected by, and forbids (CEL)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from .delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
+from .ids import ID_PATTERNS
+from .kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
+from .organization_types import ApiKeySpec, ApiKeyStatus, MemberSpec, MemberStatus, OrganizationSpec, OrganizationStatus
+from .resource_types import ConditionsField, KubeModel, StatusCondition
+from .run_types import RunPhase, RunSpec, RunStatus, TemplateRevisionSpec
+from .template_resource import TemplateSpec, TemplateStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A printer column; `wide` ones show with `-o wide` only."""
+
+    name: str
+    path: str
+    type: str = "string"
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A CEL rule at a place of the schema ("" is the object itself, "spec.webhook" a field of it)."""
+
+    at: str
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceDescription:
+    """All that a CRD says beyond its fields."""
+
+    kind: Kind
+    short_name: str
+    singular: str
+    description: str
+    spec: type[BaseModel]
+    status: type[BaseModel]
+    columns: Sequence[Column]
+    rules: Sequence[Rule] = ()
+    selectable: Sequence[str] = ()
+    spec_defaults: bool = False
+    list_maps: Sequence[str] = field(default_factory=tuple)
+    status_default: bool = False
+
+
+class NoStatus(KubeModel):
+    """The status of a kind that only carries conditions."""
+
+    conditions: list[StatusCondition] = ConditionsField()
+
+
+_AGE = Column("Age", ".metadata.creationTimestamp", "date")
+_ORG = Column("Organization", ".spec.organizationRef.name", wide=True)
+_FINAL = ", ".join(f"'{phase.value}'" for phase in RunPhase if phase.is_final)
+_SAME_ORGANIZATION = Rule("spec.organizationRef", "self == oldSelf", "organizationRef is immutable")
+
+
+def _tdl_rules(at: str) -> list[Rule]:
+    """Cross-field rules of the TDL that CEL can say; `checklist_crds.template_validation` says them all."""
+    step = f"{at}.sections[].steps[]"
+    return [
+        Rule(at, "self.sections.map(s, size(s.steps)).sum() <= 500", "a template has at most 500 steps"),
+        Rule(
+            f"{at}.execution",
+            "self.scope != 'member' || self.identity_required == 'member'",
+            "scope member needs identity_required member",
+        ),
+        Rule(
+            step,
+            "!(self.type in ['choice', 'multi_choice']) || (has(self.config.options) && size(self.config.options) > 0)",
+            "a choice or multi_choice step needs config.options",
+        ),
+        Rule(
+            f"{step}.config",
+            "!has(self.min) || !has(self.max) || self.min <= self.max",
+            "config.min must not be greater than config.max",
+        ),
+        Rule(
+            f"{step}.config",
+            "!has(self.min_selected) || !has(self.max_selected) || self.min_selected <= self.max_selected",
+            "config.min_selected must not be greater than config.max_selected",
+        ),
+    ]
+
+
+def _tdl_list_maps(at: str) -> list[str]:
+    return [f"{at}.sections", f"{at}.sections[].steps", f"{at}.sections[].steps[].config.options"]
+
+
+RESOURCES: tuple[ResourceDescription, ...] = (
+    ResourceDescription(
+        kind=ORGANIZATION,
+        short_name="clorg",
+        singular="organization",
+        description="Organization owns templates, runs, API keys and members; its plan bounds the runs of a month.",
+        spec=OrganizationSpec,
+        status=OrganizationStatus,
+        columns=[
+            Column("Display Name", ".spec.displayName"),
+            Column("Plan", ".spec.plan.name"),
+            Column("Limit", ".spec.plan.runsPerMonth", "integer"),
+            Column("Used", ".status.quota.used", "integer"),
+            Column("Period", ".status.quota.period", wide=True),
+            Column("Id", ".status.id", wide=True),
+            Column("Namespace", ".spec.namespace", wide=True),
+            _AGE,
+        ],
+        rules=[Rule("", "size(self.metadata.name) <= 63", "the name of an organization has at most 63 characters")],
+    ),
+    ResourceDescription(
+        kind=MEMBER,
+        short_name="clmem",
+        singular="member",
+        description="Member is a person of an organization.",
+        spec=MemberSpec,
+        status=MemberStatus,
+        columns=[
+            Column("Name", ".spec.name"),
+            Column("Role", ".spec.role"),
+            Column("Email", ".spec.email", wide=True),
+            Column("Id", ".status.id", wide=True),
+            _ORG,
+            _AGE,
+        ],
+        rules=[_SAME_ORGANIZATION],
+    ),
+    ResourceDescription(
+        kind=API_KEY,
+        short_name="clkey",
+        singular="apikey",
+        description="ApiKey lets its bearer act for an organization; only the digest of the key is kept.",
+        spec=ApiKeySpec,
+        status=ApiKeyStatus,
+        columns=[
+            Column("Purpose", ".spec.name"),
+            Column("Prefix", ".spec.prefix"),
+            Column("Last Four", ".spec.lastFour"),
+            Column("Revoked", ".spec.revoked", "boolean"),
+            Column("Last Used", ".status.lastUsedAt", "date", wide=True),
+            _ORG,
+            _AGE,
+        ],
+        rules=[
+            _SAME_ORGANIZATION,
+            Rule("spec.sha256", "self == oldSelf", "sha256 is immutable"),
+            Rule(
+                "spec",
+                "!(has(oldSelf.revoked) && oldSelf.revoked) || (has(self.revoked) && self.revoked)",
+                "a revoked key stays revoked",
+            ),
+        ],
+        selectable=[".spec.sha256"],
+    ),
+    ResourceDescription(
+        kind=TEMPLATE,
+        short_name="cltpl",
+        singular="template",
+        description="Template defines a checklist; its spec is the TDL document of the REST API.",
+        spec=TemplateSpec,
+        status=TemplateStatus,
+        columns=[
+            Column("Name", ".spec.name"),
+            Column("Version", ".metadata.generation", "integer"),
+            Column("Steps", ".status.stepCount", "integer"),
+            Column("Valid", ".status.conditions[?(@.type=='Valid')].status"),
+            Column("Id", ".status.id", wide=True),
+            _ORG,
+            _AGE,
+        ],
+        rules=[_SAME_ORGANIZATION, *_tdl_rules("spec")],
+        spec_defaults=True,
+        list_maps=_tdl_list_maps("spec"),
+    ),
+    ResourceDescription(
+        kind=TEMPLATE_REVISION,
+        short_name="cltrev",
+        singular="templaterevision",
+        description="TemplateRevision is the verbatim snapshot of one version of a template, shared by its runs.",
+        spec=TemplateRevisionSpec,
+        status=NoStatus,
+        columns=[
+            Column("Template", ".spec.templateId"),
+            Column("Version", ".spec.version", "integer"),
+            Column("Name", ".spec.definition.name"),
+            _ORG,
+            _AGE,
+        ],
+        rules=[Rule("spec", "self == oldSelf", "a revision is immutable")],
+        selectable=[".spec.templateId"],
+        spec_defaults=True,
+        list_maps=_tdl_list_maps("spec.definition"),
+    ),
+    ResourceDescription(
+        kind=RUN,
+        short_name="clrun",
+        singular="run",
+        description="Run is one dispatch of a template to one person; its name is its public id.",
+        spec=RunSpec,
+        status=RunStatus,
+        columns=[
+            Column("Phase", ".status.phase"),
+            Column("Answered", ".status.progress.answered", "integer"),
+            Column("Total", ".status.progress.total", "integer"),
+            Column("Template", ".spec.resolved.templateName"),
+            Column("Expires", ".spec.expiresAt"),
+            Column("Reference", ".spec.executorRef", wide=True),
+            Column("Admitted", ".status.conditions[?(@.type=='Admitted')].reason", wide=True),
+            Column("Settled", ".status.settled", "boolean", wide=True),
+            _ORG,
+            _AGE,
+        ],
+        rules=[
+            Rule(
+                "",
+                f"self.metadata.name.matches('{ID_PATTERNS['r']}')",
+                "the name of a run is its id: r- and a lower-case UUID",
+            ),
+            Rule("spec", "self == oldSelf", "the spec of a run is immutable"),
+            Rule("spec", "has(self.templateId) != has(self.templateRef)", "give either templateId or templateRef"),
+            Rule(
+                "spec",
+                "!(has(self.expiresAt) && has(self.expiresInHours))",
+                "expiresAt and expiresInHours exclude each other",
+            ),
+            Rule(
+                "spec.webhook",
+                "has(self.sealedSecret) != has(self.secretRef)",
+                "a webhook needs a secretRef (the API writes sealedSecret instead)",
+            ),
+            Rule(
+                "spec.webhook",
+                "size(self.events) == 1 || !('*' in self.events)",
+                "events are names of events, or exactly ['*']",
+            ),
+            Rule(
+                "spec.webhook",
+                "self.events.all(e, e in ['*', 'step.completed', 'step.skipped', 'run.completed', 'run.cancelled', "
+                "'run.expired'])",
+                "events must be step.completed, step.skipped, run.completed, run.cancelled, run.expired, or ['*']",
+            ),
+            Rule(
+                "status",
+                f"!has(oldSelf.phase) || !(oldSelf.phase in [{_FINAL}]) || self.phase == oldSelf.phase",
+                "a completed, cancelled or expired run never changes its phase",
+            ),
+        ],
+        selectable=[".status.settled", ".status.phase"],
+        status_default=True,
+    ),
+    ResourceDescription(
+        kind=WEBHOOK_DELIVERY,
+        short_name="cldel",
+        singular="webhookdelivery",
+        description="WebhookDelivery is an event whose first attempt failed, with its retries.",
+        spec=WebhookDeliverySpec,
+        status=WebhookDeliveryStatus,
+        columns=[
+            Column("Event", ".spec.event"),
+            Column("Phase", ".status.phase"),
+            Column("Attempt", ".status.attempt", "integer"),
+            Column("Next", ".status.nextAttemptAt"),
+            Column("Run", ".spec.runRef.name"),
+            Column("Url", ".spec.url", wide=True),
+            _ORG,
+            _AGE,
+        ],
+        rules=[
+            Rule("spec", "self == oldSelf", "the spec of a delivery is immutable"),
+            Rule(
+                "status",
+                "!has(oldSelf.phase) || oldSelf.phase != 'Delivered' || self.phase == 'Delivered'",
+                "a delivered event stays delivered",
+            ),
+        ],
+        selectable=[".status.settled", ".status.phase", ".spec.runRef.name"],
+        status_default=True,
+    ),
+)

@@ -1,0 +1,296 @@
+"""A thin client of the Kubernetes API for the hot path: JSON in, JSON out, one connection pool.
+
+It exists because a generated client costs three times as much per call; configuration (kubeconfig, service account,
+token refresh) still comes from the official `kubernetes` package. It retries nothing: callers know what is safe.
+"""
+
+import asyncio
+import json
+import os
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import aiohttp
+from yarl import URL
+
+from .errors import KubeError, KubeGone, KubeUnavailable, from_status
+from .kinds import Kind
+
+JsonObject = dict[str, Any]
+
+_MERGE_PATCH: Final = "application/merge-patch+json"
+_PAGE: Final = 500
+_WATCH_SECONDS: Final = 300
+_SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+@dataclass(frozen=True, slots=True)
+class KubeConnection:
+    """Where the Kubernetes API is and how to prove who we are."""
+
+    server: str
+    tls: ssl.SSLContext | None
+    headers: Callable[[], Mapping[str, str]]
+
+    @classmethod
+    async def load(cls) -> "KubeConnection":
+        """From KUBECONFIG or ~/.kube/config, else from the pod's service account. Raises KubeError."""
+        from kubernetes.aio import config
+        from kubernetes.aio.client import Configuration
+
+        configuration = Configuration()
+        in_pod = "KUBECONFIG" not in os.environ and _SERVICE_ACCOUNT.exists()
+        try:
+            if in_pod:
+                config.load_incluster_config(client_configuration=configuration)
+            else:
+                await config.load_kube_config(client_configuration=configuration)
+        except (config.ConfigException, OSError) as error:
+            raise KubeError(f"no usable Kubernetes configuration: {error}") from None
+        tls = None
+        if configuration.host.startswith("https"):
+            tls = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+            if not configuration.verify_ssl:
+                tls.check_hostname = False
+                tls.verify_mode = ssl.CERT_NONE
+            if configuration.cert_file:
+                tls.load_cert_chain(configuration.cert_file, configuration.key_file)
+
+        def headers() -> Mapping[str, str]:
+            if configuration.refresh_api_key_hook is not None:
+                configuration.refresh_api_key_hook(configuration)
+            token = configuration.api_key.get("BearerToken") or configuration.api_key.get("authorization")
+            if not token:
+                return {}
+            return {"Authorization": token if " " in token else f"Bearer {token}"}
+
+        return cls(configuration.host.rstrip("/"), tls, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """ADDED, MODIFIED, DELETED or BOOKMARK, with the object."""
+
+    type: str
+    object: JsonObject
+
+
+class KubeClient:
+    """Calls of the Kubernetes API. All methods raise KubeError and nothing else (but CancelledError)."""
+
+    def __init__(self, connection: KubeConnection, *, pool_size: int = 64, answer_within_s: float = 10.0) -> None:
+        """`answer_within_s`: how long the server may stay silent on one call, waiting for a connection excluded."""
+        self._connection = connection
+        self._base = connection.server
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=pool_size, ssl=connection.tls or True, keepalive_timeout=60),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=min(answer_within_s, 5.0), sock_read=answer_within_s
+            ),
+            headers={"Accept": "application/json", "User-Agent": "checklist-dispatch"},
+            auto_decompress=True,
+            trust_env=False,
+        )
+        self._watch_session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=connection.tls or True),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=_WATCH_SECONDS + 30),
+            read_bufsize=2**20,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._session.close()
+        await self._watch_session.close()
+
+    async def get(self, kind: Kind, name: str, namespace: str | None = None) -> JsonObject:
+        return await self._call("GET", kind.path(namespace, name))
+
+    async def create(self, kind: Kind, body: Mapping[str, Any], namespace: str | None = None) -> JsonObject:
+        """Raises KubeAlreadyExists, KubeInvalid."""
+        return await self._call("POST", kind.path(namespace), body=body)
+
+    async def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str | None = None) -> JsonObject:
+        """PUT, conditional on the resourceVersion in `body`. Raises KubeConflict when it is stale."""
+        metadata = body["metadata"]
+        path = kind.path(metadata.get("namespace"), metadata["name"], subresource)
+        return await self._call("PUT", path, body=body)
+
+    async def patch(
+        self,
+        kind: Kind,
+        name: str,
+        patch: Mapping[str, Any],
+        namespace: str | None = None,
+        *,
+        resource_version: str | None = None,
+        subresource: str | None = None,
+    ) -> JsonObject:
+        """Merge patch; with `resource_version` it is conditional and raises KubeConflict when stale."""
+        body = dict(patch)
+        if resource_version is not None:
+            body["metadata"] = {**body.get("metadata", {}), "resourceVersion": resource_version}
+        path = kind.path(namespace, name, subresource)
+        return await self._call("PATCH", path, body=body, content_type=_MERGE_PATCH)
+
+    async def patch_status(
+        self,
+        kind: Kind,
+        name: str,
+        status: Mapping[str, Any],
+        namespace: str | None = None,
+        *,
+        resource_version: str | None = None,
+    ) -> JsonObject:
+        """Merge patch of the status subresource."""
+        return await self.patch(
+            kind, name, {"status": status}, namespace, resource_version=resource_version, subresource="status"
+        )
+
+    async def delete(
+        self, kind: Kind, name: str, namespace: str | None = None, *, resource_version: str | None = None
+    ) -> None:
+        """With `resource_version`, only that state is deleted (KubeConflict otherwise)."""
+        options: JsonObject = {"propagationPolicy": "Background"}
+        if resource_version is not None:
+            options["preconditions"] = {"resourceVersion": resource_version}
+        await self._call("DELETE", kind.path(namespace, name), body=options)
+
+    async def list_all(
+        self,
+        kind: Kind,
+        namespace: str | None = None,
+        *,
+        field_selector: str | None = None,
+        label_selector: str | None = None,
+    ) -> tuple[list[JsonObject], str]:
+        """All objects, page by page, and the resource version that a watch goes on from."""
+        params = _selectors(field_selector, label_selector) | {"limit": str(_PAGE)}
+        items: list[JsonObject] = []
+        while True:
+            page = await self._call("GET", kind.path(namespace), params=params)
+            items += page.get("items") or []
+            metadata = page.get("metadata") or {}
+            if not metadata.get("continue"):
+                return items, str(metadata.get("resourceVersion", ""))
+            params["continue"] = metadata["continue"]
+
+    async def watch(
+        self,
+        kind: Kind,
+        namespace: str | None = None,
+        *,
+        resource_version: str,
+        field_selector: str | None = None,
+        label_selector: str | None = None,
+        timeout_s: int = _WATCH_SECONDS,
+    ) -> AsyncIterator[WatchEvent]:
+        """Changes after `resource_version`, until the server ends the stream. Raises KubeGone, KubeUnavailable."""
+        params = _selectors(field_selector, label_selector) | {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(timeout_s),
+        }
+        url = URL(self._base + kind.path(namespace), encoded=True).with_query(params)
+        try:
+            async with self._watch_session.get(url, headers=self._connection.headers()) as response:
+                if response.status != 200:
+                    raise from_status(response.status, await _json_or_empty(response))
+                async for line in _lines(response):
+                    event = json.loads(line)
+                    if event["type"] == "ERROR":
+                        status = event["object"]
+                        raise from_status(int(status.get("code", 500)), status)
+                    yield WatchEvent(event["type"], event["object"])
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise KubeUnavailable(f"the watch of {kind.plural} broke: {type(error).__name__}") from error
+
+    async def raw_get(self, path: str) -> tuple[int, str]:
+        """Status and text of any path, for example /readyz."""
+        try:
+            async with self._session.get(self._base + path, headers=self._connection.headers()) as response:
+                return response.status, await response.text()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        params: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> JsonObject:
+        headers = dict(self._connection.headers())
+        data = None
+        if body is not None:
+            data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+            headers["Content-Type"] = content_type
+        url = URL(self._base + path, encoded=True)
+        if params:
+            url = url.with_query(params)
+        try:
+            async with self._session.request(method, url, data=data, headers=headers) as response:
+                raw = await response.read()
+                status = response.status
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
+        try:
+            answer = json.loads(raw)
+        except ValueError:
+            answer = {}
+        if status >= 400:
+            raise from_status(status, answer if isinstance(answer, dict) else {})
+        if not isinstance(answer, dict):
+            raise KubeUnavailable(f"{method} {path}: not a JSON object")
+        return answer
+
+
+def _selectors(field_selector: str | None, label_selector: str | None) -> dict[str, str]:
+    pairs = {"fieldSelector": field_selector, "labelSelector": label_selector}
+    return {key: value for key, value in pairs.items() if value}
+
+
+async def _json_or_empty(response: aiohttp.ClientResponse) -> JsonObject:
+    try:
+        answer = json.loads(await response.read())
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """Lines of any length: an object may be larger than the reader's own line limit."""
+    rest = b""
+    async for chunk in response.content.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if line.strip():
+                yield line
+
+
+async def retry_conflicts(attempt: Callable[[], Any], *, tries: int = 20) -> Any:
+    """Run `attempt` (read, decide, write) again while somebody else wrote in between. Raises KubeUnavailable."""
+    from .errors import KubeConflict
+
+    for number in range(tries):
+        try:
+            return await attempt()
+        except KubeConflict:
+            await asyncio.sleep(min(0.002 * 2**number, 0.1) * (0.5 + os.urandom(1)[0] / 255))
+    raise KubeUnavailable("the object changes too fast")
+
+
+__all__ = ["JsonObject", "KubeClient", "KubeConnection", "KubeGone", "WatchEvent", "retry_conflicts"]

@@ -1,0 +1,72 @@
+"""What can go wrong between the service and the Kubernetes API; aiohttp's errors never leave this package.
+
+::
+
+    KubeError
+    ├── KubeUnavailable    no answer, or "not now" (429, 5xx); a write may or may not be done
+    ├── KubeNotFound       404
+    ├── KubeAlreadyExists  409 on create
+    ├── KubeConflict       409 on a conditional write: read again, decide again
+    ├── KubeInvalid        400, 413, 422: the object is refused, with the server's reason
+    ├── KubeForbidden      401, 403: the service account lacks a right
+    └── KubeGone           410: the resource version is too old; list again
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class KubeError(Exception):
+    """Base. `message` is the server's own text."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+
+class KubeUnavailable(KubeError):
+    """No usable answer."""
+
+
+class KubeNotFound(KubeError):
+    pass
+
+
+class KubeAlreadyExists(KubeError):
+    pass
+
+
+class KubeConflict(KubeError):
+    pass
+
+
+class KubeInvalid(KubeError):
+    pass
+
+
+class KubeForbidden(KubeError):
+    pass
+
+
+class KubeGone(KubeError):
+    pass
+
+
+def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
+    """The error for an HTTP status and the Status object that came with it."""
+    message = str(body.get("message") or f"the Kubernetes API answered {status}")
+    match status:
+        case 404:
+            return KubeNotFound(message, status=status)
+        case 409:
+            exists = body.get("reason") == "AlreadyExists"
+            return (KubeAlreadyExists if exists else KubeConflict)(message, status=status)
+        case 400 | 413 | 422:
+            return KubeInvalid(message, status=status)
+        case 401 | 403:
+            return KubeForbidden(message, status=status)
+        case 410:
+            return KubeGone(message, status=status)
+        case _:
+            return KubeUnavailable(message, status=status)

@@ -1,0 +1,45 @@
+"""The resources that the service reads and writes, by their place in the Kubernetes API."""
+
+from dataclasses import dataclass
+
+from ..resource_types import GROUP, VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A resource: where it is in the API and what it is called."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
+        """The request path; without namespace, a namespaced kind means all namespaces."""
+        parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
+        if self.namespaced and namespace:
+            parts += ["namespaces", namespace]
+        parts.append(self.plural)
+        parts += [part for part in (name, subresource) if part]
+        return "/".join(parts)
+
+
+ORGANIZATION = Kind(GROUP, VERSION, "organizations", "Organization", namespaced=False)
+MEMBER = Kind(GROUP, VERSION, "members", "Member")
+API_KEY = Kind(GROUP, VERSION, "apikeys", "ApiKey")
+TEMPLATE = Kind(GROUP, VERSION, "templates", "Template")
+TEMPLATE_REVISION = Kind(GROUP, VERSION, "templaterevisions", "TemplateRevision")
+RUN = Kind(GROUP, VERSION, "runs", "Run")
+WEBHOOK_DELIVERY = Kind(GROUP, VERSION, "webhookdeliveries", "WebhookDelivery")
+SECRET = Kind("", "v1", "secrets", "Secret")
+NAMESPACE = Kind("", "v1", "namespaces", "Namespace", namespaced=False)
+CUSTOM_RESOURCE_DEFINITION = Kind(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
+
+ALL_KINDS = (ORGANIZATION, MEMBER, API_KEY, TEMPLATE, TEMPLATE_REVISION, RUN, WEBHOOK_DELIVERY)

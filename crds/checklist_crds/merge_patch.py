@@ -1,0 +1,31 @@
+"""JSON Merge Patch (RFC 7396): how REST changes a template, and how status changes travel to the cluster."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def apply(target: Any, patch: Any) -> Any:
+    """The result of `patch` on `target`; neither is changed. Objects merge, all else is replaced, null removes."""
+    if not isinstance(patch, Mapping):
+        return patch
+    result = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = apply(result.get(key), value)
+    return result
+
+
+def diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The smallest patch with `apply(old, patch) == new`, for documents without null values."""
+    patch: dict[str, Any] = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            inner = diff(before, value)
+            if inner:
+                patch[key] = inner
+        elif key not in old or before != value or type(before) is not type(value):
+            patch[key] = value
+    return patch

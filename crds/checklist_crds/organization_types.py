@@ -1,0 +1,120 @@
+"""Organization, Member and ApiKey: who owns, who acts, and what opens the door (architecture section 2)."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from .resource_types import OBJECT_NAME_PATTERN, ConditionsField, KubeModel, OrganizationRef, StatusCondition
+from .times import Timestamp
+
+
+class Plan(KubeModel):
+    """What the organization has bought."""
+
+    name: str = Field(default="default", min_length=1, max_length=64, description="Name of the plan.")
+    runs_per_month: int | None = Field(
+        default=None, ge=0, le=1_000_000_000, description="Runs per UTC calendar month; absent or null is unlimited."
+    )
+
+
+class Retention(KubeModel):
+    """How long finished things are kept in the cluster."""
+
+    finished_runs_days: float | None = Field(
+        default=None, gt=0, le=36_500, description="Days until a settled run is removed; absent keeps it."
+    )
+    deliveries_days: float | None = Field(
+        default=None, gt=0, le=36_500, description="Days until a finished delivery is removed; absent keeps it."
+    )
+
+
+class RateLimit(KubeModel):
+    """Requests of one API key (contract section 8)."""
+
+    requests_per_second: float = Field(gt=0, le=100_000, description="Sustained rate of one key.")
+    burst: int = Field(ge=1, le=1_000_000, description="Requests that may come at once.")
+
+
+class OrganizationSpec(KubeModel):
+    """An organization: the owner of templates, runs, keys and members."""
+
+    display_name: str = Field(min_length=1, max_length=200, description="The name that people see.")
+    namespace: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=63,
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        description="Where the organization's objects live; absent: the namespace of the installation.",
+    )
+    plan: Plan = Field(default_factory=Plan, description="The plan and its limit.")
+    retention: Retention | None = Field(default=None, description="How long finished things are kept.")
+    rate_limit: RateLimit | None = Field(default=None, description="Instead of the installation's rate limit.")
+
+
+class PendingRun(KubeModel):
+    """A run that is counted but was not seen yet."""
+
+    run_id: str = Field(max_length=64, description="Id of the run.")
+    since: Timestamp = Field(description="When it was counted.")
+
+
+class QuotaStatus(KubeModel):
+    """The runs of the current month; written by conditional patches only."""
+
+    period: str = Field(max_length=7, description="The UTC calendar month, for example 2026-11.")
+    used: int = Field(ge=0, description="Runs dispatched in the month, whatever became of them.")
+    pending: list[PendingRun] = Field(
+        default_factory=list, max_length=10_000, description="Counted, but not yet seen to exist."
+    )
+
+
+class OrganizationStatus(KubeModel):
+    """What the service knows of the organization."""
+
+    id: str | None = Field(default=None, max_length=64, description="Public id, org-<uuid>.")
+    quota: QuotaStatus | None = Field(default=None, description="Runs counted in the current month.")
+    conditions: list[StatusCondition] = ConditionsField()
+
+
+class Role(StrEnum):
+    ADMIN = "admin"
+    EDITOR = "editor"
+    VIEWER = "viewer"
+
+
+class MemberSpec(KubeModel):
+    """A person of an organization."""
+
+    organization_ref: OrganizationRef = Field(description="The organization.")
+    name: str = Field(min_length=1, max_length=200, description="The person's name.")
+    email: str = Field(
+        min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$", description="The person's e-mail address."
+    )
+    role: Role = Field(default=Role.EDITOR, description="What the person may do in the dashboard.")
+
+
+class MemberStatus(KubeModel):
+    id: str | None = Field(default=None, max_length=64, description="Public id, u-<uuid>.")
+    conditions: list[StatusCondition] = ConditionsField()
+
+
+class ApiKeySpec(KubeModel):
+    """An API key, by its digest; the plaintext is shown once and never stored."""
+
+    organization_ref: OrganizationRef = Field(description="The organization that the key acts for.")
+    name: str = Field(min_length=1, max_length=200, description="What the key is for, in its maker's words.")
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$", max_length=64, description="SHA-256 of the key, hexadecimal.")
+    prefix: str = Field(default="cds_live_", max_length=32, description="The fixed beginning of the key.")
+    last_four: str | None = Field(default=None, max_length=4, description="Its last four characters.")
+    created_by: str | None = Field(
+        default=None,
+        max_length=253,
+        pattern=OBJECT_NAME_PATTERN,
+        description="The Member who made it.",
+    )
+    revoked: bool = Field(default=False, description="A revoked key is refused. It cannot be taken back.")
+
+
+class ApiKeyStatus(KubeModel):
+    last_used_at: Timestamp | None = Field(default=None, description="Last use, at most an hour old.")
+    conditions: list[StatusCondition] = ConditionsField()

@@ -1,0 +1,409 @@
+"""The life of a run as one pure function: `decide(run, definition, command, now) -> Decision`.
+
+Every change of a run goes through here, whoever asks for it: the executor's API, the owner, or the operator when time
+runs out. The shell reads the run, asks, and writes `Decision.patch()` on condition that nobody wrote in between;
+otherwise it reads and asks again. A state change and its event are in the same patch, so an event exists exactly when
+its change does (contract section 5; architecture section 3).
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from . import merge_patch
+from .answers import validate_value
+from .conditions import applicable_step_ids, is_answered, missing_required
+from .conditions import progress as count_progress
+from .errors import (
+    AnswerInvalid,
+    NotFound,
+    Problem,
+    RequiredStepsMissing,
+    RunClosed,
+    RunExpired,
+    ServiceUnavailable,
+    ValidationFailed,
+)
+from .events import EventName, geo_view, progress_view
+from .ids import derived_id
+from .resource_types import to_json_text, with_condition
+from .run_types import (
+    MAX_ANSWERS_BYTES,
+    MAX_OPERATIONS,
+    MAX_OUTBOX_BYTES,
+    MAX_OUTBOX_ENTRIES,
+    Answer,
+    DeliveryPhase,
+    ExecutorIdentity,
+    Geo,
+    IdentityMode,
+    OutboxEntry,
+    Progress,
+    Run,
+    RunPhase,
+    RunStatus,
+    Signature,
+    new_answer,
+)
+from .template_types import Definition, Step, StepType
+from .times import format_timestamp
+
+CANCELLED_BY_OWNER: Final = "cancelled_by_owner"
+_DIGEST_CHARS: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """Something that shall happen to a run. `op_id` makes it idempotent; `by` is the member who acts, if one does."""
+
+    op_id: str | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open(Command):
+    """The link was opened. Changes no status; a member becomes the one it is assigned to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveIdentity(Command):
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerStep(Command):
+    step_id: str
+    value: JsonValue
+    geo: Geo | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearAnswer(Command):
+    step_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkipStep(Command):
+    step_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submit(Command):
+    signature_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel(Command):
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expire(Command):
+    """The operator's word that time is up; does nothing before `expires_at`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the status becomes. `replayed` = the operation was applied before; there is nothing to write."""
+
+    before: RunStatus
+    after: RunStatus
+    replayed: bool = False
+
+    def patch(self) -> dict[str, Any]:
+        """The merge patch of the status; empty when nothing changes."""
+        return merge_patch.diff(self.before.to_kube(), self.after.to_kube())
+
+
+def decide(run: Run, definition: Definition, command: Command, now: datetime) -> Decision:
+    """The next status of `run`, or the reason why not.
+
+    Raises RunClosed, RunExpired, AnswerInvalid, ValidationFailed, RequiredStepsMissing, NotFound (an unknown step),
+    ServiceUnavailable (the outbox is full). The run itself is never changed.
+    """
+    before = run.status
+    mark = _digest(command.op_id) if command.op_id else None
+    if mark and mark in _operations(before):
+        return Decision(before, before, replayed=True)
+
+    phase = run.phase_at(now)
+    if isinstance(command, Expire):
+        after = _expire(run, now) if phase is RunPhase.EXPIRED and not before.phase.is_final else before
+        return Decision(before, after)
+    if isinstance(command, Open) and phase.is_final:
+        return Decision(before, before)
+    if phase is RunPhase.EXPIRED:
+        raise RunExpired()
+    if phase.is_final:
+        raise RunClosed(f"The run is {phase.rest}; it takes no more changes.")
+
+    after = _Change(run, definition, now).apply(command)
+    if mark and after is not before:
+        kept = (before.operations + mark)[-_DIGEST_CHARS * MAX_OPERATIONS :]
+        after = after.model_copy(update={"operations": kept})
+    return Decision(before, after)
+
+
+def is_settled(status: RunStatus) -> bool:
+    """Final, and nothing left to send: the operator may forget the run."""
+    retrying = any(not record.phase.is_final for record in status.deliveries)
+    return status.phase.is_final and not status.outbox and not retrying
+
+
+def _digest(op_id: str) -> str:
+    """72 bits of an op_id: enough to tell the operations of one run apart, small enough to keep them all."""
+    return base64.urlsafe_b64encode(hashlib.sha256(op_id.encode()).digest()[:9]).decode()
+
+
+def _operations(status: RunStatus) -> frozenset[str]:
+    text = status.operations
+    return frozenset(text[start : start + _DIGEST_CHARS] for start in range(0, len(text), _DIGEST_CHARS))
+
+
+def _expire(run: Run, now: datetime) -> RunStatus:
+    expires_at = run.expires_at or now
+    return _close(run, run.status.model_copy(), RunPhase.EXPIRED, EventName.RUN_EXPIRED, at=expires_at, now=now)
+
+
+def _close(run: Run, status: RunStatus, phase: RunPhase, event: EventName, *, at: datetime, now: datetime) -> RunStatus:
+    """The final status: phase, event, condition, and `settled` where nothing is left to send."""
+    reason, message = {
+        RunPhase.COMPLETED: ("RunCompleted", "All required steps are answered and the run was submitted."),
+        RunPhase.CANCELLED: ("RunCancelled", "The run was cancelled before completion."),
+        RunPhase.EXPIRED: ("RunExpired", "The link expired before completion."),
+    }[phase]
+    conditions = with_condition(
+        status.conditions,
+        "Completed",
+        phase is RunPhase.COMPLETED,
+        reason,
+        message,
+        now=now,
+        generation=run.generation,
+    )
+    closed = status.model_copy(
+        update={"phase": phase, "conditions": conditions, "progress": status.progress or run.progress}
+    )
+    closed = _record_event(run, closed, event, at=at, frozen=None)
+    return closed.model_copy(update={"settled": True}) if is_settled(closed) else closed
+
+
+def _record_event(
+    run: Run, status: RunStatus, event: EventName, *, at: datetime, frozen: dict[str, Any] | None
+) -> RunStatus:
+    webhook = run.spec.webhook
+    if webhook is None or not webhook.wants(event):
+        return status
+    size = sum(len(entry.encoded or "") for entry in status.outbox)
+    if frozen is not None and (len(status.outbox) >= MAX_OUTBOX_ENTRIES or size >= MAX_OUTBOX_BYTES):
+        raise ServiceUnavailable("Too many events of this run wait for delivery; please try again.", retry_after_s=5)
+    seq = status.seq + 1
+    entry = OutboxEntry(
+        seq=seq,
+        event=event,
+        event_id=derived_id("evt", run.uid, str(seq)),
+        ts=at,
+        encoded=None if frozen is None else to_json_text(frozen),
+    )
+    return status.model_copy(update={"seq": seq, "outbox": [*status.outbox, entry]})
+
+
+class _Change:
+    """One command applied to one open run."""
+
+    def __init__(self, run: Run, definition: Definition, now: datetime) -> None:
+        self.run = run
+        self.status = run.status
+        self.definition = definition
+        self.now = now
+
+    def apply(self, command: Command) -> RunStatus:
+        match command:
+            case Open():
+                return self._open(command)
+            case GiveIdentity():
+                return self._give_identity(command)
+            case AnswerStep():
+                self._require_identity(command)
+                return self._answer(command)
+            case ClearAnswer():
+                return self._clear(command)
+            case SkipStep():
+                self._require_identity(command)
+                return self._skip(command)
+            case Submit():
+                self._require_identity(command)
+                return self._submit(command)
+            case Cancel():
+                return self._cancel(command)
+            case _:
+                raise TypeError(f"unknown command {type(command).__name__}")
+
+    @property
+    def _mode(self) -> IdentityMode:
+        return self.run.resolved.identity_mode if self.run.resolved else IdentityMode.ANONYMOUS
+
+    def _require_identity(self, command: Command) -> None:
+        identity = self.status.identity
+        if self._mode is IdentityMode.EXTERNAL and (identity is None or identity.email is None):
+            problem = Problem("identity", "identity_required", "Name and e-mail address are needed before answering.")
+            raise ValidationFailed("This checklist asks who you are first.", details=[problem])
+        if self._mode is IdentityMode.MEMBER and command.by is None:
+            problem = Problem("identity", "identity_required", "Only a signed-in member may answer.")
+            raise ValidationFailed("This checklist is for members of the organization.", details=[problem])
+
+    def _step(self, step_id: str) -> Step:
+        step = next((step for _, step in self.definition.steps() if step.id == step_id), None)
+        if step is None or step.type is StepType.INSTRUCTION:
+            raise NotFound("There is no such step to answer in this run.")
+        return step
+
+    def _open(self, command: Open) -> RunStatus:
+        if command.by is None or self._mode is not IdentityMode.MEMBER or self.status.assigned_to is not None:
+            return self.status
+        identity = ExecutorIdentity(user_id=command.by)
+        return self.status.model_copy(update={"assigned_to": command.by, "identity": identity})
+
+    def _give_identity(self, command: GiveIdentity) -> RunStatus:
+        if self._mode is not IdentityMode.EXTERNAL:
+            problem = Problem(
+                "identity", "identity_not_asked", f"This run takes no identity (mode {self._mode.value})."
+            )
+            raise ValidationFailed(details=[problem])
+        identity = ExecutorIdentity(name=command.name, email=command.email)
+        return self.status.model_copy(update={"identity": identity})
+
+    def _answer(self, command: AnswerStep) -> RunStatus:
+        step = self._step(command.step_id)
+        self._require_applicable(step)
+        value = validate_value(step, command.value)
+        if step.type is StepType.SIGNATURE and isinstance(value, dict):
+            value = {"url": None, "name": value["name"], "signed_at": format_timestamp(self.now)}
+        if step.geo_required and command.geo is None:
+            raise AnswerInvalid(details=[Problem("geo", "geo_required", "This step needs the location.")])
+        before = self.status.answers.get(step.id)
+        revision = 1 + (before.revision if before else self.status.revisions.get(step.id, 0))
+        answer = new_answer(value, geo=command.geo, at=self.now, by=command.by, revision=revision)
+        if before is not None:
+            answer = answer.model_copy(update={"photos": before.photos})
+        answers = {**self.status.answers, step.id: answer}
+        self._require_room(answers)
+        skipped = [step_id for step_id in self.status.skipped_steps if step_id != step.id]
+        status = self._touched(step, answers, skipped)
+        if not is_answered(step, answer):
+            return status
+        frozen = {
+            "step_id": step.id,
+            "value": value,
+            "photos": [photo.to_kube() for photo in answer.photos],
+            "geo": geo_view(answer),
+            "at": format_timestamp(self.now),
+            "by": command.by,
+            "revision": revision,
+            "progress": progress_view(self._progress(answers, skipped)),
+        }
+        return _record_event(self.run, status, EventName.STEP_COMPLETED, at=self.now, frozen=frozen)
+
+    def _clear(self, command: ClearAnswer) -> RunStatus:
+        step = self._step(command.step_id)
+        before = self.status.answers.get(step.id)
+        if before is None and step.id not in self.status.skipped_steps:
+            return self.status
+        answers = {step_id: answer for step_id, answer in self.status.answers.items() if step_id != step.id}
+        skipped = [step_id for step_id in self.status.skipped_steps if step_id != step.id]
+        revisions = self.status.revisions if before is None else {**self.status.revisions, step.id: before.revision}
+        return self._touched(step, answers, skipped).model_copy(update={"revisions": revisions})
+
+    def _skip(self, command: SkipStep) -> RunStatus:
+        step = self._step(command.step_id)
+        self._require_applicable(step)
+        if step.required or not self.definition.settings.allow_skip:
+            text = "A required step cannot be skipped." if step.required else "This checklist allows no skipping."
+            raise AnswerInvalid(text, details=[Problem(step.id, "skip_not_allowed", text)])
+        if step.id in self.status.skipped_steps:
+            return self.status
+        before = self.status.answers.get(step.id)
+        answers = {step_id: answer for step_id, answer in self.status.answers.items() if step_id != step.id}
+        skipped = [*self.status.skipped_steps, step.id]
+        status = self._touched(step, answers, skipped)
+        if before is not None:
+            revisions = {**status.revisions, step.id: before.revision}
+            status = status.model_copy(update={"revisions": revisions})
+        frozen = {
+            "step_id": step.id,
+            "at": format_timestamp(self.now),
+            "by": command.by,
+            "progress": progress_view(self._progress(answers, skipped)),
+        }
+        return _record_event(self.run, status, EventName.STEP_SKIPPED, at=self.now, frozen=frozen)
+
+    def _submit(self, command: Submit) -> RunStatus:
+        answers, skipped = self.status.answers, self.status.skipped_steps
+        gaps = [
+            Problem(step.id, "required", f"{step.label!r} needs an answer.")
+            for step in missing_required(self.definition, answers, skipped)
+        ]
+        if self.definition.settings.signature_on_complete and not command.signature_name:
+            gaps.append(Problem("signature", "required", "A signature is needed to complete."))
+        if gaps:
+            raise RequiredStepsMissing(details=gaps)
+        applicable = applicable_step_ids(self.definition, answers, skipped)
+        answers = {step_id: answer for step_id, answer in answers.items() if step_id in applicable}
+        skipped = [step_id for step_id in skipped if step_id in applicable]
+        signature = Signature(name=command.signature_name, signed_at=self.now) if command.signature_name else None
+        status = self.status.model_copy(
+            update={
+                "answers": answers,
+                "skipped_steps": skipped,
+                "revisions": {},
+                "progress": self._progress(answers, skipped),
+                "signature": signature,
+                "started_at": self.status.started_at or self.now,
+                "completed_at": self.now,
+            }
+        )
+        return _close(self.run, status, RunPhase.COMPLETED, EventName.RUN_COMPLETED, at=self.now, now=self.now)
+
+    def _cancel(self, command: Cancel) -> RunStatus:
+        status = self.status.model_copy(update={"cancelled_at": self.now, "cancel_reason": command.reason})
+        return _close(self.run, status, RunPhase.CANCELLED, EventName.RUN_CANCELLED, at=self.now, now=self.now)
+
+    def _touched(self, step: Step, answers: Mapping[str, Answer], skipped: list[str]) -> RunStatus:
+        return self.status.model_copy(
+            update={
+                "phase": RunPhase.IN_PROGRESS,
+                "started_at": self.status.started_at or self.now,
+                "answers": dict(answers),
+                "skipped_steps": skipped,
+                "progress": self._progress(answers, skipped),
+                "last_step_id": step.id,
+            }
+        )
+
+    def _progress(self, answers: Mapping[str, Answer], skipped: list[str]) -> Progress:
+        counted = count_progress(self.definition, answers, skipped)
+        return Progress(total=counted.total, answered=counted.answered, skipped=counted.skipped)
+
+    def _require_applicable(self, step: Step) -> None:
+        applicable = applicable_step_ids(self.definition, self.status.answers, self.status.skipped_steps)
+        if step.id not in applicable:
+            problem = Problem(step.id, "not_applicable", "The step's condition does not hold now.")
+            raise AnswerInvalid("This step does not apply now.", details=[problem])
+
+    def _require_room(self, answers: Mapping[str, Answer]) -> None:
+        size = len(to_json_text({step_id: answer.to_kube() for step_id, answer in answers.items()}).encode())
+        if size > MAX_ANSWERS_BYTES:
+            raise AnswerInvalid(
+                details=[Problem("value", "too_large", f"All answers together may have {MAX_ANSWERS_BYTES} bytes.")]
+            )
+
+
+def delivered_all(status: RunStatus) -> bool:
+    """Whether every event that left the outbox was delivered."""
+    return all(record.phase is DeliveryPhase.DELIVERED for record in status.deliveries)

@@ -1,0 +1,75 @@
+"""Template as a custom resource: the TDL inline in its spec, its public id and version derived from its metadata."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from .ids import object_id
+from .resource_types import (
+    CREATED_AT_ANNOTATION,
+    VERSION_OFFSET_ANNOTATION,
+    ConditionsField,
+    KubeModel,
+    OrganizationRef,
+    StatusCondition,
+)
+from .template_types import Definition
+from .times import Timestamp, parse_timestamp
+
+
+class TemplateSpec(Definition):
+    """The TDL fields of a checklist, inline and in the TDL's own spelling, and whose it is."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    organization_ref: OrganizationRef = Field(alias="organizationRef", description="The organization.")
+    revised_at: Timestamp | None = Field(
+        default=None, alias="revisedAt", description="Set by every PATCH of the API, so that each one makes a version."
+    )
+
+
+class TemplateStatus(KubeModel):
+    """What the operator found out about the template."""
+
+    id: str | None = Field(default=None, max_length=64, description="Public id, t-<uuid>.")
+    version: int | None = Field(default=None, ge=1, description="Version that the conditions speak of.")
+    step_count: int | None = Field(default=None, ge=0, description="Number of steps.")
+    conditions: list[StatusCondition] = ConditionsField()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateMeta:
+    """Identity of a template: its public id, version and times, from its metadata alone."""
+
+    name: str
+    namespace: str
+    organization: str
+    id: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "TemplateMeta":
+        metadata, spec = body["metadata"], body.get("spec") or {}
+        annotations = metadata.get("annotations") or {}
+        organization = str((spec.get("organizationRef") or {}).get("name", ""))
+        created = annotations.get(CREATED_AT_ANNOTATION) or metadata["creationTimestamp"]
+        offset = annotations.get(VERSION_OFFSET_ANNOTATION, "0")
+        return cls(
+            name=metadata["name"],
+            namespace=metadata.get("namespace", ""),
+            organization=organization,
+            id=object_id("t", metadata["name"], organization),
+            version=int(metadata["generation"]) + (int(offset) if offset.isdecimal() else 0),
+            created_at=parse_timestamp(created),
+            updated_at=parse_timestamp(spec.get("revisedAt") or created),
+        )
+
+
+def definition_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The TDL document inside a Template's spec."""
+    return {key: value for key, value in spec.items() if key in Definition.model_fields}
