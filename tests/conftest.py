@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from checklist_dev.controlplane import ControlPlane
-from checklist_dev.crd_install import Kubectl, install_crds
+from checklist_dev.crd_install import install_crds
+from checklist_dev.kubectl import Kubectl
 
 
 @pytest.fixture(scope="session")

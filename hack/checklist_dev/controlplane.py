@@ -16,7 +16,6 @@ import json
 import os
 import shutil
 import ssl
-import subprocess
 import tempfile
 import time
 from base64 import b64encode
@@ -27,6 +26,7 @@ from typing import Self, TextIO
 from checklist_dev.binaries import Binaries, find_binaries
 from checklist_dev.certificates import Credentials, credentials_in
 from checklist_dev.failures import Failure, end_on_signals, run_tool, say
+from checklist_dev.kubectl import kubectl_for
 from checklist_dev.ports import free_ports, port_is_free
 from checklist_dev.processes import Child
 
@@ -49,6 +49,8 @@ class ControlPlane:
         self.folder = folder.absolute()
         self.ephemeral = ephemeral
         self.kubeconfig = self.folder / "kubeconfig"
+        self.run_kubectl = kubectl_for(lambda: self.kubectl, self.kubeconfig)
+        """`run_kubectl("get", "namespaces")`: see `checklist_dev.kubectl.Kubectl`."""
         self._binaries = binaries
         self._lock: TextIO | None = None
         self._credentials: Credentials | None = None
@@ -96,17 +98,6 @@ class ControlPlane:
         if self._apiserver is None:
             raise Failure("the control plane is not running")
         return self._apiserver
-
-    def run_kubectl(self, *arguments: str, stdin: str | None = None, timeout_s: float = 60.0) -> str:
-        """Standard output of kubectl. Raises Failure with its error."""
-        command = [str(self.kubectl), f"--kubeconfig={self.kubeconfig}", *arguments]
-        try:
-            done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise Failure(f"kubectl {' '.join(arguments)} took more than {timeout_s:.0f} s") from error
-        if done.returncode != 0:
-            raise Failure(f"kubectl {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}")
-        return done.stdout
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -168,6 +159,20 @@ class ControlPlane:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
+
+    def revive(self) -> list[str]:
+        """Start again what has ended by itself; the names of what had."""
+        ended = [child.name for child in (self.etcd, self.apiserver) if not child.running]
+        if self.etcd.name in ended:
+            self.stop_etcd()
+            former = self._ports["etcd"]
+            self.start_etcd()
+            if self._ports["etcd"] != former:  # the API server knows only the old one
+                self.stop_apiserver()
+        if self._apiserver is None or not self._apiserver.running:
+            self.stop_apiserver()
+            self.start_apiserver()
+        return ended
 
     # -- how -----------------------------------------------------------------------------------------------------
 

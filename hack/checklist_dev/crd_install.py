@@ -6,22 +6,17 @@ Every generated file bears the annotation `checklists.dev/crd-version`, an integ
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import yaml
 
 from checklist_dev.failures import Failure
+from checklist_dev.kubectl import Kubectl
 from checklist_dev.repository import CRDS
 
 GROUP = "checklists.dev"
 VERSION_ANNOTATION = "checklists.dev/crd-version"
 FIELD_MANAGER = "checklist-dispatch"
-
-
-class Kubectl(Protocol):
-    """Runs kubectl against one cluster and returns its standard output. Raises Failure with kubectl's error."""
-
-    def __call__(self, *arguments: str, stdin: str | None = None, timeout_s: float = 60.0) -> str: ...
 
 
 def crd_files(folder: Path = CRDS) -> list[Path]:

@@ -1,7 +1,7 @@
 """The local control plane: what everybody who runs `make run`, `make test` or `make cluster` relies on."""
 
 from checklist_dev.controlplane import ControlPlane
-from checklist_dev.crd_install import Kubectl
+from checklist_dev.kubectl import Kubectl
 
 
 def test_the_api_serves_a_current_kubernetes(kubectl: Kubectl) -> None:
