@@ -172,7 +172,7 @@ def _ends_in_a_number(name: str) -> bool:
 
 
 def _parse_ipv4(name: str) -> IPv4Address:
-    """The WHATWG IPv4 parser: one to four parts, decimal, octal (0...) or hexadecimal (0x...), the last fills the rest."""
+    """The WHATWG IPv4 parser: one to four parts, decimal, octal or hexadecimal; the last fills the rest."""
     parts = name.split(".")
     try:
         if len(parts) > 4:
@@ -206,7 +206,7 @@ def _parse_ipv6(text: str) -> IPv6Address:
 
 
 def _format_ipv6(address: IPv6Address) -> str:
-    """RFC 5952 in hexadecimal throughout, as WHATWG writes it. `str()` differs between versions of Python (mapped v4)."""
+    """As WHATWG writes it: RFC 5952, but hexadecimal throughout, which `str()` of newer Pythons is not (mapped v4)."""
     value = int(address)
     groups = [f"{value >> shift & 0xFFFF:x}" for shift in range(112, -1, -16)]
     runs = re.findall(r"(?:^|(?<=,))0(?:,0)+(?=,|$)", ",".join(groups))

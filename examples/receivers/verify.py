@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 COMPONENTS = '("@method" "@target-uri" "@authority" "content-type" "content-digest")'
 INPUT = re.compile(
-    rf'sig1=({re.escape(COMPONENTS)};created=(\d+);keyid="[ -~]*?";alg="hmac-sha256"(?:;expires=(\d+))?'
+    rf'sig1=({re.escape(COMPONENTS)};created=(\d+);keyid="[^"]*";alg="hmac-sha256"(?:;expires=(\d+))?'
     r';nonce="[\w-]+";tag="checklist-dispatch/v1")'
 )
 

@@ -47,8 +47,8 @@ def sign(
 
     `url` is canonical (`webhook_url.canonical_url`): it is signed as it stands. `secret` is the run's secret in UTF-8,
     `key_id` the run id, `nonce` new for every transmission, `expires_s` the seconds after `created` (0 omits it).
-    Returns Content-Type, Content-Digest, Signature-Input and Signature. Raises ValueError for an empty secret, with which
-    everybody could sign; the library's own error for what no header can carry.
+    Returns Content-Type, Content-Digest, Signature-Input and Signature. Raises ValueError for an empty secret, with
+    which everybody could sign; the library's own error for what no header can carry.
     """
     if not secret:
         raise ValueError("a delivery is never signed with an empty secret")
@@ -67,7 +67,8 @@ def sign(
         covered_component_ids=COMPONENTS,
         use_existing_digest=True,
     )
-    signature = algorithms.HMAC_SHA256(shared_secret=secret).sign(prepared.signature_base)
+    algorithm = algorithms.HMAC_SHA256(shared_secret=secret)  # type: ignore[no-untyped-call]  # has no annotations
+    signature = algorithm.sign(prepared.signature_base)
     headers["Signature-Input"] = f"{LABEL}={prepared.signature_params}"
     headers["Signature"] = f"{LABEL}=:{b64encode(signature).decode()}:"
     return headers

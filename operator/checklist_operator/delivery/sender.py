@@ -1,0 +1,253 @@
+"""One transmission of one event: signed bytes out, a verdict back (specification, "Delivery rules").
+
+The verdict stands as soon as the final status line and its fields are there; a body is never awaited. Ten seconds count
+from the call of `send`, so a caller takes its permit first (`fairness`). Nothing is followed, decompressed, remembered
+or sent twice: aiohttp retries no POST, which tests hold on to.
+"""
+
+import asyncio
+import os
+import secrets
+import socket
+import ssl
+from collections.abc import Callable
+from importlib.metadata import version as installed_version
+from types import TracebackType
+from typing import Final, Self
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from yarl import URL
+
+from checklist_crds.times import Clock, utc_now
+from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_operator.delivery import dialing, signing
+from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.delivery.outcome import Outcome, OutcomeClass, class_of_status
+
+DEADLINE_S: Final = 10.0
+CONNECT_S: Final = 5.0
+# Shorter than what servers keep (Node and Apache 5 s): a connection that the server closes while we write to it would
+# cost an attempt, because sending again within one attempt is not allowed.
+KEEP_ALIVE_S: Final = 3.0
+# What may be left of a body after the verdict to make keeping the connection worth while.
+_DRAIN_BYTES: Final = 4096
+_DRAIN_S: Final = 0.25
+_MAX_DRAINING: Final = 256
+
+
+class OwnFault(Exception):
+    """The transmission failed for a reason of our own (no file descriptor, no memory, closed sender).
+
+    It must not use up an attempt: nothing was sent, and the same attempt is made again later.
+    """
+
+
+def new_nonce() -> str:
+    """16 random bytes, base64url without padding."""
+    return secrets.token_urlsafe(16)
+
+
+def tls_context() -> ssl.SSLContext:
+    """TLS 1.2 or later, verified against the system's authorities, HTTP/1.1 only."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+class Sender:
+    """Sends deliveries over kept-alive connections. Use as an async context manager, or call `close` at the end.
+
+    `resolver`, `ssl_context`, `clock` and `nonce_source` are seams for tests; the defaults are what production wants.
+    """
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        *,
+        expires_s: int = signing.DEFAULT_EXPIRES_S,
+        clock: Clock = utc_now,
+        nonce_source: Callable[[], str] = new_nonce,
+        ssl_context: ssl.SSLContext | None = None,
+        resolver: AbstractResolver | None = None,
+        version: str | None = None,
+    ) -> None:
+        self._policy = policy
+        self._expires_s = expires_s
+        self._clock = clock
+        self._nonce_source = nonce_source
+        self._ssl_context = ssl_context
+        self._resolver = resolver
+        self._user_agent = f"checklist-dispatch/{version or installed_version('checklist-dispatch')}"
+        self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+        self._draining: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes all connections. A transmission that is under way ends with OwnFault or its outcome."""
+        self._closed = True
+        for task in self._draining:
+            task.cancel()
+        await asyncio.gather(*self._draining, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+
+    async def send(self, url: str, body: bytes, secret: bytes, key_id: str) -> Outcome:
+        """Transmits `body` to `url` once, signed with the run's `secret` (UTF-8) under the run id `key_id`.
+
+        Returns what came of it, whatever the receiver does. Raises only CancelledError (nothing may be concluded about
+        the attempt), OwnFault (it must not count), and ValueError for an empty secret.
+        """
+        started_at, started = self._clock(), asyncio.get_running_loop().time()
+        try:
+            target = canonical_url(url, allow_insecure=self._policy.allow_insecure)
+        except InvalidTarget as refusal:
+            return Outcome(OutcomeClass.BLOCKED_ADDRESS, None, started_at, 0, refusal.message)
+        headers = signing.sign(
+            target,
+            body,
+            secret=secret,
+            key_id=key_id,
+            created=started_at,
+            nonce=self._nonce_source(),
+            expires_s=self._expires_s,
+        )
+        verdict, status, detail = await self._transmit(target, body, headers)
+        duration_ms = round((asyncio.get_running_loop().time() - started) * 1000)
+        return Outcome(verdict, status, started_at, duration_ms, detail)
+
+    async def _transmit(self, url: str, body: bytes, headers: dict[str, str]) -> tuple[OutcomeClass, int | None, str]:
+        if self._closed:
+            raise OwnFault("the sender is closed")
+        attempt = dialing.Progress()
+        token = dialing.progress.set(attempt)
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                response = await self._open_session().post(
+                    URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
+                )
+        except Exception as error:
+            if self._closed:
+                raise OwnFault("the sender was closed") from error
+            verdict, detail = _classify(error, attempt, is_tls=url.startswith("https:"))
+            return verdict, None, detail
+        finally:
+            dialing.progress.reset(token)
+        self._let_go(response)
+        return class_of_status(response.status), response.status, f"HTTP {response.status}"
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = dialing.GuardedConnector(
+                self._policy,
+                resolver=self._resolver or dialing.AbsoluteNameResolver(search=self._policy.allow_insecure),
+                ssl=self._ssl_context or tls_context(),
+                limit=0,  # permits are the limit; a second queue here would run on the receiver's time
+                keepalive_timeout=KEEP_ALIVE_S,
+                ttl_dns_cache=5,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                auto_decompress=False,
+                raise_for_status=False,
+                read_bufsize=16 * 1024,
+                max_line_size=8190,
+                max_field_size=8190,
+                max_headers=128,
+                headers={"User-Agent": self._user_agent, "Accept-Encoding": "identity"},
+            )
+        return self._session
+
+    def _let_go(self, response: aiohttp.ClientResponse) -> None:
+        """Keeps the connection when the rest of the body is short and comes at once, else ends it."""
+        if response.closed:  # the body was complete with the head; aiohttp has taken the connection back
+            return
+        if (response.content_length or 0) > _DRAIN_BYTES or len(self._draining) >= _MAX_DRAINING:
+            response.close()
+            return
+        task = asyncio.create_task(_drain(response))
+        self._draining.add(task)
+        task.add_done_callback(self._draining.discard)
+
+
+async def _drain(response: aiohttp.ClientResponse) -> None:
+    left = _DRAIN_BYTES
+    try:
+        async with asyncio.timeout(_DRAIN_S):
+            while left > 0 and not response.content.at_eof():
+                left -= len(await response.content.read(left))
+    except (aiohttp.ClientError, OSError):
+        pass  # includes TimeoutError; whatever a body does is none of our business
+    finally:
+        response.close()  # no effect on a connection that was given back at the end of the body
+
+
+def _classify(error: Exception, attempt: dialing.Progress, *, is_tls: bool) -> tuple[OutcomeClass, str]:
+    """The class of a transmission without a final answer, and a detail in our own words.
+
+    Raises OwnFault when the error is ours. Errors' own texts are not used: they contain resolved addresses.
+    """
+    if attempt.own_fault is not None or _is_own(error):
+        raise OwnFault("out of file descriptors, memory or threads") from error
+    cause = error.__cause__
+    match error:
+        case TimeoutError() if not attempt.dialled and not attempt.blocked:
+            return OutcomeClass.TIMEOUT, "the name was not resolved in time"
+        case TimeoutError():
+            return OutcomeClass.TIMEOUT, "no answer in time"
+        case aiohttp.ClientConnectorDNSError():
+            return OutcomeClass.DNS, "the name could not be resolved"
+        case aiohttp.ClientConnectorCertificateError() as bad:
+            return OutcomeClass.TLS, f"the certificate was refused: {_certificate_reason(bad)}"
+        case aiohttp.ClientConnectorSSLError():
+            return OutcomeClass.TLS, "no TLS session could be made"
+        case aiohttp.ClientConnectorError() if is_tls and attempt.dialled and _is_reset(error):
+            return OutcomeClass.TLS, "the connection ended during the TLS handshake"
+        case aiohttp.ClientConnectorError() if attempt.blocked:
+            return OutcomeClass.BLOCKED_ADDRESS, "the address is not allowed"
+        case aiohttp.ClientConnectorError() as failed:
+            return OutcomeClass.CONNECT, f"no connection: {_errno_text(failed.os_error)}"
+        case dialing.ResponseTooLarge():
+            return OutcomeClass.PROTOCOL, "too much was sent before an answer"
+        case aiohttp.ClientOSError() if isinstance(cause, ssl.SSLError):
+            return OutcomeClass.TLS, "the TLS session broke"
+        case aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
+            return OutcomeClass.PROTOCOL, "the connection ended before an answer"
+        case _:
+            return OutcomeClass.PROTOCOL, "the answer was not valid HTTP"
+
+
+def _is_own(error: Exception) -> bool:
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return error.os_error.errno in dialing.OWN_RESOLVER_ERRORS | dialing.OWN_ERRNOS
+    if isinstance(error, OSError):
+        return error.errno in dialing.OWN_ERRNOS
+    # What starting a thread raises when the process may have no more.
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "start new thread" in str(error))
+
+
+def _is_reset(error: aiohttp.ClientConnectorError) -> bool:
+    return isinstance(error.os_error, ConnectionResetError | ConnectionAbortedError | BrokenPipeError)
+
+
+def _certificate_reason(error: aiohttp.ClientConnectorCertificateError) -> str:
+    reason = error.certificate_error
+    return reason.verify_message if isinstance(reason, ssl.SSLCertVerificationError) else "not valid"
+
+
+def _errno_text(error: OSError) -> str:
+    if error.errno is None or isinstance(error, socket.gaierror):
+        return "the connection was not made"
+    return os.strerror(error.errno).lower()
