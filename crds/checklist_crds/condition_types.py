@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from checklist_crds.ids import AUTHOR_ID_PATTERNS
-from checklist_crds.json_types import (
+from .ids import AUTHOR_ID_PATTERNS
+from .json_types import (
     MAX_NUMBER,
     TEXT_PATTERN,
     Absentable,

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
 from pydantic_core import PydanticCustomError
 
-from checklist_crds.condition_types import Clause, Comparison, Condition, Operator, StepId, When
-from checklist_crds.ids import AUTHOR_ID_PATTERNS
-from checklist_crds.json_types import (
+from .condition_types import Clause, Comparison, Condition, Operator, StepId, When
+from .ids import AUTHOR_ID_PATTERNS
+from .json_types import (
     AS_INTEGER,
     AS_IT_IS,
     AS_NUMBER,
