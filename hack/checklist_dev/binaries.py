@@ -89,6 +89,11 @@ def find_binaries(env: Mapping[str, str] = os.environ, *, report: Callable[[str]
     return _cached(env, report)
 
 
+def cached_kubectl(env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Path:
+    """The kubectl of the pinned version, fetched or built when the cache has none."""
+    return _cached(env, report).kubectl
+
+
 def program_version(program: Path) -> Version | None:
     """(major, minor) as the program says it, or None when it does not run or says nothing of the kind."""
     flags = ["version", "--client", "-o", "json"] if program.name == "kubectl" else ["--version"]

@@ -174,6 +174,12 @@ class ControlPlane:
             self.start_apiserver()
         return ended
 
+    def pids(self) -> dict[str, int]:
+        return {child.name: child.pid for child in (self.etcd, self.apiserver)}
+
+    def logs(self) -> dict[str, str]:
+        return {child.name: str(child.log) for child in (self.etcd, self.apiserver)}
+
     # -- how -----------------------------------------------------------------------------------------------------
 
     def _take_lock(self) -> None:
@@ -324,7 +330,7 @@ def _serve(data: Path, *, ephemeral: bool) -> int:
                 time.sleep(1.0)
                 for child in (cluster.etcd, cluster.apiserver):
                     if not child.running:
-                        raise Failure(f"{child.name} ended with code {child.returncode}: {child.last_words()}")
+                        raise Failure(f"{child.name} {child.epitaph()}")
         except KeyboardInterrupt:
             say("ending")
     return 0

@@ -155,12 +155,19 @@ class Child:
         lines = [line.strip() for line in self.output().splitlines() if line.strip()]
         return lines[-1][:400] if lines else "it wrote nothing"
 
+    def epitaph(self) -> str:
+        """How it ended, for a message: `ended with code 1: its last line`, or `was ended by SIGKILL`."""
+        code = self.returncode
+        if code is not None and code < 0:
+            return f"was ended by {signal.Signals(-code).name}"
+        return f"ended with code {code}: {self.last_words()}"
+
     def wait_until(self, ready: Callable[[], bool], *, timeout_s: float, interval_s: float = 0.05) -> None:
         """Wait for `ready()`. Raises Failure when the program ends before, or after `timeout_s` seconds."""
         deadline = time.monotonic() + timeout_s
         while not ready():
             if not self.running:
-                raise Failure(f"{self.name} ended with code {self.returncode}: {self.last_words()} (see {self.log})")
+                raise Failure(f"{self.name} {self.epitaph()} (see {self.log})")
             if time.monotonic() > deadline:
                 raise Failure(f"{self.name} was not ready after {timeout_s:.0f} s (see {self.log})")
             time.sleep(interval_s)

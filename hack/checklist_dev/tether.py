@@ -16,15 +16,21 @@ PR_SET_PDEATHSIG = 1
 WATCH_INTERVAL_S = 0.5
 
 
-def die_with_parent(parent: int) -> None:
-    """Make the kernel kill this process when `parent` (or the thread of it that forked us) is gone."""
+def die_with_parent(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
+    """Make the kernel send us a signal when `parent` (or the thread of it that forked us) is gone."""
     import ctypes
 
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, by, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     # The parent may have died before the request was made; then nobody would ever be told.
     if os.getppid() != parent:
         sys.exit(1)
+
+
+def end_with_parent() -> None:
+    """SIGTERM for this very process when its parent is gone; where the kernel cannot do it, nothing happens."""
+    if sys.platform == "linux":
+        die_with_parent(os.getppid(), signal.SIGTERM)
 
 
 def watch(parent: int, program: int) -> None:

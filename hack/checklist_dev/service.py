@@ -1,0 +1,189 @@
+"""`make run` and `make stop`: the service on this machine, with an organization, a key, a template and a run.
+
+State is in `.run/` (see `service_state`), logs in `.run/logs/`.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from checklist_dev.bootstrap import NAMESPACE
+from checklist_dev.controlplane import ControlPlane
+from checklist_dev.detach import announce_ready, run_detached
+from checklist_dev.external_cluster import ExternalCluster
+from checklist_dev.failures import Failure, end_on_signals, run_tool, say
+from checklist_dev.first_run import Rest, example_template
+from checklist_dev.local_service import Cluster, LocalService
+from checklist_dev.repository import STATE
+from checklist_dev.service_state import ServiceState, read_json, write_json
+from checklist_dev.tether import end_with_parent
+
+DEFAULT_PORT = 8080
+LOOK_AFTER_EVERY_S = 0.5
+STOP_WITHIN_S = 60.0
+
+
+def serve(state: ServiceState, env: Mapping[str, str], *, ready_descriptor: int | None) -> int:
+    """Start everything, tell, and look after it until a signal comes."""
+    end_on_signals()
+    state.take()
+    try:
+        service = LocalService(
+            state.folder,
+            port=_port(env),
+            cluster=_cluster(state.folder, env),
+            base_url=(env.get("CHECKLISTS_BASE_URL") or "").rstrip("/") or None,
+            settings={name: env[name] for name in ("CHECKLISTS_HOST",) if name in env}
+            | {"CHECKLISTS_ALLOW_INSECURE_TARGETS": env.get("CHECKLISTS_ALLOW_INSECURE_TARGETS", "1")},
+            remembered=read_json(state.remembered),
+        )
+        with service:
+            summary = _introduce(service, state)
+            if ready_descriptor is None:
+                print(summary, flush=True)
+                say("Ctrl-C ends it.")
+            else:
+                announce_ready(ready_descriptor, summary)
+            try:
+                while True:
+                    time.sleep(LOOK_AFTER_EVERY_S)
+                    if service.look_after():
+                        _tell_pids(service, state)
+            except KeyboardInterrupt:
+                say("ending: API, operator, then the Kubernetes API")
+                state.info.unlink(missing_ok=True)
+        say("ended")
+    finally:
+        state.release()
+    return 0
+
+
+def _introduce(service: LocalService, state: ServiceState) -> str:
+    """A template and a dispatched run; the files that say so; what to print."""
+    account = service.account
+    remembered = {
+        "organization_id": account.organization_id,
+        "member_id": account.member_id,
+        "api_key": account.api_key,
+        "template_id": read_json(state.remembered).get("template_id", ""),
+    }
+    write_json(state.remembered, remembered)  # at once: the plaintext of the key exists nowhere else
+    rest = Rest(service.local_url, account.api_key)
+    template = str(remembered["template_id"])
+    if not template or not rest.template_exists(template):
+        template = rest.create_template(example_template())
+        write_json(state.remembered, {**remembered, "template_id": template})
+    run = rest.dispatch(template)
+    rest.close()
+    info = {
+        "base_url": service.base_url,
+        "api_key": account.api_key,
+        "organization_id": account.organization_id,
+        "template_id": template,
+        "run_id": run["run_id"],
+        "link": run["link"],
+        "kubeconfig": str(service.cluster.kubeconfig),
+        "kubectl": str(service.cluster.kubectl),
+        "namespace": NAMESPACE,
+        "operator_url": f"http://127.0.0.1:{service.operator_port}",
+    }
+    write_json(state.info, info)
+    _tell_pids(service, state)
+    return _summary(info, is_new=account.is_new)
+
+
+def _tell_pids(service: LocalService, state: ServiceState) -> None:
+    pids = {"supervisor": os.getpid(), **service.pids()}
+    write_json(state.info, {**read_json(state.info), "pids": pids, "logs": service.logs()})
+
+
+def _summary(info: Mapping[str, str], *, is_new: bool) -> str:
+    kubectl = f"KUBECONFIG={info['kubeconfig']} {info['kubectl']} -n {info['namespace']}"
+    return f"""
+Checklist Dispatch serves.
+
+  base URL  {info["base_url"]}
+  API key   {info["api_key"]}  ({"new, only its digest is stored in the cluster" if is_new else "as before"})
+  a run     {info["link"]}
+
+Webhooks to http and to this machine are allowed here (CHECKLISTS_ALLOW_INSECURE_TARGETS); elsewhere they are not.
+The same is in .run/service.json. To paste:
+
+# dispatch a run
+curl -sS {info["base_url"]}/v1/runs -H 'Authorization: Bearer {info["api_key"]}' \
+-H 'Content-Type: application/json' -d '{{"template_id": "{info["template_id"]}", "expires_in_hours": 24}}'
+# list the runs
+{kubectl} get clrun
+# watch what happens to them
+{kubectl} get clrun --watch
+"""
+
+
+def _port(env: Mapping[str, str]) -> int:
+    text = env.get("CHECKLISTS_PORT") or str(DEFAULT_PORT)
+    if not text.isdecimal() or not 0 < int(text) < 1 << 16:
+        raise Failure(f"CHECKLISTS_PORT must be a port number, not {text!r}")
+    return int(text)
+
+
+def _cluster(folder: Path, env: Mapping[str, str]) -> Cluster:
+    own = ControlPlane(folder / "controlplane")
+    given = env.get("KUBECONFIG")
+    # Somebody may have exported the one that the last `make run` printed.
+    if not given or Path(given).absolute() == own.kubeconfig:
+        return own
+    say(f"using the cluster of KUBECONFIG={given}")
+    return ExternalCluster(os.pathsep.join(str(Path(name).absolute()) for name in given.split(os.pathsep) if name))
+
+
+def stop(state: ServiceState) -> int:
+    """End the service that has the state folder, if one does. Raises Failure when it does not end in time."""
+    pid = state.owner()
+    if pid is None:
+        say("no service is running")
+        return 0
+    say(f"ending the service (pid {pid})")
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_WITHIN_S
+    while state.owner() is not None:
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)  # its children go with it
+            raise Failure(f"the service did not end within {STOP_WITHIN_S:.0f} s and was killed")
+        time.sleep(0.1)
+    say("ended")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m checklist_dev.service",
+        description="Run the service on this machine: control plane, API, operator.",
+        epilog="Settings come from the environment: CHECKLISTS_PORT (8080), CHECKLISTS_BASE_URL, "
+        "CHECKLISTS_RETRY_GAPS, CHECKLISTS_RATE_LIMIT, CHECKLISTS_ALLOW_INSECURE_TARGETS (1 here), "
+        "KUBECONFIG (use that cluster).",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="start everything and serve until Ctrl-C")
+    run.add_argument("--detach", action="store_true", help="return when the service is ready; it goes on by itself")
+    run.add_argument("--end-with-parent", action="store_true", help="end when the process that started it is gone")
+    run.add_argument("--ready-descriptor", type=int, help=argparse.SUPPRESS)
+    commands.add_parser("stop", help="end it")
+    arguments = parser.parse_args()
+    state = ServiceState(STATE)
+    if arguments.command == "stop":
+        return stop(state)
+    if arguments.detach:
+        return run_detached(
+            [sys.executable, "-m", "checklist_dev.service", "run"], log=state.folder / "logs" / "service.log"
+        )
+    if arguments.end_with_parent:
+        end_with_parent()
+    return serve(state, os.environ, ready_descriptor=arguments.ready_descriptor)
+
+
+if __name__ == "__main__":
+    run_tool(main)
