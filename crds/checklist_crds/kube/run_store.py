@@ -1,0 +1,60 @@
+"""Runs in the cluster: read, decide, write on condition that nobody wrote in between."""
+
+from dataclasses import dataclass
+
+from ..run_lifecycle import Command, Decision, decide
+from ..run_types import Run
+from ..template_types import Definition
+from ..times import Clock
+from .client import JsonObject, KubeClient, retry_conflicts
+from .kinds import RUN
+from .revisions import RevisionStore
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A run after a command, as it is in the cluster now."""
+
+    run: Run
+    decision: Decision
+    definition: Definition
+    body: JsonObject
+
+
+class RunStore:
+    """Single runs, always read from the cluster itself."""
+
+    def __init__(self, client: KubeClient, revisions: RevisionStore, clock: Clock) -> None:
+        self._client = client
+        self._revisions = revisions
+        self._clock = clock
+
+    async def get(self, namespace: str, name: str) -> Run:
+        """Raises KubeNotFound."""
+        return Run.parse(await self._client.get(RUN, name, namespace))
+
+    async def definition(self, run: Run) -> Definition:
+        """The snapshot of an admitted run."""
+        if run.resolved is None:
+            raise ValueError(f"run {run.name} is not admitted")
+        return await self._revisions.definition(run.namespace, run.resolved.revision_ref.name)
+
+    async def change(self, namespace: str, name: str, command: Command) -> Change:
+        """Apply `command`. Raises what `decide` raises, and KubeError.
+
+        A write that did not answer (KubeUnavailable) may have been done; the command's op_id makes a retry safe.
+        """
+
+        async def attempt() -> Change:
+            body = await self._client.get(RUN, name, namespace)
+            run = Run.parse(body)
+            definition = await self.definition(run)
+            decision = decide(run, definition, command, self._clock())
+            patch = decision.patch()
+            if not patch:
+                return Change(run, decision, definition, body)
+            body = await self._client.patch_status(RUN, name, patch, namespace, resource_version=run.resource_version)
+            return Change(Run.parse(body), decision, definition, body)
+
+        change: Change = await retry_conflicts(attempt)
+        return change
