@@ -6,9 +6,7 @@ or sent twice: aiohttp retries no POST, which tests hold on to.
 """
 
 import asyncio
-import os
 import secrets
-import socket
 import ssl
 from collections.abc import Callable
 from importlib.metadata import version as installed_version
@@ -23,6 +21,7 @@ from checklist_crds.times import Clock, utc_now
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
 from checklist_operator.delivery import dialing, signing
 from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.delivery.failure import OwnFault, classify
 from checklist_operator.delivery.outcome import Outcome, OutcomeClass, class_of_status
 
 DEADLINE_S: Final = 10.0
@@ -34,13 +33,6 @@ KEEP_ALIVE_S: Final = 3.0
 _DRAIN_BYTES: Final = 4096
 _DRAIN_S: Final = 0.25
 _MAX_DRAINING: Final = 256
-
-
-class OwnFault(Exception):
-    """The transmission failed for a reason of our own (no file descriptor, no memory, closed sender).
-
-    It must not use up an attempt: nothing was sent, and the same attempt is made again later.
-    """
 
 
 def new_nonce() -> str:
@@ -138,7 +130,7 @@ class Sender:
         except Exception as error:
             if self._closed:
                 raise OwnFault("the sender was closed") from error
-            verdict, detail = _classify(error, attempt, is_tls=url.startswith("https:"))
+            verdict, detail = classify(error, attempt, is_tls=url.startswith("https:"))
             return verdict, None, detail
         finally:
             dialing.progress.reset(token)
@@ -192,62 +184,3 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         pass  # includes TimeoutError; whatever a body does is none of our business
     finally:
         response.close()  # no effect on a connection that was given back at the end of the body
-
-
-def _classify(error: Exception, attempt: dialing.Progress, *, is_tls: bool) -> tuple[OutcomeClass, str]:
-    """The class of a transmission without a final answer, and a detail in our own words.
-
-    Raises OwnFault when the error is ours. Errors' own texts are not used: they contain resolved addresses.
-    """
-    if attempt.own_fault is not None or _is_own(error):
-        raise OwnFault("out of file descriptors, memory or threads") from error
-    cause = error.__cause__
-    match error:
-        case TimeoutError() if not attempt.dialled and not attempt.blocked:
-            return OutcomeClass.TIMEOUT, "the name was not resolved in time"
-        case TimeoutError():
-            return OutcomeClass.TIMEOUT, "no answer in time"
-        case aiohttp.ClientConnectorDNSError():
-            return OutcomeClass.DNS, "the name could not be resolved"
-        case aiohttp.ClientConnectorCertificateError() as bad:
-            return OutcomeClass.TLS, f"the certificate was refused: {_certificate_reason(bad)}"
-        case aiohttp.ClientConnectorSSLError():
-            return OutcomeClass.TLS, "no TLS session could be made"
-        case aiohttp.ClientConnectorError() if is_tls and attempt.dialled and _is_reset(error):
-            return OutcomeClass.TLS, "the connection ended during the TLS handshake"
-        case aiohttp.ClientConnectorError() if attempt.blocked:
-            return OutcomeClass.BLOCKED_ADDRESS, "the address is not allowed"
-        case aiohttp.ClientConnectorError() as failed:
-            return OutcomeClass.CONNECT, f"no connection: {_errno_text(failed.os_error)}"
-        case dialing.ResponseTooLarge():
-            return OutcomeClass.PROTOCOL, "too much was sent before an answer"
-        case aiohttp.ClientOSError() if isinstance(cause, ssl.SSLError):
-            return OutcomeClass.TLS, "the TLS session broke"
-        case aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
-            return OutcomeClass.PROTOCOL, "the connection ended before an answer"
-        case _:
-            return OutcomeClass.PROTOCOL, "the answer was not valid HTTP"
-
-
-def _is_own(error: Exception) -> bool:
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return error.os_error.errno in dialing.OWN_RESOLVER_ERRORS | dialing.OWN_ERRNOS
-    if isinstance(error, OSError):
-        return error.errno in dialing.OWN_ERRNOS
-    # What starting a thread raises when the process may have no more.
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "start new thread" in str(error))
-
-
-def _is_reset(error: aiohttp.ClientConnectorError) -> bool:
-    return isinstance(error.os_error, ConnectionResetError | ConnectionAbortedError | BrokenPipeError)
-
-
-def _certificate_reason(error: aiohttp.ClientConnectorCertificateError) -> str:
-    reason = error.certificate_error
-    return reason.verify_message if isinstance(reason, ssl.SSLCertVerificationError) else "not valid"
-
-
-def _errno_text(error: OSError) -> str:
-    if error.errno is None or isinstance(error, socket.gaierror):
-        return "the connection was not made"
-    return os.strerror(error.errno).lower()
