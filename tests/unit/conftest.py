@@ -1,0 +1,108 @@
+"""A receiver on a real socket that keeps the raw bytes it was sent and answers as a test tells it."""
+
+import asyncio
+import runpy
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class ReceivedRequest:
+    """What came in, byte for byte, and the connection on which it may be answered."""
+
+    connection: int
+    head: bytes
+    body: bytes
+    writer: asyncio.StreamWriter
+
+    @property
+    def request_line(self) -> str:
+        return self.head.split(b"\r\n")[0].decode("ascii")
+
+    @property
+    def header_lines(self) -> list[tuple[str, str]]:
+        lines = self.head.decode("latin-1").split("\r\n")[1:]
+        return [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines if line)]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.header_lines}
+
+
+Answer = Callable[[ReceivedRequest], Awaitable[None]]
+
+
+def says(raw: bytes, *, then_close: bool = False) -> Answer:
+    """Answers with exactly these bytes."""
+
+    async def answer(request: ReceivedRequest) -> None:
+        request.writer.write(raw)
+        if then_close:
+            request.writer.close()
+
+    return answer
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@dataclass
+class RawReceiver:
+    """Listens on 127.0.0.1. `answer` may be replaced at any time; `requests` are in order of arrival."""
+
+    answer: Answer = field(default_factory=lambda: says(OK))
+    requests: list[ReceivedRequest] = field(default_factory=list)
+    connections: int = 0
+    open_connections: int = 0
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook"
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self.open_connections += 1
+        number = self.connections
+        try:
+            with suppress(asyncio.IncompleteReadError, ConnectionError):
+                while not writer.is_closing():
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    request = ReceivedRequest(number, head, b"", writer)
+                    request.body = await reader.readexactly(int(request.headers.get("content-length", "0")))
+                    self.requests.append(request)
+                    await self.answer(request)
+        finally:
+            self.open_connections -= 1
+            writer.close()
+
+
+@pytest.fixture
+async def start_receiver() -> AsyncIterator[Callable[..., Awaitable[RawReceiver]]]:
+    """Starts receivers that end with the test: `await start_receiver(answer, ssl_context=...)`."""
+    async with AsyncExitStack() as stack:
+
+        async def start(answer: Answer | None = None, *, ssl_context: ssl.SSLContext | None = None) -> RawReceiver:
+            receiver = RawReceiver(**({"answer": answer} if answer else {}))
+            server = await asyncio.start_server(receiver.accept, "127.0.0.1", 0, ssl=ssl_context, limit=2**21)
+            stack.callback(server.close)
+            receiver.port = server.sockets[0].getsockname()[1]
+            return receiver
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def verify() -> Callable[..., None]:
+    """The verifier of the receiver guide."""
+    example: dict[str, Any] = runpy.run_path(str(ROOT / "examples/receivers/verify.py"))
+    function: Callable[..., None] = example["verify"]
+    return function

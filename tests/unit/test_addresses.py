@@ -1,0 +1,115 @@
+import re
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_operator.delivery.addresses import AddressPolicy, BlockedAddress
+
+DENIED = re.findall(
+    r"\S+",
+    """
+0.0.0.0 0.1.2.3 0.255.255.255 10.0.0.0 10.0.0.1 10.255.255.255 100.64.0.0 100.100.100.200 100.127.255.255 127.0.0.1
+127.1.2.3 127.255.255.255 169.254.0.0 169.254.169.254 169.254.170.2 169.254.255.255 172.16.0.0 172.17.0.1 172.31.255.255
+192.0.0.0 192.0.0.170 192.0.0.192 192.0.2.1 192.88.99.1 192.168.0.0 192.168.1.1 192.168.255.255 198.18.0.0
+198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1 239.255.255.250 240.0.0.1 255.255.255.255
+:: ::1 ::2 ::127.0.0.1 ::10.0.0.1 ::ffff:127.0.0.1 ::ffff:7f00:1 ::ffff:10.1.2.3 ::ffff:169.254.169.254 ::ffff:0.0.0.0
+::ffff:0:127.0.0.1 64:ff9b::127.0.0.1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 100::1 1::1 1fff:ffff::1 2001::1 2001:0:53aa::1
+2001:10::1 2001:20::1 2001:1ff:ffff::1 2001:db8::1 2001:db8:ffff::1 2002:7f00:1:: 2002:a9fe:a9fe:: 2002:c0a8:101::1
+3fff::1 3fff:fff:ffff::1 4000::1 5f00::1 8000::1 fc00::1 fd00:ec2::254 fdff::1 fe80::1 fe80::1%eth0 fe80::1%lo febf::1
+fec0::1 feff::1 ff00::1 ff02::1 ff02::1%1 ff0e::1 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff
+""",
+)
+
+ALLOWED = re.findall(
+    r"\S+",
+    """
+1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.1 169.253.255.255 169.255.0.0
+172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0 192.88.98.255 192.88.100.0 192.167.255.255 192.169.0.0
+198.17.255.255 198.20.0.0 198.51.99.255 198.51.101.0 203.0.112.255 203.0.114.0 223.255.255.255
+2000::1 2001:200::1 2001:4860:4860::8888 2001:db7:ffff::1 2001:db9::1 2003::1 2606:4700:4700::1111 2a00::1
+3ffe:ffff::1 3fff:1000::1 ::ffff:8.8.8.8
+""",
+)
+
+
+@pytest.mark.parametrize("address", DENIED)
+def test_an_address_inside_anybodys_network_is_denied(address: str) -> None:
+    with pytest.raises(BlockedAddress):
+        AddressPolicy().check(address)
+
+
+@pytest.mark.parametrize("address", ALLOWED)
+def test_a_public_address_is_allowed_up_to_the_edges_of_the_table(address: str) -> None:
+    AddressPolicy().check(address)
+
+
+@pytest.mark.parametrize("text", ["", "example.com", "1.2.3", "0x7f.1", "1.2.3.4.5", "127.0.0.1 ", "[::1]", "١.1.1.1"])
+def test_what_is_no_numeric_address_is_denied(text: str) -> None:
+    assert not AddressPolicy().permits(text)
+
+
+NOTATIONS_OF_LOOPBACK = re.findall(
+    r"\S+",
+    """
+127.0.0.1 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 0X7F.1 2130706433 017700000001 127.0.0.1. 127.000.000.001
+１２７.0.0.1 127。0。0。1 127.0.0.%31 ①②⑦.0.0.1 [::1] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::FFFF:7F00:1]
+[0000:0000:0000:0000:0000:ffff:7f00:0001]
+""",
+)
+
+
+@pytest.mark.parametrize("host", NOTATIONS_OF_LOOPBACK)
+def test_every_notation_of_loopback_is_refused_in_a_url_and_denied_when_dialled(host: str) -> None:
+    with pytest.raises(InvalidTarget) as refused:
+        canonical_url(f"https://{host}/")
+    assert refused.value.code == "denied_address"
+    dialled = canonical_url(f"https://{host}/", allow_insecure=True).split("/")[2].strip("[]")
+    assert not AddressPolicy().permits(dialled)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_mapped_address_is_judged_like_the_address_inside(number: int) -> None:
+    inside = socket.inet_ntoa(number.to_bytes(4, "big"))
+    assert AddressPolicy().permits(f"::ffff:{inside}") == AddressPolicy().permits(inside)
+
+
+def test_the_operators_own_ranges_are_denied_too() -> None:
+    policy = AddressPolicy.parse(denied="8.8.8.0/24, 2a00:1450::/32,::ffff:9.9.9.0/120")
+    assert not policy.permits("8.8.8.8")
+    assert not policy.permits("::ffff:8.8.8.8")
+    assert not policy.permits("2a00:1450::5")
+    assert not policy.permits("9.9.9.9")
+    assert policy.permits("8.8.4.4")
+
+
+def test_an_explicit_exception_opens_exactly_itself() -> None:
+    policy = AddressPolicy.parse(denied="8.8.8.0/24", allowed="10.1.2.3,fd00:1::/32,8.8.8.8")
+    assert policy.permits("10.1.2.3")
+    assert policy.permits("::ffff:10.1.2.3")
+    assert policy.permits("fd00:1::9")
+    assert policy.permits("8.8.8.8")
+    assert not policy.permits("10.1.2.4")
+    assert not policy.permits("fd00:2::9")
+    assert not policy.permits("8.8.8.9")
+
+
+def test_the_development_setting_opens_private_addresses_but_not_the_operators_own_list() -> None:
+    policy = AddressPolicy.parse(denied="10.96.0.0/12", allow_insecure=True)
+    assert policy.permits("127.0.0.1")
+    assert policy.permits("::1")
+    assert not policy.permits("10.96.0.1")
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/33", "nonsense", "10.0.0.1/8"])
+def test_a_range_that_is_none_is_refused_at_start(text: str) -> None:
+    with pytest.raises(ValueError, match=r"network|host bits"):
+        AddressPolicy.parse(denied=text)
+
+
+def test_the_error_says_nothing_about_the_address() -> None:
+    with pytest.raises(BlockedAddress) as blocked:
+        AddressPolicy().check("10.9.8.7")
+    assert "10.9" not in str(blocked.value)
