@@ -26,6 +26,15 @@ def diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
             inner = diff(before, value)
             if inner:
                 patch[key] = inner
-        elif key not in old or before != value or type(before) is not type(value):
+        elif key not in old or not _same(before, value):
             patch[key] = value
     return patch
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equal as JSON: for Python, True equals 1."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)

@@ -115,13 +115,7 @@ class QuotaLedger:
                 _fail(wishes, KubeUnavailable("the quota writer was stopped"))
                 raise
             for run_id, futures in wishes.items():
-                first, *others = [future for future in futures if not future.done()] or [None]
-                if first is not None:
-                    first.set_result(reservations[run_id])
-                for future in others:
-                    if future is not None:
-                        again = reservations[run_id]
-                        future.set_result(Reservation(Verdict.ALREADY_PENDING, again.quota, again.limit))
+                _answer(futures, reservations[run_id])
 
     async def _commit(
         self, organization: str, account: _Account, wishes: list[str], confirmed: set[str], released: set[str]
@@ -149,6 +143,17 @@ class QuotaLedger:
             account.known = body
             return {run_id: Reservation(verdict, after, limit) for run_id, verdict in verdicts.items()}
         raise KubeUnavailable("the organization changes too fast")
+
+
+def _answer(futures: list[asyncio.Future[Reservation]], reservation: Reservation) -> None:
+    """The first who asked for the id gets the verdict; who asked for the same id meanwhile has to wait for it."""
+    waiting = [future for future in futures if not future.done()]
+    for number, future in enumerate(waiting):
+        is_later = number > 0 and reservation.verdict is Verdict.RESERVED
+        verdict = Verdict.ALREADY_PENDING if is_later else reservation.verdict
+        future.set_result(Reservation(verdict, reservation.quota, reservation.limit))
+    if not waiting:
+        logger.debug("nobody waits for a reservation any more; the operator will release it")
 
 
 def _fail(wishes: dict[str, list[asyncio.Future[Reservation]]], error: KubeError) -> None:

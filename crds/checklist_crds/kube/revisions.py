@@ -1,5 +1,6 @@
 """Template revisions: immutable, so a copy once read is right for ever."""
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
@@ -37,10 +38,8 @@ class RevisionStore:
         if key in self._definitions:
             self._definitions.move_to_end(key)
             return
-        try:
+        with contextlib.suppress(KubeAlreadyExists):
             await self._client.create(TEMPLATE_REVISION, revision, metadata["namespace"])
-        except KubeAlreadyExists:
-            pass
         self._remember(key, definition)
 
     def forget(self, namespace: str, name: str) -> None:

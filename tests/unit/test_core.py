@@ -1,0 +1,165 @@
+"""Small pure parts of the core: ids, keys, times, sealing, merge patch."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checklist_crds import api_keys, ids, merge_patch, sealing
+from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
+
+KEYS = sealing.KeyRing({"k1": b"1" * 32})
+
+
+@pytest.mark.parametrize("prefix", ["t", "r", "u", "org", "evt"])
+def test_every_way_to_make_an_id_gives_its_published_form(prefix: str) -> None:
+    for made in (ids.new_id(prefix), ids.keyed_id(prefix, b"key", "a"), ids.derived_id(prefix, "a")):
+        assert ids.is_id(prefix, made)
+
+
+def test_random_and_keyed_ids_are_version_4_and_derived_ones_version_5() -> None:
+    assert re.fullmatch(r"r-.{14}4.{3}-[89ab].*", ids.new_id("r"))
+    assert re.fullmatch(r"r-.{14}4.{3}-[89ab].*", ids.keyed_id("r", b"key", "a"))
+    assert re.fullmatch(r"t-.{14}5.{3}-[89ab].*", ids.derived_id("t", "a"))
+
+
+def test_a_keyed_id_depends_on_the_key_and_on_where_its_parts_begin() -> None:
+    assert ids.keyed_id("r", b"k", "ab", "c") == ids.keyed_id("r", b"k", "ab", "c")
+    assert ids.keyed_id("r", b"k", "ab", "c") != ids.keyed_id("r", b"k", "a", "bc")
+    assert ids.keyed_id("r", b"k", "a") != ids.keyed_id("r", b"other", "a")
+
+
+@pytest.mark.parametrize("text", ["", "r-", "r-ABCDEF00-0000-4000-8000-000000000000", "t-x", None, 5, "r-" + "0" * 36])
+def test_other_texts_are_no_ids(text: object) -> None:
+    assert not ids.is_id("r", text)
+
+
+def test_a_name_that_is_an_id_is_kept_and_a_human_name_gives_the_same_id_everywhere() -> None:
+    made = ids.new_id("t")
+    assert ids.object_id("t", made, "acme") == made
+    assert ids.object_id("t", "fridge", "acme") == ids.object_id("t", "fridge", "acme")
+    assert ids.object_id("t", "fridge", "acme") != ids.object_id("t", "fridge", "other")
+
+
+def test_api_keys_have_the_published_form_and_never_repeat() -> None:
+    made = {api_keys.new_key() for _ in range(100)}
+    assert len(made) == 100
+    assert all(re.fullmatch(r"cds_live_[0-9A-Za-z]{32}", key) and api_keys.is_well_formed(key) for key in made)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "cds_live_", "cds_live_" + "a" * 31, "cds_live_" + "a" * 33, "x" * 41, "cds_live_" + "-" * 32]
+)
+def test_texts_of_another_form_are_no_keys(text: str) -> None:
+    assert not api_keys.is_well_formed(text)
+
+
+def test_a_sealed_secret_opens_for_its_run_only() -> None:
+    sealed = KEYS.seal("correct horse", owner="r-1")
+    assert "horse" not in sealed
+    assert KEYS.open(sealed, owner="r-1") == "correct horse"
+    with pytest.raises(sealing.SealBroken):
+        KEYS.open(sealed, owner="r-2")
+
+
+def test_sealing_the_same_secret_twice_shows_no_likeness() -> None:
+    assert KEYS.seal("s", owner="r") != KEYS.seal("s", owner="r")
+
+
+def test_keys_are_rotated_by_putting_the_new_one_first() -> None:
+    sealed = KEYS.seal("old", owner="r")
+    rotated = sealing.KeyRing({"k2": b"2" * 32, "k1": b"1" * 32})
+    assert rotated.open(sealed, owner="r") == "old"
+    assert rotated.seal("new", owner="r").startswith("k2:")
+    with pytest.raises(sealing.SealBroken, match="unknown key"):
+        KEYS.open(rotated.seal("new", owner="r"), owner="r")
+
+
+@given(st.text(max_size=80))
+def test_no_text_that_we_did_not_seal_can_be_opened(text: str) -> None:
+    with pytest.raises(sealing.SealBroken):
+        KEYS.open(text, owner="r")
+
+
+@pytest.mark.parametrize("text", ["", "k1", "k1:!!!", "k1:YWJj", ":"])
+def test_a_bad_key_ring_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        sealing.KeyRing.parse(text)
+
+
+def test_an_executor_token_opens_one_run_under_one_key() -> None:
+    token = sealing.executor_token(b"k" * 32, "r-1")
+    assert re.fullmatch(r"[A-Za-z0-9_-]{43}", token)
+    assert sealing.is_executor_token(b"k" * 32, "r-1", token)
+    assert not sealing.is_executor_token(b"k" * 32, "r-2", token)
+    assert not sealing.is_executor_token(b"x" * 32, "r-1", token)
+    assert not sealing.is_executor_token(b"k" * 32, "r-1", "é")
+
+
+def test_timestamps_are_utc_with_milliseconds() -> None:
+    moment = datetime(2026, 11, 21, 14, 50, 0, 123_999, tzinfo=timezone(timedelta(hours=1)))
+    assert format_timestamp(moment) == "2026-11-21T13:50:00.123Z"
+    assert parse_timestamp("2026-11-21T13:50:00Z") == datetime(2026, 11, 21, 13, 50, tzinfo=UTC)
+    assert parse_timestamp(format_timestamp(now := utc_now())) == now
+
+
+@pytest.mark.parametrize("text", ["", "2026-11-21T13:50:00", "yesterday", "2026-13-01T00:00:00Z"])
+def test_a_timestamp_needs_a_date_and_a_zone(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_timestamp(text)
+
+
+# RFC 7396, appendix A.
+@pytest.mark.parametrize(
+    ("target", "patch", "result"),
+    [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+        (["a", "b"], ["c", "d"], ["c", "d"]),
+        ({"a": "b"}, ["c"], ["c"]),
+        ({"a": "foo"}, None, None),
+        ({"a": "foo"}, "bar", "bar"),
+        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+        ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    ],
+)
+def test_merge_patch_does_what_the_rfc_shows(target: Any, patch: Any, result: Any) -> None:
+    assert merge_patch.apply(target, patch) == result
+
+
+_VALUES = st.recursive(
+    st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+_OBJECTS = st.dictionaries(st.sampled_from("abcd"), _VALUES, max_size=4)
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equal, and of equal types: True is not 1."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return type(left) is type(right) and bool(left == right)
+
+
+@given(_OBJECTS, _OBJECTS)
+def test_a_difference_applied_to_the_old_gives_the_new(old: dict[str, Any], new: dict[str, Any]) -> None:
+    patch = merge_patch.diff(old, new)
+    assert _same(merge_patch.apply(old, patch), new)
+    assert merge_patch.diff(new, new) == {}
+
+
+def test_a_difference_tells_true_from_one_even_inside_lists() -> None:
+    assert merge_patch.diff({"a": [1], "b": {"c": 1}}, {"a": [True], "b": {"c": 1}}) == {"a": [True]}
