@@ -37,18 +37,19 @@ class KubeConnection:
     headers: Callable[[], Mapping[str, str]]
 
     @classmethod
-    async def load(cls) -> "KubeConnection":
-        """From KUBECONFIG or ~/.kube/config, else from the pod's service account. Raises KubeError."""
+    async def load(cls, kubeconfig: str | None = None) -> "KubeConnection":
+        """From `kubeconfig`, KUBECONFIG or ~/.kube/config, else the pod's service account. Raises KubeError."""
         from kubernetes.aio import config
         from kubernetes.aio.client import Configuration
 
         configuration = Configuration()
-        in_pod = "KUBECONFIG" not in os.environ and _SERVICE_ACCOUNT.exists()
+        kubeconfig = kubeconfig or os.environ.get("KUBECONFIG")
+        in_pod = kubeconfig is None and _SERVICE_ACCOUNT.exists()
         try:
             if in_pod:
                 config.load_incluster_config(client_configuration=configuration)
             else:
-                await config.load_kube_config(client_configuration=configuration)
+                await config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
         except (config.ConfigException, OSError) as error:
             raise KubeError(f"no usable Kubernetes configuration: {error}") from None
         tls = None
