@@ -264,7 +264,7 @@ class ControlPlane:
         return Child("kube-apiserver", command, log=self.folder / "logs" / "kube-apiserver.log")
 
     def _etcd_ready(self) -> bool:
-        return _answers_ok(http.client.HTTPConnection("127.0.0.1", self._ports["etcd"], timeout=5), "/readyz")
+        return _answers_ok(http.client.HTTPConnection("127.0.0.1", self._ports["etcd"], timeout=1), "/readyz")
 
     def _apiserver_ready(self) -> bool:
         context = ssl.create_default_context(cafile=str(self.credentials.authority))

@@ -107,7 +107,7 @@ class LocalService:
             raise Failure(f"port {self.port} is taken by another program: CHECKLISTS_PORT=8081 (say) chooses another")
         try:
             started = time.monotonic()
-            self._report("starting the Kubernetes API")
+            self._report("waiting for the Kubernetes API")
             self.cluster.start()
             self._report(f"the Kubernetes API is ready ({time.monotonic() - started:.1f} s)")
             keys = prepare_cluster(self.cluster.run_kubectl, report=self._report)

@@ -165,7 +165,8 @@ class Child:
     def wait_until(self, ready: Callable[[], bool], *, timeout_s: float, interval_s: float = 0.05) -> None:
         """Wait for `ready()`. Raises Failure when the program ends before, or after `timeout_s` seconds."""
         deadline = time.monotonic() + timeout_s
-        while not ready():
+        # It may be somebody else who answers on a port that our program could not get.
+        while not (ready() and self.running):
             if not self.running:
                 raise Failure(f"{self.name} {self.epitaph()} (see {self.log})")
             if time.monotonic() > deadline:

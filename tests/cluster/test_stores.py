@@ -1,0 +1,269 @@
+"""The shared stores on a real API server: conditional writes, the group-committed count, a copy kept by watch."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from checklist_crds.errors import RunClosed
+from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.errors import (
+    KubeAlreadyExists,
+    KubeConflict,
+    KubeInvalid,
+    KubeNotFound,
+    KubeUnavailable,
+)
+from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.kube.quota_ledger import QuotaLedger
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.kube.run_store import RunStore
+from checklist_crds.quota import Quota, Verdict
+from checklist_crds.run_lifecycle import AnswerStep, Submit
+from checklist_crds.snapshot import snapshot
+from checklist_crds.times import utc_now
+from checklist_dev.controlplane import ControlPlane
+
+API_VERSION = "checklists.dev/v1"
+
+
+@pytest_asyncio.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig))) as made:
+        yield made
+
+
+@pytest_asyncio.fixture
+async def organization(client: KubeClient) -> str:
+    name = f"org-{uuid.uuid4()}"
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": "Organization",
+        "metadata": {"name": name},
+        "spec": {"displayName": "Acme", "plan": {"name": "small", "runsPerMonth": 50}},
+    }
+    await client.create(ORGANIZATION, body)
+    return name
+
+
+def template(namespace: str, steps: int = 1) -> JsonObject:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Template",
+        "metadata": {"name": f"t-{uuid.uuid4()}", "namespace": namespace},
+        "spec": {
+            "organizationRef": {"name": "acme"},
+            "name": "Opening",
+            "sections": [
+                {
+                    "id": "g-1",
+                    "title": "Kitchen",
+                    "steps": [{"id": f"s-{n}", "type": "number", "label": "How many?"} for n in range(steps)],
+                }
+            ],
+        },
+    }
+
+
+async def dispatched(client: KubeClient, namespace: str, steps: int = 1) -> tuple[RunStore, str]:
+    """A store, and the name of a fresh run in the namespace."""
+    taken = snapshot(await client.create(TEMPLATE, template(namespace, steps), namespace))
+    revisions = RevisionStore(client)
+    await revisions.ensure(taken.revision, taken.definition)
+    name = f"r-{uuid.uuid4()}"
+    spec = {"templateId": taken.resolved.template_id, "resolved": taken.resolved.to_kube()}
+    spec["webhook"] = {"url": "https://example.com/", "events": ["*"], "sealedSecret": "k1:x"}
+    body = {"apiVersion": API_VERSION, "kind": "Run", "metadata": {"name": name}, "spec": spec}
+    await client.create(RUN, body, namespace)
+    return RunStore(client, revisions, utc_now), name
+
+
+async def test_errors_of_the_cluster_have_their_own_names(client: KubeClient, namespace: str) -> None:
+    body = await client.create(TEMPLATE, template(namespace), namespace)
+    name = body["metadata"]["name"]
+    with pytest.raises(KubeAlreadyExists):
+        await client.create(TEMPLATE, template(namespace) | {"metadata": {"name": name}}, namespace)
+    with pytest.raises(KubeNotFound):
+        await client.get(TEMPLATE, "missing", namespace)
+    with pytest.raises(KubeInvalid, match=r"spec\.name"):
+        await client.patch(TEMPLATE, name, {"spec": {"name": ""}}, namespace)
+    await client.patch(TEMPLATE, name, {"spec": {"name": "Second"}}, namespace)
+    with pytest.raises(KubeConflict):
+        stale = body["metadata"]["resourceVersion"]
+        await client.patch(TEMPLATE, name, {"spec": {"name": "Third"}}, namespace, resource_version=stale)
+    with pytest.raises(KubeConflict):
+        await client.replace(TEMPLATE, body)
+
+
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
+    connection = KubeConnection("http://127.0.0.1:9", None, dict)
+    async with KubeClient(connection) as client:
+        with pytest.raises(KubeUnavailable):
+            await client.get(ORGANIZATION, "any")
+
+
+async def test_fifty_answers_at_once_are_all_kept_with_one_event_each(client: KubeClient, namespace: str) -> None:
+    store, name = await dispatched(client, namespace, steps=50)
+    commands = [AnswerStep(step_id=f"s-{n}", value=n, op_id=str(n)) for n in range(50)]
+    limit = asyncio.Semaphore(8)
+
+    async def give(command: AnswerStep) -> None:
+        async with limit:
+            await store.change(namespace, name, command)
+
+    await asyncio.gather(*(give(command) for command in commands))
+    run = await store.get(namespace, name)
+    assert {step_id: answer.value for step_id, answer in run.status.answers.items()} == {f"s-{n}": n for n in range(50)}
+    assert [entry.seq for entry in run.status.outbox] == list(range(1, 51))
+    assert len({entry.event_id for entry in run.status.outbox}) == 50
+    assert run.progress.answered == 50
+
+
+async def test_the_first_submit_wins(client: KubeClient, namespace: str) -> None:
+    store, name = await dispatched(client, namespace)
+    results = await asyncio.gather(
+        *(store.change(namespace, name, Submit(op_id=str(n))) for n in range(5)), return_exceptions=True
+    )
+    assert sum(1 for result in results if isinstance(result, RunClosed)) == 4
+    run = await store.get(namespace, name)
+    assert [entry.event for entry in run.status.outbox] == ["run.completed"]
+
+
+async def test_a_revision_is_made_once_and_read_back_as_it_was(client: KubeClient, namespace: str) -> None:
+    taken = snapshot(await client.create(TEMPLATE, template(namespace), namespace))
+    await asyncio.gather(*(RevisionStore(client).ensure(taken.revision, taken.definition) for _ in range(3)))
+    name = taken.revision["metadata"]["name"]
+    assert await RevisionStore(client).definition(namespace, name) == taken.definition
+
+
+async def used(client: KubeClient, organization: str) -> Quota:
+    return Quota.parse((await client.get(ORGANIZATION, organization))["status"]["quota"])
+
+
+async def test_several_processes_reserve_exactly_up_to_the_limit(client: KubeClient, organization: str) -> None:
+    ledgers = [QuotaLedger(client, utc_now) for _ in range(4)]
+    reservations = await asyncio.gather(
+        *(ledgers[n % 4].reserve(organization, f"r-{uuid.uuid4()}") for n in range(200))
+    )
+    assert sum(1 for one in reservations if one.verdict is Verdict.RESERVED) == 50
+    assert {one.limit for one in reservations} == {50}
+    assert (await used(client, organization)).used == 50
+
+
+async def test_confirmed_and_released_runs_leave_the_memory_of_the_count(client: KubeClient, organization: str) -> None:
+    ledger = QuotaLedger(client, utc_now)
+    made, unmade = f"r-{uuid.uuid4()}", f"r-{uuid.uuid4()}"
+    await asyncio.gather(ledger.reserve(organization, made), ledger.reserve(organization, unmade))
+    ledger.confirm(organization, made)
+    ledger.release(organization, unmade)
+    await ledger.close()
+    quota = await used(client, organization)
+    assert (quota.used, quota.pending) == (1, {})
+
+
+async def test_the_same_id_asked_for_twice_is_counted_once(client: KubeClient, organization: str) -> None:
+    ledger, other = QuotaLedger(client, utc_now), QuotaLedger(client, utc_now)
+    run_id = f"r-{uuid.uuid4()}"
+    verdicts = await asyncio.gather(
+        *(one.reserve(organization, run_id) for one in (ledger, ledger, other)),
+    )
+    assert sorted(one.verdict for one in verdicts) == [
+        Verdict.ALREADY_PENDING,
+        Verdict.ALREADY_PENDING,
+        Verdict.RESERVED,
+    ]
+    assert (await used(client, organization)).used == 1
+
+
+async def test_a_raised_plan_takes_effect_at_once(client: KubeClient, organization: str) -> None:
+    ledger = QuotaLedger(client, utc_now)
+    await asyncio.gather(*(ledger.reserve(organization, f"r-{n}") for n in range(50)))
+    assert (await ledger.reserve(organization, "r-51")).verdict is Verdict.OVER_QUOTA
+    await client.patch(ORGANIZATION, organization, {"spec": {"plan": {"runsPerMonth": 51}}})
+    assert (await ledger.reserve(organization, "r-51")).verdict is Verdict.RESERVED
+
+
+async def test_a_reservation_that_fails_tells_everybody_who_waits() -> None:
+    connection = KubeConnection("http://127.0.0.1:9", None, dict)
+    async with KubeClient(connection) as client:
+        ledger = QuotaLedger(client, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        results = await asyncio.gather(*(ledger.reserve("acme", f"r-{n}") for n in range(3)), return_exceptions=True)
+        assert all(isinstance(result, KubeUnavailable) for result in results)
+        await ledger.close()
+
+
+class Copy:
+    """What an informer reported, as a dictionary."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, JsonObject] = {}
+        self.history: list[tuple[str, str]] = []
+
+    def __call__(self, action: str, body: JsonObject) -> None:
+        name = body["metadata"]["name"]
+        self.history.append((action, name))
+        if action == "DELETE":
+            self.objects.pop(name, None)
+        else:
+            self.objects[name] = body
+
+
+async def eventually(condition: Any, within_s: float = 10.0) -> None:
+    deadline = asyncio.get_running_loop().time() + within_s
+    while not condition():
+        assert asyncio.get_running_loop().time() < deadline, "it never happened"
+        await asyncio.sleep(0.02)
+
+
+async def test_an_informer_follows_creation_change_and_deletion(client: KubeClient, namespace: str) -> None:
+    before = await client.create(TEMPLATE, template(namespace), namespace)
+    copy = Copy()
+    informer = Informer(client, TEMPLATE, copy, namespace=namespace)
+    task = asyncio.create_task(informer.run())
+    await asyncio.wait_for(informer.synced.wait(), 5)
+    assert list(copy.objects) == [before["metadata"]["name"]]
+
+    made = await client.create(TEMPLATE, template(namespace), namespace)
+    name = made["metadata"]["name"]
+    await eventually(lambda: name in copy.objects)
+    await client.patch(TEMPLATE, name, {"spec": {"name": "Changed"}}, namespace)
+    await eventually(lambda: copy.objects[name]["spec"]["name"] == "Changed")
+    await client.delete(TEMPLATE, name, namespace)
+    await eventually(lambda: name not in copy.objects)
+    task.cancel()
+
+
+async def test_an_own_write_is_visible_at_once_and_an_older_state_never_replaces_it(
+    client: KubeClient, namespace: str
+) -> None:
+    copy = Copy()
+    informer = Informer(client, TEMPLATE, copy, namespace=namespace)
+    old = await client.create(TEMPLATE, template(namespace), namespace)
+    name = old["metadata"]["name"]
+    new = await client.patch(TEMPLATE, name, {"spec": {"name": "Newer"}}, namespace)
+    informer.observe(new)
+    informer.observe(old)
+    assert copy.objects[name]["spec"]["name"] == "Newer"
+    assert copy.history == [("UPSERT", name)]
+
+
+async def test_an_informer_that_fell_too_far_behind_lists_again_and_reports_what_it_missed(
+    client: KubeClient, namespace: str
+) -> None:
+    kept = await client.create(TEMPLATE, template(namespace), namespace)
+    gone = await client.create(TEMPLATE, template(namespace), namespace)
+    copy = Copy()
+    informer = Informer(client, TEMPLATE, copy, namespace=namespace)
+    task = asyncio.create_task(informer.run())
+    await asyncio.wait_for(informer.synced.wait(), 5)
+    task.cancel()
+    await client.delete(TEMPLATE, gone["metadata"]["name"], namespace)
+    informer._resume_from = "1"  # long compacted or refused: the server answers 410, or replays from there
+    task = asyncio.create_task(informer.run())
+    await eventually(lambda: set(copy.objects) == {kept["metadata"]["name"]})
+    task.cancel()
