@@ -6,14 +6,10 @@ otherwise it reads and asks again. A state change and its event are in the same 
 its change does (contract section 5; architecture section 3).
 """
 
-import base64
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
-
-from pydantic import JsonValue
 
 from . import merge_patch
 from .answers import validate_value
@@ -32,15 +28,25 @@ from .errors import (
 from .events import EventName, geo_view, progress_view
 from .ids import derived_id
 from .resource_types import to_json_text, with_condition
+from .run_commands import (
+    AnswerStep,
+    Cancel,
+    ClearAnswer,
+    Command,
+    Expire,
+    GiveIdentity,
+    Open,
+    SkipStep,
+    Submit,
+)
+from .run_operations import is_replay, with_operation
 from .run_types import (
     MAX_ANSWERS_BYTES,
-    MAX_OPERATIONS,
     MAX_OUTBOX_BYTES,
     MAX_OUTBOX_ENTRIES,
     Answer,
     DeliveryPhase,
     ExecutorIdentity,
-    Geo,
     IdentityMode,
     OutboxEntry,
     Progress,
@@ -53,59 +59,23 @@ from .run_types import (
 from .template_types import Definition, Step, StepType
 from .times import format_timestamp
 
+__all__ = [
+    "CANCELLED_BY_OWNER",
+    "AnswerStep",
+    "Cancel",
+    "ClearAnswer",
+    "Command",
+    "Decision",
+    "Expire",
+    "GiveIdentity",
+    "Open",
+    "SkipStep",
+    "Submit",
+    "decide",
+    "is_settled",
+]
+
 CANCELLED_BY_OWNER: Final = "cancelled_by_owner"
-_DIGEST_CHARS: Final = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """Something that shall happen to a run. `op_id` makes it idempotent; `by` is the member who acts, if one does."""
-
-    op_id: str | None = None
-    by: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Open(Command):
-    """The link was opened. Changes no status; a member becomes the one it is assigned to."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GiveIdentity(Command):
-    name: str
-    email: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerStep(Command):
-    step_id: str
-    value: JsonValue
-    geo: Geo | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClearAnswer(Command):
-    step_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkipStep(Command):
-    step_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submit(Command):
-    signature_name: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cancel(Command):
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expire(Command):
-    """The operator's word that time is up; does nothing before `expires_at`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +95,10 @@ def decide(run: Run, definition: Definition, command: Command, now: datetime) ->
     """The next status of `run`, or the reason why not.
 
     Raises RunClosed, RunExpired, AnswerInvalid, ValidationFailed, RequiredStepsMissing, NotFound (an unknown step),
-    ServiceUnavailable (the outbox is full). The run itself is never changed.
+    IdempotencyKeyReused, ServiceUnavailable (the outbox is full). The run itself is never changed.
     """
     before = run.status
-    mark = _digest(command.op_id) if command.op_id else None
-    if mark and mark in _operations(before):
+    if command.op_id and is_replay(before.operations, command):
         return Decision(before, before, replayed=True)
 
     phase = run.phase_at(now)
@@ -144,9 +113,9 @@ def decide(run: Run, definition: Definition, command: Command, now: datetime) ->
         raise RunClosed(f"The run is {phase.rest}; it takes no more changes.")
 
     after = _Change(run, definition, now).apply(command)
-    if mark and after is not before:
-        kept = (before.operations + mark)[-_DIGEST_CHARS * MAX_OPERATIONS :]
-        after = after.model_copy(update={"operations": kept})
+    if command.op_id and not isinstance(command, Open):
+        # Also when nothing changed: a clear that found nothing must not, sent again, remove what came after it.
+        after = after.model_copy(update={"operations": with_operation(before.operations, command)})
     return Decision(before, after)
 
 
@@ -154,16 +123,6 @@ def is_settled(status: RunStatus) -> bool:
     """Final, and nothing left to send: the operator may forget the run."""
     retrying = any(not record.phase.is_final for record in status.deliveries)
     return status.phase.is_final and not status.outbox and not retrying
-
-
-def _digest(op_id: str) -> str:
-    """72 bits of an op_id: enough to tell the operations of one run apart, small enough to keep them all."""
-    return base64.urlsafe_b64encode(hashlib.sha256(op_id.encode()).digest()[:9]).decode()
-
-
-def _operations(status: RunStatus) -> frozenset[str]:
-    text = status.operations
-    return frozenset(text[start : start + _DIGEST_CHARS] for start in range(0, len(text), _DIGEST_CHARS))
 
 
 def _expire(run: Run, now: datetime) -> RunStatus:
@@ -200,7 +159,7 @@ def _record_event(
     webhook = run.spec.webhook
     if webhook is None or not webhook.wants(event):
         return status
-    size = sum(len(entry.encoded or "") for entry in status.outbox)
+    size = sum(len((entry.encoded or "").encode()) for entry in status.outbox)
     if frozen is not None and (len(status.outbox) >= MAX_OUTBOX_ENTRIES or size >= MAX_OUTBOX_BYTES):
         raise ServiceUnavailable("Too many events of this run wait for delivery; please try again.", retry_after_s=5)
     seq = status.seq + 1

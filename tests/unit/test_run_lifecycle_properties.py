@@ -1,0 +1,185 @@
+"""What holds for every life of a run, whatever is asked of it and in whatever order."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checklist_crds import merge_patch
+from checklist_crds.conditions import applicable_step_ids
+from checklist_crds.conditions import progress as count_progress
+from checklist_crds.errors import ServiceError
+from checklist_crds.events import EventName
+from checklist_crds.run_commands import (
+    AnswerStep,
+    Cancel,
+    ClearAnswer,
+    Command,
+    Expire,
+    GiveIdentity,
+    Open,
+    SkipStep,
+    Submit,
+)
+from checklist_crds.run_lifecycle import decide
+from checklist_crds.run_types import Geo, Run, RunPhase, RunStatus
+from checklist_crds.template_types import Definition
+
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+EXPIRES = START + timedelta(minutes=30)
+
+
+def _when(step: str, value: Any) -> dict[str, Any]:
+    return {"when": {"step": step, "op": "eq", "value": value}}
+
+
+STEPS = [
+    {"id": "s-ok", "type": "boolean", "label": "All right?", "required": True},
+    {"id": "s-why", "type": "text", "label": "Why?", "required": True, "condition": _when("s-ok", False)},
+    {"id": "s-note", "type": "text", "label": "Note", "geo": True, "condition": _when("s-why", "x")},
+    {"id": "s-read", "type": "instruction", "label": "Read this"},
+    {"id": "s-count", "type": "number", "label": "How many?"},
+    {"id": "s-photo", "type": "photo", "label": "Photo"},
+]
+STEP_IDS = [step["id"] for step in STEPS] + ["s-unknown"]
+
+op_ids = st.none() | st.sampled_from("abcdefgh")
+step_ids = st.sampled_from(STEP_IDS)
+values = st.sampled_from([True, False, "x", "", 3, 2.5, None, []])
+places = st.none() | st.just(Geo(lat=1, lng=2))
+answer_commands = st.builds(AnswerStep, step_id=step_ids, value=values, geo=places, op_id=op_ids)
+commands: st.SearchStrategy[Command] = st.one_of(
+    answer_commands,
+    answer_commands,
+    answer_commands,
+    st.builds(AnswerStep, step_id=st.just("s-ok"), value=st.booleans(), op_id=op_ids),
+    st.builds(SkipStep, step_id=step_ids, op_id=op_ids),
+    st.builds(ClearAnswer, step_id=step_ids, op_id=op_ids),
+    st.builds(GiveIdentity, name=st.just("Ada"), email=st.just("ada@example.com"), op_id=op_ids),
+    st.builds(Open, op_id=op_ids),
+    st.builds(Submit, op_id=op_ids, signature_name=st.none() | st.just("Ada")),
+    st.builds(Cancel, op_id=op_ids, reason=st.none() | st.just("late")),
+    st.builds(Expire),
+)
+stories = st.lists(st.tuples(commands, st.integers(0, 3)), max_size=40)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Run, Definition]:
+    settings_ = {"allow_skip": draw(st.booleans()), "signature_on_complete": draw(st.booleans())}
+    identity = draw(st.sampled_from(["none", "none", "external"]))
+    definition = Definition.model_validate(
+        {
+            "name": "All kinds",
+            "sections": [{"id": "g-all", "title": "All", "steps": STEPS}],
+            "settings": settings_,
+            "execution": {"identity_required": identity},
+        }
+    )
+    resolved = {
+        "organization": "acme",
+        "templateId": "t-1",
+        "templateVersion": 1,
+        "templateName": definition.name,
+        "revisionRef": {"name": "rev"},
+        "identityMode": definition.identity_mode,
+        "stepCount": len(STEPS),
+        "applicableSteps": 3,
+    }
+    events = draw(st.sampled_from([["*"], ["run.completed", "step.skipped"], None]))
+    webhook = {"url": "https://example.com/", "events": events, "sealedSecret": "k1:x"} if events else None
+    expires_at = draw(st.sampled_from([None, EXPIRES.isoformat()]))
+    spec = {"createdAt": START.isoformat(), "expiresAt": expires_at, "webhook": webhook, "resolved": resolved}
+    return Run.parse({"metadata": {"name": "r-1", "uid": "uid", "resourceVersion": "1"}, "spec": spec}), definition
+
+
+def stored(status: RunStatus) -> RunStatus:
+    """The status after a journey through the cluster."""
+    return RunStatus.model_validate(status.to_kube())
+
+
+@settings(max_examples=300, deadline=None)
+@given(runs(), stories)
+def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story: list[tuple[Command, int]]) -> None:
+    run, definition = made
+    now = START
+    applied: list[Command] = []
+    for command, minutes in story:
+        now += timedelta(minutes=minutes)
+        before = run.status
+        try:
+            decision = decide(run, definition, command, now)
+        except ServiceError as error:
+            assert 400 <= error.status < 500
+            assert run.status == before
+            continue
+        after = decision.after
+        assert decision.before == before
+
+        # What is written is exactly what was decided, and reads back the same.
+        patched = merge_patch.apply(before.to_kube(), decision.patch())
+        assert patched == after.to_kube()
+        assert stored(after) == after
+
+        # A final phase is final, and nothing happens after the link's last instant but expiry.
+        if before.phase.is_final:
+            assert decision.patch() == {}
+        if run.expires_at is not None and now >= run.expires_at and not before.phase.is_final and decision.patch():
+            assert after.phase is RunPhase.EXPIRED
+        assert after.phase is not RunPhase.PENDING or before.phase is RunPhase.PENDING
+
+        # One event per change at most, numbered without a gap, and only those that somebody wants.
+        new = after.outbox[len(before.outbox) :]
+        assert after.outbox[: len(before.outbox)] == before.outbox
+        assert len(new) <= 1
+        assert [entry.seq for entry in after.outbox] == list(range(1, after.seq + 1))
+        assert all(run.spec.webhook is not None and run.spec.webhook.wants(entry.event) for entry in after.outbox)
+        if before.phase is not after.phase and after.phase.is_final and run.spec.webhook:
+            ends = {EventName.RUN_COMPLETED, EventName.RUN_CANCELLED, EventName.RUN_EXPIRED}
+            wanted = any(run.spec.webhook.wants(end) and end.value == f"run.{after.phase.rest}" for end in ends)
+            assert [entry.event for entry in new] == ([EventName(f"run.{after.phase.rest}")] if wanted else [])
+
+        # Progress tells the truth about the answers.
+        run = replace(run, status=after)
+        counted = count_progress(definition, after.answers, after.skipped_steps)
+        if after.progress is not None:
+            assert (after.progress.total, after.progress.answered, after.progress.skipped) == (
+                counted.total,
+                counted.answered,
+                counted.skipped,
+            )
+            assert counted.answered + counted.skipped <= counted.total
+        assert not set(after.answers) & set(after.skipped_steps)
+        assert "s-read" not in after.answers
+
+        # A completed run has no gaps and nothing that does not apply.
+        if after.phase is RunPhase.COMPLETED:
+            applicable = applicable_step_ids(definition, after.answers, after.skipped_steps)
+            assert set(after.answers) | set(after.skipped_steps) <= applicable
+            assert "s-ok" in after.answers
+
+        # Whatever was accepted can be sent again, now and after all that follows.
+        if command.op_id and not isinstance(command, Open):
+            applied.append(command)
+        for old in applied:
+            again = decide(run, definition, old, now + timedelta(days=1))
+            assert again.replayed
+            assert again.patch() == {}
+
+
+@settings(max_examples=100, deadline=None)
+@given(runs(), st.lists(answer_commands, max_size=12))
+def test_the_last_answer_of_each_step_wins(made: tuple[Run, Definition], story: list[AnswerStep]) -> None:
+    run, definition = made
+    if definition.identity_mode == "external":
+        run = replace(run, status=decide(run, definition, GiveIdentity(name="A", email="a@b.c"), START).after)
+    last: dict[str, Any] = {}
+    for command in story:
+        try:
+            run = replace(run, status=decide(run, definition, replace(command, op_id=None), START).after)
+        except ServiceError:
+            continue
+        last[command.step_id] = command.value
+    assert {step_id: answer.value for step_id, answer in run.status.answers.items()} == last
