@@ -1,0 +1,389 @@
+"""Hypothesis strategies for template definitions, answers and JSON, shared by all tests that need many of them.
+
+`definitions()` gives documents that every part of the service must accept; `broken_definitions()` gives documents with
+exactly one thing wrong and the code of the problem that says so; `answers_to(definition)` gives what people may answer.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Any
+
+from hypothesis import strategies as st
+
+from checklist_crds.condition_rules import OPERATORS
+from checklist_crds.json_types import MAX_NUMBER
+from checklist_crds.template_types import Definition, Operator, Step, StepType
+
+Json = Any
+
+_CHARACTERS = st.characters(exclude_categories=("Cs",), exclude_characters="\x00")
+_ID_TAIL = st.text("abcXYZ019_-", min_size=1, max_size=6)
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+"""Anything that a JSON parser of Python can give, NaN, infinities and half surrogates among it."""
+
+
+def texts(max_size: int = 30) -> st.SearchStrategy[str]:
+    return st.text(_CHARACTERS, max_size=max_size)
+
+
+def visible_texts(max_size: int = 30) -> st.SearchStrategy[str]:
+    return st.builds(lambda first, rest: first + rest, st.sampled_from("aZ9é✓漢"), texts(max_size - 1))
+
+
+def numbers(low: float = -MAX_NUMBER, high: float = MAX_NUMBER) -> st.SearchStrategy[float]:
+    floats = st.floats(low, high, allow_nan=False, allow_infinity=False)
+    return floats | st.integers(-int(-low // 1), int(high // 1)) if high - low >= 1 else floats
+
+
+dates = st.dates().map(lambda day: day.isoformat())
+times = st.times().map(lambda time: time.isoformat("minutes")) | st.times().map(lambda time: time.isoformat("seconds"))
+datetimes = st.datetimes(timezones=st.just(UTC)).map(lambda moment: moment.isoformat(timespec="milliseconds")) | (
+    st.sampled_from(["2026-11-21T13:50:00Z", "2026-11-21t13:50:00.5z", "2026-11-21T14:50:00+01:00"])
+)
+
+
+# --- definitions
+
+
+@st.composite
+def definitions(draw: st.DrawFn, *, min_steps: int = 0, max_steps: int = 8) -> dict[str, Json]:
+    """A valid template definition as an author may write it: optional fields present, null or left out."""
+    count = draw(st.integers(min_steps, max_steps))
+    steps: list[dict[str, Json]] = []
+    for index in range(count):
+        steps.append(draw(_steps(index, steps)))
+    sections: list[dict[str, Json]] = []
+    while steps or draw(st.integers(0, 3)) == 0:
+        size = draw(st.integers(0, len(steps)))
+        title = draw(visible_texts())
+        sections.append({"id": f"g-{len(sections)}-{draw(_ID_TAIL)}", "title": title, "steps": steps[:size]})
+        steps = steps[size:]
+        if len(sections) == 4:
+            sections[-1]["steps"] += steps
+            break
+    scope, identity = draw(
+        st.sampled_from(["any", "external"]).flatmap(
+            lambda scope: st.tuples(st.just(scope), st.sampled_from(["none", "external", "member"]))
+        )
+        | st.just(("member", "member"))
+    )
+    settings = _some(allow_skip=st.booleans(), signature_on_complete=st.booleans(), est_minutes=numbers(0, 525_600))
+    optional = draw(_some(description=texts(), tags=st.lists(visible_texts(), max_size=3), settings=settings))
+    execution = {"scope": scope, "identity_required": identity}
+    return {"name": draw(visible_texts()), "sections": sections, "execution": execution} | optional
+
+
+def _some(**fields: st.SearchStrategy[Json]) -> st.SearchStrategy[dict[str, Json]]:
+    """An object with any of the fields; a null means the same as leaving the field out."""
+    return st.fixed_dictionaries({}, optional={name: st.none() | values for name, values in fields.items()})
+
+
+def _bounds(low: int, high: int) -> st.SearchStrategy[tuple[int, int]]:
+    return st.tuples(st.integers(low, high), st.integers(low, high)).map(lambda pair: (min(pair), max(pair)))
+
+
+@st.composite
+def _steps(draw: st.DrawFn, index: int, earlier: list[dict[str, Json]]) -> dict[str, Json]:
+    kind = draw(st.sampled_from(StepType))
+    photo = st.just(False) | _bounds(0, 20).map(lambda pair: {"min": pair[0], "max": max(1, pair[1])})
+    step: dict[str, Json] = {
+        "id": f"s-{index}-{draw(_ID_TAIL)}",
+        "type": kind.value,
+        "label": draw(visible_texts()),
+        "config": draw(_configs(kind)),
+    }
+    step |= draw(_some(hint=texts(), required=st.booleans(), photo=photo, geo=st.booleans()))
+    if step.get("geo") and draw(st.booleans()):
+        step["geo_required"] = True
+    sources = [source for source in earlier if source["type"] != "instruction"]
+    if sources and draw(st.booleans()):
+        step["condition"] = {"when": draw(conditions(sources))}
+    return step
+
+
+@st.composite
+def _configs(draw: st.DrawFn, kind: StepType) -> dict[str, Json]:
+    config: dict[str, Json] = draw(_some(zz_note=texts(), zz_tree=st.dictionaries(texts(5), numbers(), max_size=2)))
+    match kind:
+        case StepType.BOOLEAN:
+            config |= draw(_some(true_label=texts(), false_label=texts()))
+        case StepType.NUMBER:
+            config |= draw(_some(unit=texts(10)))
+            if draw(st.booleans()):
+                low, high = sorted(draw(st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000))))
+                config |= draw(st.sampled_from([{"min": low, "max": high, "decimal": 2}, {"min": low}, {"max": high}]))
+        case StepType.PHOTO if draw(st.booleans()):
+            low, high = draw(_bounds(0, 20))
+            config |= {"min": low, "max": max(1, high)}
+        case StepType.RATING if draw(st.booleans()):
+            low, high = draw(_bounds(-100, 100))
+            config |= {"min": low, "max": float(high)}
+        case StepType.TEXT:
+            config |= draw(_some(multiline=st.booleans(), placeholder=texts()))
+        case StepType.CHOICE | StepType.MULTI_CHOICE:
+            count = draw(st.integers(1, 4))
+            config["options"] = [{"id": f"o-{n}", "label": draw(visible_texts())} for n in range(count)]
+            if kind is StepType.MULTI_CHOICE and draw(st.booleans()):
+                low, high = draw(_bounds(0, count))
+                config |= {"min_selected": low, "max_selected": max(1, high)}
+        case _:
+            pass
+    return config
+
+
+def condition_values(source: dict[str, Json]) -> st.SearchStrategy[Json]:
+    """Single values that a condition on this step (as TDL) may compare with."""
+    match StepType(source["type"]):
+        case StepType.BOOLEAN:
+            return st.booleans()
+        case StepType.NUMBER:
+            return st.integers(-3, 3) | st.sampled_from([0.5, 1.0, -2.0]) | numbers()
+        case StepType.RATING:
+            return st.integers(-2, 6) | st.just(3.0)
+        case StepType.CHOICE | StepType.MULTI_CHOICE:
+            return st.sampled_from([option["id"] for option in source["config"]["options"]])
+        case StepType.DATE:
+            return dates
+        case StepType.TIME:
+            return times
+        case StepType.DATETIME:
+            return datetimes
+        case _:
+            return st.sampled_from(["", "a", "ok", "OK"]) | texts(8)
+
+
+@st.composite
+def comparisons(draw: st.DrawFn, sources: list[dict[str, Json]]) -> dict[str, Json]:
+    source = draw(st.sampled_from(sources))
+    op = draw(st.sampled_from(sorted(OPERATORS[StepType(source["type"])])))
+    if op is Operator.EXISTS:
+        values: st.SearchStrategy[Json] = st.booleans()
+    elif op in {Operator.IN, Operator.NOT_IN}:
+        values = st.lists(condition_values(source), min_size=1, max_size=3)
+    else:
+        values = condition_values(source)
+    return {"step": source["id"], "op": op.value, "value": draw(values)}
+
+
+def conditions(sources: list[dict[str, Json]]) -> st.SearchStrategy[dict[str, Json]]:
+    """What stands under `when`: a comparison, or groups of them, two levels deep, at most 9 comparisons."""
+    single = comparisons(sources)
+    inner = single | _groups(st.lists(single, min_size=1, max_size=3))
+    return single | _groups(st.lists(inner, min_size=1, max_size=3))
+
+
+def _groups(members: st.SearchStrategy[list[Json]]) -> st.SearchStrategy[dict[str, Json]]:
+    return st.builds(lambda name, parts: {name: parts}, st.sampled_from(["all", "any"]), members)
+
+
+# --- broken definitions
+
+_Breaker = Callable[[dict[str, Json], st.DrawFn], None]
+
+
+def _first_step(data: dict[str, Json]) -> dict[str, Json]:
+    step: dict[str, Json] = next(step for section in data["sections"] for step in section["steps"])
+    return step
+
+
+def _append(data: dict[str, Json], **step: Json) -> dict[str, Json]:
+    step = {"id": "s-appended", "type": "text", "label": "Appended"} | step
+    data["sections"][-1]["steps"].append(step)
+    return step
+
+
+def _set(*path: str, value: Json) -> _Breaker:
+    def apply(data: dict[str, Json], _: st.DrawFn) -> None:
+        for name in path[:-1]:
+            if data.get(name) is None:
+                data[name] = {}
+            data = data[name]
+        data[path[-1]] = value
+
+    return apply
+
+
+def _with_step(**step: Json) -> _Breaker:
+    return lambda data, _: _append(data, **step) and None
+
+
+def _with_condition(when: Json, **source: Json) -> _Breaker:
+    def apply(data: dict[str, Json], _: st.DrawFn) -> None:
+        _append(data, **{"id": "s-source", "type": "number", "label": "Source"} | source)
+        _append(data, condition={"when": when})
+
+    return apply
+
+
+def _repeat_step(data: dict[str, Json], draw: st.DrawFn) -> None:
+    _append(data, id=_first_step(data)["id"], type="instruction")
+
+
+def _repeat_section(data: dict[str, Json], draw: st.DrawFn) -> None:
+    data["sections"].append({"id": data["sections"][0]["id"], "title": "Again", "steps": []})
+
+
+def _drop(field_name: str) -> _Breaker:
+    return lambda data, _: _first_step(data).pop(field_name) and None
+
+
+_OPTIONS = [{"id": "o-a", "label": "A"}, {"id": "o-b", "label": "B"}]
+_GROUP = {"step": "s-source", "op": "gt", "value": 1}
+
+BREAKERS: dict[str, tuple[str, _Breaker]] = {
+    "blank name": ("blank", _set("name", value=" \u00a0\u200b")),
+    "name of another type": ("wrong_type", _set("name", value=5)),
+    "long name": ("too_long", _set("name", value="x" * 201)),
+    "NUL in the description": ("invalid_text", _set("description", value="a\x00b")),
+    "too many tags": ("too_many", _set("tags", value=["x"] * 51)),
+    "number as a boolean": ("wrong_type", _set("settings", "allow_skip", value=1)),
+    "negative duration": ("out_of_range", _set("settings", "est_minutes", value=-1)),
+    "unknown scope": ("unknown_value", _set("execution", "scope", value="everybody")),
+    "member scope without identity": (
+        "identity_scope_mismatch",
+        _set("execution", value={"scope": "member", "identity_required": "external"}),
+    ),
+    "step without a label": ("missing", _drop("label")),
+    "step without a type": ("missing", _drop("type")),
+    "step id twice": ("duplicate_id", _repeat_step),
+    "section id twice": ("duplicate_id", _repeat_section),
+    "step id of another form": ("pattern", _with_step(id="step-1")),
+    "unknown type": ("unknown_value", _with_step(type="essay")),
+    "photo true": ("wrong_type", _with_step(photo=True)),
+    "photo zero": ("wrong_type", _with_step(photo=0)),
+    "photo bounds crossed": ("out_of_range", _with_step(photo={"min": 3, "max": 2})),
+    "too many photos": ("out_of_range", _with_step(photo={"min": 0, "max": 21})),
+    "photo step bounds crossed": ("out_of_range", _with_step(type="photo", config={"min": 3, "max": 2})),
+    "photo step with half a photo": ("wrong_type", _with_step(type="photo", config={"min": 0.5})),
+    "location required, but not captured": ("geo_not_captured", _with_step(geo_required=True)),
+    "choice without options": ("missing", _with_step(type="choice")),
+    "choice with no option": ("too_few", _with_step(type="choice", config={"options": []})),
+    "option id twice": ("duplicate_id", _with_step(type="choice", config={"options": [_OPTIONS[0]] * 2})),
+    "more to select than there is": (
+        "out_of_range",
+        _with_step(type="multi_choice", config={"options": _OPTIONS, "min_selected": 3}),
+    ),
+    "number bounds crossed": ("out_of_range", _with_step(type="number", config={"min": 2, "max": 1})),
+    "no number between the bounds": (
+        "out_of_range",
+        _with_step(type="number", config={"min": 0.1, "max": 0.9, "decimal": 0}),
+    ),
+    "too many decimals": ("out_of_range", _with_step(type="number", config={"decimal": 11})),
+    "rating bounds crossed": ("out_of_range", _with_step(type="rating", config={"min": 6})),
+    "rating with halves": ("wrong_type", _with_step(type="rating", config={"max": 4.5})),
+    "config too deep": ("too_deep", _with_step(config={"zz": [[[[[[[[[[[1]]]]]]]]]]]})),
+    "empty condition": ("missing", _with_step(condition={"when": {}})),
+    "two conditions in one": (
+        "ambiguous_condition",
+        _with_condition({"step": "s-source", "op": "gt", "value": 1, "all": [_GROUP]}),
+    ),
+    "comparison without a value": ("missing", _with_condition({"step": "s-source", "op": "eq"})),
+    "unknown source": ("invalid_reference", _with_condition({"step": "s-nowhere", "op": "exists", "value": True})),
+    "condition on itself": (
+        "invalid_reference",
+        _with_condition({"step": "s-appended", "op": "exists", "value": True}),
+    ),
+    "operator of another type": (
+        "operator_not_allowed",
+        _with_condition({"step": "s-source", "op": "contains", "value": "a"}),
+    ),
+    "unknown operator": ("unknown_value", _with_condition({"step": "s-source", "op": "like", "value": "a"})),
+    "value of another type": ("value_type", _with_condition({"step": "s-source", "op": "eq", "value": "5"})),
+    "empty list of values": ("value_type", _with_condition({"any": [{"step": "s-source", "op": "in", "value": []}]})),
+    "exists compared with text": ("value_type", _with_condition({"step": "s-source", "op": "exists", "value": "true"})),
+    "no such day": (
+        "value_type",
+        _with_condition({"step": "s-source", "op": "lt", "value": "2026-02-30"}, type="date"),
+    ),
+    "unknown option": (
+        "unknown_option",
+        _with_condition({"step": "s-source", "op": "eq", "value": "o-z"}, type="choice", config={"options": _OPTIONS}),
+    ),
+    "condition on an instruction": (
+        "operator_not_allowed",
+        _with_condition({"step": "s-source", "op": "exists", "value": True}, type="instruction"),
+    ),
+    "eleven comparisons": ("too_many", _with_condition({"all": [{"any": [_GROUP] * 6}, {"all": [_GROUP] * 5}]})),
+}
+"""What can be wrong with a definition: name -> (code of the problem, how to break it)."""
+
+
+@st.composite
+def broken_definitions(draw: st.DrawFn) -> tuple[str, dict[str, Json], str]:
+    """A definition with exactly one thing wrong: (what, document, expected problem code)."""
+    data = copy.deepcopy(draw(definitions(min_steps=1)))
+    what = draw(st.sampled_from(sorted(BREAKERS)))
+    code, apply = BREAKERS[what]
+    apply(data, draw)
+    return what, data, code
+
+
+# --- answers
+
+
+@dataclass
+class GivenAnswer:
+    """An answer as the core sees it."""
+
+    value: Json = None
+    photos: list[str] = field(default_factory=list)
+    geo: dict[str, float] | None = None
+
+
+def valid_values(step: Step) -> st.SearchStrategy[Json]:
+    """Values that a step of a valid definition accepts."""
+    config = step.config
+    match step.type:
+        case StepType.BOOLEAN:
+            return st.booleans()
+        case StepType.NUMBER:
+            low = -1000 if config.min is None else int(config.min)
+            return st.integers(low, max(low, int(config.max)) if config.max is not None else low + 2000)
+        case StepType.RATING:
+            low, high = (
+                int(config.min if config.min is not None else 1),
+                int(config.max if config.max is not None else 5),
+            )
+            return st.integers(low, high) | st.integers(low, high).map(float)
+        case StepType.CHOICE:
+            return st.sampled_from([option.id for option in config.options or ()])
+        case StepType.MULTI_CHOICE:
+            ids = [option.id for option in config.options or ()]
+            fewest = config.min_selected if config.min_selected is not None else int(step.required)
+            return st.lists(
+                st.sampled_from(ids), unique=True, min_size=fewest, max_size=config.max_selected or len(ids)
+            )
+        case StepType.DATE:
+            return dates
+        case StepType.TIME:
+            return times
+        case StepType.DATETIME:
+            return datetimes
+        case StepType.SIGNATURE:
+            return st.builds(lambda name: {"name": name}, visible_texts())
+        case StepType.PHOTO:
+            return st.none()
+        case _:
+            return visible_texts() if step.required else texts(8) | st.sampled_from(["ok", "OK and a", " "])
+
+
+@st.composite
+def answers_to(draw: st.DrawFn, definition: Definition) -> tuple[dict[str, GivenAnswer], list[str]]:
+    """(answers by step id, skipped step ids): any state that a run may be in, the senseless ones among them."""
+    answers: dict[str, GivenAnswer] = {}
+    skipped: list[str] = []
+    for _, step in definition.steps():
+        if step.type is not StepType.INSTRUCTION and draw(st.integers(0, 3)):
+            photos = draw(st.lists(st.just("photo"), max_size=3))
+            geo = draw(st.none() | st.just({"lat": 1.0, "lng": 2.0, "accuracy_m": 3.0}))
+            answers[step.id] = GivenAnswer(draw(valid_values(step)), photos, geo)
+        if draw(st.integers(0, 5)) == 0:
+            skipped.append(step.id)
+    return answers, skipped

@@ -1,0 +1,575 @@
+"""The verdict on a template definition: what is accepted, what is refused, and how its author is told."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from tests.unit.tdl_strategies import BREAKERS, broken_definitions, definitions, json_values
+
+from checklist_crds.errors import Problem, ValidationFailed
+from checklist_crds.template_types import Definition, Operator, StepType
+from checklist_crds.template_validation import (
+    MAX_PROBLEMS,
+    definition_problems,
+    parse_definition,
+    runnable_problems,
+)
+
+few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def template(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    named = [{"id": f"s-{index}", "type": "text", "label": "Label"} | step for index, step in enumerate(steps)]
+    return {"name": "Name", "sections": [{"id": "g-1", "title": "Title", "steps": named}]} | fields
+
+
+def found(data: object, *, strict: bool = False) -> list[tuple[str, str]]:
+    return [(problem.path, problem.code) for problem in definition_problems(data, strict=strict)]
+
+
+def step_of(**step: Any) -> list[tuple[str, str]]:
+    return [(path.removeprefix("sections[0].steps[0]."), code) for path, code in found(template(step))]
+
+
+# --- properties
+
+
+@few
+@given(definitions())
+def test_what_an_author_may_write_is_accepted(data: dict[str, Any]) -> None:
+    assert definition_problems(data) == []
+
+
+@few
+@given(definitions())
+def test_reading_a_written_definition_again_changes_nothing(data: dict[str, Any]) -> None:
+    written = parse_definition(data).to_tdl()
+    assert parse_definition(written).to_tdl() == written
+    assert parse_definition(json.loads(json.dumps(written, allow_nan=False))).to_tdl() == written
+
+
+@few
+@given(definitions())
+def test_fields_that_are_left_out_are_filled_in_and_others_are_kept(data: dict[str, Any]) -> None:
+    written = parse_definition(data).to_tdl()
+    assert written["name"] == data["name"]
+    assert written["tags"] == (data.get("tags") or [])
+    for section, given_section in zip(written["sections"], data["sections"], strict=True):
+        for step, given_step in zip(section["steps"], given_section["steps"], strict=True):
+            assert ("condition" in step) == ("condition" in given_step)
+            assert step["hint"] == given_step.get("hint")
+            assert step["photo"] == (given_step.get("photo") or False)
+            known = {name: value for name, value in given_step["config"].items() if not name.startswith("zz")}
+            assert {name: value for name, value in step["config"].items() if not name.startswith("zz")} == {
+                name: value for name, value in known.items() if value is not None
+            }
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(broken_definitions())
+def test_one_thing_wrong_is_refused_and_named(broken: tuple[str, dict[str, Any], str]) -> None:
+    what, data, code = broken
+    assert code in [problem.code for problem in definition_problems(data)], what
+
+
+@pytest.mark.parametrize("what", sorted(BREAKERS))
+def test_each_kind_of_mistake_is_reported_once_and_alone(what: str) -> None:
+    code, apply = BREAKERS[what]
+    data = template({})
+    apply(data, lambda strategy: strategy.example())  # type: ignore[arg-type, return-value]
+    assert {problem.code for problem in definition_problems(data)} == {code}
+
+
+@settings(max_examples=200, deadline=None)
+@given(json_values)
+@example([])
+@example({"name": "x", "sections": [[]]})
+def test_no_json_at_all_makes_validation_raise(data: Any) -> None:
+    assert definition_problems(data)
+    assert isinstance(definition_problems(template({}, name=data, tags=data, settings=data)), list)
+    assert isinstance(definition_problems(template({"config": data, "photo": data, "condition": data})), list)
+    assert isinstance(definition_problems({"name": "x", "sections": [data, {"steps": [data]}]}, strict=True), list)
+    assert isinstance(definition_problems(template({"condition": {"when": data}}, {"config": {"zz": data}})), list)
+
+
+# --- the written form
+
+
+def test_the_complete_document_has_every_default() -> None:
+    assert parse_definition(template({"id": "s-1"})).to_tdl() == {
+        "name": "Name",
+        "description": "",
+        "tags": [],
+        "settings": {"allow_skip": False, "signature_on_complete": False, "est_minutes": None},
+        "sections": [
+            {
+                "id": "g-1",
+                "title": "Title",
+                "steps": [
+                    {
+                        "id": "s-1",
+                        "type": "text",
+                        "label": "Label",
+                        "hint": None,
+                        "required": False,
+                        "photo": False,
+                        "geo": False,
+                        "geo_required": False,
+                        "config": {},
+                    }
+                ],
+            }
+        ],
+        "execution": {"scope": "any", "identity_required": "none"},
+    }
+
+
+def test_config_fields_that_nobody_knows_are_kept() -> None:
+    config = {"colour": "red", "nested": {"a": [1, None, {"b": False}]}}
+    (step,) = [step for _, step in parse_definition(template({"config": config})).steps()]
+    assert step.model_dump(mode="json")["config"] == config
+
+
+def test_an_integral_float_is_an_integer_since_json_does_not_tell_them_apart() -> None:
+    step = {"type": "number", "config": {"min": 3.0, "max": 4.5, "decimal": 2.0}, "photo": {"min": 1.0, "max": 2.0}}
+    written = json.dumps(parse_definition(template(step)).to_tdl())
+    assert '"min": 3, "max": 4.5, "decimal": 2' in written.replace('"unit": null, ', "")
+    assert '"photo": {"min": 1, "max": 2}' in written
+
+
+def test_null_is_the_same_as_leaving_the_field_out() -> None:
+    nulls = dict.fromkeys(("hint", "required", "photo", "geo", "condition", "config"))
+    with_nulls = template({"id": "s-1", **nulls}, description=None, tags=None, settings=None, execution=None)
+    assert parse_definition(with_nulls).to_tdl() == parse_definition(template({"id": "s-1"})).to_tdl()
+    assert found(template(name=None)) == [("name", "missing")]
+
+
+def test_the_identity_mode_follows_from_what_is_required() -> None:
+    def mode(identity: str) -> str:
+        return parse_definition(template(execution={"identity_required": identity})).identity_mode
+
+    assert [mode("none"), mode("external"), mode("member")] == ["anonymous", "external", "member"]
+
+
+def test_steps_come_in_order_with_their_sections() -> None:
+    sections = [
+        {"id": f"g-{n}", "title": "T", "steps": [{"id": f"s-{n}{m}", "type": "text", "label": "L"} for m in range(2)]}
+        for n in range(2)
+    ]
+    steps = [(section.id, step.id) for section, step in parse_definition({"name": "N", "sections": sections}).steps()]
+    assert steps == [("g-0", "s-00"), ("g-0", "s-01"), ("g-1", "s-10"), ("g-1", "s-11")]
+
+
+# --- strict types
+
+
+@pytest.mark.parametrize(
+    ("step", "path"),
+    [
+        ({"required": 1}, "required"),
+        ({"required": "true"}, "required"),
+        ({"label": 5}, "label"),
+        ({"photo": 0}, "photo"),
+        ({"photo": True}, "photo"),
+        ({"photo": {"min": "1"}}, "photo.min"),
+        ({"photo": {"max": 1.5}}, "photo.max"),
+        ({"config": {"decimal": True}}, "config.decimal"),
+        ({"config": {"min": "5"}}, "config.min"),
+        ({"config": {"min": True}}, "config.min"),
+        ({"config": {"options": {}}}, "config.options"),
+        ({"config": [1]}, "config"),
+        ({"condition": "s-1"}, "condition"),
+        ({"hint": ["x"]}, "hint"),
+    ],
+)
+def test_no_value_is_turned_into_another_type(step: dict[str, Any], path: str) -> None:
+    assert step_of(**step) == [(path, "wrong_type")]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e300, 2**53, 10**400])
+def test_numbers_that_json_cannot_carry_exactly_are_refused(number: float) -> None:
+    assert step_of(type="number", config={"min": number}) == [("config.min", "out_of_range")]
+    assert step_of(config={"zz": {"deep": [number]}}) == [("config.zz", "out_of_range")]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "blank"),
+        (" \t", "blank"),
+        ("\u00a0\u3000\u200b", "blank"),
+        ("a\x00", "invalid_text"),
+        ("\ud800", "invalid_text"),
+    ],
+)
+def test_labels_must_be_readable(text: str, code: str) -> None:
+    assert step_of(label=text) == [("label", code)]
+
+
+def test_free_text_may_be_empty_but_not_unstorable() -> None:
+    assert found(template(description="")) == []
+    assert found(template(description="a\x00")) == [("description", "invalid_text")]
+    assert found(template(description="\udfff")) == [("description", "invalid_text")]
+    assert step_of(config={"zz": "\udfff"}) == [("config.zz", "invalid_text")]
+
+
+# --- limits
+
+
+def many_steps(*counts: int) -> dict[str, Any]:
+    sections = [
+        {
+            "id": f"g-{section}",
+            "title": "T",
+            "steps": [{"id": f"s-{section}-{n}", "type": "text", "label": "L"} for n in range(count)],
+        }
+        for section, count in enumerate(counts)
+    ]
+    return {"name": "N", "sections": sections}
+
+
+def test_500_steps_in_50_sections_are_allowed_and_one_more_is_not() -> None:
+    assert found(many_steps(*[10] * 50)) == []
+    assert found(many_steps(*[10] * 51)) == [("sections", "too_many")]
+    assert found(many_steps(500)) == []
+    assert found(many_steps(250, 251)) == [("sections", "too_many")]
+    assert found(many_steps(501)) == [("sections[0].steps", "too_many")]
+
+
+@pytest.mark.parametrize(
+    ("at_limit", "above", "path", "code"),
+    [
+        ({"name": "x" * 200}, {"name": "x" * 201}, "name", "too_long"),
+        ({"description": "✓" * 4000}, {"description": "✓" * 4001}, "description", "too_long"),
+        ({"tags": ["x" * 64] * 50}, {"tags": ["x"] * 51}, "tags", "too_many"),
+        ({"tags": []}, {"tags": ["x" * 65]}, "tags[0]", "too_long"),
+    ],
+)
+def test_limits_of_the_template(at_limit: Any, above: Any, path: str, code: str) -> None:
+    assert found(template(**at_limit)) == []
+    assert found(template(**above)) == [(path, code)]
+
+
+@pytest.mark.parametrize(
+    ("at_limit", "above", "path", "code"),
+    [
+        ({"label": "x" * 500}, {"label": "x" * 501}, "label", "too_long"),
+        ({"hint": "x" * 1000}, {"hint": "x" * 1001}, "hint", "too_long"),
+        ({"id": "s-" + "x" * 64}, {"id": "s-" + "x" * 65}, "id", "too_long"),
+        ({"photo": {"max": 20}}, {"photo": {"max": 21}}, "photo.max", "out_of_range"),
+        ({"photo": {"max": 1}}, {"photo": {"max": 0}}, "photo.max", "out_of_range"),
+    ],
+)
+def test_limits_of_a_step(at_limit: Any, above: Any, path: str, code: str) -> None:
+    assert step_of(**at_limit) == []
+    assert step_of(**above) == [(path, code)]
+
+
+def test_a_choice_has_at_most_100_options_with_labels_of_200_characters() -> None:
+    options = [{"id": f"o-{n}", "label": "x" * 200} for n in range(101)]
+    assert step_of(type="choice", config={"options": options[:100]}) == []
+    assert step_of(type="choice", config={"options": options}) == [("config.options", "too_many")]
+    assert step_of(type="choice", config={"options": [{"id": "o-1", "label": "x" * 201}]}) == [
+        ("config.options[0].label", "too_long")
+    ]
+
+
+# --- steps by type
+
+
+@pytest.mark.parametrize("kind", [kind for kind in StepType if kind not in {StepType.CHOICE, StepType.MULTI_CHOICE}])
+def test_most_types_need_no_config(kind: StepType) -> None:
+    assert step_of(type=kind.value, required=True) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "problems"),
+    [
+        ({"type": "photo", "config": {"min": 0}}, []),
+        ({"type": "photo", "config": {"min": 3}}, []),
+        ({"type": "photo", "config": {"max": 0}}, [("config", "out_of_range")]),
+        ({"type": "photo", "config": {"min": -1}}, [("config", "out_of_range")]),
+        ({"type": "photo", "config": {"max": 21}}, [("config", "out_of_range")]),
+        ({"type": "photo", "photo": {"min": 3, "max": 2}}, [("config", "out_of_range")]),
+        ({"type": "instruction", "photo": {"min": 3, "max": 2}}, []),
+        ({"type": "rating", "config": {"min": 3, "max": 3}}, []),
+        ({"type": "rating", "config": {"min": -100, "max": 100}}, []),
+        ({"type": "rating", "config": {"max": 101}}, [("config", "out_of_range")]),
+        ({"type": "rating", "config": {"max": 0}}, [("config", "out_of_range")]),
+        ({"type": "number", "config": {"min": 1, "max": 1}}, []),
+        ({"type": "number", "config": {"min": 0.1, "max": 0.9, "decimal": 1}}, []),
+        ({"type": "number", "config": {"decimal": -1}}, [("config.decimal", "out_of_range")]),
+        ({"type": "choice", "config": {"options": None}}, [("config.options", "missing")]),
+        ({"type": "boolean", "config": {"min": 9, "max": 1}}, []),
+    ],
+)
+def test_the_config_must_fit_the_type(step: dict[str, Any], problems: list[tuple[str, str]]) -> None:
+    assert step_of(**step) == problems
+
+
+@pytest.mark.parametrize(
+    ("bounds", "problems"),
+    [
+        ({}, []),
+        ({"min_selected": 0, "max_selected": 2}, []),
+        ({"max_selected": 3}, [("config.max_selected", "out_of_range")]),
+        ({"max_selected": 0}, [("config.max_selected", "out_of_range")]),
+        ({"min_selected": 2, "max_selected": 1}, [("config.min_selected", "out_of_range")]),
+    ],
+)
+def test_no_more_can_be_selected_than_there_is(bounds: dict[str, int], problems: list[tuple[str, str]]) -> None:
+    options = [{"id": "o-1", "label": "One"}, {"id": "o-2", "label": "Two"}]
+    assert step_of(type="multi_choice", config={"options": options} | bounds) == problems
+
+
+def test_an_instruction_may_say_required_and_is_still_one() -> None:
+    assert step_of(type="instruction", required=True, geo=True) == []
+
+
+# --- conditions
+
+
+def condition(when: Any, **source: Any) -> list[tuple[str, str]]:
+    """The problems of a condition at the second step, which looks at the first."""
+    data = template({"id": "s-a"} | source, {"id": "s-b", "condition": {"when": when}}, {"id": "s-c"})
+    return [(path.removeprefix("sections[0].steps[1].condition.when"), code) for path, code in found(data)]
+
+
+_ALLOWED = {
+    "boolean": "eq ne exists",
+    "number": "eq ne gt gte lt lte in not_in exists",
+    "rating": "eq ne gt gte lt lte in not_in exists",
+    "choice": "eq ne in not_in exists",
+    "multi_choice": "contains not_contains exists",
+    "text": "eq ne contains not_contains exists",
+    "scan": "eq ne contains not_contains exists",
+    "date": "eq ne gt gte lt lte exists",
+    "time": "eq ne gt gte lt lte exists",
+    "datetime": "eq ne gt gte lt lte exists",
+    "photo": "exists",
+    "signature": "exists",
+    "instruction": "",
+}
+_VALUES: dict[str, Any] = {
+    "boolean": True,
+    "number": 1.5,
+    "rating": 3,
+    "date": "2026-11-21",
+    "time": "13:50",
+    "datetime": "2026-11-21T13:50:00+01:00",
+    "choice": "o-1",
+    "multi_choice": "o-1",
+}
+
+
+@pytest.mark.parametrize("op", list(Operator))
+@pytest.mark.parametrize("kind", sorted(_ALLOWED))
+def test_each_type_has_its_operators(kind: str, op: Operator) -> None:
+    value = _VALUES.get(kind, "text")
+    value = True if op == "exists" else [value] if op in {"in", "not_in"} else value
+    config = {"options": [{"id": "o-1", "label": "One"}]} if "choice" in kind else {}
+    problems = condition({"step": "s-a", "op": op.value, "value": value}, type=kind, config=config)
+    assert problems == ([] if op in _ALLOWED[kind].split() else [(".op", "operator_not_allowed")])
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("boolean", 1),
+        ("boolean", "true"),
+        ("number", True),
+        ("number", "5"),
+        ("number", [5]),
+        ("rating", 2.5),
+        ("rating", True),
+        ("text", 5),
+        ("date", "2026-02-29"),
+        ("date", "21.11.2026"),
+        ("date", "2026-11-21T00:00:00Z"),
+        ("time", "24:00"),
+        ("time", "9:15"),
+        ("datetime", "2026-11-21T13:50:00"),
+        ("datetime", "2026-W47-6T13:50:00Z"),
+        ("datetime", "0001-01-01T00:00:00+14:00"),
+        ("datetime", 5),
+    ],
+)
+def test_the_value_must_be_of_the_source_steps_type(kind: str, value: Any) -> None:
+    assert condition({"step": "s-a", "op": "eq", "value": value}, type=kind) == [(".value", "value_type")]
+
+
+def test_a_choice_is_compared_with_options_that_it_has() -> None:
+    source = {"type": "choice", "config": {"options": [{"id": "o-1", "label": "One"}]}}
+    assert condition({"step": "s-a", "op": "eq", "value": "o-2"}, **source) == [(".value", "unknown_option")]
+    assert condition({"step": "s-a", "op": "in", "value": ["o-1", "o-2"]}, **source) == [(".value", "unknown_option")]
+    assert condition({"step": "s-a", "op": "eq", "value": 1}, **source) == [(".value", "value_type")]
+
+
+@pytest.mark.parametrize("source", ["s-b", "s-c", "s-elsewhere"])
+def test_a_condition_looks_back_and_never_at_itself_or_ahead(source: str) -> None:
+    assert condition({"step": source, "op": "exists", "value": True}) == [(".step", "invalid_reference")]
+
+
+def test_a_condition_may_look_into_an_earlier_section() -> None:
+    data = many_steps(1, 1)
+    data["sections"][1]["steps"][0]["condition"] = {"when": {"step": "s-0-0", "op": "exists", "value": False}}
+    assert found(data) == []
+
+
+def test_groups_are_two_levels_deep_and_no_deeper() -> None:
+    leaf = {"step": "s-a", "op": "exists", "value": True}
+    assert condition({"all": [leaf, {"any": [leaf, leaf]}]}) == []
+    deeper = condition({"all": [{"any": [{"all": [leaf]}]}]})
+    assert (".all[0].any[0].step", "missing") in deeper
+
+
+def test_a_condition_has_at_most_ten_comparisons() -> None:
+    leaf = {"step": "s-a", "op": "exists", "value": True}
+    assert condition({"any": [{"all": [leaf] * 5}, {"any": [leaf] * 5}]}) == []
+    assert condition({"any": [leaf] * 11}) == [(".any", "too_many")]
+    assert condition({"any": [{"all": [leaf] * 5}, {"any": [leaf] * 5}, leaf]}) == [("", "too_many")]
+    assert condition({"any": []}) == [(".any", "too_few")]
+
+
+# --- who executes
+
+
+@pytest.mark.parametrize("scope", ["any", "member", "external"])
+@pytest.mark.parametrize("identity", ["none", "external", "member"])
+def test_only_a_scope_of_member_asks_for_an_identity(scope: str, identity: str) -> None:
+    problems = found(template(execution={"scope": scope, "identity_required": identity}))
+    refused = scope == "member" and identity != "member"
+    assert problems == ([("execution.identity_required", "identity_scope_mismatch")] if refused else [])
+
+
+# --- how problems are told
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    data = {
+        "name": " ",
+        "settings": {"allow_skip": "yes"},
+        "execution": {"scope": "member"},
+        "sections": [
+            {
+                "id": "g-1",
+                "steps": [
+                    {"id": "s-1", "type": "number", "label": "", "config": {"min": 5, "max": 1, "unit": 7}},
+                    {"id": "s-1", "type": "chioce", "label": "Second"},
+                    {"id": "s-2", "type": "choice", "label": "Third", "required": "x"},
+                    "no step at all",
+                    {
+                        "id": "s-3",
+                        "type": "boolean",
+                        "label": "Last",
+                        "condition": {"when": {"all": [{"step": "s-1", "op": "contains", "value": 3}]}},
+                    },
+                ],
+            },
+            {"id": "g-1", "title": "Again", "steps": []},
+        ],
+    }
+    assert set(found(data)) == {
+        ("name", "blank"),
+        ("settings.allow_skip", "wrong_type"),
+        ("execution.identity_required", "identity_scope_mismatch"),
+        ("sections[0].title", "missing"),
+        ("sections[0].steps[0].label", "blank"),
+        ("sections[0].steps[0].config.unit", "wrong_type"),
+        ("sections[0].steps[0].config.min", "out_of_range"),
+        ("sections[0].steps[1].id", "duplicate_id"),
+        ("sections[0].steps[1].type", "unknown_value"),
+        ("sections[0].steps[2].required", "wrong_type"),
+        ("sections[0].steps[2].config.options", "missing"),
+        ("sections[0].steps[3]", "wrong_type"),
+        ("sections[0].steps[4].condition.when.all[0].op", "operator_not_allowed"),
+        ("sections[1].id", "duplicate_id"),
+    }
+
+
+def test_a_mistake_does_not_drag_false_ones_behind_it() -> None:
+    # The type of the source is unreadable, so nothing is said about the operator; its id is known and may be used.
+    source = {"id": "s-a", "type": "chioce", "config": {"options": "none"}, "photo": "no"}
+    looks_at_it = {"condition": {"when": {"step": "s-a", "op": "gt", "value": "x"}}}
+    assert found(template(source, looks_at_it)) == [
+        ("sections[0].steps[0].type", "unknown_value"),
+        ("sections[0].steps[0].photo", "wrong_type"),
+        ("sections[0].steps[0].config.options", "wrong_type"),
+    ]
+
+
+def test_messages_are_written_for_the_author() -> None:
+    def message(**step: Any) -> str:
+        (problem,) = definition_problems(template({"id": "s-a"} | step))
+        return problem.message
+
+    assert message(id="one") == "A step id is s- and 1 to 64 of the characters A-Z a-z 0-9 _ and -."
+    assert message(label="x" * 501) == "Has at most 500 characters, not 501."
+    assert message(required="no") == "Must be true or false, not a string."
+    assert message(photo={"min": 1.5}) == "Must be an integer, not 1.5."
+    assert message(photo={"max": 50}) == "Must be at most 20."
+    assert message(type="choice") == "A choice step needs options to choose from."
+    assert message(type="essay").startswith("Must be one of boolean, photo, number,")
+    assert message(condition={"when": {"step": "s-a", "op": "exists", "value": True}}) == (
+        "A step cannot depend on its own answer."
+    )
+
+
+def test_a_flood_of_mistakes_is_cut_and_counted() -> None:
+    problems = definition_problems(many_steps(0) | {"sections": [{}] * 50})
+    assert len(problems) == MAX_PROBLEMS + 1
+    assert problems[-1] == Problem("", "more_problems", "And 50 more problems.")
+
+
+def test_parsing_raises_with_all_problems() -> None:
+    with pytest.raises(ValidationFailed) as caught:
+        parse_definition({"name": 5})
+    assert caught.value.details == [
+        Problem("name", "wrong_type", "Must be a string, not a number."),
+        Problem("sections", "missing", "sections is required."),
+    ]
+
+
+# --- unknown fields
+
+
+def test_unknown_fields_are_ignored_unless_strict() -> None:
+    data = template(
+        {"colour": "red", "photo": {"min": 1, "best": 2}, "config": {"unit": "m", "zz": 1}},
+        {"condition": {"when": {"step": "s-0", "op": "exists", "value": True, "or": 1}, "x": 1}},
+        owner="me",
+        settings={"theme": 1},
+    )
+    assert found(data) == []
+    assert isinstance(parse_definition(data), Definition)
+    assert set(found(data, strict=True)) == {
+        ("owner", "unknown_field"),
+        ("settings.theme", "unknown_field"),
+        ("sections[0].steps[0].colour", "unknown_field"),
+        ("sections[0].steps[0].photo.best", "unknown_field"),
+        ("sections[0].steps[0].config.unit", "unknown_field"),
+        ("sections[0].steps[0].config.zz", "unknown_field"),
+        ("sections[0].steps[1].condition.x", "unknown_field"),
+        ("sections[0].steps[1].condition.when.or", "unknown_field"),
+    }
+
+
+@few
+@given(definitions())
+def test_the_complete_document_is_strict_but_for_foreign_config(data: dict[str, Any]) -> None:
+    written = parse_definition(data).to_tdl()
+    for section in written["sections"]:
+        for step in section["steps"]:
+            step["config"] = {name: value for name, value in step["config"].items() if not name.startswith("zz")}
+    assert definition_problems(written, strict=True) == []
+
+
+# --- running it
+
+
+def test_a_template_without_steps_can_be_stored_but_not_run() -> None:
+    assert [problem.code for problem in runnable_problems(parse_definition(many_steps(0, 0)))] == [
+        "template_not_runnable"
+    ]
+    assert runnable_problems(parse_definition(many_steps(0, 1))) == []
