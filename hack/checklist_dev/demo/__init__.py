@@ -1,0 +1,1 @@
+"""`make demo`: the main job of the service on real checklists, checked step by step."""

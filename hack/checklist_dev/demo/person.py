@@ -1,0 +1,105 @@
+"""A scripted person who answers a checklist through its link, as the page in the browser will."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+Json = dict[str, Any]
+
+
+class Person:
+    """Knows nothing but the link. Methods return the response, whatever its status."""
+
+    def __init__(self, link: str) -> None:
+        parts = urlsplit(link)
+        self.run_id = parts.path.rsplit("/", 1)[1]
+        prefix = parts.path.removesuffix(f"/r/{self.run_id}")
+        self._client = httpx.Client(
+            base_url=f"{parts.scheme}://{parts.netloc}{prefix}/v1/executor/runs/{self.run_id}",
+            headers={"Authorization": f"Executor {parts.fragment}"},
+            timeout=30,
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def look(self) -> Json:
+        """The checklist with all that was answered so far."""
+        response = self._client.get("")
+        response.raise_for_status()
+        view: Json = response.json()
+        return view
+
+    def introduce(self, name: str, email: str) -> httpx.Response:
+        return self._client.put("/identity", json={"name": name, "email": email, "op_id": new_op()})
+
+    def answer(self, step: Json, *, op_id: str | None = None) -> httpx.Response:
+        """Give the plausible answer to a step."""
+        body: Json = {"value": plausible_value(step), "op_id": op_id or new_op()}
+        if step.get("geo"):
+            body["geo"] = {"lat": 52.52, "lng": 13.405, "accuracy_m": 8}
+        return self._client.put(f"/answers/{step['id']}", json=body)
+
+    def skip(self, step_id: str) -> httpx.Response:
+        return self._client.post(f"/steps/{step_id}/skip", json={"op_id": new_op()})
+
+    def submit(self, signature: str | None = None) -> httpx.Response:
+        body: Json = {"op_id": new_op()}
+        if signature:
+            body["signature"] = {"name": signature}
+        return self._client.post("/submit", json=body)
+
+    def cancel(self, reason: str) -> httpx.Response:
+        return self._client.post("/cancel", json={"op_id": new_op(), "reason": reason})
+
+
+def new_op() -> str:
+    return str(uuid.uuid4())
+
+
+def steps_of(template: Mapping[str, Any]) -> list[Json]:
+    """All steps of a TDL document, in order."""
+    return [step for section in template["sections"] for step in section["steps"]]
+
+
+def needs_photo(step: Json) -> bool:
+    """Whether the step cannot be answered without a photo."""
+    if step["type"] == "photo":
+        return True
+    return isinstance(step.get("photo"), dict) and step["photo"].get("min", 0) > 0
+
+
+def plausible_value(step: Json) -> Any:
+    """An answer that fits the step's type and bounds."""
+    config = step.get("config") or {}
+    match step["type"]:
+        case "boolean":
+            return True
+        case "number":
+            low, high = config.get("min", 0), config.get("max", config.get("min", 0) + 10)
+            return round((low + high) / 2, config.get("decimal", 0)) if config.get("decimal") else round(low)
+        case "choice":
+            return config["options"][0]["id"]
+        case "multi_choice":
+            wanted = max(1, config.get("min_selected", 1))
+            return [option["id"] for option in config["options"][:wanted]]
+        case "rating":
+            return config.get("max", 5)
+        case "date":
+            return "2026-11-21"
+        case "time":
+            return "13:50"
+        case "datetime":
+            return "2026-11-21T13:50:00Z"
+        case "signature":
+            return {"name": "Sam Example"}
+        case "scan":
+            return "4006381333931"
+        case "photo":
+            return None
+        case _:
+            return "As expected."
