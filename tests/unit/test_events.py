@@ -1,0 +1,255 @@
+"""What receivers read: envelope and data of the five events (specification, "Events"; contract section 9)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from checklist_crds.events import (
+    EVENT_NAMES,
+    EventName,
+    answer_view,
+    envelope,
+    event_data,
+    event_name_problem,
+    for_attempt,
+    identity_view,
+    wanted,
+)
+from checklist_crds.run_commands import AnswerStep, Cancel, Command, Expire, GiveIdentity, Open, SkipStep, Submit
+from checklist_crds.run_lifecycle import decide
+from checklist_crds.run_types import Geo, OutboxEntry, PhotoRef, Run, RunStatus
+from checklist_crds.template_types import Definition
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LATER = NOW + timedelta(seconds=90, milliseconds=250)
+MEMBER = "u-00000000-0000-4000-8000-000000000001"
+PHOTO = PhotoRef(key="k1", content_type="image/jpeg", bytes=12, sha256="ab", width=4, height=3, captured_at=NOW)
+STEPS = [
+    {"id": "s-door", "type": "boolean", "label": "Door locked?", "config": {"true_label": "Locked"}},
+    {"id": "s-temp", "type": "number", "label": "Temperature", "config": {"unit": "°C", "decimal": 1}},
+]
+
+
+def photo_url(photo: PhotoRef) -> str:
+    return f"https://photos.example/{photo.key}"
+
+
+def story(*commands: Command, identity: str = "none", expires_at: datetime | None = None) -> tuple[Run, Definition]:
+    definition = Definition.model_validate(
+        {
+            "name": "Closing",
+            "sections": [{"id": "g-one", "title": "One", "steps": STEPS}],
+            "settings": {"allow_skip": True},
+            "execution": {"identity_required": identity},
+        }
+    )
+    resolved = {
+        "organization": "acme",
+        "templateId": "t-1",
+        "templateVersion": 3,
+        "templateName": "Closing",
+        "revisionRef": {"name": "rev"},
+        "identityMode": definition.identity_mode,
+        "stepCount": 2,
+        "applicableSteps": 2,
+    }
+    webhook = {"url": "https://example.com/", "events": ["*"], "sealedSecret": "k1:x"}
+    spec = {"createdAt": NOW, "executorRef": "order 7", "expiresAt": expires_at, "webhook": webhook}
+    body: dict[str, Any] = {"metadata": {"name": "r-1", "uid": "uid"}, "spec": spec | {"resolved": resolved}}
+    run = Run.parse(body)
+    for number, command in enumerate(commands):
+        now = LATER if number else NOW
+        status = decide(run, definition, command, now).after
+        run = Run.parse(body | {"status": RunStatus.to_kube(status)})
+    return run, definition
+
+
+def last_event(run: Run, definition: Definition) -> dict[str, Any]:
+    entry = run.status.outbox[-1]
+    whole = envelope(entry, run, event_data(entry, run, definition, photo_url))
+    json.dumps(whole)
+    return whole
+
+
+def test_the_envelope_has_the_specified_fields_in_their_order_and_two_more() -> None:
+    run, definition = story(AnswerStep(step_id="s-door", value=True))
+    sent = for_attempt(last_event(run, definition), 2)
+    assert list(sent) == [
+        "event_id",
+        "delivery_attempt",
+        "event",
+        "run_id",
+        "template_id",
+        "template_v",
+        "ts",
+        "identity",
+        "data",
+        "seq",
+        "executor_ref",
+    ]
+    assert sent["delivery_attempt"] == 2
+    assert (sent["event"], sent["run_id"], sent["template_id"], sent["template_v"]) == (
+        "step.completed",
+        "r-1",
+        "t-1",
+        3,
+    )
+    assert (sent["ts"], sent["seq"], sent["executor_ref"]) == ("2026-11-21T12:00:00.000Z", 1, "order 7")
+
+
+def test_two_attempts_differ_in_their_number_alone() -> None:
+    whole = last_event(*story(AnswerStep(step_id="s-door", value=True)))
+    first, second = for_attempt(whole, 1), for_attempt(whole, 2)
+    assert {key for key in first if first[key] != second[key]} == {"delivery_attempt"}
+
+
+def test_step_completed_tells_the_answer_as_value_and_in_words() -> None:
+    run, definition = story(AnswerStep(step_id="s-temp", value=4, geo=Geo(lat=1, lng=2)))
+    assert last_event(run, definition)["data"] == {
+        "step_id": "s-temp",
+        "section_id": "g-one",
+        "type": "number",
+        "label": "Temperature",
+        "value": 4,
+        "display": "4.0 °C",
+        "photos": [],
+        "geo": {"lat": 1.0, "lng": 2.0, "accuracy_m": None},
+        "at": "2026-11-21T12:00:00.000Z",
+        "by": None,
+        "revision": 1,
+        "progress": {"total": 2, "answered": 1, "skipped": 0},
+    }
+
+
+def test_step_completed_keeps_what_was_answered_then_when_the_answer_changes_later() -> None:
+    run, definition = story(AnswerStep(step_id="s-door", value=True), AnswerStep(step_id="s-door", value=False))
+    first = event_data(run.status.outbox[0], run, definition, photo_url)
+    assert (first["value"], first["display"], first["revision"]) == (True, "Locked", 1)
+
+
+def test_photos_of_a_step_event_get_their_address_when_it_is_sent() -> None:
+    run, definition = story(AnswerStep(step_id="s-door", value=True))
+    entry = run.status.outbox[0]
+    frozen = entry.frozen | {"photos": [PHOTO.to_kube()]}
+    entry = entry.model_copy(update={"encoded": json.dumps(frozen)})
+    photos = event_data(entry, run, definition, photo_url)["photos"]
+    assert photos == [{"photo_index": 0, "url": "https://photos.example/k1", "thumbnail": None}]
+
+
+def test_step_skipped_tells_step_and_progress() -> None:
+    data = last_event(*story(SkipStep(step_id="s-door")))["data"]
+    assert data == {
+        "step_id": "s-door",
+        "section_id": "g-one",
+        "label": "Door locked?",
+        "at": "2026-11-21T12:00:00.000Z",
+        "by": None,
+        "progress": {"total": 2, "answered": 0, "skipped": 1},
+    }
+
+
+def test_run_completed_tells_everything_and_how_long_it_took() -> None:
+    run, definition = story(AnswerStep(step_id="s-door", value=True), Submit(signature_name="Ada"))
+    answer = run.status.answers["s-door"].model_copy(update={"photos": [PHOTO]})
+    run.status.answers["s-door"] = answer
+    data = last_event(run, definition)["data"]
+    assert list(data) == [
+        "completed_at",
+        "started_at",
+        "duration_seconds",
+        "answers",
+        "photos",
+        "skipped_steps",
+        "signature",
+        "progress",
+    ]
+    assert (data["started_at"], data["completed_at"]) == ("2026-11-21T12:00:00.000Z", "2026-11-21T12:01:30.250Z")
+    assert data["duration_seconds"] == pytest.approx(90.25)
+    assert data["answers"] == {"s-door": answer_view(answer, photo_url)}
+    assert data["photos"] == [{"step_id": "s-door", "photo_index": 0, "url": "https://photos.example/k1"}]
+    assert data["signature"] == {"url": None, "name": "Ada", "signed_at": "2026-11-21T12:01:30.250Z"}
+    assert data["progress"] == {"total": 2, "answered": 1, "skipped": 0}
+
+
+def test_run_cancelled_tells_the_partial_answers_the_last_step_and_the_reason() -> None:
+    run, definition = story(AnswerStep(step_id="s-temp", value=4.5), Cancel(reason="no key"))
+    data = last_event(run, definition)["data"]
+    assert (data["cancelled_at"], data["reason"], data["last_step_id"]) == (
+        "2026-11-21T12:01:30.250Z",
+        "no key",
+        "s-temp",
+    )
+    assert list(data["answers"]) == ["s-temp"]
+    assert data["progress"] == {"total": 2, "answered": 1, "skipped": 0}
+
+
+def test_run_expired_happens_at_the_instant_with_zero_answered_when_it_was_never_started() -> None:
+    expires_at = NOW - timedelta(hours=1)
+    whole = last_event(*story(Expire(), expires_at=expires_at))
+    assert whole["ts"] == "2026-11-21T11:00:00.000Z"
+    assert whole["data"] == {
+        "expires_at": "2026-11-21T11:00:00.000Z",
+        "progress": {"total": 2, "answered": 0, "skipped": 0},
+    }
+
+
+def test_the_answer_object_has_the_specified_fields() -> None:
+    run, _ = story(AnswerStep(step_id="s-door", value=False))
+    answer = run.status.answers["s-door"].model_copy(update={"photos": [PHOTO]})
+    view = answer_view(answer, photo_url)
+    assert list(view) == ["value", "photos", "geo", "at", "by"]
+    assert (view["value"], view["geo"], view["by"]) == (False, None, None)
+    assert view["photos"][0] == {
+        "photo_index": 0,
+        "url": "https://photos.example/k1",
+        "content_type": "image/jpeg",
+        "bytes": 12,
+        "sha256": "ab",
+        "width": 4,
+        "height": 3,
+        "captured_at": "2026-11-21T12:00:00.000Z",
+    }
+
+
+@pytest.mark.parametrize(
+    ("identity", "commands", "view"),
+    [
+        ("none", [], {"mode": "anonymous"}),
+        ("external", [], {"mode": "external", "name": None, "email": None}),
+        (
+            "external",
+            [GiveIdentity(name="Ada", email="ada@example.com")],
+            {"mode": "external", "name": "Ada", "email": "ada@example.com"},
+        ),
+        ("member", [], {"mode": "member", "user_id": None}),
+        ("member", [Open(by=MEMBER)], {"mode": "member", "user_id": MEMBER}),
+    ],
+)
+def test_the_executor_identity_has_the_fields_of_its_mode(
+    identity: str, commands: list[Command], view: dict[str, Any]
+) -> None:
+    run, _ = story(*commands, identity=identity)
+    assert identity_view(run) == view
+
+
+@pytest.mark.parametrize("events", [["*"], ["step.completed"], list(EVENT_NAMES)])
+def test_a_subscription_names_events_or_all_of_them(events: list[str]) -> None:
+    assert event_name_problem(events) is None
+    assert wanted(events) == (frozenset(EventName) if events == ["*"] else {EventName(name) for name in events})
+
+
+@pytest.mark.parametrize(
+    "events",
+    [[], None, "*", ["*", "run.completed"], ["run.done"], ["run.completed", "run.completed"], [1], ["*", "*"]],
+)
+def test_anything_else_is_no_subscription(events: object) -> None:
+    assert event_name_problem(events)
+
+
+def test_a_run_that_was_never_admitted_has_no_events() -> None:
+    run = Run.parse({"metadata": {"name": "r-1", "creationTimestamp": "2026-11-21T12:00:00Z"}})
+    entry = OutboxEntry(seq=1, event=EventName.RUN_EXPIRED, event_id="evt-1", ts=NOW)
+    with pytest.raises(ValueError, match="never admitted"):
+        envelope(entry, run, {})
