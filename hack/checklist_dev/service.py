@@ -93,7 +93,7 @@ def _introduce(service: LocalService, state: ServiceState) -> str:
     }
     write_json(state.info, info)
     _tell_pids(service, state)
-    return _summary(info, is_new=account.is_new)
+    return _summary(state, info, is_new=account.is_new)
 
 
 def _tell_pids(service: LocalService, state: ServiceState) -> None:
@@ -101,7 +101,7 @@ def _tell_pids(service: LocalService, state: ServiceState) -> None:
     write_json(state.info, {**read_json(state.info), "pids": pids, "logs": service.logs()})
 
 
-def _summary(info: Mapping[str, str], *, is_new: bool) -> str:
+def _summary(state: ServiceState, info: Mapping[str, str], *, is_new: bool) -> str:
     kubectl = f"KUBECONFIG={info['kubeconfig']} {info['kubectl']} -n {info['namespace']}"
     return f"""
 Checklist Dispatch serves.
@@ -111,7 +111,7 @@ Checklist Dispatch serves.
   a run     {info["link"]}
 
 Webhooks to http and to this machine are allowed here (CHECKLISTS_ALLOW_INSECURE_TARGETS); elsewhere they are not.
-The same is in .run/service.json. To paste:
+The same is in {state.info}. To paste:
 
 # dispatch a run
 curl -sS {info["base_url"]}/v1/runs -H 'Authorization: Bearer {info["api_key"]}' \
@@ -166,6 +166,7 @@ def main() -> int:
         "CHECKLISTS_RETRY_GAPS, CHECKLISTS_RATE_LIMIT, CHECKLISTS_ALLOW_INSECURE_TARGETS (1 here), "
         "KUBECONFIG (use that cluster).",
     )
+    parser.add_argument("--state", type=Path, default=STATE, help="folder of its data, logs and key (default: .run)")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="start everything and serve until Ctrl-C")
     run.add_argument("--detach", action="store_true", help="return when the service is ready; it goes on by itself")
@@ -173,13 +174,12 @@ def main() -> int:
     run.add_argument("--ready-descriptor", type=int, help=argparse.SUPPRESS)
     commands.add_parser("stop", help="end it")
     arguments = parser.parse_args()
-    state = ServiceState(STATE)
+    state = ServiceState(arguments.state.absolute())
     if arguments.command == "stop":
         return stop(state)
     if arguments.detach:
-        return run_detached(
-            [sys.executable, "-m", "checklist_dev.service", "run"], log=state.folder / "logs" / "service.log"
-        )
+        command = [sys.executable, "-m", "checklist_dev.service", "--state", str(state.folder), "run"]
+        return run_detached(command, log=state.folder / "logs" / "service.log")
     if arguments.end_with_parent:
         end_with_parent()
     return serve(state, os.environ, ready_descriptor=arguments.ready_descriptor)
