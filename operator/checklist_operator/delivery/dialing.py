@@ -8,6 +8,7 @@ import asyncio
 import contextvars
 import errno
 import functools
+import re
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ from typing import Any, Final, cast
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import RawResponseMessage
+from aiohttp.streams import StreamReader
 
 from checklist_operator.delivery.addresses import AddressPolicy, BlockedAddress
 
@@ -103,32 +106,64 @@ class AbsoluteNameResolver(AbstractResolver):
 
 
 class ResponseTooLarge(aiohttp.ClientError):
-    """The receiver sent more than one exchange may hold."""
+    """The receiver sent more than one exchange may hold, or more than its answer."""
+
+
+_END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 
 
 class BoundedResponseHandler(ResponseHandler):
-    """aiohttp's reader of responses with a limit on the bytes of one exchange, and an end without ceremony.
+    """aiohttp's reader of responses, made safe for receivers that mean harm.
 
-    aiohttp bounds a line and the number of fields, but not how many interim (1xx) answers come before the final one,
-    nor a body that nobody reads. `set_response_params` is what aiohttp calls when a request begins on a connection.
+    - The bytes of one exchange are limited. aiohttp bounds a line and the number of fields, but not how many interim
+      (1xx) answers come before the final one, nor a body that nobody reads.
+    - A complete head counts, whatever comes after it. aiohttp drops a head when bytes that it cannot parse arrive in
+      the same read, so the verdict would depend on how the network cut the stream.
+    - Bytes after the end of an answer end the connection. aiohttp would take them for the answer to the next request.
+    - The connection ends without ceremony: a polite close waits, with our body in memory, for a receiver that never
+      reads it.
+
+    `set_response_params` is what aiohttp calls when a request begins on a connection.
     """
 
     _received = 0
+    _has_final_head = False
+    _end_of_last = b""
 
     def set_response_params(self, **options: Any) -> None:
         self._received = 0
+        self._has_final_head = False
+        self._end_of_last = b""
         super().set_response_params(**options)
 
+    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
+        self._has_final_head = self._has_final_head or data[0].code >= 200
+        super().feed_data(data, size)
+
     def data_received(self, data: bytes) -> None:
-        # Parsed before it is judged, since a complete head is a verdict however much comes after it.
-        super().data_received(data)
         self._received += len(data)
+        while not self._has_final_head and (end := _END_OF_HEAD.search(self._end_of_last + data)):
+            rest = end.end() - len(self._end_of_last)
+            head, data, self._end_of_last = data[:rest], data[rest:], b""
+            super().data_received(head)
+            if self._exception is not None and not self._has_final_head:
+                return
+        if data:
+            if self._has_final_head and (self._payload is None or self._payload.is_eof()):
+                self._end(ResponseTooLarge())
+                return
+            self._end_of_last = (self._end_of_last + data)[-3:]
+            super().data_received(data)
         if self._received > MAX_RESPONSE_BYTES:
-            self.set_exception(ResponseTooLarge())
-            self.abort()
+            self._end(ResponseTooLarge())
+
+    def _end(self, reason: Exception) -> None:
+        transport = self.transport
+        self.set_exception(reason)
+        if transport is not None:
+            transport.abort()
 
     def close(self) -> None:
-        """A polite close would wait, with our body in memory, for a receiver that never reads it."""
         self.abort()
 
 
