@@ -1,0 +1,33 @@
+"""The application: the frame around every request, and the routes of each part."""
+
+from collections.abc import Callable
+from typing import Final
+
+from aiohttp import web
+
+from . import health
+from .middleware import request_frame
+from .request_body import MAX_BODY_BYTES
+from .services import Services
+
+AddRoutes = Callable[[web.UrlDispatcher, Services], None]
+
+ROUTES: Final[tuple[AddRoutes, ...]] = (health.add_routes,)
+"""One function per part. Each gets the router and the services, and adds its routes."""
+
+
+def create_app(services: Services) -> web.Application:
+    """The application; it starts and closes `services`."""
+    app = web.Application(middlewares=[request_frame(services.metrics)], client_max_size=MAX_BODY_BYTES)
+    for add_routes in ROUTES:
+        add_routes(app.router, services)
+
+    async def start(_: web.Application) -> None:
+        await services.start()
+
+    async def close(_: web.Application) -> None:
+        await services.close()
+
+    app.on_startup.append(start)
+    app.on_cleanup.append(close)
+    return app

@@ -1,0 +1,113 @@
+"""Who calls (specification, "Authentication"), and how often they may (contract section 8).
+
+Every refusal is one and the same 401: missing, malformed, unknown, revoked and orphaned keys look alike. A key that is
+known counts for itself; everything else counts for the address that it comes from, before anything is looked up.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from checklist_crds import api_keys
+from checklist_crds.errors import RateLimited, Unauthorized
+from checklist_crds.times import Clock
+
+from .key_directory import ApiKey, KeyDirectory
+from .kube_guard import GuardedKubeClient
+from .metrics import Metrics
+from .organizations import Organization, OrganizationDirectory
+from .rate_limit import Rate, RateLimiter, client_address
+from .settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An organization that acts through one of its keys."""
+
+    organization: Organization
+    key: ApiKey
+
+
+OwnerHandler = Callable[[web.Request, Caller], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Gate:
+    """Lets requests in: `owner` with a key, `public` without; both within their rates."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        client: GuardedKubeClient,
+        keys: KeyDirectory,
+        organizations: OrganizationDirectory,
+        limiter: RateLimiter,
+        metrics: Metrics,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._keys = keys
+        self._organizations = organizations
+        self._limiter = limiter
+        self._metrics = metrics
+        self._clock = clock
+
+    def owner(self, handler: OwnerHandler) -> Handler:
+        """A route for the bearer of an API key."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            return await handler(request, await self.authenticate(request))
+
+        return guarded
+
+    def public(self, handler: Handler) -> Handler:
+        """A route without an API key, limited by address."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            await self._count_address(request)
+            return await handler(request)
+
+        return guarded
+
+    async def authenticate(self, request: web.Request) -> Caller:
+        """Raises RateLimited, Unauthorized, KubeError."""
+        token = _bearer_token(request)
+        digest = api_keys.digest(token) if token is not None else None
+        key = self._keys.known(digest) if digest is not None else None
+        if key is None:
+            await self._count_address(request)
+            key = await self._keys.find(digest) if digest is not None else None
+        organization = await self._organizations.get(key.organization) if key is not None else None
+        if key is None or organization is None or not organization.has(key.namespace):
+            raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
+        await self._count(f"key:{key.sha256}", organization.rate or self._settings.rate)
+        # While the cluster is down nobody can tell whether the key was revoked, or whether a copy is still right.
+        self._client.require_up()
+        self._keys.note_use(key, self._clock())
+        return Caller(organization, key)
+
+    async def _count_address(self, request: web.Request) -> None:
+        address = client_address(request, self._settings.trusted_proxies)
+        await self._count(f"address:{address}", self._settings.address_rate)
+
+    async def _count(self, subject: str, rate: Rate | None) -> None:
+        if rate is None:
+            return
+        wait_s = await self._limiter.wait_for(subject, rate)
+        if wait_s > 0:
+            self._metrics.rate_limited.inc()
+            raise RateLimited(wait_s)
+
+
+def _bearer_token(request: web.Request) -> str | None:
+    """The token if it has the form of a key."""
+    given = request.headers.getall("Authorization", [])
+    if len(given) != 1:
+        return None
+    scheme, _, token = given[0].partition(" ")
+    if scheme.lower() != "bearer" or not api_keys.is_well_formed(token):
+        return None
+    return token

@@ -1,0 +1,26 @@
+"""/healthz, /readyz and /metrics: for those who run the service."""
+
+from aiohttp import web
+
+from .responses import json_response
+from .services import Services
+
+
+def add_routes(router: web.UrlDispatcher, services: Services) -> None:
+    async def healthz(_: web.Request) -> web.Response:
+        return json_response({"status": "ok"})
+
+    async def readyz(_: web.Request) -> web.Response:
+        reasons = services.unready_because()
+        if reasons:
+            return json_response({"status": "not ready", "reasons": reasons}, status=503, headers={"Retry-After": "1"})
+        return json_response({"status": "ok"})
+
+    async def metrics(_: web.Request) -> web.Response:
+        return web.Response(
+            body=services.metrics.as_text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+        )
+
+    router.add_get("/healthz", healthz)
+    router.add_get("/readyz", readyz)
+    router.add_get("/metrics", metrics)

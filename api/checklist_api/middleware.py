@@ -1,0 +1,92 @@
+"""The frame around every request: its id, its error body, its count. One middleware, since each one costs time."""
+
+import logging
+import re
+import secrets
+import time
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from checklist_crds.errors import (
+    InternalError,
+    MethodNotAllowed,
+    NotFound,
+    PayloadTooLarge,
+    ServiceError,
+    ServiceUnavailable,
+)
+from checklist_crds.kube.errors import KubeUnavailable
+
+from .metrics import Metrics
+from .responses import json_response
+
+logger = logging.getLogger(__name__)
+
+REQUEST_ID: Final = web.RequestKey("request_id", str)
+_HEADER: Final = "X-Request-Id"
+_WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def request_frame(metrics: Metrics) -> Middleware:
+    """The middleware. It renders every error as `{error, message, details?, request_id}`."""
+
+    @web.middleware
+    async def frame(request: web.Request, handler: Handler) -> web.StreamResponse:
+        started = time.perf_counter()
+        given = request.headers.get(_HEADER)
+        request_id = given if given and _WELL_FORMED.fullmatch(given) else f"req-{secrets.token_hex(12)}"
+        request[REQUEST_ID] = request_id
+        response: web.StreamResponse
+        try:
+            response = await handler(request)
+        except ServiceError as error:
+            response = error_response(error, request_id)
+        except KubeUnavailable as error:
+            logger.warning("cluster.unavailable", extra={"request_id": request_id, "reason": error.message})
+            response = error_response(ServiceUnavailable(), request_id)
+        except web.HTTPException as error:
+            response = _from_http_exception(request, error, request_id)
+        except Exception:
+            logger.exception("request.failed", extra={"request_id": request_id})
+            response = error_response(InternalError(), request_id)
+        if not response.prepared:
+            response.headers[_HEADER] = request_id
+        metrics.count_request(
+            _route_of(request),
+            request.method if request.method in _METHODS else "other",
+            response.status,
+            time.perf_counter() - started,
+        )
+        return response
+
+    return frame
+
+
+def error_response(error: ServiceError, request_id: str) -> web.Response:
+    body = error.as_body()
+    body["request_id"] = request_id
+    return json_response(body, status=error.status, headers=error.headers)
+
+
+def _from_http_exception(request: web.Request, error: web.HTTPException, request_id: str) -> web.StreamResponse:
+    """aiohttp's own verdicts in the service's words."""
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        allow = ", ".join(sorted({*error.allowed_methods, "OPTIONS"}))
+        if request.method == "OPTIONS":
+            return web.Response(status=204, headers={"Allow": allow})
+        return error_response(MethodNotAllowed(headers={"Allow": allow}), request_id)
+    if isinstance(error, web.HTTPNotFound):
+        return error_response(NotFound(), request_id)
+    if isinstance(error, web.HTTPRequestEntityTooLarge):
+        return error_response(PayloadTooLarge(), request_id)
+    if error.status >= 500:
+        return error_response(InternalError(), request_id)
+    return error
+
+
+def _route_of(request: web.Request) -> str:
+    resource = request.match_info.route.resource
+    return resource.canonical if resource is not None else "none"

@@ -1,0 +1,89 @@
+"""The organizations, by name: whose namespace is whose, and what their plan and limits are. Kept fresh by a watch."""
+
+import logging
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from checklist_crds.ids import object_id
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.kinds import ORGANIZATION
+from checklist_crds.organization_types import OrganizationSpec
+
+from .rate_limit import Rate
+from .recent_absences import RecentAbsences
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    """An organization as requests need it. `rate`: None is the installation's own limit."""
+
+    name: str
+    id: str
+    display_name: str
+    namespaces: tuple[str, ...]
+    rate: Rate | None
+
+    @property
+    def home(self) -> str:
+        """The namespace that its new objects are made in."""
+        return self.namespaces[0]
+
+    def has(self, namespace: str) -> bool:
+        """Whether an object in `namespace` can belong to it at all."""
+        return namespace in self.namespaces
+
+
+class OrganizationDirectory:
+    """All organizations of the cluster."""
+
+    def __init__(self, client: KubeClient, watcher: KubeClient, installation_namespace: str) -> None:
+        self._client = client
+        self._installation_namespace = installation_namespace
+        self._organizations: dict[str, Organization] = {}
+        self._absences = RecentAbsences()
+        self.informer = Informer(watcher, ORGANIZATION, self._apply)
+
+    async def get(self, name: str) -> Organization | None:
+        """A miss is checked in the cluster. Raises KubeError."""
+        known = self._organizations.get(name)
+        if known is not None or name in self._absences:
+            return known
+        try:
+            self.informer.observe(await self._client.get(ORGANIZATION, name))
+        except KubeNotFound:
+            self._absences.add(name)
+        return self._organizations.get(name)
+
+    def namespaces(self) -> list[str]:
+        """Every namespace that an organization may keep its objects in, the installation's own first."""
+        found = {self._installation_namespace: None}
+        for organization in self._organizations.values():
+            found |= dict.fromkeys(organization.namespaces)
+        return list(found)
+
+    def _apply(self, change: str, body: JsonObject) -> None:
+        name = body["metadata"]["name"]
+        self._absences.discard(name)
+        if change == "DELETE":
+            self._organizations.pop(name, None)
+            return
+        try:
+            spec = OrganizationSpec.model_validate(body.get("spec") or {})
+        except ValidationError as error:
+            logger.warning("organization.unreadable", extra={"organization": name, "reason": str(error.errors()[0])})
+            self._organizations.pop(name, None)
+            return
+        own = spec.namespace or self._installation_namespace
+        limit = spec.rate_limit
+        self._organizations[name] = Organization(
+            name=name,
+            id=object_id("org", name),
+            display_name=spec.display_name,
+            namespaces=tuple(dict.fromkeys((own, self._installation_namespace))),
+            rate=Rate(limit.requests_per_second, limit.burst) if limit else None,
+        )

@@ -1,0 +1,115 @@
+"""Reading a JSON request body, strictly (contract section 7): a body that two readers could understand differently is
+refused, before anything is made of it.
+"""
+
+import json
+import math
+from typing import Any, Final, NoReturn
+
+from aiohttp import web
+
+from checklist_crds.errors import MalformedJson, MissingField, PayloadTooLarge, Problem, UnsupportedMediaType
+
+MAX_BODY_BYTES: Final = 256 * 1024
+JSON: Final = "application/json"
+
+
+async def read_json_object(request: web.Request, *, media_types: tuple[str, ...] = (JSON,)) -> dict[str, Any]:
+    """The body as an object. Raises PayloadTooLarge, UnsupportedMediaType, MalformedJson."""
+    if request.content_type not in media_types:
+        raise UnsupportedMediaType(f"The body must be sent as {JSON}.")
+    return parse_json_object(await read_body(request))
+
+
+async def read_optional_json_object(request: web.Request) -> dict[str, Any]:
+    """As `read_json_object`; a request without any body is an empty object, whatever its Content-Type."""
+    raw = await read_body(request)
+    if not raw:
+        return {}
+    if request.content_type != JSON:
+        raise UnsupportedMediaType(f"The body must be sent as {JSON}.")
+    return parse_json_object(raw)
+
+
+async def read_body(request: web.Request) -> bytes:
+    """All bytes of the body. Raises PayloadTooLarge without reading on."""
+    too_large = f"The body may have at most {MAX_BODY_BYTES} bytes."
+    if request.content_length is not None and request.content_length > MAX_BODY_BYTES:
+        raise PayloadTooLarge(too_large)
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge:
+        raise PayloadTooLarge(too_large) from None
+    except web.RequestPayloadError:
+        raise MalformedJson("The body does not fit its Content-Encoding or Transfer-Encoding.") from None
+
+
+def parse_json_object(raw: bytes) -> dict[str, Any]:
+    """Raises MalformedJson for what is not one JSON object in UTF-8 that every reader understands alike."""
+    if not raw:
+        raise MalformedJson("The body is missing.")
+    try:
+        text = raw.decode()
+        document = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite_number
+        )
+    except UnicodeDecodeError:
+        raise MalformedJson("The body is not UTF-8.") from None
+    except RecursionError:
+        raise MalformedJson("The body is nested too deeply.") from None
+    except json.JSONDecodeError as error:
+        raise MalformedJson(
+            f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    except ValueError:
+        raise MalformedJson("The body has a number that is too long.") from None
+    if not isinstance(document, dict):
+        raise MalformedJson("The body is not a JSON object.")
+    if "\\u" in text:
+        _refuse_half_characters(document)
+    return document
+
+
+def require_members(body: dict[str, Any], *names: str, within: str = "") -> None:
+    """Raises MissingField with all of `names` that `body` lacks (a null is there, and wrong in its own way)."""
+    prefix = f"{within}." if within else ""
+    missing = [prefix + name for name in names if name not in body]
+    if missing:
+        raise missing_fields(missing)
+
+
+def missing_fields(paths: list[str]) -> MissingField:
+    text = f"Missing: {', '.join(paths)}."
+    return MissingField(text, details=[Problem(path, "missing", "This field is required.") for path in paths])
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        seen: set[str] = set()
+        name = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise MalformedJson(f"The body has the name {_printable(name)} twice in one object.")
+    return document
+
+
+def _printable(name: str) -> str:
+    return json.dumps(name if len(name) <= 64 else name[:64] + "…")
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise MalformedJson(f"The body has {constant}, which is not JSON.")
+
+
+def _finite_number(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise MalformedJson("The body has a number that is too large.")
+    return number
+
+
+def _refuse_half_characters(document: dict[str, Any]) -> None:
+    # An escape such as \ud800 alone is half of a character: no text, and nothing could write it as UTF-8 again.
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise MalformedJson("The body has half of a surrogate pair in a string.") from None

@@ -1,0 +1,130 @@
+"""What the routes of one API process work with, made once and handed to them: no globals."""
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass, field
+
+from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.quota_ledger import QuotaLedger
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.kube.run_store import RunStore
+from checklist_crds.times import Clock, utc_now
+
+from .auth import Gate
+from .key_directory import KeyDirectory
+from .kube_guard import GuardedKubeClient
+from .metrics import Metrics
+from .organizations import OrganizationDirectory
+from .rate_limit import LocalRateLimiter, RateLimiter
+from .run_access import RunAccess
+from .run_index import RunIndex
+from .settings import Settings
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Services:
+    """Everything that a route may need. `start` and `close` belong to the application."""
+
+    settings: Settings
+    clock: Clock
+    metrics: Metrics
+    client: GuardedKubeClient
+    watcher: KubeClient
+    """For lists and watches: they may take longer than a request can wait."""
+    organizations: OrganizationDirectory
+    keys: KeyDirectory
+    index: RunIndex
+    revisions: RevisionStore
+    runs: RunStore
+    run_access: RunAccess
+    quota: QuotaLedger
+    gate: Gate
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @classmethod
+    def build(
+        cls,
+        settings: Settings,
+        connection: KubeConnection,
+        *,
+        clock: Clock = utc_now,
+        limiter: RateLimiter | None = None,
+    ) -> "Services":
+        """Put together; nothing runs yet. Must be called in the event loop that will serve."""
+        metrics = Metrics()
+        client = GuardedKubeClient(connection, metrics)
+        watcher = KubeClient(connection)
+        organizations = OrganizationDirectory(client, watcher, settings.namespace)
+        keys = KeyDirectory(client, watcher, settings.namespace)
+        index = RunIndex(watcher)
+        revisions = RevisionStore(client)
+        runs = RunStore(client, revisions, clock)
+        return cls(
+            settings=settings,
+            clock=clock,
+            metrics=metrics,
+            client=client,
+            watcher=watcher,
+            organizations=organizations,
+            keys=keys,
+            index=index,
+            revisions=revisions,
+            runs=runs,
+            run_access=RunAccess(runs, index, organizations),
+            quota=QuotaLedger(client, clock),
+            gate=Gate(
+                settings=settings,
+                client=client,
+                keys=keys,
+                organizations=organizations,
+                limiter=limiter or LocalRateLimiter(),
+                metrics=metrics,
+                clock=clock,
+            ),
+        )
+
+    @property
+    def informers(self) -> dict[str, Informer]:
+        return {
+            "organizations": self.organizations.informer,
+            "apikeys": self.keys.informer,
+            "runs": self.index.informer,
+        }
+
+    def unready_because(self) -> list[str]:
+        """Why the process should get no requests yet, or any more; empty when it should."""
+        reasons = [
+            f"{name} are not read yet" for name, informer in self.informers.items() if not informer.synced.is_set()
+        ]
+        if self.client.down is not None:
+            reasons.append(self.client.down)
+        return reasons
+
+    async def start(self) -> None:
+        for name, informer in self.informers.items():
+            self._tasks.append(asyncio.create_task(informer.run(), name=f"watch {name}"))
+        self._tasks.append(asyncio.create_task(self.client.watch_over(), name="watch over the cluster"))
+        for task in self._tasks:
+            task.add_done_callback(_tell_of_death)
+
+    async def close(self) -> None:
+        """Write what is still to be written, then let go of everything."""
+        await self.quota.close()
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+        self._tasks.clear()
+        await self.client.close()
+        await self.watcher.close()
+        self.index.close()
+
+
+def _tell_of_death(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        logger.error("task.died", extra={"task": task.get_name()}, exc_info=task.exception())
