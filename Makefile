@@ -30,8 +30,8 @@ stop: environment ## End what `make run` started
 demo: environment binaries ## Run the main job on real checklists, with a transcript of what was checked
 	@$(BIN)/python -m checklist_dev.demo $(ARGS)
 
-test: environment redis-server binaries ## Run all tests (ARGS="-k word" for some)
-	@$(BIN)/python -m pytest tests $(ARGS)
+test: environment redis-server binaries ## Run all tests (ARGS="tests/unit -k word" for some)
+	@$(BIN)/python -m pytest $(or $(ARGS),tests)
 
 check: environment ## Lint, types, layers, generated files
 	$(call step,ruff)
