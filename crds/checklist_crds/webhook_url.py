@@ -157,10 +157,7 @@ def _label_pair(label: str) -> tuple[str, str]:
             raise idna.IDNAError("not a host label")
         return label, label
     unicode_label = idna.ulabel(label)
-    ascii_label = idna.alabel(unicode_label).decode()
-    if label.isascii() and label != ascii_label:
-        raise idna.IDNAError("not the one spelling of this label")
-    return unicode_label, ascii_label
+    return unicode_label, idna.alabel(unicode_label).decode()
 
 
 def _is_right_to_left(label: str) -> bool:

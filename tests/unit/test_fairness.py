@@ -186,6 +186,51 @@ async def test_a_wait_that_is_cancelled_just_as_it_is_granted_passes_its_place_o
     assert permits.in_flight == 0
 
 
+async def test_a_place_that_one_organization_cannot_use_goes_to_the_next_that_waits_for_it() -> None:
+    permits = Permits(Limits(per_host=1, per_organization=1, reserved=0))
+    holder = Attempt(permits, "shared.example", "org-0")
+    blocked = Attempt(permits, "shared.example", "org-1")
+    await settle()
+    elsewhere = Attempt(permits, "other.example", "org-1")  # now org-1 is full, and so is the host
+    behind = Attempt(permits, "shared.example", "org-2")
+    await settle()
+    await holder.finish()
+    assert (blocked.running, behind.running) == (False, True)
+    await elsewhere.finish()
+    assert not blocked.running
+    await behind.finish()
+    assert blocked.running
+    await end(blocked)
+
+
+async def test_a_line_that_was_cancelled_away_does_not_take_its_successor_along() -> None:
+    permits = Permits(Limits(per_host=1, reserved=0))
+
+    async def hold_and_come_back(release: asyncio.Event) -> None:
+        async with permits.permit(host="a.example", organization="org-1", first=True):
+            await release.wait()
+        async with (
+            permits.permit(host="a.example", organization="org-1", first=True),
+            permits.permit(host="b.example", organization="org-1", first=True),
+        ):
+            await asyncio.sleep(1000)
+
+    release = asyncio.Event()
+    holder = asyncio.create_task(hold_and_come_back(release))
+    await settle()
+    cancelled = Attempt(permits)
+    await settle()
+    release.set()
+    cancelled.task.cancel()
+    successor = Attempt(permits)
+    await settle()
+    assert (successor.running, permits.waiting) == (False, 1)
+    holder.cancel()
+    await settle()
+    assert successor.running
+    await end(successor, cancelled)
+
+
 # --- the slow lane --------------------------------------------------------------------------------------------------
 
 

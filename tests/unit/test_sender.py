@@ -387,6 +387,7 @@ SHORT_ANSWERS = {
     "without a body": [b"HTTP/1.1 204 No Content\r\n\r\n"],
     "body right after the head": [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", b"ok"],
     "chunked": [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"2\r\nok\r\n", b"0\r\n\r\n"],
+    "said to be compressed": [b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n", b"ok"],
     "a failure": [b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\n", b"busy"],
 }
 

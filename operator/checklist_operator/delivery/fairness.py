@@ -168,10 +168,9 @@ class Permits:
         try:
             return await future
         except asyncio.CancelledError:
-            if future.done() and not future.cancelled():
+            # A cancelled wait leaves its line when the line next moves; a permit that was just granted goes back now.
+            if not future.cancelled():
                 self._release(future.result(), host, organization, first)
-            else:
-                self._forget_line_if_empty(line)
             raise
 
     def _gates(self, line: _Line) -> Iterator[_Gate]:
@@ -204,12 +203,8 @@ class Permits:
             _, future = line.waiters.popleft()
             future.set_result(gates)
             line.drop_finished()
-        self._forget_line(line)
-
-    def _forget_line(self, line: _Line) -> None:
-        key = (line.host, line.organization, line.first)
-        if self._lines.get(key) is line:  # a new line may have formed since this one ran empty
-            del self._lines[key]
+        del self._lines[line.host, line.organization, line.first]
+        self._forget_idle(line.host, line.organization)
 
     def _release(self, gates: tuple[_Gate, ...], host: str, organization: str, first: bool) -> None:
         for gate in gates:
@@ -229,25 +224,11 @@ class Permits:
             if key in gates and gates[key].idle:
                 del gates[key]
 
-    def _forget_line_if_empty(self, line: _Line) -> None:
-        """After a cancelled wait: an empty line must not stay parked, or it would take a place that others need."""
-        line.drop_finished()
-        if line.waiters:
-            return
-        self._unpark(line)
-        self._forget_line(line)
-        self._forget_idle(line.host, line.organization)
-
-    @staticmethod
-    def _unpark(line: _Line) -> None:
-        if line.parked_at is not None:
-            line.parked_at.parked(first=line.first).remove(line)
-            line.parked_at = None
-
     def _leave_slow_lane(self, host: str) -> None:
         """The lines of a host that answers again wait at its slow gates no longer."""
         slow_host = self._slow_hosts.get(host)
         for line in [line for line in self._lines.values() if line.host == host]:
             if line.parked_at is not None and line.parked_at in (self._slow_lane, slow_host):
-                self._unpark(line)
+                line.parked_at.parked(first=line.first).remove(line)
+                line.parked_at = None
                 self._advance(line)
