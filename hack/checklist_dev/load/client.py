@@ -1,0 +1,170 @@
+"""A caller and a scripted person that do not give up: REST and executor API over HTTP, tried until acknowledged.
+
+Every write carries something that makes it idempotent (Idempotency-Key, op_id), as a good client's does, so a try that
+got no answer is simply sent again, to any of the API processes.
+"""
+
+import asyncio
+import json
+import random
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Self
+
+import aiohttp
+
+from checklist_dev.failures import Failure
+
+Json = dict[str, Any]
+_NOT_NOW: Final = frozenset({0, 429, 500, 502, 503, 504})
+_LONGEST_PAUSE_S: Final = 0.5
+
+
+def new_op() -> str:
+    return uuid.uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`status` 0: the connection was refused, broke, or nobody answered in time."""
+
+    status: int
+    body: Json = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    tries: int = 1
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def error(self) -> str:
+        """The service's code, for example `run_closed`."""
+        return str(self.body.get("error", ""))
+
+    @property
+    def is_definite(self) -> bool:
+        """Whether trying again would be pointless."""
+        return self.status not in _NOT_NOW and self.error != "idempotency_in_progress"
+
+
+class ServiceClient:
+    """Calls the API processes at `urls` in random order. `faults` collects answers that must never be given (500)."""
+
+    def __init__(self, urls: Sequence[str], api_key: str, *, seed: int = 0, answer_within_s: float = 15.0) -> None:
+        self.faults: list[str] = []
+        self.retries = 0
+        self._urls = list(urls)
+        self._rng = random.Random(seed)
+        self._authorization = {"Authorization": f"Bearer {api_key}"}
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=answer_within_s),
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def once(
+        self, method: str, path: str, body: Json | None = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """One try at one process."""
+        url = self._rng.choice(self._urls) + path
+        started = time.perf_counter()
+        try:
+            sent = self._authorization if headers is None else headers
+            async with self._session.request(method, url, json=body, headers=sent) as response:
+                raw = await response.read()
+                seconds = time.perf_counter() - started
+                if response.status == 500:
+                    self.faults.append(f"{method} {path} answered 500: {raw[:300].decode(errors='replace')}")
+                return Reply(response.status, _object(raw), response.headers, seconds)
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            return Reply(0, seconds=time.perf_counter() - started)
+
+    async def insist(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        for_s: float = 120.0,
+    ) -> Reply:
+        """Try until the answer is definite. Raises Failure after `for_s` seconds without one."""
+        deadline = time.monotonic() + for_s
+        tries = 0
+        while True:
+            tries += 1
+            reply = await self.once(method, path, body, headers)
+            if reply.is_definite:
+                return Reply(reply.status, reply.body, reply.headers, reply.seconds, tries)
+            if time.monotonic() > deadline:
+                raise Failure(f"{method} {path}: no definite answer within {for_s:.0f} s, the last was {reply.status}")
+            self.retries += 1
+            await asyncio.sleep(min(0.05 * 1.5**tries, _LONGEST_PAUSE_S) * (0.5 + self._rng.random()))
+
+    async def dispatch(self, body: Json, *, key: str | None = None) -> Reply:
+        """POST /v1/runs, at most one run whatever happens on the way."""
+        headers = {**self._authorization, "Idempotency-Key": key or new_op()}
+        return await self.insist("POST", "/v1/runs", body, headers)
+
+    async def create_template(self, definition: Json) -> str:
+        """Its id. Raises Failure when it is refused."""
+        headers = {**self._authorization, "Idempotency-Key": new_op()}
+        reply = await self.insist("POST", "/v1/templates", definition, headers)
+        if reply.status != 201:
+            raise Failure(f"the template was refused with {reply.status}: {reply.body}")
+        return str(reply.body["id"])
+
+
+class Person:
+    """Who has the link of one run."""
+
+    def __init__(self, client: ServiceClient, run_id: str, link: str) -> None:
+        self.run_id = run_id
+        self._client = client
+        self._path = f"/v1/executor/runs/{run_id}"
+        self._headers = {"Authorization": f"Executor {link.partition('#')[2]}"}
+
+    async def read(self, *, insist: bool = True) -> Reply:
+        call = self._client.insist if insist else self._client.once
+        return await call("GET", self._path, None, self._headers)
+
+    async def answer(self, step_id: str, value: Any, *, op_id: str) -> Reply:
+        return await self.write("PUT", f"/answers/{step_id}", {"op_id": op_id, "value": value})
+
+    async def clear(self, step_id: str, *, op_id: str) -> Reply:
+        return await self.write("DELETE", f"/answers/{step_id}", {"op_id": op_id})
+
+    async def skip(self, step_id: str, *, op_id: str) -> Reply:
+        return await self.write("POST", f"/steps/{step_id}/skip", {"op_id": op_id})
+
+    async def submit(self, *, op_id: str) -> Reply:
+        return await self.write("POST", "/submit", {"op_id": op_id})
+
+    async def cancel(self, *, op_id: str, reason: str) -> Reply:
+        return await self.write("POST", "/cancel", {"op_id": op_id, "reason": reason})
+
+    async def write(self, method: str, path: str, body: Json, *, insist: bool = True) -> Reply:
+        """Any write of the executor API; `insist=False` tries once."""
+        call = self._client.insist if insist else self._client.once
+        return await call(method, self._path + path, body, self._headers)
+
+
+def _object(raw: bytes) -> Json:
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
