@@ -231,6 +231,16 @@ async def test_a_line_that_was_cancelled_away_does_not_take_its_successor_along(
     await end(successor, cancelled)
 
 
+async def test_waits_that_were_given_up_leave_nothing_behind() -> None:
+    permits = Permits(Limits(per_host=1, reserved=0))
+    holder = Attempt(permits)
+    given_up = [Attempt(permits, organization=f"org-{number}") for number in range(50)]
+    await settle()
+    await end(*given_up)
+    await holder.finish()
+    assert not (permits._lines or permits._hosts or permits._organizations)
+
+
 # --- the slow lane --------------------------------------------------------------------------------------------------
 
 
