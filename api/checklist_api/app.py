@@ -5,14 +5,18 @@ from typing import Final
 
 from aiohttp import web
 
-from . import health
+from . import health, run_routes, template_routes
 from .middleware import request_frame
 from .request_body import MAX_BODY_BYTES
 from .services import Services
 
 AddRoutes = Callable[[web.UrlDispatcher, Services], None]
 
-ROUTES: Final[tuple[AddRoutes, ...]] = (health.add_routes,)
+ROUTES: Final[tuple[AddRoutes, ...]] = (
+    health.add_routes,
+    template_routes.add_routes,
+    run_routes.add_routes,
+)
 """One function per part. Each gets the router and the services, and adds its routes."""
 
 

@@ -1,8 +1,10 @@
 """The API's way to the cluster: it knows within moments that the cluster is down, and then says so at once.
 
-Without this, requests would pile up behind a Kubernetes API that hangs: each of them waits its time, one behind the
-other. So a call that got no answer closes the way for all others, those that wait for their turn included, until a
-probe is answered again. The probe reads through to the store, so an API server that lost its etcd counts as down.
+Without this, requests would pile up behind a Kubernetes API that hangs: each waits its time, one behind the other. A
+short patience for every call would be no answer either, since a server that has just started may be slow for good
+reasons. So a probe, small and frequent, tells slow from down: when it gets no answer, all calls end, those that wait
+for their turn included, and new ones fail at once until it is answered again. It reads through to the store, so an API
+server that lost its etcd counts as down.
 """
 
 import asyncio
@@ -21,20 +23,22 @@ from .metrics import Metrics
 logger = logging.getLogger(__name__)
 
 _PROBE_NAME: Final = "checklists-probe"
-_PROBE_WHILE_UP_S: Final = 1.0
-_PROBE_WHILE_DOWN_S: Final = 0.25
+# Together less than the two seconds within which callers are told: pause, a first answer, and one more chance.
+_PROBE_EVERY_S: Final = 0.4
+_PROBE_WHILE_DOWN_EVERY_S: Final = 0.25
+_ANSWER_WITHIN_S: Final = 1.0
+_SECOND_ANSWER_WITHIN_S: Final = 0.3
 
 
 class GuardedKubeClient(KubeClient):
     """A KubeClient with at most `concurrency` calls under way, that fails at once while the cluster is down."""
 
-    def __init__(
-        self, connection: KubeConnection, metrics: Metrics, *, concurrency: int = 32, answer_within_s: float = 1.5
-    ) -> None:
-        super().__init__(connection, pool_size=concurrency + 2, answer_within_s=answer_within_s)
+    def __init__(self, connection: KubeConnection, metrics: Metrics, *, concurrency: int = 32) -> None:
+        super().__init__(connection, pool_size=concurrency + 2)
         self._metrics = metrics
         self._room = asyncio.Semaphore(concurrency)
-        self._look_again = asyncio.Event()
+        self._under_way: set[asyncio.Timeout] = set()
+        self._look_now = asyncio.Event()
         self.down: str | None = None
         """Why the cluster counts as down; None while it answers."""
 
@@ -44,32 +48,41 @@ class GuardedKubeClient(KubeClient):
             raise KubeUnavailable(self.down)
 
     async def watch_over(self) -> None:
-        """Probe the cluster until cancelled: what ends an outage, and what notices one that no request met."""
+        """Probe the cluster until cancelled."""
         while True:
+            pause_s = _PROBE_EVERY_S if self.down is None else _PROBE_WHILE_DOWN_EVERY_S
             with contextlib.suppress(TimeoutError):
-                pause = _PROBE_WHILE_UP_S if self.down is None else _PROBE_WHILE_DOWN_S
-                await asyncio.wait_for(self._look_again.wait(), pause)
-            self._look_again.clear()
-            await self._probe()
+                await asyncio.wait_for(self._look_now.wait(), pause_s)
+            self._look_now.clear()
+            reason = await self._probe(_ANSWER_WITHIN_S)
+            if reason is not None and self.down is None:
+                # The answer may have come while this process had no time to read it.
+                reason = await self._probe(_SECOND_ANSWER_WITHIN_S)
+            self._now_is(reason)
 
-    async def _probe(self) -> None:
+    async def _probe(self, answer_within_s: float) -> str | None:
+        """Why there is no answer; None when there is one, whatever it says (usually that there is no such object)."""
         try:
-            await super()._call("GET", ORGANIZATION.path(None, _PROBE_NAME))
+            async with asyncio.timeout(answer_within_s):
+                await super()._call("GET", ORGANIZATION.path(None, _PROBE_NAME))
+        except TimeoutError:
+            return "the Kubernetes API does not answer in time"
         except KubeUnavailable as error:
-            self._has_failed(error)
-            return
+            return error.message
         except KubeError:
-            pass  # Any answer is an answer; the usual one is that there is no such organization.
-        if self.down is not None:
-            logger.info("cluster.up")
-        self.down = None
-        self._metrics.kube_up.set(1)
+            return None
+        return None
 
-    def _has_failed(self, error: KubeUnavailable) -> None:
-        if self.down is None:
-            logger.warning("cluster.down", extra={"reason": error.message})
-        self.down = error.message
-        self._metrics.kube_up.set(0)
+    def _now_is(self, reason: str | None) -> None:
+        self._metrics.kube_up.set(0 if reason else 1)
+        if reason is not None and self.down is None:
+            logger.warning("cluster.down", extra={"reason": reason})
+            now = asyncio.get_running_loop().time()
+            for call in self._under_way:
+                call.reschedule(now)
+        if reason is None and self.down is not None:
+            logger.info("cluster.up")
+        self.down = reason
 
     async def _call(
         self,
@@ -84,13 +97,21 @@ class GuardedKubeClient(KubeClient):
         async with self._room:
             self.require_up()
             started = time.perf_counter()
+            deadline = asyncio.timeout(None)
             try:
-                return await super()._call(method, path, body=body, params=params, content_type=content_type)
+                async with deadline:
+                    self._under_way.add(deadline)
+                    try:
+                        return await super()._call(method, path, body=body, params=params, content_type=content_type)
+                    finally:
+                        self._under_way.discard(deadline)
+            except TimeoutError:
+                self._metrics.kube_failures.inc()
+                raise KubeUnavailable(self.down or "the Kubernetes API does not answer in time") from None
             except KubeUnavailable as error:
                 self._metrics.kube_failures.inc()
                 if error.status is None:
-                    self._has_failed(error)
-                    self._look_again.set()
+                    self._look_now.set()
                 raise
             finally:
                 self._metrics.count_kube_call(method, time.perf_counter() - started)

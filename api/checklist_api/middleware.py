@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 REQUEST_ID: Final = web.RequestKey("request_id", str)
 _HEADER: Final = "X-Request-Id"
 _WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
+_NO_ANSWER: Final = (
+    "The cluster's API does not answer. Please try again; an Idempotency-Key makes that safe for every POST."
+)
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -46,7 +49,7 @@ def request_frame(metrics: Metrics) -> Middleware:
             response = error_response(error, request_id)
         except KubeUnavailable as error:
             logger.warning("cluster.unavailable", extra={"request_id": request_id, "reason": error.message})
-            response = error_response(ServiceUnavailable(), request_id)
+            response = error_response(ServiceUnavailable(_NO_ANSWER), request_id)
         except web.HTTPException as error:
             response = _from_http_exception(request, error, request_id)
         except Exception:

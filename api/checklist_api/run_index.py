@@ -4,6 +4,7 @@ It knows what lists show and filter by, and no answers, so that 100,000 runs nee
 in at once; single runs are never read from it. Expiry is part of each query, so a run is expired at its instant.
 """
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.informer import Informer, key_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.resource_types import ORGANIZATION_LABEL
@@ -20,6 +22,7 @@ from checklist_crds.times import format_timestamp, parse_timestamp
 
 logger = logging.getLogger(__name__)
 
+_FIRST_LIST_WITHIN_S: Final = 1.0
 _COLUMNS: Final = (
     "run_id",
     "namespace",
@@ -35,6 +38,10 @@ _COLUMNS: Final = (
     "cancelled_at",
     "expires_at",
     "assigned_to",
+    "identity_mode",
+    "identity_name",
+    "identity_email",
+    "identity_user_id",
     "total",
     "answered",
     "skipped",
@@ -69,6 +76,13 @@ class RunIndex:
     def observe(self, body: JsonObject) -> None:
         """Apply an own write at once."""
         self.informer.observe(body)
+
+    async def wait_for_first_list(self) -> None:
+        """Raises KubeUnavailable when the runs are not read soon."""
+        try:
+            await asyncio.wait_for(self.informer.synced.wait(), _FIRST_LIST_WITHIN_S)
+        except TimeoutError:
+            raise KubeUnavailable("the runs are not read yet") from None
 
     def namespace_of(self, run_id: str) -> str | None:
         """Where the run is, if the index knows it."""
@@ -146,6 +160,7 @@ def _row(body: JsonObject) -> tuple[Any, ...] | None:
     expires_at = _instant(spec.get("expiresAt"))
     if expires_at is None and created_at is not None and spec.get("expiresInHours") is not None:
         expires_at = created_at + int(spec["expiresInHours"] * 3_600_000)
+    identity = status.get("identity") or {}
     progress = status.get("progress") or {"total": resolved["applicableSteps"], "answered": 0, "skipped": 0}
     return (
         metadata["name"],
@@ -162,6 +177,10 @@ def _row(body: JsonObject) -> tuple[Any, ...] | None:
         _instant(status.get("cancelledAt")),
         expires_at,
         status.get("assignedTo"),
+        resolved["identityMode"],
+        identity.get("name"),
+        identity.get("email"),
+        identity.get("userId"),
         progress["total"],
         progress["answered"],
         progress["skipped"],
@@ -183,8 +202,19 @@ def _summary(row: tuple[Any, ...]) -> dict[str, Any]:
         "cancelled_at": _timestamp(run["cancelled_at"]),
         "expires_at": _timestamp(run["expires_at"]),
         "assigned_to": run["assigned_to"],
+        "executor_identity": _identity(run),
         "progress": {"total": run["total"], "answered": run["answered"], "skipped": run["skipped"]},
     }
+
+
+def _identity(run: dict[str, Any]) -> dict[str, Any]:
+    match run["identity_mode"]:
+        case "external":
+            return {"mode": "external", "name": run["identity_name"], "email": run["identity_email"]}
+        case "member":
+            return {"mode": "member", "user_id": run["identity_user_id"]}
+        case mode:
+            return {"mode": mode}
 
 
 def _instant(text: str | None) -> int | None:

@@ -13,14 +13,19 @@ from checklist_crds.kube.run_store import RunStore
 from checklist_crds.times import Clock, utc_now
 
 from .auth import Gate
+from .dispatch import Dispatcher
+from .idempotency import Idempotency
 from .key_directory import KeyDirectory
 from .kube_guard import GuardedKubeClient
+from .member_names import MemberNames
 from .metrics import Metrics
 from .organizations import OrganizationDirectory
 from .rate_limit import LocalRateLimiter, RateLimiter
 from .run_access import RunAccess
 from .run_index import RunIndex
 from .settings import Settings
+from .template_catalogue import TemplateCatalogue
+from .template_writes import TemplateWriter
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +48,10 @@ class Services:
     run_access: RunAccess
     quota: QuotaLedger
     gate: Gate
+    idempotency: Idempotency
+    templates: TemplateCatalogue
+    template_writer: TemplateWriter
+    dispatcher: Dispatcher
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -63,6 +72,9 @@ class Services:
         index = RunIndex(watcher)
         revisions = RevisionStore(client)
         runs = RunStore(client, revisions, clock)
+        quota = QuotaLedger(client, clock)
+        templates = TemplateCatalogue(client, watcher)
+        idempotency = Idempotency(client, settings.server_key, clock)
         return cls(
             settings=settings,
             clock=clock,
@@ -75,13 +87,28 @@ class Services:
             revisions=revisions,
             runs=runs,
             run_access=RunAccess(runs, index, organizations),
-            quota=QuotaLedger(client, clock),
+            quota=quota,
             gate=Gate(
                 settings=settings,
                 client=client,
                 keys=keys,
                 organizations=organizations,
                 limiter=limiter or LocalRateLimiter(),
+                metrics=metrics,
+                clock=clock,
+            ),
+            idempotency=idempotency,
+            templates=templates,
+            template_writer=TemplateWriter(client, templates, idempotency, clock),
+            dispatcher=Dispatcher(
+                client=client,
+                templates=templates,
+                revisions=revisions,
+                quota=quota,
+                index=index,
+                members=MemberNames(client),
+                idempotency=idempotency,
+                sealing=settings.sealing,
                 metrics=metrics,
                 clock=clock,
             ),
@@ -92,6 +119,7 @@ class Services:
         return {
             "organizations": self.organizations.informer,
             "apikeys": self.keys.informer,
+            "templates": self.templates.informer,
             "runs": self.index.informer,
         }
 

@@ -1,0 +1,177 @@
+"""Making a run of a template (specification, "POST /v1/runs"; architecture section 3).
+
+The run is counted first and created then, and the count remembers its id until the run was seen. So whatever fails in
+between, the count is right in the end: what was certainly not created is released here, what may have been created is
+left to the operator, which looks after it.
+"""
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
+from checklist_crds.ids import new_id
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeUnavailable
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.quota import Verdict, usage
+from checklist_crds.resource_types import API_VERSION, FINGERPRINT_ANNOTATION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.run_types import RunSpec, Webhook
+from checklist_crds.sealing import KeyRing
+from checklist_crds.snapshot import Snapshot
+from checklist_crds.times import Clock
+
+from .auth import Caller
+from .dispatch_request import DispatchRequest
+from .idempotency import Claim, Idempotency, require_same_payload
+from .member_names import MemberNames
+from .metrics import Metrics
+from .run_index import RunIndex
+from .template_catalogue import TemplateCatalogue
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """The run as the cluster has it. `replayed`: an earlier request with the same Idempotency-Key made it."""
+
+    body: JsonObject
+    replayed: bool
+
+
+class Dispatcher:
+    """Dispatches runs of one API process."""
+
+    def __init__(
+        self,
+        *,
+        client: KubeClient,
+        templates: TemplateCatalogue,
+        revisions: RevisionStore,
+        quota: QuotaLedger,
+        index: RunIndex,
+        members: MemberNames,
+        idempotency: Idempotency,
+        sealing: KeyRing,
+        metrics: Metrics,
+        clock: Clock,
+    ) -> None:
+        self._client = client
+        self._templates = templates
+        self._revisions = revisions
+        self._quota = quota
+        self._index = index
+        self._members = members
+        self._idempotency = idempotency
+        self._sealing = sealing
+        self._metrics = metrics
+        self._clock = clock
+
+    async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> Dispatched:
+        """Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused, IdempotencyInProgress,
+        InternalError, KubeError."""
+        organization = caller.organization
+        if claim is not None:
+            first = await self._idempotency.first(RUN, claim, organization.namespaces)
+            if first is not None:
+                return Dispatched(first, replayed=True)
+        template = await self._templates.get(organization, wanted.template_id)
+        snapshot = template.snapshot_in(organization.home)
+        sender = await self._members.sender(caller)
+        run_id = claim.name if claim is not None else new_id("r")
+
+        reservation = await self._quota.reserve(organization.name, run_id)
+        if reservation.verdict is Verdict.OVER_QUOTA:
+            raise self._over_quota(reservation)
+        if reservation.verdict is Verdict.ALREADY_PENDING and claim is not None:
+            # Another process is at it. It may have got as far as the run by now.
+            first = await self._idempotency.first(RUN, claim, organization.namespaces)
+            if first is None:
+                raise IdempotencyInProgress()
+            return Dispatched(first, replayed=True)
+
+        body = self._object(caller, wanted, run_id=run_id, snapshot=snapshot, sender=sender, claim=claim)
+        made = await self._create(caller, body, snapshot)
+        if made is None:
+            made = await self._client.get(RUN, run_id, organization.home)
+            if claim is not None:
+                require_same_payload(made, claim)
+            return Dispatched(made, replayed=True)
+        self._index.observe(made)
+        self._metrics.dispatched.inc()
+        logger.info(
+            "run.dispatched",
+            extra={"run_id": run_id, "template_id": wanted.template_id, "organization": organization.name},
+        )
+        return Dispatched(made, replayed=False)
+
+    async def _create(self, caller: Caller, body: JsonObject, snapshot: Snapshot) -> JsonObject | None:
+        """The run, or None when it is there already. Sees to it that the count stays right."""
+        organization, run_id = caller.organization, body["metadata"]["name"]
+        try:
+            await self._revisions.ensure(snapshot.revision, snapshot.definition)
+        except KubeError as error:
+            self._quota.release(organization.name, run_id)
+            raise _fatal(error, "revision.refused", run_id) from None
+        try:
+            made = await self._client.create(RUN, body, organization.home)
+        except KubeAlreadyExists:
+            made = None
+        except KubeError as error:
+            if not isinstance(error, KubeUnavailable) or error.status == 429:
+                self._quota.release(organization.name, run_id)
+            raise _fatal(error, "run.refused", run_id) from None
+        self._quota.confirm(organization.name, run_id)
+        return made
+
+    def _object(
+        self,
+        caller: Caller,
+        wanted: DispatchRequest,
+        *,
+        run_id: str,
+        snapshot: Snapshot,
+        sender: str,
+        claim: Claim | None,
+    ) -> JsonObject:
+        """The Run, admitted already: it carries what the operator would have to resolve."""
+        now, name = self._clock(), caller.organization.name
+        webhook = wanted.webhook and Webhook(
+            url=wanted.webhook.url,
+            events=list(wanted.webhook.events),
+            sealed_secret=self._sealing.seal(wanted.webhook.secret, owner=run_id),
+        )
+        spec = RunSpec(
+            organization_ref=OrganizationRef(name=name),
+            template_id=wanted.template_id,
+            executor_ref=wanted.executor_ref,
+            created_at=now,
+            expires_at=None if wanted.expires_in_hours is None else now + timedelta(hours=wanted.expires_in_hours),
+            created_by_name=sender,
+            webhook=webhook,
+            resolved=snapshot.resolved,
+        )
+        metadata: dict[str, Any] = {
+            "name": run_id,
+            "namespace": caller.organization.home,
+            "labels": {ORGANIZATION_LABEL: name},
+        }
+        if claim is not None:
+            metadata["annotations"] = {FINGERPRINT_ANNOTATION: claim.fingerprint}
+        return {"apiVersion": API_VERSION, "kind": RUN.kind, "metadata": metadata, "spec": spec.to_kube()}
+
+    def _over_quota(self, reservation: Reservation) -> QuotaExceeded:
+        self._metrics.quota_refusals.inc()
+        return QuotaExceeded(details=usage(reservation.quota, limit=reservation.limit, now=self._clock()))
+
+
+def _fatal(error: KubeError, event: str, run_id: str) -> Exception:
+    """KubeUnavailable as it is; any other refusal is our mistake and no caller's."""
+    if isinstance(error, KubeUnavailable):
+        return error
+    logger.error(event, extra={"run_id": run_id, "reason": error.message})
+    return InternalError()

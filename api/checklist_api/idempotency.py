@@ -1,0 +1,112 @@
+"""Idempotency-Key without a store of its own (contract section 5; architecture section 3).
+
+The name of the object that a request makes is a MAC of organization, route, key and day; so a second request meets the
+object of the first. Today's name and yesterday's are looked up, which covers 24 hours. An annotation keeps a MAC of
+the payload, since a plain hash would let its reader try out webhook secrets.
+"""
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from aiohttp import web
+
+from checklist_crds.errors import IdempotencyInProgress, IdempotencyKeyReused
+from checklist_crds.ids import keyed_id
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.kinds import Kind
+from checklist_crds.resource_types import CREATED_AT_ANNOTATION, FINGERPRINT_ANNOTATION
+from checklist_crds.sealing import derive_key
+from checklist_crds.times import Clock, parse_timestamp
+
+from .pagination import invalid_parameter
+
+HEADER: Final = "Idempotency-Key"
+REPLAYED: Final = {"Idempotency-Replayed": "true"}
+_FORM: Final = re.compile(r"[\x21-\x7e]{1,255}")
+_LIFETIME: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a request with an Idempotency-Key makes or finds: `name` today, `earlier` if it was made yesterday."""
+
+    name: str
+    earlier: str
+    fingerprint: str
+
+
+class Idempotency:
+    """Turns keys into claims, and keeps two requests of this process with one key apart."""
+
+    def __init__(self, client: KubeClient, server_key: bytes, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._name_key = derive_key(server_key, "idempotent-name")
+        self._fingerprint_key = derive_key(server_key, "idempotent-payload")
+        self._under_way: set[str] = set()
+
+    @contextmanager
+    def claim(
+        self, request: web.Request, organization: str, prefix: str, payload: Mapping[str, Any]
+    ) -> Iterator[Claim | None]:
+        """The claim of `request`, None without a key. Raises InvalidParameter, IdempotencyInProgress."""
+        keys = request.headers.getall(HEADER, [])
+        if not keys:
+            yield None
+            return
+        if len(keys) > 1 or not _FORM.fullmatch(keys[0]):
+            raise invalid_parameter(HEADER, "must be 1 to 255 visible ASCII characters")
+        now = self._clock()
+        claim = Claim(
+            name=self._name(prefix, organization, keys[0], now),
+            earlier=self._name(prefix, organization, keys[0], now - timedelta(days=1)),
+            fingerprint=self._fingerprint(payload),
+        )
+        if claim.name in self._under_way:
+            raise IdempotencyInProgress()
+        self._under_way.add(claim.name)
+        try:
+            yield claim
+        finally:
+            self._under_way.discard(claim.name)
+
+    async def first(self, kind: Kind, claim: Claim, namespaces: Sequence[str]) -> JsonObject | None:
+        """What the first request with this key made. Raises IdempotencyKeyReused when its payload was another."""
+        for name in (claim.name, claim.earlier):
+            for namespace in namespaces:
+                try:
+                    body = await self._client.get(kind, name, namespace)
+                except KubeNotFound:
+                    continue
+                if self._clock() - _made_at(body) < _LIFETIME:
+                    require_same_payload(body, claim)
+                    return body
+        return None
+
+    def _name(self, prefix: str, organization: str, key: str, day: datetime) -> str:
+        return keyed_id(prefix, self._name_key, organization, prefix, key, day.strftime("%Y-%m-%d"))
+
+    def _fingerprint(self, payload: Mapping[str, Any]) -> str:
+        canonical = json.dumps(payload, sort_keys=True, separators=(",", ":"))
+        return hmac.new(self._fingerprint_key, canonical.encode(), hashlib.sha256).hexdigest()
+
+
+def require_same_payload(body: JsonObject, claim: Claim) -> None:
+    annotations = body["metadata"].get("annotations") or {}
+    if not hmac.compare_digest(str(annotations.get(FINGERPRINT_ANNOTATION, "")), claim.fingerprint):
+        raise IdempotencyKeyReused()
+
+
+def _made_at(body: JsonObject) -> datetime:
+    metadata = body["metadata"]
+    annotations = metadata.get("annotations") or {}
+    written = (body.get("spec") or {}).get("createdAt") or annotations.get(CREATED_AT_ANNOTATION)
+    return parse_timestamp(written or metadata["creationTimestamp"])

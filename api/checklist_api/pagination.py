@@ -1,0 +1,62 @@
+"""Pages of lists (specification, "Pagination object"; contract section 8)."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aiohttp import web
+
+from checklist_crds.errors import InvalidParameter, Problem
+
+DEFAULT_PER_PAGE: Final = 20
+MAX_PER_PAGE: Final = 100
+_LAST_PAGE: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page that a request asks for, from 1."""
+
+    number: int
+    per_page: int
+
+    @property
+    def offset(self) -> int:
+        return (self.number - 1) * self.per_page
+
+    def view(self, total: int) -> dict[str, Any]:
+        """The pagination object for a list of `total` entries."""
+        more = self.number * self.per_page < total
+        return {
+            "total": total,
+            "page": self.number,
+            "per_page": self.per_page,
+            "next_page": self.number + 1 if more else None,
+        }
+
+
+def requested_page(request: web.Request) -> Page:
+    """From `page` and `per_page`; more per page than allowed is cut and reported. Raises InvalidParameter."""
+    number = _positive(request, "page", 1)
+    per_page = _positive(request, "per_page", DEFAULT_PER_PAGE)
+    return Page(min(number, _LAST_PAGE), min(per_page, MAX_PER_PAGE))
+
+
+def parameter(request: web.Request, name: str) -> str | None:
+    """One query parameter, or None without it. Raises InvalidParameter when it is given twice."""
+    values = request.query.getall(name, [])
+    if len(values) > 1:
+        raise invalid_parameter(name, "may be given only once")
+    return values[0] if values else None
+
+
+def invalid_parameter(name: str, message: str) -> InvalidParameter:
+    return InvalidParameter(f"{name} {message}.", details=[Problem(name, "invalid_parameter", f"{name} {message}.")])
+
+
+def _positive(request: web.Request, name: str, default: int) -> int:
+    text = parameter(request, name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) < 1:
+        raise invalid_parameter(name, "must be an integer from 1")
+    return int(text)

@@ -1,0 +1,61 @@
+"""Runs as owners, and whoever has the link, see them (specification, "Run" and "Run preview")."""
+
+from datetime import datetime
+from typing import Any
+
+from checklist_crds.events import answer_view, identity_view, progress_view, signature_view
+from checklist_crds.run_types import PhotoRef, Run
+from checklist_crds.times import format_timestamp
+
+from .organizations import Organization
+
+
+def photo_url(photo: PhotoRef) -> str:
+    """Where the bytes of a photo are served."""
+    return f"/v1/photos/{photo.key}"
+
+
+def run_view(run: Run, now: datetime) -> dict[str, Any]:
+    """The Run object of the specification for an admitted run."""
+    resolved, status = run.resolved, run.status
+    if resolved is None:
+        raise ValueError(f"run {run.name} is not admitted")
+    return {
+        "run_id": run.name,
+        "status": run.phase_at(now).rest,
+        "template_id": resolved.template_id,
+        "template_v": resolved.template_version,
+        "template_name": resolved.template_name,
+        "executor_ref": run.spec.executor_ref,
+        "created_at": format_timestamp(run.created_at),
+        "started_at": _timestamp(status.started_at),
+        "completed_at": _timestamp(status.completed_at),
+        "cancelled_at": _timestamp(status.cancelled_at),
+        "cancel_reason": status.cancel_reason,
+        "expires_at": _timestamp(run.expires_at),
+        "assigned_to": status.assigned_to,
+        "executor_identity": identity_view(run),
+        "progress": progress_view(run.progress),
+        "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
+        "skipped_steps": list(status.skipped_steps),
+        "signature": signature_view(run, photo_url),
+    }
+
+
+def run_preview(run: Run, organization: Organization, now: datetime) -> dict[str, Any]:
+    """The run preview: these six fields and no other, since anybody who knows the id may read it."""
+    resolved = run.resolved
+    if resolved is None:
+        raise ValueError(f"run {run.name} is not admitted")
+    return {
+        "run_id": run.name,
+        "status": run.phase_at(now).rest,
+        "template_name": resolved.template_name,
+        "step_count": resolved.step_count,
+        "created_by_name": run.spec.created_by_name or organization.display_name,
+        "expires_at": _timestamp(run.expires_at),
+    }
+
+
+def _timestamp(moment: datetime | None) -> str | None:
+    return None if moment is None else format_timestamp(moment)

@@ -1,0 +1,35 @@
+"""Templates as owners see them (specification, "Template")."""
+
+from typing import Any
+
+from checklist_crds.times import format_timestamp
+
+from .organizations import Organization
+from .template_catalogue import StoredTemplate
+
+
+def template_view(template: StoredTemplate, organization: Organization) -> dict[str, Any]:
+    """The complete TDL object (specification, "Template")."""
+    meta = template.meta
+    return {
+        "id": meta.id,
+        "v": meta.version,
+        "org_id": organization.id,
+        **template.tdl(),
+        "created_at": format_timestamp(meta.created_at),
+        "updated_at": format_timestamp(meta.updated_at),
+    }
+
+
+def template_summary(template: StoredTemplate) -> dict[str, Any]:
+    """A template in lists. From the plain object: an invalid template is listed too."""
+    meta, spec = template.meta, template.body["spec"]
+    return {
+        "id": meta.id,
+        "v": meta.version,
+        "name": spec.get("name", ""),
+        "description": spec.get("description", ""),
+        "tags": spec.get("tags", []),
+        "created_at": format_timestamp(meta.created_at),
+        "updated_at": format_timestamp(meta.updated_at),
+    }

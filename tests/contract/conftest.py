@@ -1,0 +1,211 @@
+"""The real API, in process, on the session's real control plane; with an organization, a member and a key."""
+
+import base64
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx
+import pytest
+from aiohttp import web
+
+from checklist_api.app import create_app
+from checklist_api.services import Services
+from checklist_api.settings import Settings
+from checklist_crds import api_keys
+from checklist_crds.ids import new_id
+from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION
+from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.times import Clock, utc_now
+from checklist_dev.controlplane import ControlPlane
+
+WEBHOOK_SECRET = "a-secret-of-the-test"
+
+
+def definition(**changes: Any) -> dict[str, Any]:
+    """A small TDL: one required boolean, one optional text that depends on it."""
+    return {
+        "name": "Opening check",
+        "settings": {"allow_skip": True},
+        "sections": [
+            {
+                "id": "g-one",
+                "title": "Kitchen",
+                "steps": [
+                    {"id": "s-clean", "type": "boolean", "label": "Is it clean?", "required": True},
+                    {
+                        "id": "s-why",
+                        "type": "text",
+                        "label": "What is not?",
+                        "condition": {"when": {"step": "s-clean", "op": "eq", "value": False}},
+                    },
+                ],
+            }
+        ],
+    } | changes
+
+
+@dataclass(frozen=True)
+class Account:
+    """An organization with a member and a key of theirs, and an HTTP client that bears the key."""
+
+    organization: str
+    member: str
+    key: str
+    namespace: str
+    http: httpx.AsyncClient
+
+    async def create_template(self, **changes: Any) -> dict[str, Any]:
+        response = await self.http.post("/v1/templates", json=definition(**changes))
+        assert response.status_code == 201, response.text
+        return dict(response.json())
+
+    async def dispatch(self, template_id: str, **members: Any) -> dict[str, Any]:
+        response = await self.http.post("/v1/runs", json={"template_id": template_id, **members})
+        assert response.status_code == 201, response.text
+        return dict(response.json())
+
+    async def new_run(self, **members: Any) -> str:
+        """The id of a run of a new template."""
+        template = await self.create_template()
+        return str((await self.dispatch(template["id"], **members))["run_id"])
+
+
+@dataclass(frozen=True)
+class Api:
+    """A running API. `http` bears the key of `account`; `anonymous` bears none."""
+
+    base_url: str
+    services: Services
+    kube: KubeClient
+    account: Account
+    http: httpx.AsyncClient
+    anonymous: httpx.AsyncClient
+    make_account: Callable[..., Awaitable[Account]]
+
+    @property
+    def namespace(self) -> str:
+        return self.account.namespace
+
+    @property
+    def organization(self) -> str:
+        return self.account.organization
+
+
+StartApi = Callable[..., Awaitable[Api]]
+
+
+@pytest.fixture(scope="session")
+def sealing_keys() -> str:
+    return "k1:" + base64.b64encode(os.urandom(32)).decode()
+
+
+@pytest.fixture(scope="session")
+def server_key() -> bytes:
+    return os.urandom(32)
+
+
+@pytest.fixture
+async def start_api(
+    control_plane: ControlPlane, namespace: str, sealing_keys: str, server_key: bytes
+) -> AsyncIterator[StartApi]:
+    """`await start_api(CHECKLISTS_RATE_LIMIT="2/s burst 3")`: an API with settings of its own. Rates are off by default.
+
+    APIs that one test starts share namespace, server key and `account`.
+    """
+    async with AsyncExitStack() as stack:
+        connection = await KubeConnection.load(str(control_plane.kubeconfig))
+        kube = await stack.enter_async_context(KubeClient(connection))
+        accounts: list[Account] = []
+
+        async def start(*, clock: Clock = utc_now, services: Services | None = None, **environment: str) -> Api:
+            settings = Settings.from_environment(
+                {
+                    "CHECKLISTS_NAMESPACE": namespace,
+                    "CHECKLISTS_SERVER_KEY": base64.b64encode(server_key).decode(),
+                    "CHECKLISTS_SEALING_KEYS": sealing_keys,
+                    "CHECKLISTS_BASE_URL": "https://checklists.example",
+                    "CHECKLISTS_RATE_LIMIT": "off",
+                    **environment,
+                }
+            )
+            services = services or Services.build(settings, connection, clock=clock)
+            runner = web.AppRunner(create_app(services), shutdown_timeout=1.0)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            for informer in services.informers.values():
+                await informer.synced.wait()
+            base_url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+            anonymous = await stack.enter_async_context(http_client(base_url))
+
+            async def make_account(*, home: str | None = None, **spec: Any) -> Account:
+                account = await _make_account(kube, namespace, home, spec)
+                client = await stack.enter_async_context(http_client(base_url, account.key))
+                return replace(account, http=client)
+
+            if accounts:
+                account = replace(
+                    accounts[0], http=await stack.enter_async_context(http_client(base_url, accounts[0].key))
+                )
+            else:
+                account = await make_account()
+                accounts.append(account)
+            return Api(base_url, services, kube, account, account.http, anonymous, make_account)
+
+        yield start
+
+
+@pytest.fixture
+async def api(start_api: StartApi) -> Api:
+    """One API with an account, without rate limits."""
+    return await start_api()
+
+
+def http_client(base_url: str, key: str | None = None) -> httpx.AsyncClient:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.AsyncClient(base_url=base_url, headers=headers, timeout=30, trust_env=False)
+
+
+async def _make_account(kube: KubeClient, namespace: str, home: str | None, spec: dict[str, Any]) -> Account:
+    """`home`: a namespace of the organization's own."""
+    organization, member, key = new_id("org"), new_id("u"), api_keys.new_key()
+    own = {"namespace": home} if home else {}
+    await kube.create(
+        ORGANIZATION,
+        {
+            "apiVersion": ORGANIZATION.api_version,
+            "kind": ORGANIZATION.kind,
+            "metadata": {"name": organization, "labels": {ORGANIZATION_LABEL: organization}},
+            "spec": {"displayName": "Test organization", **own, **spec},
+        },
+    )
+    where = home or namespace
+    await kube.create(
+        MEMBER, owned(MEMBER, member, organization, where, {"name": "Ada Lovelace", "email": "ada@example.com"}), where
+    )
+    await kube.create(API_KEY, key_object(key, organization, where, member), where)
+    return Account(organization, member, key, where, http_client("http://unused"))
+
+
+def key_object(
+    key: str, organization: str, namespace: str, member: str | None = None, *, name: str | None = None
+) -> dict[str, Any]:
+    sha256 = api_keys.digest(key)
+    made_by = {"createdBy": member} if member else {}
+    spec = {"name": "test", "sha256": sha256, "lastFour": key[-4:], **made_by}
+    return owned(API_KEY, name or api_keys.object_name(sha256), organization, namespace, spec)
+
+
+def owned(kind: Any, name: str, organization: str, namespace: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """An object of the organization, as kubectl would make it."""
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": {"name": name, "namespace": namespace, "labels": {ORGANIZATION_LABEL: organization}},
+        "spec": {"organizationRef": {"name": organization}, **spec},
+    }
