@@ -1,0 +1,71 @@
+"""What the executor reads: the whole checklist with its state, and the short answer to a write (contract section 6)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from checklist_crds.conditions import applicable_step_ids, missing_required
+from checklist_crds.events import PhotoUrl, answer_view, identity_view, progress_view, signature_view
+from checklist_crds.run_types import Run
+from checklist_crds.template_types import Definition
+from checklist_crds.times import format_timestamp
+
+
+def executor_run_view(
+    run: Run, definition: Definition, created_by_name: str, now: datetime, photo_url: PhotoUrl
+) -> dict[str, Any]:
+    """The run as its executor sees it. Nothing of the owner is in it but the name that the preview shows: no
+    executor_ref, no organization, no webhook."""
+    status, resolved = run.status, run.resolved
+    if resolved is None:
+        raise ValueError(f"run {run.name} is not admitted")
+    return {
+        "run_id": run.name,
+        "status": run.phase_at(now).rest,
+        "template_id": resolved.template_id,
+        "template_v": resolved.template_version,
+        "template": definition.to_tdl(),
+        "created_by_name": created_by_name,
+        "created_at": format_timestamp(run.created_at),
+        "started_at": _timestamp(status.started_at),
+        "completed_at": _timestamp(status.completed_at),
+        "cancelled_at": _timestamp(status.cancelled_at),
+        "cancel_reason": status.cancel_reason,
+        "expires_at": _timestamp(run.expires_at),
+        "assigned_to": status.assigned_to,
+        "executor_identity": identity_view(run),
+        "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
+        "signature": signature_view(run, photo_url),
+        **_state(run, definition),
+        "missing_steps": [step.id for step in missing_required(definition, status.answers, status.skipped_steps)],
+    }
+
+
+def change_view(run: Run, definition: Definition, now: datetime, *, replayed: bool) -> dict[str, Any]:
+    """What became of the run by a write."""
+    return {
+        "run_id": run.name,
+        "status": run.phase_at(now).rest,
+        **_state(run, definition),
+        "replayed": replayed,
+    }
+
+
+def answered_view(change: Mapping[str, Any], run: Run, step_id: str, photo_url: PhotoUrl) -> dict[str, Any]:
+    """A change with the answer as it is kept now; null when a later operation took it away."""
+    answer = run.status.answers.get(step_id)
+    return {**change, "answer": None if answer is None else answer_view(answer, photo_url)}
+
+
+def _state(run: Run, definition: Definition) -> dict[str, Any]:
+    status = run.status
+    applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
+    return {
+        "progress": progress_view(run.progress),
+        "applicable_steps": [step.id for _, step in definition.steps() if step.id in applicable],
+        "skipped_steps": list(status.skipped_steps),
+    }
+
+
+def _timestamp(moment: datetime | None) -> str | None:
+    return None if moment is None else format_timestamp(moment)

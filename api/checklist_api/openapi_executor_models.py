@@ -1,0 +1,107 @@
+"""The shapes of the executor API: what the person with the link reads and sends (contract section 6)."""
+
+from pydantic import BaseModel, Field, JsonValue
+
+from checklist_crds.template_types import Definition
+
+from .executor_commands import MAX_EMAIL, MAX_NAME, MAX_OP_ID, MAX_REASON
+from .openapi_models import (
+    Answer,
+    Geo,
+    Identity,
+    Moment,
+    RunId,
+    RunProgress,
+    RunStatusName,
+    Shape,
+    Signature,
+    StepId,
+    TemplateId,
+    UserId,
+    Version,
+)
+
+
+class ExecutorRun(Shape):
+    """A run as its executor sees it: the verbatim snapshot of the checklist and everything answered so far."""
+
+    run_id: RunId
+    status: RunStatusName
+    template_id: TemplateId
+    template_v: Version = Field(description="Version captured at dispatch.")
+    template: Definition = Field(description="The checklist, as it was at dispatch.")
+    created_by_name: str = Field(description="Who sends it.")
+    created_at: Moment
+    started_at: Moment | None = Field(description="First answer or skip.")
+    completed_at: Moment | None
+    cancelled_at: Moment | None
+    cancel_reason: str | None
+    expires_at: Moment | None = Field(description="From this instant on nothing more is taken; null: never.")
+    assigned_to: UserId | None
+    executor_identity: Identity
+    answers: dict[str, Answer] = Field(
+        description="By step id; also of steps that do not apply now, until the run is completed."
+    )
+    signature: Signature | None
+    progress: RunProgress
+    applicable_steps: list[StepId] = Field(description="Steps whose condition holds now, in order.")
+    skipped_steps: list[StepId]
+    missing_steps: list[StepId] = Field(description="Steps without which the run cannot be submitted, in order.")
+
+
+class RunChange(Shape):
+    """What became of the run."""
+
+    run_id: RunId
+    status: RunStatusName
+    progress: RunProgress
+    applicable_steps: list[StepId] = Field(description="Steps whose condition holds now, in order.")
+    skipped_steps: list[StepId]
+    replayed: bool = Field(description="Whether this op_id was applied before; then nothing was changed.")
+
+
+class AnswerChange(RunChange):
+    """What became of the run, and the answer as it is kept now."""
+
+    answer: Answer | None = Field(description="null when a later operation took it away.")
+
+
+class Operation(BaseModel):
+    """A change that can be sent again without harm."""
+
+    op_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_OP_ID,
+        description="Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with "
+        "another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. "
+        "May also be given as the query parameter `op_id` or the header `Op-Id`.",
+    )
+
+
+class AnswerRequest(Operation):
+    value: JsonValue = Field(description="The answer; its shape depends on the step's type, see Answer.")
+    geo: Geo | None = Field(
+        default=None, description="Where it is answered; null when denied, which a step with `geo_required` refuses."
+    )
+
+
+class IdentityRequest(Operation):
+    """Who answers: asked for when `execution.identity_required` is external."""
+
+    name: str = Field(min_length=1, max_length=MAX_NAME, description="The person's name.")
+    email: str = Field(max_length=MAX_EMAIL, description="The person's e-mail address.", examples=["ada@example.com"])
+
+
+class SignatureRequest(BaseModel):
+    name: str = Field(min_length=1, max_length=MAX_NAME, description="The typed name of who signs.")
+
+
+class SubmitRequest(Operation):
+    signature: SignatureRequest | None = Field(
+        default=None, description="Needed when `settings.signature_on_complete` is true."
+    )
+
+
+class CancelRequest(Operation):
+    reason: str | None = Field(default=None, max_length=MAX_REASON, description="Why, in the person's own words.")

@@ -1,0 +1,273 @@
+"""The shapes of requests and answers as the OpenAPI document shows them.
+
+The TDL comes from `checklist_crds.template_types`, which also reads it; here is what the service puts around it. The
+contract tests hold every real answer against these models, so that the document cannot drift from the service.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from checklist_crds.events import EVENT_NAMES
+from checklist_crds.ids import ID_PATTERNS
+from checklist_crds.run_types import REST_STATUSES, STEP_ID_PATTERN
+from checklist_crds.template_types import Definition
+
+Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""ISO 8601 in UTC with milliseconds."""
+TemplateId = Annotated[str, Field(pattern=ID_PATTERNS["t"])]
+RunId = Annotated[str, Field(pattern=ID_PATTERNS["r"])]
+UserId = Annotated[str, Field(pattern=ID_PATTERNS["u"])]
+OrganizationId = Annotated[str, Field(pattern=ID_PATTERNS["org"])]
+StepId = Annotated[str, Field(pattern=STEP_ID_PATTERN)]
+Version = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+RunStatusName = Annotated[str, Field(json_schema_extra={"enum": list(REST_STATUSES)})]
+ExecutorRef = Annotated[str | None, Field(max_length=200)]
+
+
+class Shape(BaseModel):
+    """Base: every field is in every answer. Clients must tolerate further ones."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+
+class Problem(Shape):
+    """One thing that is wrong with the request."""
+
+    path: str = Field(description="Where: `sections[0].steps[1].id`, a step id, a header's name.")
+    code: str = Field(description="What kind, for programs.")
+    message: str = Field(description="What is wrong, for people.")
+
+
+class QuotaDetails(Shape):
+    """The plan's limit and how much of it is used."""
+
+    limit: Count | None = Field(description="Runs per UTC calendar month; null is unlimited.")
+    used: Count = Field(description="Runs dispatched this month, whatever became of them.")
+    resets_at: Moment = Field(description="The first instant of the next month.")
+
+
+class Error(BaseModel):
+    """Every error looks like this."""
+
+    error: str = Field(description="Machine-readable code.")
+    message: str = Field(description="Human-readable text.")
+    details: list[Problem] | QuotaDetails | None = Field(
+        default=None, description="All problems at once; for quota_exceeded an object with limit, used and resets_at."
+    )
+    request_id: str = Field(description="The value of X-Request-Id.")
+
+
+class Template(Definition):
+    """A stored template: the TDL with what the service adds."""
+
+    id: TemplateId = Field(description="Assigned by the service.")
+    v: Version = Field(description="1 on create, one more with every PATCH.")
+    org_id: OrganizationId = Field(description="The organization that owns it.")
+    created_at: Moment = Field(description="When it was made.")
+    updated_at: Moment = Field(description="When it was last changed.")
+
+
+class TemplateSummary(Shape):
+    """A template in a list."""
+
+    id: TemplateId
+    v: Version
+    name: str
+    description: str
+    tags: list[str]
+    created_at: Moment
+    updated_at: Moment
+
+
+class Pagination(Shape):
+    """Which page of how many entries."""
+
+    total: Count = Field(description="Entries on all pages together.")
+    page: int = Field(ge=1, description="This page.")
+    per_page: int = Field(ge=1, le=100, description="Entries on a page, after the limit of 100.")
+    next_page: int | None = Field(description="null when there is no further page.")
+
+
+class TemplateList(Shape):
+    data: list[TemplateSummary]
+    pagination: Pagination
+
+
+class GenerateRequest(BaseModel):
+    prompt: str = Field(min_length=4, max_length=4000, description="What the checklist is for, in plain language.")
+
+
+class WebhookConfiguration(BaseModel):
+    """Where the events of a run go. Can only be given at dispatch."""
+
+    url: str = Field(max_length=2048, description="HTTPS endpoint that receives POST deliveries.")
+    secret: str = Field(min_length=16, max_length=256, description="Signs the deliveries; never given back.")
+    events: list[Annotated[str, Field(json_schema_extra={"enum": [*EVENT_NAMES, "*"]})]] = Field(
+        min_length=1, description='Event names, or exactly `["*"]` for all of them.'
+    )
+
+
+class DispatchRequest(BaseModel):
+    """A run to be made of a template."""
+
+    template_id: TemplateId = Field(description="The template to execute.")
+    webhook: WebhookConfiguration | None = Field(default=None, description="Where events go; absent: nowhere.")
+    expires_in_hours: float | None = Field(
+        default=None, gt=0, le=8760, description="Hours until the link expires, fractions allowed; absent: never."
+    )
+    executor_ref: ExecutorRef = Field(default=None, description="Your own reference, echoed in reads and events.")
+
+
+class CancellationRequest(BaseModel):
+    """Takes no fields; the reason is always `cancelled_by_owner`."""
+
+
+class Dispatched(Shape):
+    run_id: RunId
+    link: str = Field(description="The address to send to the executor. Whoever has it can answer.")
+    expires_at: Moment | None = Field(description="Expiry of the link; null without one.")
+    assigned_to: None = Field(description="Always null on creation.")
+
+
+class Geo(Shape):
+    """A location, WGS 84."""
+
+    lat: float = Field(ge=-90, le=90, description="Degrees north.")
+    lng: float = Field(ge=-180, le=180, description="Degrees east.")
+    accuracy_m: float | None = Field(default=None, ge=0, description="Radius in metres, if the device said so.")
+
+
+class Photo(Shape):
+    photo_index: Count = Field(description="Starts at 0.")
+    url: str = Field(description="Signed address that expires; made anew at each read.")
+    content_type: str
+    bytes: Count
+    sha256: str
+    width: Count
+    height: Count
+    captured_at: Moment | None
+
+
+class Answer(Shape):
+    """What was answered to one step. The shape of `value` depends on the step's type."""
+
+    value: JsonValue = Field(
+        description="boolean: true or false. number, rating: a number. choice: an option id. multi_choice: a list of "
+        "option ids. text, scan: text. date `2026-11-21`, time `13:50`, datetime RFC 3339 in UTC. "
+        "signature: `{url, name, signed_at}`. photo: null, the photos being the answer."
+    )
+    photos: list[Photo] = Field(description="Empty when none.")
+    geo: Geo | None = Field(description="Where it was answered.")
+    at: Moment = Field(description="When it was answered.")
+    by: UserId | None = Field(description="The answering member; null for anybody else.")
+
+
+class AnonymousIdentity(Shape):
+    mode: Literal["anonymous"]
+
+
+class ExternalIdentity(Shape):
+    mode: Literal["external"]
+    name: str | None = Field(description="null before the executor gave it.")
+    email: str | None = Field(description="null before the executor gave it.")
+
+
+class MemberIdentity(Shape):
+    mode: Literal["member"]
+    user_id: UserId | None = Field(description="null before a member opened the run.")
+
+
+Identity = Annotated[AnonymousIdentity | ExternalIdentity | MemberIdentity, Field(discriminator="mode")]
+
+
+class RunProgress(Shape):
+    """Counts over the steps that apply now and can be answered."""
+
+    total: Count
+    answered: Count
+    skipped: Count
+
+
+class Signature(Shape):
+    """The signature on completion."""
+
+    url: str | None = Field(description="The drawn signature, if there is one.")
+    name: str = Field(description="The typed name.")
+    signed_at: Moment
+
+
+class RunSummary(Shape):
+    """A run in a list: where it stands, without identity and answers."""
+
+    run_id: RunId
+    status: RunStatusName
+    template_id: TemplateId
+    template_v: Version = Field(description="Version captured at dispatch.")
+    template_name: str = Field(description="The template's name at dispatch.")
+    executor_ref: ExecutorRef = Field(description="The caller's own reference.")
+    created_at: Moment
+    started_at: Moment | None = Field(description="First answer or skip.")
+    completed_at: Moment | None = Field(description="Set when the run is completed.")
+    cancelled_at: Moment | None = Field(description="Set when the run is cancelled.")
+    expires_at: Moment | None = Field(description="null when no expiry was set.")
+    assigned_to: UserId | None = Field(description="The executing member; null for anybody else.")
+    progress: RunProgress
+
+
+class Run(RunSummary):
+    """A run with all its answers."""
+
+    cancel_reason: str | None = Field(description="`cancelled_by_owner`, or the executor's own words.")
+    executor_identity: Identity
+    answers: dict[str, Answer] = Field(description="By step id.")
+    skipped_steps: list[StepId]
+    signature: Signature | None
+
+
+class RunList(Shape):
+    data: list[RunSummary]
+    pagination: Pagination
+
+
+class RunPreview(Shape):
+    """What anybody who knows the run id may see."""
+
+    run_id: RunId
+    status: RunStatusName
+    template_name: str
+    step_count: Count = Field(description="All steps of the snapshot.")
+    created_by_name: str
+    expires_at: Moment | None
+
+
+class Usage(QuotaDetails):
+    """The quota of the current month."""
+
+    period: str = Field(description="The UTC calendar month, `2026-11`.", pattern=r"^\d{4}-\d{2}$")
+    plan: str = Field(description="Name of the plan.")
+
+
+class TemplateVersion(Shape):
+    """A version of a template: the current one, or one that was dispatched."""
+
+    v: Version
+    name: str
+    step_count: Count
+    created_at: Moment
+    current: bool
+
+
+class TemplateVersionList(Shape):
+    data: list[TemplateVersion]
+    pagination: Pagination
+
+
+class Health(Shape):
+    status: str = Field(description="`ok`.")
+
+
+class NotReady(Shape):
+    status: str = Field(description="`not ready`.")
+    reasons: list[str] = Field(description="What is still missing.")

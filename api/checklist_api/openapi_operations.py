@@ -1,0 +1,144 @@
+"""What an operation of the OpenAPI document consists of; what all operations of a kind share is added here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from checklist_crds.errors import (
+    InternalError,
+    MalformedJson,
+    PayloadTooLarge,
+    Problem,
+    QuotaExceeded,
+    RateLimited,
+    ServiceError,
+    ServiceUnavailable,
+    Unauthorized,
+    UnsupportedMediaType,
+)
+
+from . import openapi_examples as examples
+
+Json = dict[str, Any]
+
+
+class Access(StrEnum):
+    """What a caller has to show."""
+
+    KEY = "bearerKey"
+    TOKEN = "executorToken"  # noqa: S105 - a scheme's name
+    NOTHING = ""
+    UNLIMITED = "-"
+    """Nothing, and not rate limited: what the service says about itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A JSON request body. `partial`: a merge patch of the model."""
+
+    model: type[BaseModel]
+    examples: Mapping[str, Json]
+    required: bool = True
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A successful answer (or the one operation's own failure). Without model and media type it has no body."""
+
+    status: int
+    description: str
+    model: type[BaseModel] | None = None
+    examples: Mapping[str, Json] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path. `errors`: those that come beside the ones every operation of its kind has."""
+
+    method: str
+    path: str
+    id: str
+    tag: str
+    summary: str
+    access: Access
+    replies: tuple[Reply, ...]
+    description: str = ""
+    parameters: tuple[Json, ...] = ()
+    body: Body | None = None
+    errors: tuple[ServiceError, ...] = ()
+
+    def all_errors(self) -> list[ServiceError]:
+        """Every error of the operation, by status."""
+        found: list[ServiceError] = list(self.errors)
+        if self.body is not None:
+            found += [MalformedJson(), PayloadTooLarge(), UnsupportedMediaType()]
+        match self.access:
+            case Access.KEY:
+                found.append(Unauthorized(headers={"WWW-Authenticate": "Bearer"}))
+            case Access.TOKEN:
+                text = "The token of the run's link is missing or not valid."
+                found.append(Unauthorized(text, headers={"WWW-Authenticate": "Executor"}))
+        if self.access is not Access.UNLIMITED:
+            found += [RateLimited(1), InternalError(), ServiceUnavailable()]
+        return sorted(found, key=lambda error: error.status)
+
+
+REPLY_HEADERS: Final[dict[str, str]] = {
+    "ETag": "The template's version in quotes, for If-Match.",
+    "Location": "The path of what was made.",
+    "Idempotency-Replayed": "`true` when this is the answer to an earlier request with the same Idempotency-Key.",
+    "Retry-After": "Whole seconds, at least 1, after which to try again.",
+    "WWW-Authenticate": "The scheme that is asked for.",
+    "X-Request-Id": "The id of this request: yours, if you sent one, else a new one. Also in error bodies.",
+}
+
+
+def query(name: str, schema: Json, description: str, example: Any = None) -> Json:
+    parameter = {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+    return parameter if example is None else parameter | {"example": example}
+
+
+def header(name: str, schema: Json, description: str, example: Any = None) -> Json:
+    return query(name, schema, description, example) | {"in": "header"}
+
+
+PATH_PARAMETERS: Final[dict[str, Json]] = {
+    name: {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string"},
+        "description": description,
+        "example": example,
+    }
+    for name, description, example in (
+        ("template_id", "Id of the template, `t-<uuid>`.", examples.TEMPLATE_ID),
+        ("run_id", "Id of the run, `r-<uuid>`.", examples.RUN_ID),
+        ("step_id", "Id of the step, `s-<short id>`.", "s-fridge-temp"),
+        ("name", "Name of the file, as the pages refer to it.", "style.css"),
+    )
+}
+
+REQUEST_ID: Final = header(
+    "X-Request-Id",
+    {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._~:-]+$"},
+    "Your own id for the request; it comes back in the answer and in error bodies.",
+    examples.REQUEST_ID,
+)
+
+
+def problem(path: str, code: str, message: str) -> Problem:
+    return Problem(path, code, message)
+
+
+def error_body(error: ServiceError) -> Json:
+    """An example of the error as the service writes it."""
+    if isinstance(error, QuotaExceeded) and error.details is None:
+        error = QuotaExceeded(details={**examples.QUOTA, "used": examples.QUOTA["limit"]})
+    return error.as_body() | {"request_id": examples.REQUEST_ID}

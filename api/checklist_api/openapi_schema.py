@@ -1,0 +1,65 @@
+"""JSON Schemas for the OpenAPI document, made from the pydantic models that read and describe the same things."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
+from pydantic_core import core_schema
+
+_PREFIX: Final = "#/components/schemas/"
+
+Schema = dict[str, Any]
+
+
+class _Generator(GenerateJsonSchema):
+    """Without generated titles, and honest about answers: there, a field with a default is always written."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def field_is_required(
+        self,
+        field: core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField,
+        total: bool,
+    ) -> bool:
+        if self.mode == "serialization" and field.get("serialization_exclude_if") is None:
+            return True
+        return super().field_is_required(field, total)
+
+
+def component_schemas(requests: Iterable[type[BaseModel]], answers: Iterable[type[BaseModel]]) -> dict[str, Schema]:
+    """Schemas by component name. A model that is read and written, and not alike, is there twice: `Step` as it is
+    answered, `StepInput` as it may be sent."""
+    wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in requests]
+    wanted += [(model, "serialization") for model in answers]
+    _, definitions = models_json_schema(wanted, ref_template=_PREFIX + "{model}", schema_generator=_Generator)
+    schemas: dict[str, Schema] = _renamed(definitions["$defs"])
+    for schema in schemas.values():
+        schema.pop("title", None)
+    return dict(sorted(schemas.items()))
+
+
+def reference(model: type[BaseModel], *, sent: bool = False, schemas: dict[str, Schema]) -> Schema:
+    """A reference to the model's component; `sent` = as a request may look."""
+    name = model.__name__
+    return {"$ref": _PREFIX + (f"{name}Input" if sent and f"{name}Input" in schemas else name)}
+
+
+def without_required(schema: Schema) -> Schema:
+    """The schema of a partial document (a merge patch): nothing has to be there."""
+    return {key: value for key, value in schema.items() if key != "required"}
+
+
+def _renamed(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {_name(key): _renamed(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_renamed(item) for item in node]
+    if isinstance(node, str) and node.startswith(_PREFIX):
+        return _PREFIX + _name(node.removeprefix(_PREFIX))
+    return node
+
+
+def _name(name: str) -> str:
+    return name.removesuffix("-Output") if name.endswith("-Output") else name.replace("-Input", "Input")

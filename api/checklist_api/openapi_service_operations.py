@@ -1,0 +1,100 @@
+"""The pages and checks that need no key, for the OpenAPI document."""
+
+from typing import Final
+
+from checklist_crds.errors import NotFound
+
+from .openapi_models import Health, NotReady
+from .openapi_operations import Access, Operation, Reply
+
+_TAG: Final = "Pages"
+_HTML: Final = "text/html"
+SERVICE_OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "get",
+        "/",
+        "getLandingPage",
+        _TAG,
+        "Where to find what",
+        Access.UNLIMITED,
+        (Reply(200, "A page with links.", media_type=_HTML),),
+    ),
+    Operation(
+        "get",
+        "/docs",
+        "getDocumentation",
+        _TAG,
+        "This document to read",
+        Access.UNLIMITED,
+        (Reply(200, "The documentation.", media_type=_HTML),),
+    ),
+    Operation(
+        "get",
+        "/pages/{name}",
+        "getPageFile",
+        _TAG,
+        "A style sheet of the pages",
+        Access.UNLIMITED,
+        (Reply(200, "The file; it never changes under its name.", media_type="text/css"),),
+        errors=(NotFound(),),
+    ),
+    Operation(
+        "get",
+        "/r/{run_id}",
+        "getRunPage",
+        _TAG,
+        "The page behind a run's link",
+        Access.NOTHING,
+        (
+            Reply(200, "What the checklist is, who sent it, until when.", media_type=_HTML),
+            Reply(404, "There is no such run.", media_type=_HTML),
+            Reply(410, "The run has expired.", media_type=_HTML),
+        ),
+        "For people. Needs no token, and shows what the preview gives.",
+    ),
+    Operation(
+        "get",
+        "/v1/openapi.json",
+        "getOpenApi",
+        _TAG,
+        "This document",
+        Access.UNLIMITED,
+        (Reply(200, "OpenAPI 3.1."),),
+    ),
+    Operation(
+        "get",
+        "/healthz",
+        "getHealth",
+        "Operations",
+        "Whether the process lives",
+        Access.UNLIMITED,
+        (Reply(200, "It does.", Health, {"alive": {"status": "ok"}}),),
+    ),
+    Operation(
+        "get",
+        "/readyz",
+        "getReadiness",
+        "Operations",
+        "Whether the process can serve",
+        Access.UNLIMITED,
+        (
+            Reply(200, "It can.", Health, {"ready": {"status": "ok"}}),
+            Reply(
+                503,
+                "Not now.",
+                NotReady,
+                {"starting": {"status": "not ready", "reasons": ["runs are not read yet"]}},
+                {"Retry-After": "1"},
+            ),
+        ),
+    ),
+    Operation(
+        "get",
+        "/metrics",
+        "getMetrics",
+        "Operations",
+        "Metrics for Prometheus",
+        Access.UNLIMITED,
+        (Reply(200, "Text exposition format.", media_type="text/plain"),),
+    ),
+)
