@@ -5,7 +5,7 @@ from typing import Final
 
 from aiohttp import web
 
-from . import health, run_routes, template_routes
+from . import docs_page, executor, health, markup, openapi, run_page, run_routes, template_routes
 from .middleware import request_frame
 from .request_body import MAX_BODY_BYTES
 from .services import Services
@@ -16,6 +16,11 @@ ROUTES: Final[tuple[AddRoutes, ...]] = (
     health.add_routes,
     template_routes.add_routes,
     run_routes.add_routes,
+    executor.add_routes,
+    openapi.add_routes,
+    docs_page.add_routes,
+    run_page.add_routes,
+    markup.add_routes,
 )
 """One function per part. Each gets the router and the services, and adds its routes."""
 
