@@ -5,6 +5,7 @@ Used by everything in this folder that starts programs: the control plane, `make
 
 import os
 import queue
+import select
 import signal
 import subprocess
 import sys
@@ -13,9 +14,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from checklist_dev.failures import Failure
 
+WATCH_INTERVAL_S = 0.1
 TETHER = Path(__file__).with_name("tether.py")
 
 
@@ -172,3 +176,43 @@ class Child:
             if time.monotonic() > deadline:
                 raise Failure(f"{self.name} was not ready after {timeout_s:.0f} s (see {self.log})")
             time.sleep(interval_s)
+
+
+class Watched:
+    """A process that is not our child: `wait()` returns when it has ended, even if nobody has reaped it yet.
+
+    On Linux by a pidfd, which cannot come to mean another process that gets the same number later. Making one (there)
+    and `send_signal` raise ProcessLookupError when there is no such process.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._descriptor = os.pidfd_open(pid) if sys.platform == "linux" else -1
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if sys.platform == "linux":
+            signal.pidfd_send_signal(self._descriptor, number)
+        else:
+            os.kill(self._pid, number)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether it has ended within `timeout_s` seconds."""
+        if sys.platform == "linux":
+            return bool(select.select([self._descriptor], [], [], timeout_s)[0])
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            try:
+                os.kill(self._pid, 0)
+            except ProcessLookupError:
+                return True
+            time.sleep(WATCH_INTERVAL_S)
+        return False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)

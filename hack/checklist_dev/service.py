@@ -18,6 +18,7 @@ from checklist_dev.external_cluster import ExternalCluster
 from checklist_dev.failures import Failure, end_on_signals, run_tool, say
 from checklist_dev.first_run import Rest, example_template
 from checklist_dev.local_service import Cluster, LocalService
+from checklist_dev.processes import Watched
 from checklist_dev.repository import STATE
 from checklist_dev.service_state import ServiceState, read_json, write_json
 from checklist_dev.tether import end_with_parent
@@ -147,13 +148,16 @@ def stop(state: ServiceState) -> int:
         say("no service is running")
         return 0
     say(f"ending the service (pid {pid})")
-    os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + STOP_WITHIN_S
-    while state.owner() is not None:
-        if time.monotonic() > deadline:
-            os.kill(pid, signal.SIGKILL)  # its children go with it
-            raise Failure(f"the service did not end within {STOP_WITHIN_S:.0f} s and was killed")
-        time.sleep(0.1)
+    try:
+        with Watched(pid) as service:
+            service.send_signal(signal.SIGTERM)
+            # The process, not its lock: it drops the lock a moment before it is gone.
+            if not service.wait(STOP_WITHIN_S):
+                service.send_signal(signal.SIGKILL)  # its children go with it
+                service.wait(STOP_WITHIN_S)
+                raise Failure(f"the service did not end within {STOP_WITHIN_S:.0f} s and was killed")
+    except ProcessLookupError:
+        pass  # it ended by itself just now
     say("ended")
     return 0
 

@@ -213,6 +213,16 @@ def test_stop_ends_all_of_it_and_takes_the_description_away(developer: Developer
     assert (again.returncode, again.stderr.strip()) == (0, "no service is running")
 
 
+def test_stop_returns_only_when_the_supervisor_itself_is_gone(developer: Developer, tmp_path: Path) -> None:
+    # An interpreter that takes its time to end, as on a busy machine.
+    slow = "import atexit, sys, time\nif 'run' in sys.orig_argv: atexit.register(time.sleep, 0.5)\n"
+    (tmp_path / "packages" / "sitecustomize.py").write_text(slow)
+    assert developer.types("run", "--detach").returncode == 0
+    supervisor = developer.info()["pids"]["supervisor"]
+    assert developer.types("stop").returncode == 0
+    assert is_gone(supervisor)
+
+
 def test_ctrl_c_in_the_terminal_ends_everything_cleanly(developer: Developer) -> None:
     process = subprocess.Popen(
         developer.command("run"), env=developer.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
