@@ -11,10 +11,11 @@ from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.chaos.executors import Executors
 from checklist_dev.chaos.facts import Finding
 from checklist_dev.chaos.killer import Killer
-from checklist_dev.chaos.plan import TEMPLATE, Op, RunPlan
+from checklist_dev.chaos.plan import Op, RunPlan
 from checklist_dev.chaos.receivers import Receivers
 from checklist_dev.chaos.settling import Stage, judge
 from checklist_dev.chaos.transcript import Result, Transcript
+from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import Person, Reply, ServiceClient, new_op
 from checklist_dev.load.rig import Rig
 

@@ -13,10 +13,11 @@ from checklist_crds.run_types import DeliveryPhase
 from checklist_dev.chaos.executors import Executors
 from checklist_dev.chaos.facts import Facts, Finding
 from checklist_dev.chaos.killer import Killer
-from checklist_dev.chaos.plan import TEMPLATE, RunPlan, plan_run
+from checklist_dev.chaos.plan import RunPlan, plan_run
 from checklist_dev.chaos.receivers import Receivers
 from checklist_dev.chaos.settling import Stage, judge, repetitions
 from checklist_dev.chaos.transcript import Result, Transcript
+from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import ServiceClient
 from checklist_dev.load.rig import Rig
 

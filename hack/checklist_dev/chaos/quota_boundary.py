@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.chaos.facts import ClusterState, Finding
-from checklist_dev.chaos.plan import TEMPLATE
 from checklist_dev.chaos.settling import settle
 from checklist_dev.chaos.transcript import Result, Transcript
+from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import Reply, ServiceClient
 from checklist_dev.load.rig import Program, Rig
 

@@ -1,0 +1,59 @@
+"""Runs that wait for answers, and the answers: what makes the events of the latency and delivery figures."""
+
+import asyncio
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checklist_dev.failures import Failure
+from checklist_dev.load.checklist import STEPS, value_for
+from checklist_dev.load.client import Person, ServiceClient, new_op
+
+SECRET = "a secret of the benchmark"  # noqa: S105 - signs nothing that matters
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One answer to give: each step of each run once, so that (run, step) names its event."""
+
+    person: Person
+    step_id: str
+    value: Any
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.person.run_id, self.step_id
+
+    async def give(self) -> None:
+        """Returns when it is acknowledged. Raises Failure when it is refused."""
+        reply = await self.person.answer(self.step_id, self.value, op_id=new_op())
+        if not reply.ok:
+            raise Failure(f"an answer was refused with {reply.status}: {reply.body}")
+
+
+async def open_runs(client: ServiceClient, template_id: str, url: str, count: int) -> list[Person]:
+    """`count` dispatched runs whose events go to `url`; 16 dispatches at a time."""
+    room = asyncio.Semaphore(16)
+
+    async def open_run() -> Person:
+        async with room:
+            webhook = {"url": url, "secret": SECRET, "events": ["*"]}
+            reply = await client.dispatch({"template_id": template_id, "webhook": webhook})
+            if reply.status != 201:
+                raise Failure(f"a dispatch was refused with {reply.status}: {reply.body}")
+            return Person(client, reply.body["run_id"], reply.body["link"])
+
+    return await asyncio.gather(*(open_run() for _ in range(count)))
+
+
+def answers_to(people: Sequence[Person], seed: int = 0) -> Iterator[Planned]:
+    """Step by step through all runs, so that neighbours in time are different runs."""
+    rng = random.Random(seed)
+    for step in STEPS:
+        for person in people:
+            yield Planned(person, step["id"], value_for(rng, step["type"]))
+
+
+def runs_needed(answers: int) -> int:
+    return -(-answers // len(STEPS))

@@ -1,0 +1,178 @@
+"""From the commit of an event to its first byte at the receiver, at a steady rate of events.
+
+Measured from the envelope's `ts`: the moment at which the change was decided, just before it was written. So the figure
+holds the commit itself and can only be too large; measured from the executor's answer it would be smaller, and even
+negative where the event is faster than the answer.
+
+The baseline is the least that anything on this API must do: patch a status, hear of it by a watch, send a bare POST.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import aiohttp
+
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.times import parse_timestamp
+from checklist_dev.bench.answers import Planned
+from checklist_dev.bench.raw import RAW_LABEL, RawCluster, RunFactory
+from checklist_dev.bench.report import Figure, Goal, percentile
+from checklist_dev.bootstrap import NAMESPACE
+from checklist_dev.failures import Failure
+from checklist_dev.load.received import ReceiverLog, Transmission
+
+ARRIVES_WITHIN_S = 30.0
+Call = Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Latencies:
+    """Milliseconds."""
+
+    raw: list[float] = field(default_factory=list)
+    ours: list[float] = field(default_factory=list)
+    after_answer: list[float] = field(default_factory=list)
+    """First byte after the executor had the answer; negative when it was before."""
+
+
+class RawPipeline:
+    """Patch, watch, POST: by one process, without any of the service's work."""
+
+    def __init__(self, cluster: RawCluster, kube: KubeClient, url: str) -> None:
+        self._cluster = cluster
+        self._kube = kube
+        self._url = url
+        self._session = aiohttp.ClientSession(trust_env=False)
+        self._names: list[str] = []
+        self._sent_at: dict[str, float] = {}
+        self._posts: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
+
+    async def prepare(self, factory: RunFactory, count: int) -> None:
+        for _ in range(count):
+            name, body = factory.make()
+            await self._cluster.create_run(body)
+            self._names.append(name)
+        _, version = await self._kube.list_all(RUN, NAMESPACE, label_selector=RAW_LABEL)
+        self._watching = asyncio.create_task(self._watch(version))
+
+    async def close(self) -> None:
+        if self._watching:
+            self._watching.cancel()
+        await asyncio.gather(*self._posts, return_exceptions=True)
+        await self._session.close()
+
+    def calls(self, count: int, mark: str) -> Iterator[Call]:
+        """One patch after the other, over all runs in turn."""
+        for number in range(count):
+            yield self._patch(self._names[number % len(self._names)], f"s-{mark}-{number}")
+
+    def latency_ms(self, transmission: Transmission) -> float:
+        return (transmission.at - self._sent_at[json.loads(transmission.body)["event_id"]]) * 1000
+
+    def _patch(self, name: str, step_id: str) -> Call:
+        async def patch() -> None:
+            self._sent_at[step_id] = time.time()
+            await self._cluster.patch_run_status(name, {"lastStepId": step_id})
+
+        return patch
+
+    async def _watch(self, version: str) -> None:
+        events = self._kube.watch(RUN, NAMESPACE, resource_version=version, label_selector=RAW_LABEL)
+        async for event in events:
+            step_id = (event.object.get("status") or {}).get("lastStepId")
+            if event.type == "MODIFIED" and step_id:
+                task = asyncio.create_task(self._post(step_id))
+                self._posts.add(task)
+                task.add_done_callback(self._posts.discard)
+
+    async def _post(self, step_id: str) -> None:
+        async with self._session.post(self._url, json={"event_id": step_id}) as response:
+            await response.read()
+
+
+async def at_steady_rate(calls: Iterator[Call], *, per_second: float) -> float:
+    """Start them on time whatever the earlier ones do (an open loop hides no stall); the rate that came out."""
+    started = time.perf_counter()
+    tasks: list[asyncio.Task[None]] = []
+    for number, call in enumerate(calls):
+        await asyncio.sleep(max(0.0, started + number / per_second - time.perf_counter()))
+        tasks.append(asyncio.ensure_future(call()))
+    await asyncio.gather(*tasks)
+    return len(tasks) / (time.perf_counter() - started)
+
+
+async def measure_latency(
+    pipeline: RawPipeline,
+    answers: Iterator[Planned],
+    log: ReceiverLog,
+    *,
+    rounds: int,
+    round_s: float,
+    per_second: float,
+) -> tuple[list[Figure], Latencies]:
+    """Alternating windows of `round_s` seconds. Raises Failure when an event does not arrive at all."""
+    result, rates = Latencies(), []
+    count = int(round_s * per_second)
+    acknowledged: dict[tuple[str, str], float] = {}
+
+    def answering() -> Iterator[Call]:
+        for planned in islice(answers, count):
+            yield _timed(planned, acknowledged)
+
+    for number in range(rounds):
+        await at_steady_rate(pipeline.calls(count, str(number)), per_second=per_second)
+        result.raw += [pipeline.latency_ms(each) for each in await _arrivals(log, count)]
+        before = len(acknowledged)
+        rates.append(await at_steady_rate(answering(), per_second=per_second))
+        for each in await _arrivals(log, len(acknowledged) - before):
+            committed = parse_timestamp(each.envelope["ts"]).timestamp()
+            result.ours.append((each.at - committed) * 1000)
+            key = (each.run_id, str(each.envelope["data"]["step_id"]))
+            result.after_answer.append((each.at - acknowledged[key]) * 1000)
+    return _figures(result, per_second, min(rates)), result
+
+
+def _timed(planned: Planned, acknowledged: dict[tuple[str, str], float]) -> Call:
+    async def give() -> None:
+        await planned.give()
+        acknowledged[planned.key] = time.time()
+
+    return give
+
+
+async def _arrivals(log: ReceiverLog, count: int) -> list[Transmission]:
+    """The next `count` transmissions, whenever they come."""
+    arrived: list[Transmission] = []
+    deadline = time.monotonic() + ARRIVES_WITHIN_S
+    while len(arrived) < count:
+        if time.monotonic() > deadline:
+            raise Failure(f"{count - len(arrived)} of {count} events had not arrived after {ARRIVES_WITHIN_S:.0f} s")
+        await asyncio.sleep(0.1)
+        arrived += log.new()
+    return arrived
+
+
+def _figures(result: Latencies, per_second: float, rate: float) -> list[Figure]:
+    figures = []
+    for percent, bound in ((50, 250.0), (99, 1000.0)):
+        raw = percentile(result.raw, percent)
+        ours = percentile(result.ours, percent)
+        name = f"event decided to first byte at {per_second:.0f} events/s, p{percent}"
+        figures.append(
+            Figure(name, ours, "ms", Goal("<=", bound), f"raw patch, watch and POST: {raw:.1f} ms; {ours / raw:.1f} x")
+        )
+    after = percentile(result.after_answer, 50)
+    figures.append(Figure("executor's answer to first byte, p50", after, "ms"))
+    figures.append(Figure("events per second while that was measured", rate, "/s", Goal(">=", per_second * 0.95)))
+    return figures
+
+
+def summary(values: list[float]) -> dict[str, Any]:
+    return {"count": len(values), "p50": percentile(values, 50), "p99": percentile(values, 99), "max": max(values)}

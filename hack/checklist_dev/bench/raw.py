@@ -1,0 +1,133 @@
+"""The baseline: one aiohttp client at the Kubernetes API itself, with nothing around it."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from types import TracebackType
+from typing import Any, Final, Self
+
+import aiohttp
+from yarl import URL
+
+from checklist_crds.ids import new_id
+from checklist_crds.kube.client import KubeConnection
+from checklist_crds.kube.kinds import RUN
+from checklist_dev.bootstrap import NAMESPACE
+from checklist_dev.failures import Failure
+
+Json = dict[str, Any]
+CONCURRENCY: Final = 16
+RAW_LABEL: Final = "bench.checklists.dev/raw"
+
+
+class RawCluster:
+    """Bytes in, bytes out. Raises Failure for any status that was not asked for."""
+
+    def __init__(self, connection: KubeConnection) -> None:
+        self._base = connection.server
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=connection.tls or True),
+            headers={**connection.headers(), "Accept": "application/json"},
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def create_run(self, body: bytes) -> None:
+        await self._call("POST", RUN.path(NAMESPACE), body, 201)
+
+    async def get_run(self, name: str) -> Json:
+        return _object(await self.read_run(name))
+
+    async def read_run(self, name: str) -> bytes:
+        return await self._call("GET", RUN.path(NAMESPACE, name), None, 200)
+
+    async def patch_run_status(self, name: str, status: Json) -> None:
+        body = json.dumps({"status": status}).encode()
+        await self._call(
+            "PATCH", RUN.path(NAMESPACE, name, "status"), body, 200, content_type="application/merge-patch+json"
+        )
+
+    async def list_runs(self, *, field_selector: str = "") -> list[Json]:
+        """All of them, in pages of 500."""
+        items: list[Json] = []
+        params = {"limit": "500"} | ({"fieldSelector": field_selector} if field_selector else {})
+        while True:
+            url = URL(self._base + RUN.path(NAMESPACE), encoded=True).with_query(params)
+            async with self._session.get(url) as response:
+                page = _object(await response.read())
+            items += page["items"]
+            going_on = page["metadata"].get("continue")
+            if not going_on:
+                return items
+            params = {**params, "continue": going_on}
+
+    async def metrics(self) -> str:
+        return (await self._call("GET", "/metrics", None, 200)).decode()
+
+    async def _call(
+        self, method: str, path: str, body: bytes | None, wanted: int, *, content_type: str = "application/json"
+    ) -> bytes:
+        headers = {"Content-Type": content_type} if body is not None else {}
+        url = URL(self._base + path, encoded=True)
+        async with self._session.request(method, url, data=body, headers=headers) as response:
+            raw = await response.read()
+            if response.status != wanted:
+                raise Failure(f"{method} {path} answered {response.status}: {raw[:300].decode(errors='replace')}")
+            return raw
+
+
+class RunFactory:
+    """The JSON of runs like one that the API has made: the same spec, another name."""
+
+    def __init__(self, example: Json, *, raw: bool = False, webhook: bool = True) -> None:
+        """`raw`: with a label of its own; `webhook=False`: a run that can have no events."""
+        metadata = example["metadata"]
+        self._labels = {**metadata.get("labels", {}), **({RAW_LABEL: "1"} if raw else {})}
+        self._annotations = metadata.get("annotations", {})
+        self._spec = {name: value for name, value in example["spec"].items() if webhook or name != "webhook"}
+        self._api_version = example["apiVersion"]
+
+    def make(self, **spec: Any) -> tuple[str, bytes]:
+        """Its name and its body; `spec` replaces fields."""
+        name = new_id("r")
+        body = {
+            "apiVersion": self._api_version,
+            "kind": "Run",
+            "metadata": {
+                "name": name,
+                "namespace": NAMESPACE,
+                "labels": self._labels,
+                "annotations": self._annotations,
+            },
+            "spec": {**self._spec, **spec},
+        }
+        return name, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+async def rate_of(calls: Iterable[Callable[[], Awaitable[Any]]], *, concurrency: int = CONCURRENCY) -> float:
+    """Calls per second, `concurrency` of them under way all the time."""
+    waiting = iter(calls)
+    done = 0
+
+    async def work() -> None:
+        nonlocal done
+        for call in waiting:
+            await call()
+            done += 1
+
+    started = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(concurrency)))
+    return done / (time.perf_counter() - started)
+
+
+def _object(raw: bytes) -> Json:
+    value: Json = json.loads(raw)
+    return value
