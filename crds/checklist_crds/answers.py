@@ -48,7 +48,7 @@ def display_value(step: Step, value: Any) -> str:
     match step.type, value:
         case StepType.BOOLEAN, bool():
             return (config.true_label or "Yes") if value else (config.false_label or "No")
-        case StepType.NUMBER, int() | float():
+        case StepType.NUMBER, int() | float() if abs(value) <= MAX_NUMBER and not isinstance(value, bool):
             exact = Decimal(str(value))
             number = f"{exact:f}" if config.decimal is None else f"{exact:.{config.decimal}f}"
             return f"{number} {config.unit}" if config.unit else number

@@ -32,6 +32,8 @@ Location = tuple[str | int, ...]
 """Where something is in the document: `("sections", 0, "steps", 2, "label")`."""
 
 _MAX_ROUNDS: Final = 8
+_MAX_MENDED: Final = 1_000
+"""With more mistakes than this nobody asks for the checks across fields, and mending each would take seconds."""
 _AUTHOR_ID_KINDS: Final = {"g": "section", "s": "step", "o": "option"}
 
 
@@ -61,6 +63,9 @@ def read_structure(data: object) -> Reading:
             return Reading(Definition.model_validate(data), problems, frozenset(mended))
         except ValidationError as failure:
             errors = failure.errors(include_url=False)
+        if len(problems) + len(errors) > _MAX_MENDED:
+            problems += [_problem(_location(error), error) for error in errors[:_MAX_MENDED]]
+            break
         for error in errors:
             location = _location(error)
             problems.append(_problem(location, error))

@@ -57,7 +57,7 @@ def _examine(data: object, *, strict: bool) -> tuple[Reading, list[Problem]]:
                 if (*location, "type") not in reading.mended:
                     problems += meaningless_field_problems(step, path_of(location))
     if len(problems) > MAX_PROBLEMS:
-        text = f"And {len(problems) - MAX_PROBLEMS} more problems."
+        text = f"And at least {len(problems) - MAX_PROBLEMS} more problems."
         problems = [*problems[:MAX_PROBLEMS], Problem("", "more_problems", text)]
     return reading, problems
 

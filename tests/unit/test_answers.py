@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from tests.unit.tdl_strategies import definitions, json_values, texts, valid_values
 
@@ -71,6 +71,10 @@ def test_any_other_json_is_refused_and_nothing_else_happens(step: Step, value: A
 
 @many
 @given(steps(), json_values)
+@example(the_step("number", decimal=2), 10**40)
+@example(the_step("number", decimal=2), True)
+@example(the_step("number", decimal=2), float("nan"))
+@example(the_step("rating"), True)
 def test_anything_can_be_displayed(step: Step, value: Any) -> None:
     assert isinstance(display_value(step, value), str)
 

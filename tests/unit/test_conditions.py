@@ -306,6 +306,13 @@ def test_only_required_steps_that_apply_are_missing_and_in_order() -> None:
     assert missing({"s-0": GivenAnswer(True), "s-3": GivenAnswer(False)}) == []
 
 
+def test_a_skipped_step_is_neither_answered_nor_enough_where_it_is_required() -> None:
+    definition = checklist({"required": True})
+    answers = {"s-0": GivenAnswer(True)}
+    assert progress(definition, answers, ["s-0"]) == Progress(total=1, answered=0, skipped=1)
+    assert [step.id for step in missing_required(definition, answers, ["s-0"])] == ["s-0"]
+
+
 def test_an_instruction_never_blocks_completion_not_even_a_required_one() -> None:
     definition = checklist({"type": "instruction", "required": True, "photo": {"min": 1}})
     assert missing_required(definition, {}, []) == []

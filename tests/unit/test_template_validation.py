@@ -1,6 +1,7 @@
 """The verdict on a template definition: what is accepted, what is refused, and how its author is told."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -519,7 +520,14 @@ def test_messages_are_written_for_the_author() -> None:
 def test_a_flood_of_mistakes_is_cut_and_counted() -> None:
     problems = definition_problems(many_steps(0) | {"sections": [{}] * 50})
     assert len(problems) == MAX_PROBLEMS + 1
-    assert problems[-1] == Problem("", "more_problems", "And 50 more problems.")
+    assert problems[-1] == Problem("", "more_problems", "And at least 50 more problems.")
+
+
+def test_a_body_full_of_mistakes_is_judged_in_less_than_a_second() -> None:
+    sections = [{"id": f"g-{index}", "title": "T", "steps": [{}] * 500} for index in range(50)]
+    started = time.process_time()
+    assert len(definition_problems({"name": "N", "sections": sections})) == MAX_PROBLEMS + 1
+    assert time.process_time() - started < 1
 
 
 def test_parsing_raises_with_all_problems() -> None:

@@ -1,0 +1,113 @@
+"""The checklists in examples/templates: valid, the same in JSON and YAML, and together a tour of what TDL can say."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.unit.tdl_strategies import GivenAnswer, valid_values
+
+from checklist_crds.answers import validate_value
+from checklist_crds.conditions import applicable_step_ids, is_answered, missing_required
+from checklist_crds.step_bounds import photo_bounds
+from checklist_crds.template_types import Definition, Operator, StepType
+from checklist_crds.template_validation import definition_problems, parse_definition, runnable_problems
+
+FOLDER = Path(__file__).parents[2] / "examples" / "templates"
+SOURCES = sorted(FOLDER.glob("*.json"))
+each = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+
+
+def load(source: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    return document
+
+
+def comparisons(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, dict):
+        if "op" in part:
+            yield part
+        for child in part.values():
+            yield from comparisons(child)
+    elif isinstance(part, list):
+        for child in part:
+            yield from comparisons(child)
+
+
+def definitions() -> list[Definition]:
+    return [parse_definition(load(source)) for source in SOURCES]
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(SOURCES) >= 9
+
+
+@each
+def test_an_example_is_valid_even_strictly(source: Path) -> None:
+    assert definition_problems(load(source), strict=True) == []
+    assert runnable_problems(parse_definition(load(source))) == []
+
+
+@each
+def test_the_manifest_says_the_same_as_the_json(source: Path) -> None:
+    manifest = yaml.safe_load(source.with_suffix(".yaml").read_text(encoding="utf-8"))
+    spec = manifest.pop("spec")
+    assert manifest == {"apiVersion": "checklists.dev/v1", "kind": "Template", "metadata": {"name": source.stem}}
+    assert spec.pop("organizationRef") == {"name": "my-organization"}
+    assert spec == load(source)
+
+
+@each
+def test_an_example_names_its_source(source: Path) -> None:
+    assert f"`{source.stem}`" in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+@each
+def test_an_example_can_be_begun(source: Path) -> None:
+    definition = parse_definition(load(source))
+    assert missing_required(definition, {}, [])
+    assert len(applicable_step_ids(definition, {}, [])) < len(list(definition.steps())), "no step depends on another"
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(data=st.data())
+@each
+def test_an_example_can_be_completed_whatever_is_answered(source: Path, data: st.DataObject) -> None:
+    definition = parse_definition(load(source))
+    answers: dict[str, GivenAnswer] = {}
+    while missing := missing_required(definition, answers, []):
+        step = missing[0]
+        value = validate_value(step, data.draw(valid_values(step)))
+        bounds = photo_bounds(step)
+        answers[step.id] = GivenAnswer(value, ["photo"] * (bounds.min if bounds else 0))
+        assert is_answered(step, answers[step.id])
+    assert len(answers) <= len(list(definition.steps()))
+
+
+def test_no_manifest_is_left_over() -> None:
+    assert {path.stem for path in FOLDER.glob("*.yaml")} == {path.stem for path in SOURCES}
+
+
+def test_together_they_use_every_step_type() -> None:
+    assert {step.type for definition in definitions() for _, step in definition.steps()} == set(StepType)
+
+
+def test_together_they_use_every_operator() -> None:
+    used = {comparison["op"] for source in SOURCES for comparison in comparisons(load(source))}
+    assert used == {operator.value for operator in Operator}
+
+
+def test_together_they_use_groups_photos_locations_and_both_ways_of_being_known() -> None:
+    steps = [step for definition in definitions() for _, step in definition.steps()]
+    conditions = [step.condition.when for step in steps if step.condition]
+    assert any(when.all for when in conditions)
+    assert any(clause.any for when in conditions for clause in when.any or ())
+    assert any(step.photo for step in steps)
+    assert any(step.geo for step in steps)
+    assert {definition.identity_mode for definition in definitions()} == {"anonymous", "external"}
+    assert {definition.settings.allow_skip for definition in definitions()} == {True, False}
+    assert any(definition.settings.signature_on_complete for definition in definitions())
