@@ -1,0 +1,1 @@
+"""One controller for each concern: it is shown objects (`observe`) and makes what should be so, so."""

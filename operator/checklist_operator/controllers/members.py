@@ -1,0 +1,110 @@
+"""Members and API keys: public ids, the label of their organization, and the condition Ready."""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from checklist_crds import api_keys
+from checklist_crds.ids import object_id
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.kinds import API_KEY, MEMBER, Kind
+from checklist_crds.resource_types import StatusCondition, with_condition
+from checklist_crds.times import Clock
+from checklist_operator.json_logging import about
+from checklist_operator.labels import ensure_label, lacks_label
+from checklist_operator.tenancy import Refusal, Tenancy
+from checklist_operator.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+READY: Final = "Ready"
+
+MemberKey = tuple[Kind, str, str]
+"""Kind, namespace, name."""
+
+
+class Members:
+    """Shown every Member and every ApiKey."""
+
+    def __init__(self, client: KubeClient, tenancy: Tenancy, *, clock: Clock, on_bug: Callable[[str], None]) -> None:
+        self._client = client
+        self._tenancy = tenancy
+        self._clock = clock
+        self._organizations: dict[MemberKey, str] = {}
+        self.queue: WorkQueue[MemberKey] = WorkQueue("members", self._reconcile, workers=4, on_bug=on_bug)
+
+    def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
+        metadata = body["metadata"]
+        key = (kind, str(metadata["namespace"]), str(metadata["name"]))
+        organization = str(body["spec"]["organizationRef"]["name"])
+        if type_ == "DELETED":
+            self._organizations.pop(key, None)
+            self.queue.forget(key)
+            return
+        self._organizations[key] = organization
+        if type_ is None or lacks_label(body, organization) or not _is_judged(body):
+            self.queue.add(key)
+
+    def organization_changed(self, name: str) -> None:
+        for key, organization in self._organizations.items():
+            if organization == name:
+                self.queue.add(key)
+
+    async def _reconcile(self, key: MemberKey) -> float | None:
+        kind, namespace, name = key
+        try:
+            body = await self._client.get(kind, name, namespace)
+            organization = str(body["spec"]["organizationRef"]["name"])
+            refusal = await self._tenancy.refusal(organization, namespace) or _own_refusal(kind, body)
+            await self._write_status(key, body, refusal)
+            await ensure_label(self._client, kind, body, organization)
+        except KubeNotFound:
+            return None
+        except KubeConflict:
+            return 0.05
+        return None
+
+    async def _write_status(self, key: MemberKey, body: JsonObject, refusal: Refusal | None) -> None:
+        kind, namespace, name = key
+        status = body.get("status") or {}
+        before = [StatusCondition.model_validate(condition) for condition in status.get("conditions") or ()]
+        after = with_condition(
+            before,
+            READY,
+            refusal is None,
+            refusal.reason if refusal else READY,
+            refusal.message if refusal else "It can be used.",
+            now=self._clock(),
+            generation=body["metadata"]["generation"],
+        )
+        patch: JsonObject = {}
+        if after != before:
+            patch["conditions"] = [condition.to_kube() for condition in after]
+        public_id = object_id("u", name, str(body["spec"]["organizationRef"]["name"]))
+        if kind is MEMBER and status.get("id") != public_id:
+            patch["id"] = public_id
+        if patch:
+            version = body["metadata"]["resourceVersion"]
+            await self._client.patch_status(kind, name, patch, namespace, resource_version=version)
+            logger.info("judged", extra=about(kind=kind.kind, name=name, reason=refusal.reason if refusal else READY))
+
+
+def _own_refusal(kind: Kind, body: JsonObject) -> Refusal | None:
+    if kind is not API_KEY:
+        return None
+    spec = body["spec"]
+    if spec.get("revoked"):
+        return Refusal("Revoked", "The key was revoked; it opens nothing.")
+    expected = api_keys.object_name(spec["sha256"])
+    if body["metadata"]["name"] != expected:
+        return Refusal("NameMismatch", f"A key is looked up by its digest; this object must be named {expected}.")
+    return None
+
+
+def _is_judged(body: JsonObject) -> bool:
+    generation = body["metadata"]["generation"]
+    return any(
+        condition["type"] == READY and condition.get("observedGeneration") == generation
+        for condition in (body.get("status") or {}).get("conditions") or ()
+    )

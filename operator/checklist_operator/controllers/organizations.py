@@ -1,0 +1,133 @@
+"""Organizations: public id, condition Ready, and runs that were counted but never confirmed.
+
+A dispatch is counted before the run is made. Whoever dies in between leaves an entry in `status.quota.pending`; half a
+minute later the run is looked for, and the count is confirmed or taken back.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+
+from checklist_crds import merge_patch
+from checklist_crds.ids import object_id
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN
+from checklist_crds.kube.quota_ledger import QuotaLedger
+from checklist_crds.organization_types import OrganizationSpec, OrganizationStatus
+from checklist_crds.quota import Quota
+from checklist_crds.resource_types import with_condition
+from checklist_crds.times import Clock
+from checklist_operator.json_logging import about
+from checklist_operator.timers import Timers
+from checklist_operator.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+
+class Organizations:
+    """Shown every organization."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        ledger: QuotaLedger,
+        timers: Timers,
+        *,
+        clock: Clock,
+        installation_namespace: str,
+        pending_after_s: float,
+        on_change: Callable[[str], None],
+        on_bug: Callable[[str], None],
+    ) -> None:
+        """`on_change` hears the name of an organization that is new, has another spec, or is gone."""
+        self._client = client
+        self._ledger = ledger
+        self._clock = clock
+        self._installation_namespace = installation_namespace
+        self._pending_after = timedelta(seconds=pending_after_s)
+        self._on_change = on_change
+        self._generations: dict[str, int] = {}
+        self.queue: WorkQueue[str] = WorkQueue("organizations", self._reconcile, workers=4, on_bug=on_bug)
+        self._due = timers.topic(self.queue.add)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        name, generation = str(body["metadata"]["name"]), int(body["metadata"]["generation"])
+        if type_ == "DELETED":
+            self._generations.pop(name, None)
+            self._due.cancel(name)
+            self.queue.forget(name)
+            self._on_change(name)
+            return
+        # Only another spec is news: the status changes with every dispatch.
+        if self._generations.get(name) != generation:
+            self._generations[name] = generation
+            self._on_change(name)
+            self.queue.add(name)
+        pending = Quota.parse((body.get("status") or {}).get("quota")).pending
+        if pending:
+            self._due.set(name, min(pending.values()) + self._pending_after)
+        else:
+            self._due.cancel(name)
+
+    async def _reconcile(self, name: str) -> float | None:
+        try:
+            body = await self._client.get(ORGANIZATION, name)
+            spec = OrganizationSpec.model_validate(body["spec"])
+            await self._write_status(name, spec, body)
+            return await self._clear_pending(name, spec, body)
+        except KubeNotFound:
+            return None
+
+    async def _write_status(self, name: str, spec: OrganizationSpec, body: JsonObject) -> None:
+        before = OrganizationStatus.model_validate(body.get("status") or {})
+        missing = await self._missing_namespace(spec)
+        conditions = with_condition(
+            before.conditions,
+            "Ready",
+            missing is None,
+            "Ready" if missing is None else "NamespaceNotFound",
+            "The organization can be used." if missing is None else f"There is no namespace {missing!r}.",
+            now=self._clock(),
+            generation=body["metadata"]["generation"],
+        )
+        after = before.model_copy(update={"id": object_id("org", name), "conditions": conditions})
+        patch = merge_patch.diff(before.to_kube(), after.to_kube())
+        if patch:
+            # Not conditional: nobody else writes these fields, and the count beside them changes all the time.
+            await self._client.patch_status(ORGANIZATION, name, patch)
+
+    async def _missing_namespace(self, spec: OrganizationSpec) -> str | None:
+        if spec.namespace is None:
+            return None
+        try:
+            await self._client.get(NAMESPACE, spec.namespace)
+        except KubeNotFound:
+            return spec.namespace
+        return None
+
+    async def _clear_pending(self, name: str, spec: OrganizationSpec, body: JsonObject) -> float | None:
+        """Confirms or releases what has been pending for too long; seconds until the next look, if one is needed."""
+        now = self._clock()
+        pending = Quota.parse((body.get("status") or {}).get("quota")).pending
+        waits_for_admission = False
+        for run_id, since in pending.items():
+            if now - since < self._pending_after:
+                continue
+            run = await self._find_run(run_id, spec)
+            if run is None:
+                self._ledger.release(name, run_id)
+                logger.info("run was counted and never made", extra=about(organization=name, run=run_id))
+            elif run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"):
+                self._ledger.confirm(name, run_id)
+            else:
+                waits_for_admission = True  # the count is for its admission, which goes on
+        return self._pending_after.total_seconds() if waits_for_admission else None
+
+    async def _find_run(self, run_id: str, spec: OrganizationSpec) -> JsonObject | None:
+        for namespace in dict.fromkeys((spec.namespace or self._installation_namespace, self._installation_namespace)):
+            try:
+                return await self._client.get(RUN, run_id, namespace)
+            except KubeNotFound:
+                continue
+        return None

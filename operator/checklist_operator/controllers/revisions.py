@@ -1,0 +1,97 @@
+"""Collection of TemplateRevisions that nobody needs: their template is gone or newer, and no run refers to them.
+
+An unused revision may be about to be used, by a dispatch that has read the template a moment ago. So one must have been
+found unused in two sweeps that lie a grace apart, and is deleted only as it was then.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.template_resource import TemplateMeta
+from checklist_crds.times import Clock
+from checklist_operator.json_logging import about
+from checklist_operator.paging import pages
+
+logger = logging.getLogger(__name__)
+
+
+class RevisionCollector:
+    """`sweep` looks at all revisions; it reads runs only if there is something that could go."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        store: RevisionStore,
+        *,
+        clock: Clock,
+        grace_s: float,
+        namespaces: tuple[str, ...],
+        on_removed: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._store = store
+        self._clock = clock
+        self._grace = timedelta(seconds=grace_s)
+        self._namespaces = namespaces
+        self._on_removed = on_removed
+        self._unused_since: dict[tuple[Key, str], datetime] = {}
+
+    async def sweep(self) -> int:
+        """How many were deleted. Raises KubeError; then the next sweep does it."""
+        began = self._clock()
+        unused = await self._superseded()
+        if unused:
+            await self._keep_referred(unused)
+        found = {(key, version): self._unused_since.get((key, version), began) for key, version in unused.items()}
+        ripe = [(key, version) for (key, version), since in found.items() if began - since >= self._grace]
+        self._unused_since = found
+        deleted = 0
+        for key, version in ripe:
+            deleted += await self._delete(key, version)
+            self._unused_since.pop((key, version), None)
+        return deleted
+
+    async def _superseded(self) -> dict[Key, str]:
+        """Revisions, with their resource versions, of which no new run will be made."""
+        current: dict[tuple[str, str], int] = {}
+        async for page in pages(self._client, TEMPLATE, self._namespaces):
+            for body in page:
+                meta = TemplateMeta.of(body)
+                current[meta.namespace, meta.id] = meta.version
+        found: dict[Key, str] = {}
+        async for page in pages(self._client, TEMPLATE_REVISION, self._namespaces):
+            for body in page:
+                spec, key = body["spec"], key_of(body)
+                if current.get((key[0], spec["templateId"])) != spec["version"]:
+                    found[key] = body["metadata"]["resourceVersion"]
+        return found
+
+    async def _keep_referred(self, unused: dict[Key, str]) -> None:
+        async for page in pages(self._client, RUN, self._namespaces):
+            for body in page:
+                name = _revision_of(body)
+                if name is not None:
+                    unused.pop((body["metadata"]["namespace"], name), None)
+            if not unused:
+                return
+
+    async def _delete(self, key: Key, version: str) -> int:
+        try:
+            await self._client.delete(TEMPLATE_REVISION, key[1], key[0], resource_version=version)
+        except (KubeNotFound, KubeConflict):
+            return 0
+        self._store.forget(*key)
+        self._on_removed(TEMPLATE_REVISION.kind)
+        logger.info("unused revision removed", extra=about(revision=key[1]))
+        return 1
+
+
+def _revision_of(run: JsonObject) -> str | None:
+    resolved = run["spec"].get("resolved") or (run.get("status") or {}).get("resolved")
+    return str(resolved["revisionRef"]["name"]) if resolved else None

@@ -1,0 +1,253 @@
+"""Admission of runs made with kubectl: what the API does before it creates a run, the operator does after.
+
+A run without `resolved` is checked cause by cause; the first that fails is told as condition Admitted=False. Quota
+comes last, so that a run that cannot be made uses none. Then the snapshot is made, and one conditional patch admits it.
+A refused run is tried again when its cause may be gone: its template or organization changed, or time has passed.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from checklist_crds import merge_patch
+from checklist_crds.errors import TemplateNotRunnable
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import RUN, TEMPLATE
+from checklist_crds.kube.quota_ledger import QuotaLedger
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.quota import Verdict
+from checklist_crds.resource_types import with_condition
+from checklist_crds.run_lifecycle import Expire, decide
+from checklist_crds.run_types import Progress, Run, RunPhase, RunStatus
+from checklist_crds.snapshot import Snapshot, snapshot
+from checklist_crds.template_resource import TemplateMeta
+from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
+from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_operator.controllers.templates import problems_text
+from checklist_operator.faults import OurFault
+from checklist_operator.json_logging import about
+from checklist_operator.labels import ensure_label
+from checklist_operator.metrics import Metrics
+from checklist_operator.signing_secrets import SigningSecrets
+from checklist_operator.tenancy import Refusal, Tenancy
+from checklist_operator.work_queue import Backoff, WorkQueue
+
+logger = logging.getLogger(__name__)
+
+_AGAIN: Final = Backoff(first=30.0, longest=600.0)
+_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
+_NO_STEPS: Final = Definition(name="-", sections=[])
+
+NameOf = Callable[[str, str], str | None]
+"""The name of the template with a public id in a namespace, where it is another than the id itself."""
+
+
+class Refused(Exception):
+    """The run is not admitted, for now."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.refusal = Refusal(reason, message)
+
+
+class RunAdmission:
+    """Shown every unsettled run; acts on those that nobody has admitted."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        tenancy: Tenancy,
+        ledger: QuotaLedger,
+        revisions: RevisionStore,
+        secrets: SigningSecrets,
+        metrics: Metrics,
+        clock: Clock,
+        name_of: NameOf,
+        allow_insecure: bool,
+        on_bug: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._tenancy = tenancy
+        self._ledger = ledger
+        self._revisions = revisions
+        self._secrets = secrets
+        self._metrics = metrics
+        self._clock = clock
+        self._name_of = name_of
+        self._allow_insecure = allow_insecure
+        self._refused: dict[Key, int] = {}
+        self.queue: WorkQueue[Key] = WorkQueue("run_admission", self._reconcile, workers=8, on_bug=on_bug)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        key = key_of(body)
+        status = body.get("status") or {}
+        admitted = body["spec"].get("resolved") or status.get("resolved")
+        if type_ == "DELETED" or admitted or status.get("phase") in _FINAL:
+            if self._refused.pop(key, None) is not None:
+                self.queue.forget(key)
+        elif key not in self._refused:
+            self.queue.add(key)
+
+    def look_at(self, key: Key) -> None:
+        """Something about this run may have changed."""
+        self.queue.add(key)
+
+    def cause_changed(self, namespace: str | None = None) -> None:
+        """A template in `namespace`, or an organization (None), changed: what was refused may be admitted now."""
+        for key in list(self._refused):
+            if namespace is None or key[0] == namespace:
+                self.queue.add(key)
+
+    @property
+    def refused(self) -> int:
+        return len(self._refused)
+
+    async def _reconcile(self, key: Key) -> float | None:
+        try:
+            body = await self._client.get(RUN, key[1], key[0])
+            run = Run.parse(body)
+            if run.resolved is not None or run.status.phase.is_final:
+                self._refused.pop(key, None)
+                return None
+            try:
+                organization = await self._admit(run)
+            except Refused as refused:
+                return await self._refuse(key, run, refused.refusal)
+        except KubeNotFound:
+            self._refused.pop(key, None)
+            return None
+        except KubeConflict:
+            return 0.05
+        self._refused.pop(key, None)
+        await ensure_label(self._client, RUN, body, organization)
+        return None
+
+    async def _admit(self, run: Run) -> str:
+        """Everything from the first check to the patch; the run's organization. Raises Refused and KubeError."""
+        template = await self._template(run)
+        meta = TemplateMeta.of(template)
+        await self._check_tenancy(run, meta)
+        taken = self._snapshot(template)
+        await self._check_webhook(run)
+        reservation = await self._ledger.reserve(meta.organization, run.name)
+        if reservation.verdict is Verdict.OVER_QUOTA:
+            raise Refused("QuotaExceeded", f"The plan's {reservation.limit} runs of this month are used up.")
+        try:
+            await self._revisions.ensure(taken.revision, taken.definition)
+            await self._write_admission(run, taken)
+        except KubeNotFound:
+            self._ledger.release(meta.organization, run.name)
+            raise
+        self._ledger.confirm(meta.organization, run.name)
+        self._metrics.admissions.labels("Admitted").inc()
+        logger.info("run admitted", extra=about(run=run.name, template=meta.id, version=meta.version))
+        return meta.organization
+
+    # -- causes, in the order in which they are told ---------------------------------------------------------------
+
+    async def _template(self, run: Run) -> JsonObject:
+        wanted = run.spec.template_ref.name if run.spec.template_ref else run.spec.template_id or ""
+        names = [wanted] if run.spec.template_ref else [self._name_of(run.namespace, wanted), wanted]
+        for name in filter(None, names):
+            try:
+                template = await self._client.get(TEMPLATE, name, run.namespace)
+            except KubeNotFound:
+                continue
+            meta = TemplateMeta.of(template)
+            if run.spec.template_ref or wanted in (meta.name, meta.id):
+                return template
+        raise Refused("TemplateNotFound", f"There is no template {wanted!r} in this namespace.")
+
+    async def _check_tenancy(self, run: Run, template: TemplateMeta) -> None:
+        named = run.spec.organization_ref.name if run.spec.organization_ref else template.organization
+        refusal = await self._tenancy.refusal(named, run.namespace)
+        if refusal is not None:
+            raise Refused(refusal.reason, refusal.message)
+        if template.organization != named:
+            raise Refused("TemplateNotFound", f"Organization {named!r} has no template {template.name!r}.")
+
+    def _snapshot(self, template: JsonObject) -> Snapshot:
+        try:
+            return snapshot(template)
+        except TemplateNotRunnable as error:
+            problems = error.details if isinstance(error.details, list) else []
+            raise Refused("TemplateNotRunnable", problems_text(problems) or error.message) from None
+
+    async def _check_webhook(self, run: Run) -> None:
+        webhook = run.spec.webhook
+        if webhook is None:
+            return
+        try:
+            canonical_url(webhook.url, allow_insecure=self._allow_insecure)
+        except InvalidTarget as error:
+            raise Refused("WebhookInvalid", error.message) from None
+        try:
+            await self._secrets.of(run.namespace, run.name, webhook)
+        except OurFault as fault:
+            raise Refused("SecretNotFound", f"The webhook has no usable secret: {fault.message}.") from None
+
+    # -- what is written ------------------------------------------------------------------------------------------
+
+    async def _write_admission(self, run: Run, taken: Snapshot) -> None:
+        resolved = taken.resolved
+        admitted = run.status.model_copy(
+            update={
+                "resolved": resolved,
+                "progress": Progress(total=resolved.applicable_steps, answered=0, skipped=0),
+                "conditions": with_condition(
+                    run.status.conditions,
+                    "Admitted",
+                    True,
+                    "Admitted",
+                    f"Version {resolved.template_version} of the template was taken.",
+                    now=self._clock(),
+                    generation=run.generation,
+                ),
+            }
+        )
+        await self._write(run, admitted)
+
+    async def _refuse(self, key: Key, run: Run, refusal: Refusal) -> float:
+        """Tells why, and returns the seconds until the next try."""
+        self._refused[key] = self._refused.get(key, 0) + 1
+        conditions = with_condition(
+            run.status.conditions,
+            "Admitted",
+            False,
+            refusal.reason,
+            refusal.message,
+            now=self._clock(),
+            generation=run.generation,
+        )
+        status = run.status.model_copy(update={"conditions": conditions})
+        if run.phase_at(self._clock()) is RunPhase.EXPIRED:
+            status = self._closed(run, status)
+        if await self._write(run, status):
+            self._metrics.admissions.labels(refusal.reason).inc()
+            logger.info("run not admitted: %s", refusal.message, extra=about(run=run.name, reason=refusal.reason))
+        return _AGAIN.after(self._refused[key])
+
+    def _closed(self, run: Run, status: RunStatus) -> RunStatus:
+        """Its time is up before it ever began: it expires without an event, since it was never dispatched."""
+        spec = run.spec.model_copy(update={"webhook": None})
+        never_sent = Run(
+            name=run.name,
+            uid=run.uid,
+            namespace=run.namespace,
+            resource_version=run.resource_version,
+            created_at=run.created_at,
+            spec=spec,
+            status=status,
+            generation=run.generation,
+        )
+        return decide(never_sent, _NO_STEPS, Expire(), self._clock()).after
+
+    async def _write(self, run: Run, status: RunStatus) -> bool:
+        patch = merge_patch.diff(run.status.to_kube(), status.to_kube())
+        if patch:
+            await self._client.patch_status(RUN, run.name, patch, run.namespace, resource_version=run.resource_version)
+        return bool(patch)

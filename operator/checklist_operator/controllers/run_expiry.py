@@ -1,0 +1,88 @@
+"""Expiry: at `expires_at` an open run becomes Expired, exactly once, with its event (contract section 5).
+
+Readers and writers compare the time themselves, so nothing depends on this being punctual; it is anyway, to the second,
+and what came due while no operator ran is made up for at start.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.run_lifecycle import Expire, decide
+from checklist_crds.run_types import Run, RunPhase, RunStatus
+from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock, parse_timestamp
+from checklist_operator.json_logging import about
+from checklist_operator.metrics import Metrics
+from checklist_operator.run_status import change_run_status
+from checklist_operator.timers import Timers
+from checklist_operator.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+_NO_STEPS: Final = Definition(name="-", sections=[])
+"""Time alone decides on expiry, so no snapshot is read: a run expires even if its revision was deleted by hand."""
+_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
+
+
+class RunExpiry:
+    """Shown every unsettled run; keeps nothing but its due time."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        timers: Timers,
+        metrics: Metrics,
+        *,
+        clock: Clock,
+        on_unadmitted: Callable[[Key], None],
+        on_bug: Callable[[str], None],
+        workers: int = 16,
+    ) -> None:
+        """`on_unadmitted` takes over runs that come due before they were admitted."""
+        self._client = client
+        self._clock = clock
+        self._metrics = metrics
+        self._on_unadmitted = on_unadmitted
+        self.queue: WorkQueue[Key] = WorkQueue("run_expiry", self._reconcile, workers=workers, on_bug=on_bug)
+        self._due = timers.topic(self.queue.add)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        key = key_of(body)
+        status = body.get("status") or {}
+        if type_ == "DELETED" or status.get("phase") in _FINAL:
+            self._due.cancel(key)
+            return
+        spec = body["spec"]
+        expires_at = spec.get("expiresAt")
+        if expires_at is not None:
+            self._due.set(key, parse_timestamp(expires_at))
+        elif spec.get("expiresInHours") is not None:
+            created_at = parse_timestamp(spec.get("createdAt") or body["metadata"]["creationTimestamp"])
+            self._due.set(key, created_at + timedelta(hours=spec["expiresInHours"]))
+
+    async def _reconcile(self, key: Key) -> float | None:
+        seen: list[tuple[Run, RunStatus]] = []
+
+        def expire(run: Run) -> RunStatus:
+            after = run.status if run.resolved is None else decide(run, _NO_STEPS, Expire(), self._clock()).after
+            seen.append((run, after))
+            return after
+
+        try:
+            await change_run_status(self._client, *key, expire)
+        except KubeNotFound:
+            return None
+        run, after = seen[-1]
+        if run.resolved is None:
+            self._on_unadmitted(key)
+        elif after is not run.status:
+            self._metrics.expiries.inc()
+            logger.info("run expired", extra=about(run=key[1]))
+        elif not after.phase.is_final and run.expires_at is not None:
+            self._due.set(key, run.expires_at)  # the clock was set back since this came due
+        return None

@@ -1,0 +1,378 @@
+"""First attempts: events in a run's outbox are sent from memory and then taken out of it (architecture section 3).
+
+For each run with something to send there is a lane. It starts attempts in the order of events, gathers what came of
+them, and writes that to the run in one go: a delivered event leaves the outbox; a failed one first becomes a
+WebhookDelivery, which retries it. If the process dies in between, the event is still in the outbox and is sent again
+with the same event_id and number: a duplicate, never a loss.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from checklist_crds.events import PhotoUrl
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeError, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of, version_of
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, Run, RunPhase, RunStatus
+from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
+from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_operator.delivery.outcome import Outcome
+from checklist_operator.delivery_objects import DeliveryObjects
+from checklist_operator.envelopes import body_of, first_envelope
+from checklist_operator.faults import OurFault
+from checklist_operator.json_logging import about
+from checklist_operator.metrics import Metrics
+from checklist_operator.run_status import change_run_status, settled_if_done, with_delivering, with_records
+from checklist_operator.signing_secrets import SigningSecrets
+from checklist_operator.transmission import Transmitter
+from checklist_operator.work_queue import Backoff, WorkQueue
+
+logger = logging.getLogger(__name__)
+
+GATHER_S: Final = 0.1
+"""How long results wait for others of the same run before they are written."""
+_AT_ONCE: Final = 64
+_FAULT_BACKOFF: Final = Backoff(first=2.0, longest=60.0)
+_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What is known and under way for one run. `version` is that of `body`, which may come from a write of ours;
+    `seen` is the newest version that the watch has brought."""
+
+    body: JsonObject
+    version: int
+    seen: int
+    in_flight: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    results: dict[str, DeliveryRecord] = field(default_factory=dict)
+    first_result_at: float = 0.0
+    fault: OurFault | None = None
+    faults: int = 0
+    look_up: bool = False
+    parsed: Run | None = None
+
+    def learn(self, body: JsonObject) -> None:
+        version = version_of(body)
+        if version > self.version:
+            self.body, self.version, self.parsed = body, version, None
+
+    @property
+    def run(self) -> Run:
+        if self.parsed is None:
+            self.parsed = Run.parse(self.body)
+        return self.parsed
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.in_flight or self.results or self.look_up) and not _has_work(self.body)
+
+
+class RunOutbox:
+    """Shown every unsettled run; acts on those with events in their outbox."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        revisions: RevisionStore,
+        secrets: SigningSecrets,
+        transmitter: Transmitter,
+        deliveries: DeliveryObjects,
+        metrics: Metrics,
+        clock: Clock,
+        photo_url: PhotoUrl,
+        allow_insecure: bool,
+        on_bug: Callable[[str], None],
+        workers: int = 64,
+    ) -> None:
+        self._client = client
+        self._revisions = revisions
+        self._secrets = secrets
+        self._transmitter = transmitter
+        self._deliveries = deliveries
+        self._metrics = metrics
+        self._clock = clock
+        self._photo_url = photo_url
+        self._allow_insecure = allow_insecure
+        self._on_bug = on_bug
+        self._lanes: dict[Key, _Lane] = {}
+        self._stopping = False
+        self.queue: WorkQueue[Key] = WorkQueue("run_outbox", self._reconcile, workers=workers, on_bug=on_bug)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        key = key_of(body)
+        lane = self._lanes.get(key)
+        if type_ == "DELETED":
+            self._forget(key)
+            return
+        if lane is None:
+            if not _has_work(body) and not (type_ is None and _awaits_retries(body)):
+                return
+            version = version_of(body)
+            lane = self._lanes[key] = _Lane(body, version, version)
+        else:
+            lane.seen = max(lane.seen, version_of(body))
+            lane.learn(body)
+        lane.look_up |= type_ is None and not lane.in_flight and not lane.results
+        if lane.is_idle:
+            self._drop_if_caught_up(key, lane)
+        else:
+            self.queue.add(key)
+
+    @property
+    def in_flight(self) -> int:
+        return sum(len(lane.in_flight) for lane in self._lanes.values())
+
+    async def drain(self, within_s: float) -> None:
+        """Starts nothing new; waits for what is in flight and for its results to be written."""
+        self._stopping = True
+        deadline = asyncio.get_running_loop().time() + within_s
+        while any(lane.in_flight or lane.results for lane in self._lanes.values()):
+            if asyncio.get_running_loop().time() > deadline:
+                return
+            await asyncio.sleep(0.02)
+
+    async def close(self) -> None:
+        """Cancels everything. What was in flight will be sent again by the next leader."""
+        self._stopping = True
+        await self.queue.close()
+        tasks = [task for lane in self._lanes.values() for task in lane.in_flight.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -- one look at a run ----------------------------------------------------------------------------------------
+
+    async def _reconcile(self, key: Key) -> float | None:
+        lane = self._lanes.get(key)
+        if lane is None:
+            return None
+        now = asyncio.get_running_loop().time()
+        if lane.results and (not lane.in_flight or now - lane.first_result_at >= GATHER_S):
+            await self._write_results(key, lane)
+        try:
+            await self._start_attempts(key, lane)
+        except OurFault as fault:
+            lane.fault = fault
+        if lane.fault is not None and not lane.in_flight:
+            return await self._tell_fault(key, lane)
+        if not lane.in_flight and not lane.results and not lane.run.status.outbox and _has_work(lane.body):
+            await self._write_results(key, lane)  # final, and only `settled` is missing
+        self._drop_if_caught_up(key, lane)
+        return GATHER_S if lane.results and lane.in_flight else None
+
+    async def _start_attempts(self, key: Key, lane: _Lane) -> None:
+        """Starts what is in the outbox and not yet under way, in order. Raises OurFault and KubeError."""
+        if lane.look_up:
+            await self._look_up(key, lane)
+        run = lane.run
+        entries = [
+            entry
+            for entry in sorted(run.status.outbox, key=lambda entry: entry.seq)
+            if entry.event_id not in lane.in_flight and entry.event_id not in lane.results
+        ][: _AT_ONCE - len(lane.in_flight)]
+        webhook, resolved = run.spec.webhook, run.resolved
+        if not entries or webhook is None or resolved is None or self._stopping or lane.fault is not None:
+            return
+        try:
+            definition = await self._revisions.definition(run.namespace, resolved.revision_ref.name)
+        except KubeNotFound:
+            raise OurFault("RevisionMissing", f"TemplateRevision {resolved.revision_ref.name} is gone") from None
+        secret = await self._secrets.of(run.namespace, run.name, webhook)
+        if self._lanes.get(key) is not lane:
+            return
+        try:
+            url = canonical_url(webhook.url, allow_insecure=self._allow_insecure)
+        except InvalidTarget:
+            url = webhook.url  # the sender refuses it with the class that belongs to it
+        for entry in entries:
+            attempt = _FirstAttempt(entry, run, definition, url, secret, resolved.organization)
+            task = asyncio.create_task(self._attempt(key, lane, attempt), name=f"first attempt {entry.event_id}")
+            lane.in_flight[entry.event_id] = task
+
+    async def _look_up(self, key: Key, lane: _Lane) -> None:
+        """After a start: what an earlier process had handed over, or had seen finished, but not written to the run.
+
+        The run is read anew, because a list may show it as it was before our last write.
+        """
+        try:
+            lane.learn(await self._client.get(RUN, key[1], key[0]))
+        except KubeNotFound:
+            self._forget(key)
+            return
+        run = lane.run
+        names = [entry.event_id for entry in run.status.outbox if entry.event_id not in lane.in_flight]
+        if run.status.phase.is_final:
+            names += [record.event_id for record in run.status.deliveries if not record.phase.is_final]
+        for name in names:
+            record = await self._deliveries.record_of(key[0], name)
+            if record is not None:
+                self._keep_result(lane, record)
+            elif name not in {entry.event_id for entry in run.status.outbox}:
+                lost = next(record for record in run.status.deliveries if record.event_id == name)
+                self._keep_result(lane, lost.model_copy(update={"phase": DeliveryPhase.FAILED}))
+        lane.look_up = False
+        if lane.results:
+            await self._write_results(key, lane)
+
+    # -- one attempt ----------------------------------------------------------------------------------------------
+
+    async def _attempt(self, key: Key, lane: _Lane, attempt: "_FirstAttempt") -> None:
+        event_id = attempt.entry.event_id
+        try:
+            record = await self._transmit(key, lane, attempt)
+            if record is not None:
+                self._keep_result(lane, record)
+        except OurFault as fault:
+            lane.fault = fault
+        except Exception:
+            logger.exception("first attempt failed unexpectedly", extra=about(run=key[1], event=event_id))
+            self._on_bug("run_outbox")
+            lane.fault = OurFault("InternalError", "the operator failed; its log says why")
+        finally:
+            del lane.in_flight[event_id]
+            if self._lanes.get(key) is lane:
+                if lane.in_flight:
+                    self.queue.add_later(key, GATHER_S)
+                else:
+                    self.queue.add(key)
+
+    async def _transmit(self, key: Key, lane: _Lane, attempt: "_FirstAttempt") -> DeliveryRecord | None:
+        entry, run = attempt.entry, attempt.run
+        async with self._transmitter.permit(attempt.url, attempt.organization, first=True):
+            if self._stopping or lane.fault is not None or self._lanes.get(key) is not lane:
+                return None
+            message = first_envelope(entry, run, attempt.definition, self._photo_url)
+            body = body_of(message, 1)
+            self._metrics.outbox_lag.observe(max(0.0, (self._clock() - entry.ts).total_seconds()))
+            outcome = await self._transmitter.send(attempt.url, body, attempt.secret, run.name, attempt=1)
+        self._log(outcome, attempt)
+        if outcome.ok:
+            self._metrics.deliveries.labels("delivered").inc()
+            return _record(entry, DeliveryPhase.DELIVERED, outcome)
+        return await self._deliveries.hand_over(
+            run, entry, message, outcome, url=attempt.url, organization=attempt.organization
+        )
+
+    def _keep_result(self, lane: _Lane, record: DeliveryRecord) -> None:
+        if not lane.results:
+            lane.first_result_at = asyncio.get_running_loop().time()
+        lane.results[record.event_id] = record
+        lane.faults = 0
+
+    def _log(self, outcome: Outcome, attempt: "_FirstAttempt") -> None:
+        logger.info(
+            "event delivered" if outcome.ok else "first attempt failed",
+            extra=about(
+                run=attempt.run.name,
+                event=attempt.entry.event_id,
+                name=attempt.entry.event.value,
+                seq=attempt.entry.seq,
+                outcome=outcome.outcome_class.value,
+                status=outcome.http_status,
+                duration_ms=outcome.duration_ms,
+            ),
+        )
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    async def _write_results(self, key: Key, lane: _Lane) -> None:
+        records = dict(lane.results)
+
+        def change(run: Run) -> RunStatus:
+            status = with_records(run.status, records.values())
+            return with_delivering(run, settled_if_done(status), None, now=self._clock())
+
+        try:
+            body = await change_run_status(self._client, *key, change, known=lane.body)
+        except KubeNotFound:
+            self._forget(key)
+            return
+        lane.learn(body)
+        for event_id in records:
+            lane.results.pop(event_id, None)
+
+    async def _tell_fault(self, key: Key, lane: _Lane) -> float:
+        """Shows the fault on the run, and says when to try again."""
+        fault, lane.fault = lane.fault, None
+        lane.faults += 1
+        pause = _FAULT_BACKOFF.after(lane.faults)
+        if fault is not None:
+            logger.warning(
+                "events cannot be sent: %s",
+                fault.message,
+                extra=about(run=key[1], reason=fault.reason, again_in_s=pause),
+            )
+            self._metrics.own_faults.labels(fault.reason).inc()
+            try:
+                body = await change_run_status(
+                    self._client,
+                    *key,
+                    lambda run: with_delivering(run, run.status, fault.as_condition, now=self._clock()),
+                    known=lane.body,
+                )
+                lane.learn(body)
+            except KubeNotFound:
+                self._forget(key)
+            except KubeError as error:
+                logger.warning("condition not written: %s", error.message, extra=about(run=key[1]))
+        return pause
+
+    def _forget(self, key: Key) -> None:
+        self._lanes.pop(key, None)
+        self.queue.forget(key)
+
+    def _drop_if_caught_up(self, key: Key, lane: _Lane) -> None:
+        """A lane stays until the watch has brought our own last write: an older state must not send anything again."""
+        if lane.is_idle and lane.seen >= lane.version and self._lanes.get(key) is lane:
+            del self._lanes[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstAttempt:
+    entry: OutboxEntry
+    run: Run
+    definition: Definition
+    url: str
+    secret: bytes
+    organization: str
+
+
+def _has_work(body: JsonObject) -> bool:
+    """Something in the outbox, or a final run whose `settled` may be due."""
+    status = body.get("status") or {}
+    if status.get("outbox"):
+        return True
+    if status.get("phase") not in _FINAL or status.get("settled"):
+        return False
+    return not _unfinished(status.get("deliveries") or ())
+
+
+def _awaits_retries(body: JsonObject) -> bool:
+    """A final run that is unsettled only because deliveries are being retried."""
+    status = body.get("status") or {}
+    return status.get("phase") in _FINAL and not status.get("settled")
+
+
+def _unfinished(records: Iterable[JsonObject]) -> bool:
+    return any(record["phase"] in (DeliveryPhase.PENDING, DeliveryPhase.IN_FLIGHT) for record in records)
+
+
+def _record(entry: OutboxEntry, phase: DeliveryPhase, outcome: Outcome) -> DeliveryRecord:
+    return DeliveryRecord(
+        seq=entry.seq,
+        event=entry.event,
+        event_id=entry.event_id,
+        phase=phase,
+        attempts=1,
+        started_at=outcome.started_at,
+        duration_ms=outcome.duration_ms,
+        http_status=outcome.http_status,
+    )

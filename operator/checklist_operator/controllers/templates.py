@@ -1,0 +1,124 @@
+"""Templates: the condition Valid, which says what CEL cannot, and the public id, version and number of steps."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from checklist_crds import merge_patch
+from checklist_crds.errors import Problem
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.resource_types import with_condition
+from checklist_crds.template_resource import TemplateMeta, TemplateStatus, definition_of
+from checklist_crds.template_validation import definition_problems
+from checklist_crds.times import Clock
+from checklist_operator.json_logging import about
+from checklist_operator.labels import ensure_label, lacks_label
+from checklist_operator.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+_MESSAGE_ROOM: Final = 1900
+
+TemplateChanged = Callable[[Key, str], None]
+"""Called with the key and the public id of a template that is new or has another version, or is gone."""
+
+
+class Templates:
+    """Shown every template; knows which name a public id stands for."""
+
+    def __init__(
+        self, client: KubeClient, *, clock: Clock, on_change: TemplateChanged, on_bug: Callable[[str], None]
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._on_change = on_change
+        self._known: dict[Key, tuple[str, int]] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self.queue: WorkQueue[Key] = WorkQueue("templates", self._reconcile, workers=4, on_bug=on_bug)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        key = key_of(body)
+        meta = TemplateMeta.of(body)
+        if type_ == "DELETED":
+            self._known.pop(key, None)
+            self._names.pop((key[0], meta.id), None)
+            self.queue.forget(key)
+            self._on_change(key, meta.id)
+            return
+        self._names[key[0], meta.id] = key[1]
+        if self._known.get(key) != (meta.id, meta.version):
+            self._known[key] = (meta.id, meta.version)
+            self._on_change(key, meta.id)
+        if type_ is None or _is_outdated(body):
+            self.queue.add(key)
+
+    def name_of(self, namespace: str, template_id: str) -> str | None:
+        """metadata.name of the template with this public id, as far as the watch has shown."""
+        return self._names.get((namespace, template_id))
+
+    async def _reconcile(self, key: Key) -> float | None:
+        try:
+            body = await self._client.get(TEMPLATE, key[1], key[0])
+            await self._write_status(key, body)
+            await ensure_label(self._client, TEMPLATE, body, TemplateMeta.of(body).organization)
+        except KubeNotFound:
+            return None
+        except KubeConflict:
+            return 0.05
+        return None
+
+    async def _write_status(self, key: Key, body: JsonObject) -> None:
+        before = TemplateStatus.model_validate(body.get("status") or {})
+        definition = definition_of(body["spec"])
+        problems = definition_problems(definition)
+        meta = TemplateMeta.of(body)
+        after = before.model_copy(
+            update={
+                "id": meta.id,
+                "version": meta.version,
+                "step_count": _count_steps(definition),
+                "conditions": with_condition(
+                    before.conditions,
+                    "Valid",
+                    not problems,
+                    "Invalid" if problems else "Valid",
+                    problems_text(problems) or "Runs can be made of this template.",
+                    now=self._clock(),
+                    generation=body["metadata"]["generation"],
+                ),
+            }
+        )
+        patch = merge_patch.diff(before.to_kube(), after.to_kube())
+        if patch:
+            version = body["metadata"]["resourceVersion"]
+            await self._client.patch_status(TEMPLATE, key[1], patch, key[0], resource_version=version)
+            logger.info("template judged", extra=about(template=meta.id, version=meta.version, problems=len(problems)))
+
+
+def problems_text(problems: list[Problem]) -> str:
+    """All problems with their paths in one text, as many as a condition has room for."""
+    text = ""
+    for number, problem in enumerate(problems):
+        line = f"{problem.path}: {problem.message}" if problem.path else problem.message
+        if len(text) + len(line) > _MESSAGE_ROOM:
+            return f"{text} And {len(problems) - number} more."
+        text = f"{text} {line}" if text else line
+    return text
+
+
+def _is_outdated(body: JsonObject) -> bool:
+    status = body.get("status") or {}
+    generation = body["metadata"]["generation"]
+    judged = any(
+        condition["type"] == "Valid" and condition.get("observedGeneration") == generation
+        for condition in status.get("conditions") or ()
+    )
+    meta = TemplateMeta.of(body)
+    return not judged or status.get("version") != meta.version or lacks_label(body, meta.organization)
+
+
+def _count_steps(definition: Mapping[str, Any]) -> int:
+    return sum(len(section.get("steps") or ()) for section in definition.get("sections") or ())

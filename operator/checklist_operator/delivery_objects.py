@@ -1,0 +1,170 @@
+"""WebhookDelivery objects in the cluster: made for an event whose first attempt failed, read, and written.
+
+The name of a delivery is its event_id, so one event never has two.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from checklist_crds import merge_patch
+from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeError, KubeNotFound
+from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resource_types import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.run_types import DeliveryRecord, ObjectNameRef, OutboxEntry, Run
+from checklist_crds.times import Clock, parse_timestamp
+from checklist_operator.delivery.outcome import Outcome
+from checklist_operator.delivery.schedule import RetrySchedule
+from checklist_operator.delivery_progress import after_attempt, record_of
+from checklist_operator.envelopes import payload_of
+from checklist_operator.json_logging import about
+from checklist_operator.transmission import attempt_record
+from checklist_operator.work_queue import Backoff
+
+logger = logging.getLogger(__name__)
+
+_BACKOFF = Backoff(first=0.1, longest=10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A WebhookDelivery as it was read."""
+
+    name: str
+    namespace: str
+    resource_version: str
+    generation: int | None
+    created_at: datetime
+    spec: WebhookDeliverySpec
+    status: WebhookDeliveryStatus
+
+    @classmethod
+    def parse(cls, body: Mapping[str, Any]) -> "Delivery":
+        """Raises pydantic.ValidationError."""
+        metadata = body["metadata"]
+        return cls(
+            name=metadata["name"],
+            namespace=metadata["namespace"],
+            resource_version=metadata["resourceVersion"],
+            generation=metadata.get("generation"),
+            created_at=parse_timestamp(metadata["creationTimestamp"]),
+            spec=WebhookDeliverySpec.model_validate(body["spec"]),
+            status=WebhookDeliveryStatus.model_validate(body.get("status") or {}),
+        )
+
+
+class DeliveryObjects:
+    """Reads and writes deliveries. Every write is conditional on what was read."""
+
+    def __init__(
+        self, client: KubeClient, schedule: RetrySchedule, *, clock: Clock, rng: Callable[[], float] = random.random
+    ) -> None:
+        self._client = client
+        self._schedule = schedule
+        self._clock = clock
+        self._rng = rng
+
+    def next_attempt_at(self, outcome: Outcome, attempt: int) -> datetime | None:
+        """When the attempt after this one is due; None after a success and after the fifth."""
+        return None if outcome.ok else self._schedule.next_attempt_at(outcome.finished_at, attempt, self._rng)
+
+    async def get(self, namespace: str, name: str) -> Delivery:
+        """Raises KubeNotFound."""
+        return Delivery.parse(await self._client.get(WEBHOOK_DELIVERY, name, namespace))
+
+    async def write(self, delivery: Delivery, status: WebhookDeliveryStatus) -> Delivery:
+        """Raises KubeConflict when somebody else wrote since `delivery` was read."""
+        patch = merge_patch.diff(delivery.status.to_kube(), status.to_kube())
+        if not patch:
+            return delivery
+        body = await self._client.patch_status(
+            WEBHOOK_DELIVERY,
+            delivery.name,
+            patch,
+            delivery.namespace,
+            resource_version=delivery.resource_version,
+        )
+        return Delivery.parse(body)
+
+    async def record_of(self, namespace: str, event_id: str) -> DeliveryRecord | None:
+        """How far the delivery of an event got; None when there is none with an attempt on record."""
+        try:
+            delivery = await self.get(namespace, event_id)
+        except KubeNotFound:
+            return None
+        return record_of(delivery.spec, delivery.status) if delivery.status.attempt else None
+
+    async def hand_over(
+        self,
+        run: Run,
+        entry: OutboxEntry,
+        message: Mapping[str, Any],
+        outcome: Outcome,
+        *,
+        url: str,
+        organization: str,
+    ) -> DeliveryRecord | None:
+        """Makes the delivery of an event whose first attempt ended with `outcome`, and says what the run is to record.
+
+        Goes on until the cluster has taken it, since the outcome exists nowhere else; None when the namespace is gone.
+        """
+        body = _new_delivery(run, entry, message, url=url, organization=organization)
+        failures = 0
+        while True:
+            try:
+                return await self._ensure(body, outcome)
+            except KubeNotFound:
+                return None
+            except KubeError as error:
+                failures += 1
+                pause = _BACKOFF.after(failures)
+                if not isinstance(error, KubeConflict):
+                    logger.warning(
+                        "delivery not made: %s", error.message, extra=about(event=entry.event_id, again_in_s=pause)
+                    )
+                await asyncio.sleep(pause)
+
+    async def _ensure(self, body: JsonObject, outcome: Outcome) -> DeliveryRecord:
+        metadata = body["metadata"]
+        try:
+            delivery = Delivery.parse(await self._client.create(WEBHOOK_DELIVERY, body, metadata["namespace"]))
+        except KubeAlreadyExists:
+            delivery = await self.get(metadata["namespace"], metadata["name"])
+        if not delivery.status.attempt:
+            attempt = attempt_record(1, outcome, self.next_attempt_at(outcome, 1))
+            status = after_attempt(
+                delivery.status, attempt, ok=outcome.ok, now=self._clock(), generation=delivery.generation
+            )
+            delivery = await self.write(delivery, status)
+        return record_of(delivery.spec, delivery.status)
+
+
+def _new_delivery(
+    run: Run, entry: OutboxEntry, message: Mapping[str, Any], *, url: str, organization: str
+) -> JsonObject:
+    spec = WebhookDeliverySpec(
+        organization_ref=OrganizationRef(name=organization),
+        run_ref=ObjectNameRef(name=run.name),
+        event_id=entry.event_id,
+        event=entry.event,
+        seq=entry.seq,
+        ts=entry.ts,
+        url=url,
+        payload=payload_of(message),
+    )
+    return {
+        "apiVersion": WEBHOOK_DELIVERY.api_version,
+        "kind": WEBHOOK_DELIVERY.kind,
+        "metadata": {
+            "name": entry.event_id,
+            "namespace": run.namespace,
+            "labels": {ORGANIZATION_LABEL: organization},
+        },
+        "spec": spec.to_kube(),
+    }

@@ -1,0 +1,60 @@
+"""The body of a delivery: the event's envelope as the bytes that are digested, signed and sent (contract section 9).
+
+What is stored for retries is the envelope without the number of the attempt and without thumbnails, as JSON text.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from checklist_crds.delivery_types import MAX_PAYLOAD
+from checklist_crds.events import PhotoUrl, envelope, event_data, for_attempt
+from checklist_crds.run_types import OutboxEntry, PhotoRef, Run
+from checklist_crds.template_types import Definition
+from checklist_operator.faults import OurFault
+
+THUMBNAILS_DROPPED: Final = "thumbnails_dropped"
+"""Set to true in `data` when the thumbnails made the envelope too large and were left out."""
+
+
+def no_photo_store(photo: PhotoRef) -> str:
+    """The address of a photo where no store of photos is configured. Raises OurFault."""
+    raise OurFault("PhotoStoreMissing", f"there is no photo store to serve a photo of {photo.bytes} bytes")
+
+
+def first_envelope(entry: OutboxEntry, run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, Any]:
+    """The envelope of an event in the outbox. `run` is at least as new as the event."""
+    return envelope(entry, run, event_data(entry, run, definition, photo_url))
+
+
+def body_of(message: Mapping[str, Any], attempt: int) -> bytes:
+    """The body of one attempt: UTF-8, at most 1 MiB as long as leaving out thumbnails achieves that."""
+    body = _encode(for_attempt(message, attempt))
+    if len(body) > MAX_PAYLOAD:
+        body = _encode(for_attempt(_without_thumbnails(message), attempt))
+    return body
+
+
+def payload_of(message: Mapping[str, Any]) -> str:
+    """What a WebhookDelivery keeps of the envelope."""
+    return _encode(_without_thumbnails(message, mark=False)).decode()
+
+
+def retry_body(payload: str, attempt: int) -> bytes:
+    """The body of a later attempt: the same event with another number."""
+    return body_of(json.loads(payload), attempt)
+
+
+def _encode(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _without_thumbnails(message: Mapping[str, Any], *, mark: bool = True) -> dict[str, Any]:
+    data = dict(message["data"])
+    photos = data.get("photos")
+    if not photos or not any(photo.get("thumbnail") for photo in photos):
+        return dict(message)
+    data["photos"] = [{**photo, "thumbnail": None} if "thumbnail" in photo else photo for photo in photos]
+    if mark:
+        data[THUMBNAILS_DROPPED] = True
+    return {**message, "data": data}

@@ -1,0 +1,18 @@
+"""Faults of our own: an event cannot be sent now, and its receiver has nothing to do with it.
+
+They never use up an attempt (delivery profile, "Outcome"). They show as the condition Delivering=False of the run, and
+the same attempt is made later.
+"""
+
+
+class OurFault(Exception):
+    """`reason` is one CamelCase word for the condition, `message` a sentence; neither holds anything secret."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+    @property
+    def as_condition(self) -> tuple[str, str]:
+        return self.reason, self.message

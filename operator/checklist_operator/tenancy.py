@@ -1,0 +1,44 @@
+"""Which organization an object belongs to, and whether it may (architecture section 2, "Tenancy").
+
+A namespaced object belongs to the organization it names only if it lives in that organization's namespace, or in the
+installation's. Otherwise whoever may write to any namespace could act for any organization.
+"""
+
+from dataclasses import dataclass
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.kinds import ORGANIZATION
+from checklist_crds.organization_types import OrganizationSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an object cannot be what it wants to be: one CamelCase word, and a sentence."""
+
+    reason: str
+    message: str
+
+
+class Tenancy:
+    """Asks the cluster itself, never a cache: a verdict may open a door."""
+
+    def __init__(self, client: KubeClient, installation_namespace: str) -> None:
+        self._client = client
+        self._installation_namespace = installation_namespace
+
+    async def refusal(self, organization: str, namespace: str) -> Refusal | None:
+        """None when objects in `namespace` may belong to `organization`. Raises KubeError."""
+        missing = Refusal("OrganizationNotFound", f"There is no organization {organization!r}.")
+        if not organization:
+            return Refusal("OrganizationNotFound", "The object names no organization.")
+        try:
+            body: JsonObject = await self._client.get(ORGANIZATION, organization)
+        except KubeNotFound:
+            return missing
+        home = OrganizationSpec.model_validate(body["spec"]).namespace or self._installation_namespace
+        if namespace in (home, self._installation_namespace):
+            return None
+        return Refusal(
+            "OrganizationNotFound", f"The objects of organization {organization!r} do not live in this namespace."
+        )
