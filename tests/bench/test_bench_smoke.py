@@ -1,0 +1,34 @@
+"""`make bench` in its smallest size: the shape of the report and the accounting, never a time."""
+
+from pathlib import Path
+
+from checklist_dev.bench.__main__ import PARTS, Bench, Sizes
+from checklist_dev.bench.report import Figure
+
+TINY = Sizes(
+    rounds=1,
+    calls=32,
+    latency_rounds=1,
+    latency_round_s=1.0,
+    events_per_s=18,
+    deliveries=90,
+    live_runs=120,
+)
+# Figures that say how fast: what they are on a busy machine is nobody's business here.
+EXACT = ("unaccounted", "writes at start", "quota used")
+
+
+async def test_every_figure_is_measured_and_every_event_accounted_for(tmp_path: Path) -> None:
+    figures = await Bench(tmp_path, TINY).run(list(PARTS))
+    shapes = [set(figure.as_json()) for figure in figures]
+    assert all(shape >= {"name", "value", "unit", "goal", "holds", "baseline"} for shape in shapes)
+    names = [figure.name for figure in figures]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if name.startswith(("POST", "GET"))] != []
+    exact = [figure for figure in figures if any(word in figure.name for word in EXACT)]
+    assert len(exact) == 5
+    assert _wrong(exact) == []
+
+
+def _wrong(figures: list[Figure]) -> list[str]:
+    return [f"{figure.name}: {figure.value} ({figure.baseline})" for figure in figures if figure.value != 0]

@@ -1,0 +1,28 @@
+"""The short form of `make chaos`: about a minute of kills under load; the long form has two hundred."""
+
+from collections.abc import Callable
+
+from checklist_dev.chaos.__main__ import GAPS
+from checklist_dev.chaos.kill_under_load import Size, kill_under_load
+from checklist_dev.chaos.transcript import Result, Transcript
+
+SIZE = Size(
+    load_s=120.0,  # it ends as soon as both numbers are reached; a slow machine may take longer
+    kills=15,
+    events=500,
+    settle_s=120.0,
+    slow_runs=2,
+    mean_life_s=1.5,
+    pause_s=0.05,
+)
+
+
+async def test_nothing_is_lost_or_made_up_while_api_and_operator_are_killed(
+    started_rig, transcript: Transcript, assert_held: Callable[[Result], None]
+) -> None:
+    async with started_rig() as rig:
+        result = await kill_under_load(rig, SIZE, GAPS, transcript, seed=20_261_121)
+    transcript.tell(result.findings)
+    assert_held(result)
+    assert result.figures["operator_kills"] >= 3
+    assert result.figures["failed_after_five_attempts"] >= 1, "a load without dead receivers proves little"

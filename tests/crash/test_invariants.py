@@ -1,0 +1,218 @@
+"""The judge is judged: each promise, broken by hand in otherwise good facts, is found broken, and nothing else is."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from checklist_crds.delivery_types import WebhookDeliveryStatus
+from checklist_crds.ids import derived_id
+from checklist_crds.quota import Quota
+from checklist_crds.run_types import Run
+from checklist_dev.chaos.facts import ClusterState, Facts
+from checklist_dev.chaos.invariants import check_all
+from checklist_dev.chaos.ledger import Act, Kill, RunRecord
+from checklist_dev.chaos.plan import Op, RunPlan
+from checklist_dev.load.received import Transmission
+from checklist_operator.delivery.signing import sign
+
+RUN_ID = "r-00000000-0000-4000-8000-000000000001"
+UID = "uid-1"
+URL = "http://127.0.0.1:18080/dead/hook"
+SECRET = "a secret of sixteen"
+START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+GAPS = [0.5, 1.0, 2.0, 3.0]
+FIRST, SECOND = (derived_id("evt", UID, str(seq)) for seq in (1, 2))
+
+
+def sent(seq: int, attempt: int, at: float, did: str, **changes: Any) -> Transmission:
+    """A genuine transmission `at` seconds after the start; `changes` are made before it is signed."""
+    data = {"step_id": "s-closed", "value": True} if seq == 1 else {"answers": {}}
+    envelope = {
+        "event_id": derived_id("evt", UID, str(seq)),
+        "delivery_attempt": attempt,
+        "event": "step.completed" if seq == 1 else "run.completed",
+        "run_id": RUN_ID,
+        "seq": seq,
+        "data": data,
+    } | changes
+    body = json.dumps(envelope)
+    when = START + timedelta(seconds=at)
+    headers = sign(
+        URL, body.encode(), secret=SECRET.encode(), key_id=RUN_ID, created=when, nonce=f"n{seq}-{attempt}-{at:.0f}"
+    )
+    stamp = when.timestamp()
+    return Transmission(
+        at=stamp,
+        end=stamp + 0.01,
+        did=did,
+        path="/dead/hook",
+        host="127.0.0.1:18080",
+        headers={name.lower(): value for name, value in headers.items()} | {"content-type": "application/json"},
+        body=body,
+    )
+
+
+def record(**status: Any) -> dict[str, Any]:
+    return {"seq": 1, "event": "step.completed", "eventId": FIRST, "phase": "Failed", "attempts": 5} | status
+
+
+def good() -> Facts:
+    """A run with one answer, whose event failed five times, and a submit, whose event came twice for a crash."""
+    deliveries = [
+        record(),
+        record(seq=2, event="run.completed", eventId=SECOND, phase="Delivered", attempts=1),
+    ]
+    run = Run.parse(
+        {
+            "metadata": {"name": RUN_ID, "uid": UID, "creationTimestamp": "2026-11-21T11:00:00Z"},
+            "spec": {},
+            "status": {"phase": "Completed", "seq": 2, "deliveries": deliveries, "settled": True},
+        }
+    )
+    acts = [
+        Act(Op("answer", "s-closed", True), "op-1", 0.0, done=True, status=200),
+        Act(Op("submit"), "op-2", 0.0, done=True, status=200),
+    ]
+    attempts = [
+        {"number": number, "startedAt": "2026-11-21T12:00:00Z", "durationMs": 1, "outcome": "http_5xx"}
+        for number in range(1, 6)
+    ]
+    history = WebhookDeliveryStatus.model_validate({"phase": "Failed", "attempt": 5, "attempts": attempts})
+    failing = [sent(1, number, at, "500") for number, at in enumerate((0.0, 1.0, 3.0, 6.0, 10.0), 1)]
+    crash = (START + timedelta(seconds=20.5)).timestamp()
+    return Facts(
+        records=[RunRecord(RUN_ID, SECRET, URL, RunPlan("dead", ()), acts=acts)],
+        state=ClusterState({RUN_ID: run}, {FIRST: history}, Quota("2026-11", 1, {})),
+        transmissions=[*failing, sent(2, 1, 20.0, "204"), sent(2, 1, 21.0, "204")],
+        kills=[Kill("operator", crash, crash + 0.01)],
+        gaps=GAPS,
+        views={RUN_ID: {"status": "completed", "answers": {"s-closed": {"value": True}}}},
+    )
+
+
+def with_status(facts: Facts, **status: Any) -> Facts:
+    run = facts.state.runs[RUN_ID]
+    changed = replace(run, status=run.status.model_copy(update=status))
+    return replace(facts, state=replace(facts.state, runs={RUN_ID: changed}))
+
+
+def with_transmissions(facts: Facts, *more: Transmission, without: int | None = None) -> Facts:
+    kept = [each for number, each in enumerate(facts.transmissions) if number != without]
+    return replace(facts, transmissions=[*kept, *more])
+
+
+def broken(facts: Facts) -> set[str]:
+    return {finding.name for finding in check_all(facts) if not finding.holds}
+
+
+def test_facts_without_fault_break_nothing() -> None:
+    assert [finding for finding in check_all(good()) if not finding.holds] == []
+
+
+def _lost_event(facts: Facts) -> Facts:
+    return with_status(facts, deliveries=facts.state.runs[RUN_ID].status.deliveries[:1], seq=1)
+
+
+def _skipped_number(facts: Facts) -> Facts:
+    return with_status(facts, deliveries=facts.state.runs[RUN_ID].status.deliveries[1:])
+
+
+def _never_received(facts: Facts) -> Facts:
+    return replace(facts, transmissions=facts.transmissions[:5])
+
+
+def _gave_up_early(facts: Facts) -> Facts:
+    first, second = facts.state.runs[RUN_ID].status.deliveries
+    return with_status(facts, deliveries=[first.model_copy(update={"attempts": 4}), second])
+
+
+def _attempt_not_made(facts: Facts) -> Facts:
+    return with_transmissions(facts, without=2)
+
+
+def _made_up(facts: Facts) -> Facts:
+    return with_transmissions(facts, sent(3, 1, 30.0, "204", event="step.skipped"))
+
+
+def _other_value(facts: Facts) -> Facts:
+    changed = sent(1, 1, 0.0, "500", data={"step_id": "s-closed", "value": False})
+    rest = [
+        sent(1, n, at, "500", data={"step_id": "s-closed", "value": False})
+        for n, at in ((2, 1), (3, 3), (4, 6), (5, 10))
+    ]
+    return replace(facts, transmissions=[changed, *rest, *facts.transmissions[5:]])
+
+
+def _sixth(facts: Facts) -> Facts:
+    return with_transmissions(facts, sent(1, 6, 20.0, "500"))
+
+
+def _second_id(facts: Facts) -> Facts:
+    return with_transmissions(facts, sent(2, 1, 22.0, "204", event_id="evt-other"))
+
+
+def _changed_content(facts: Facts) -> Facts:
+    return with_transmissions(facts, sent(1, 5, 10.0, "500", identity={"mode": "external"}), without=4)
+
+
+def _bad_signature(facts: Facts) -> Facts:
+    forged = replace(facts.transmissions[0], body=facts.transmissions[0].body.replace("true", "true "))
+    return replace(facts, transmissions=[forged, *facts.transmissions[1:]])
+
+
+def _repeated_without_crash(facts: Facts) -> Facts:
+    return replace(facts, kills=[Kill("api-0", kill.before, kill.after) for kill in facts.kills])
+
+
+def _early(facts: Facts) -> Facts:
+    return with_transmissions(facts, sent(1, 5, 8.0, "500"), without=4)
+
+
+def _answer_gone(facts: Facts) -> Facts:
+    return replace(facts, views={RUN_ID: {"status": "completed", "answers": {}}})
+
+
+def _too_much_counted(facts: Facts) -> Facts:
+    return replace(facts, state=replace(facts.state, quota=Quota("2026-11", 2, {})))
+
+
+def _still_pending(facts: Facts) -> Facts:
+    return replace(facts, state=replace(facts.state, quota=Quota("2026-11", 1, {RUN_ID: START})))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name"),
+    [
+        (_lost_event, "every acknowledged change has its event, in order"),
+        (_skipped_number, "every acknowledged change has its event, in order"),
+        (_never_received, "every event is delivered, or failed after exactly five attempts"),
+        (_gave_up_early, "every event is delivered, or failed after exactly five attempts"),
+        (_attempt_not_made, "every event is delivered, or failed after exactly five attempts"),
+        (_made_up, "nothing was sent for a change that was not committed"),
+        (_other_value, "nothing was sent for a change that was not committed"),
+        (_sixth, "no attempt has a number above five"),
+        (_second_id, "one event_id per event, the same content on every attempt"),
+        (_changed_content, "one event_id per event, the same content on every attempt"),
+        (_bad_signature, "every signature is valid and no nonce comes twice"),
+        (_repeated_without_crash, "an attempt is sent again only after a crash"),
+        (_repeated_without_crash, "nothing follows a 2xx but after a crash"),
+        (_early, "no retry is early and no number is left out"),
+        (_answer_gone, "no answer was acknowledged and is gone"),
+        (_too_much_counted, "quota used equals the runs made"),
+        (_still_pending, "quota used equals the runs made"),
+    ],
+)
+def test_a_broken_promise_is_found(spoil: Callable[[Facts], Facts], name: str) -> None:
+    assert name in broken(spoil(good()))
+
+
+def test_an_operation_that_was_refused_after_a_try_without_answer_may_be_done_or_not() -> None:
+    facts = good()
+    acts = [*facts.records[0].acts[:1], Act(Op("submit"), "op-2", 0.0, done=False, status=410, tries=2)]
+    unsure = replace(facts, records=[RunRecord(RUN_ID, SECRET, URL, RunPlan("dead", ()), acts=acts)])
+    assert "every acknowledged change has its event, in order" not in broken(unsure)
+    assert "every acknowledged change has its event, in order" not in broken(_lost_event(unsure))
