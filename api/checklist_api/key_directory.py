@@ -106,9 +106,8 @@ class KeyDirectory:
             found = [await self._client.get(API_KEY, object_name(digest), self._installation_namespace)]
         if not found or found[0]["spec"].get("sha256") != digest:
             found, _ = await self._client.list_all(API_KEY, field_selector=f"spec.sha256={digest}")
-        present = {key_of(body) for body in found}
-        for where in self._by_digest.get(digest, set()) - present:
-            self.informer.forget({"metadata": {"namespace": where[0], "name": where[1]}})
+            for namespace, name in self._by_digest.get(digest, set()) - {key_of(body) for body in found}:
+                self.informer.forget({"metadata": {"namespace": namespace, "name": name}})
         for body in found:
             self.informer.observe(body)
         if len(self._looked_up) > 10_000:

@@ -41,6 +41,7 @@ class GuardedKubeClient(KubeClient):
         self._look_now = asyncio.Event()
         self.down: str | None = None
         """Why the cluster counts as down; None while it answers."""
+        metrics.kube_up.set(1)
 
     def require_up(self) -> None:
         """Raises KubeUnavailable while the cluster is down."""

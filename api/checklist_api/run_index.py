@@ -6,6 +6,7 @@ in at once; single runs are never read from it. Expiry is part of each query, so
 
 import asyncio
 import logging
+import math
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -159,7 +160,7 @@ def _row(body: JsonObject) -> tuple[Any, ...] | None:
     created_at = _instant(spec.get("createdAt") or metadata["creationTimestamp"])
     expires_at = _instant(spec.get("expiresAt"))
     if expires_at is None and created_at is not None and spec.get("expiresInHours") is not None:
-        expires_at = created_at + int(spec["expiresInHours"] * 3_600_000)
+        expires_at = created_at + math.ceil(spec["expiresInHours"] * 3_600_000)
     identity = status.get("identity") or {}
     progress = status.get("progress") or {"total": resolved["applicableSteps"], "answered": 0, "skipped": 0}
     return (

@@ -112,7 +112,7 @@ def server_key() -> bytes:
 async def start_api(
     control_plane: ControlPlane, namespace: str, sealing_keys: str, server_key: bytes
 ) -> AsyncIterator[StartApi]:
-    """`await start_api(CHECKLISTS_RATE_LIMIT="2/s burst 3")`: an API with settings of its own. Rates are off by default.
+    """`await start_api(CHECKLISTS_RATE_LIMIT="2/s burst 3")`: an API with its own settings; rates are off by default.
 
     APIs that one test starts share namespace, server key and `account`.
     """

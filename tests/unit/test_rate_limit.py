@@ -1,0 +1,120 @@
+"""GCRA, and what a request counts for (contract section 8)."""
+
+import pytest
+from aiohttp.test_utils import make_mocked_request
+
+from checklist_api.rate_limit import LocalRateLimiter, Rate, client_address
+from checklist_crds.errors import RateLimited
+
+
+class Ticker:
+    """A monotonic clock that moves when it is told."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def ticker() -> Ticker:
+    return Ticker()
+
+
+@pytest.fixture
+def limiter(ticker: Ticker) -> LocalRateLimiter:
+    return LocalRateLimiter(ticker)
+
+
+RATE = Rate(per_second=10, burst=5)
+
+
+async def admitted(limiter: LocalRateLimiter, tries: int, subject: str = "key:a") -> int:
+    return sum([await limiter.wait_for(subject, RATE) == 0 for _ in range(tries)])
+
+
+async def test_a_burst_is_admitted_at_once_and_no_more(limiter: LocalRateLimiter) -> None:
+    assert await admitted(limiter, 8) == 5
+
+
+async def test_after_a_burst_requests_are_admitted_at_the_sustained_rate(
+    limiter: LocalRateLimiter, ticker: Ticker
+) -> None:
+    await admitted(limiter, 5)
+    ticker.now += 0.1
+    assert await admitted(limiter, 3) == 1
+    ticker.now += 1.0
+    assert await admitted(limiter, 9) == 5
+
+
+async def test_a_refusal_tells_how_long_to_wait_and_costs_nothing(limiter: LocalRateLimiter, ticker: Ticker) -> None:
+    await admitted(limiter, 5)
+    waits = [await limiter.wait_for("key:a", RATE) for _ in range(50)]
+    assert waits == pytest.approx([0.1] * 50)
+    ticker.now += waits[0]
+    assert await admitted(limiter, 1) == 1
+
+
+async def test_a_long_rest_saves_up_no_more_than_the_burst(limiter: LocalRateLimiter, ticker: Ticker) -> None:
+    await admitted(limiter, 5)
+    ticker.now += 3600
+    assert await admitted(limiter, 20) == 5
+
+
+async def test_subjects_do_not_share_their_limits(limiter: LocalRateLimiter) -> None:
+    await admitted(limiter, 10, "key:a")
+    assert await admitted(limiter, 10, "key:b") == 5
+
+
+async def test_over_a_long_time_the_sustained_rate_is_exact(limiter: LocalRateLimiter, ticker: Ticker) -> None:
+    count = 0
+    for _ in range(1000):
+        count += await admitted(limiter, 1)
+        ticker.now += 0.01
+    assert 100 <= count <= 105
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("100/s burst 200", Rate(100, 200)),
+        ("30/min", Rate(0.5, 30)),
+        ("0.5/s burst 2", Rate(0.5, 2)),
+        (" OFF ", None),
+    ],
+)
+def test_a_rate_reads_as_it_is_written(text: str, rate: Rate | None) -> None:
+    assert Rate.parse(text) == rate
+
+
+@pytest.mark.parametrize("text", ["", "100", "fast", "0/s", "-1/s", "10/s burst 0", "10/day"])
+def test_anything_else_is_no_rate(text: str) -> None:
+    with pytest.raises(ValueError, match="burst"):
+        Rate.parse(text)
+
+
+@pytest.mark.parametrize(("wait_s", "header"), [(0.001, "1"), (1.0, "1"), (1.2, "2"), (59.01, "60")])
+def test_retry_after_is_a_whole_number_of_seconds_of_at_least_one(wait_s: float, header: str) -> None:
+    assert RateLimited(wait_s).headers == {"Retry-After": header}
+
+
+@pytest.mark.parametrize(
+    ("remote", "forwarded", "proxies", "address"),
+    [
+        ("203.0.113.9", "198.51.100.7", 0, "203.0.113.9"),
+        ("10.0.0.1", "198.51.100.7", 1, "198.51.100.7"),
+        ("10.0.0.1", "6.6.6.6, 198.51.100.7", 1, "198.51.100.7"),
+        ("10.0.0.1", "6.6.6.6, 198.51.100.7, 10.0.0.2", 2, "198.51.100.7"),
+        ("10.0.0.1", None, 1, "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", None, 0, "2001:db8:1:2::"),
+        ("2001:db8:1:2:ffff::1", None, 0, "2001:db8:1:2::"),
+        ("::ffff:203.0.113.9", None, 0, "203.0.113.9"),
+    ],
+)
+def test_an_address_is_believed_only_as_far_as_our_own_proxies_wrote_it(
+    remote: str, forwarded: str | None, proxies: int, address: str
+) -> None:
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    request = make_mocked_request("GET", "/", headers=headers).clone(remote=remote)
+    assert client_address(request, proxies) == address
