@@ -34,6 +34,7 @@ from . import executor_commands as commands
 from .executor_view import answered_view, change_view, executor_run_view
 from .request_body import read_json_object, read_optional_json_object
 from .responses import json_response
+from .run_turns import RunTurns
 from .run_view import photo_url
 from .services import Services
 
@@ -68,6 +69,7 @@ class Executor:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._turns = RunTurns()
 
     def guarded(self, handler: Handler) -> Handler:
         """Limited per address, and for bearers of the run's token."""
@@ -95,7 +97,9 @@ class Executor:
                 command = await parse(request, _given_op_id(request))
             except Unprocessable as error:
                 raise await self._with_the_values_problems(request, error) from None
-            change = await self._services.run_access.change(await self._run(request), command)
+            run = await self._run(request)
+            async with self._turns.of(run.name):
+                change = await self._services.run_access.change(run, command)
             return json_response(self._answer_to(command, change))
 
         return handler

@@ -1,0 +1,89 @@
+"""The person with the link, for the tests of the executor API."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.sealing import executor_token
+
+from .conftest import Api
+
+Json = dict[str, Any]
+WEBHOOK = {"url": "https://hooks.example.com/x", "secret": "a-secret-of-the-test", "events": ["*"]}
+
+
+def step(name: str, kind: str = "boolean", **fields: Any) -> Json:
+    return {"id": f"s-{name}", "type": kind, "label": name.title(), **fields}
+
+
+def checklist(*steps: Json, identity: str = "none", **settings: Any) -> Json:
+    """The members of a template with these steps."""
+    return {
+        "name": "Checklist",
+        "sections": [{"id": "g-all", "title": "All", "steps": list(steps)}],
+        "settings": settings,
+        "execution": {"identity_required": identity},
+    }
+
+
+@dataclass(frozen=True)
+class Person:
+    """Calls the executor API of one run; every method gives the response as it is."""
+
+    run_id: str
+    api: Api
+    token: str
+
+    async def call(self, method: str, path: str = "", **arguments: Any) -> httpx.Response:
+        headers = {"Authorization": f"Executor {self.token}"} | arguments.pop("headers", {})
+        return await self.api.anonymous.request(
+            method, f"/v1/executor/runs/{self.run_id}{path}", headers=headers, **arguments
+        )
+
+    async def look(self) -> Json:
+        response = await self.call("GET")
+        assert response.status_code == 200, response.text
+        return dict(response.json())
+
+    async def answer(self, name: str, value: Any = True, **members: Any) -> httpx.Response:
+        return await self.call("PUT", f"/answers/s-{name}", json={"value": value, **members})
+
+    async def clear(self, name: str, **arguments: Any) -> httpx.Response:
+        return await self.call("DELETE", f"/answers/s-{name}", **arguments)
+
+    async def skip(self, name: str, **members: Any) -> httpx.Response:
+        return await self.call("POST", f"/steps/s-{name}/skip", json=members)
+
+    async def submit(self, **members: Any) -> httpx.Response:
+        return await self.call("POST", "/submit", json=members)
+
+    async def cancel(self, **members: Any) -> httpx.Response:
+        return await self.call("POST", "/cancel", json=members)
+
+    async def stored(self) -> Json:
+        """The status in the cluster."""
+        body = await self.api.kube.get(RUN, self.run_id, self.api.namespace)
+        return dict(body.get("status") or {})
+
+    async def events(self) -> list[str]:
+        """The events that wait for delivery. (No operator runs here, so none leaves.)"""
+        return [entry["event"] for entry in (await self.stored()).get("outbox", [])]
+
+
+async def person_for(
+    api: Api, *steps: Json, identity: str = "none", dispatch: Json | None = None, **settings: Any
+) -> Person:
+    """A run of a checklist with these steps, with a webhook for all events, and its person."""
+    template = await api.account.create_template(**checklist(*steps, identity=identity, **settings))
+    run = await api.account.dispatch(template["id"], **({"webhook": WEBHOOK} | (dispatch or {})))
+    return Person(run["run_id"], api, executor_token(api.services.settings.server_key, run["run_id"]))
+
+
+def paths(response: httpx.Response) -> list[str]:
+    return [problem["path"] for problem in response.json()["details"]]
+
+
+def error_of(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]

@@ -1,0 +1,171 @@
+"""Who gets in: the token of the link opens one run and nothing else (contract section 6)."""
+
+from datetime import timedelta
+
+import pytest
+
+from checklist_crds.ids import new_id
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.sealing import executor_token
+from checklist_crds.times import utc_now
+
+from .conftest import Api, StartApi
+from .executor_client import Person, error_of, person_for, step
+
+WRITES = [
+    ("POST", "/open", {}),
+    ("PUT", "/identity", {"name": "Ada", "email": "ada@example.com"}),
+    ("PUT", "/answers/s-a", {"value": True}),
+    ("DELETE", "/answers/s-a", {}),
+    ("POST", "/answers/s-a/photos", {}),
+    ("DELETE", "/answers/s-a/photos", {}),
+    ("POST", "/steps/s-a/skip", {}),
+    ("POST", "/submit", {}),
+    ("POST", "/cancel", {}),
+]
+
+
+async def test_the_fragment_of_the_dispatched_link_is_the_token(api: Api) -> None:
+    template = await api.account.create_template()
+    run = await api.account.dispatch(template["id"])
+    address, _, token = run["link"].partition("#")
+    assert address.endswith(f"/r/{run['run_id']}")
+    assert (await Person(run["run_id"], api, token).look())["run_id"] == run["run_id"]
+
+
+@pytest.mark.parametrize("method_path_body", [("GET", "", {}), *WRITES], ids=lambda it: f"{it[0]} {it[1]}")
+async def test_every_operation_refuses_a_missing_and_a_wrong_token_alike(api: Api, method_path_body: tuple) -> None:
+    method, path, body = method_path_body
+    person = await person_for(api, step("a"), allow_skip=True)
+    other = executor_token(api.services.settings.server_key, new_id("r"))
+    bodies = set()
+    for authorization in (None, f"Executor {other}", "Executor", f"Bearer {person.token}", "Executor \xe9" + "a" * 42):
+        headers = {"X-Request-Id": "same"} | (
+            {"Authorization": authorization.encode("latin-1")} if authorization else {}
+        )
+        response = await api.anonymous.request(
+            method, f"/v1/executor/runs/{person.run_id}{path}", headers=headers, **({"json": body} if body else {})
+        )
+        assert error_of(response) == (401, "unauthorized")
+        assert response.headers["WWW-Authenticate"] == "Executor"
+        bodies.add(response.text)
+    assert len(bodies) == 1
+    assert await person.events() == []
+
+
+async def test_two_authorization_headers_are_none(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    good = ("Authorization", f"Executor {person.token}")
+    response = await api.anonymous.get(f"/v1/executor/runs/{person.run_id}", headers=[good, good])
+    assert response.status_code == 401
+
+
+async def test_the_owners_key_does_not_open_the_executor_api(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    assert (await api.http.get(f"/v1/executor/runs/{person.run_id}")).status_code == 401
+
+
+@pytest.mark.parametrize("run_id", [new_id("r"), "r-1", "R-00000000-0000-4000-8000-000000000000", "x"])
+async def test_an_unknown_run_with_its_right_token_is_not_found(api: Api, run_id: str) -> None:
+    person = Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
+    assert error_of(await person.call("GET")) == (404, "run_not_found")
+    assert error_of(await person.answer("a")) == (404, "run_not_found")
+
+
+async def test_requests_count_for_their_address(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_ADDRESS_RATE_LIMIT="1/min burst 3")
+    person = Person(new_id("r"), api, "wrong")
+    statuses = [(await person.call("GET")).status_code for _ in range(4)]
+    assert statuses == [401, 401, 401, 429]
+    assert int((await person.call("GET")).headers["Retry-After"]) >= 1
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_photos_say_that_they_are_not_part_of_this_release(api: Api, method: str) -> None:
+    person = await person_for(api, step("a"))
+    response = await person.call(method, "/answers/s-a/photos")
+    assert error_of(response) == (501, "not_implemented")
+    assert "Photos" in response.json()["message"]
+
+
+async def test_looking_and_opening_leave_no_trace(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    before = await api.kube.get(RUN, person.run_id, api.namespace)
+    await person.call("GET")
+    await person.call("HEAD")
+    assert (await person.call("POST", "/open")).json()["status"] == "pending"
+    assert (await person.call("POST", "/open", json={"op_id": "1"})).status_code == 200
+    await api.anonymous.get(f"/v1/runs/{person.run_id}/preview")
+    await api.anonymous.get(f"/r/{person.run_id}")
+    await api.anonymous.head(f"/r/{person.run_id}")
+    assert await api.kube.get(RUN, person.run_id, api.namespace) == before
+
+
+async def test_the_view_holds_the_checklist_and_its_state_and_nothing_of_the_owner(api: Api) -> None:
+    hidden = step("why", "text", required=True, condition={"when": {"step": "s-a", "op": "eq", "value": False}})
+    person = await person_for(
+        api, step("a", required=True), hidden, dispatch={"executor_ref": "secret reference", "expires_in_hours": 1}
+    )
+    view = await person.look()
+    assert view["status"] == "pending"
+    assert [entry["id"] for entry in view["template"]["sections"][0]["steps"]] == ["s-a", "s-why"]
+    assert view["template"]["sections"][0]["steps"][0]["photo"] is False
+    assert (view["applicable_steps"], view["missing_steps"]) == (["s-a"], ["s-a"])
+    assert view["progress"] == {"total": 1, "answered": 0, "skipped": 0}
+    assert (view["answers"], view["skipped_steps"]) == ({}, [])
+    assert view["executor_identity"] == {"mode": "anonymous"}
+    assert view["created_by_name"] == "Ada Lovelace"
+    assert view["expires_at"] is not None
+    text = (await person.call("GET")).text
+    for secret in ("secret reference", "hooks.example.com", "a-secret-of-the-test", api.organization):
+        assert secret not in text
+
+
+async def test_the_view_keeps_its_snapshot_when_the_template_changes_or_goes(api: Api) -> None:
+    template = await api.account.create_template()
+    run = await api.account.dispatch(template["id"])
+    person = Person(run["run_id"], api, executor_token(api.services.settings.server_key, run["run_id"]))
+    before = await person.look()
+    await api.http.patch(f"/v1/templates/{template['id']}", json={"name": "Other"})
+    await api.http.delete(f"/v1/templates/{template['id']}")
+    assert await person.look() == before
+
+
+async def test_from_the_instant_of_expiry_on_the_run_is_gone_for_its_executor(start_api: StartApi) -> None:
+    now = utc_now()
+    moment = [now]
+    api = await start_api(clock=lambda: moment[0])
+    person = await person_for(api, step("a"), allow_skip=True, dispatch={"expires_in_hours": 1})
+    assert (await person.answer("a", op_id="1")).status_code == 200
+    moment[0] = now + timedelta(hours=1) - timedelta(milliseconds=1)
+    assert (await person.answer("a", False)).status_code == 200
+    moment[0] = now + timedelta(hours=1)
+    assert error_of(await person.call("GET")) == (410, "run_expired")
+    for method, path, body in WRITES:
+        if "photos" not in path:
+            response = await person.call(method, path, **({"json": body} if body else {}))
+            assert error_of(response) == (410, "run_expired"), path
+    replay = await person.answer("a", op_id="1")
+    assert (replay.status_code, replay.json()["status"], replay.json()["replayed"]) == (200, "expired", True)
+    assert (await person.stored())["phase"] == "InProgress"
+
+
+async def test_a_run_that_the_operator_has_not_admitted_is_not_found(api: Api) -> None:
+    run_id = new_id("r")
+    await api.kube.create(
+        RUN,
+        {
+            "apiVersion": RUN.api_version,
+            "kind": RUN.kind,
+            "metadata": {
+                "name": run_id,
+                "namespace": api.namespace,
+                "labels": {"checklists.dev/org": api.organization},
+            },
+            "spec": {"organizationRef": {"name": api.organization}, "templateId": new_id("t")},
+        },
+        api.namespace,
+    )
+    person = Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
+    assert error_of(await person.call("GET")) == (404, "run_not_found")
+    assert error_of(await person.answer("a")) == (404, "run_not_found")

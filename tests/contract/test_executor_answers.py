@@ -1,0 +1,223 @@
+"""Answering, clearing and skipping steps through the executor API (contract sections 3, 4 and 6)."""
+
+from typing import Any
+
+import pytest
+
+from .conftest import Api
+from .executor_client import error_of, paths, person_for, step
+
+OPTIONS = {"options": [{"id": "o-a", "label": "A"}, {"id": "o-b", "label": "B"}]}
+ANSWERS: list[tuple[str, dict[str, Any], Any, Any]] = [
+    ("boolean", {}, False, False),
+    ("number", {"min": -5, "decimal": 1}, -4.5, -4.5),
+    ("choice", OPTIONS, "o-b", "o-b"),
+    ("multi_choice", OPTIONS, ["o-b", "o-a"], ["o-a", "o-b"]),
+    ("text", {"multiline": True}, "two\nlines \N{SNOWMAN}", "two\nlines \N{SNOWMAN}"),
+    ("rating", {"min": 1, "max": 5}, 5, 5),
+    ("date", {}, "2026-11-21", "2026-11-21"),
+    ("time", {}, "13:50", "13:50"),
+    ("datetime", {}, "2026-11-21T15:50:00+02:00", "2026-11-21T13:50:00.000Z"),
+    ("scan", {}, "4006381333931", "4006381333931"),
+]
+
+
+@pytest.mark.parametrize(("kind", "config", "given", "kept"), ANSWERS, ids=[case[0] for case in ANSWERS])
+async def test_every_type_of_step_takes_its_answer(
+    api: Api, kind: str, config: dict[str, Any], given: Any, kept: Any
+) -> None:
+    person = await person_for(api, step("a", kind, config=config), step("b"))
+    response = await person.answer("a", given)
+    assert response.status_code == 200, response.text
+    change = response.json()
+    assert change["answer"]["value"] == kept
+    assert change["status"] == "in_progress"
+    assert change["progress"] == {"total": 2, "answered": 1, "skipped": 0}
+    assert (change["applicable_steps"], change["replayed"]) == (["s-a", "s-b"], False)
+    assert (await person.look())["answers"]["s-a"] == change["answer"]
+    owners = (await api.http.get(f"/v1/runs/{person.run_id}")).json()
+    assert owners["answers"]["s-a"] == change["answer"]
+
+
+async def test_a_signature_step_keeps_the_name_and_the_servers_time(api: Api) -> None:
+    person = await person_for(api, step("a", "signature"))
+    value = (await person.answer("a", {"name": " Ada "})).json()["answer"]["value"]
+    assert (value["name"], value["url"]) == ("Ada", None)
+    assert value["signed_at"].endswith("Z")
+
+
+async def test_a_photo_step_says_null_and_is_not_answered_without_photos(api: Api) -> None:
+    person = await person_for(api, step("a", "photo"))
+    change = (await person.answer("a", None)).json()
+    assert (change["answer"]["value"], change["progress"]["answered"]) == (None, 0)
+
+
+async def test_a_location_is_kept_and_a_denied_one_accepted(api: Api) -> None:
+    person = await person_for(api, step("a", geo=True), step("b", geo=True, geo_required=True))
+    answered = await person.answer("a", geo={"lat": 52.5, "lng": 13.4, "accuracy_m": 8})
+    assert answered.json()["answer"]["geo"] == {"lat": 52.5, "lng": 13.4, "accuracy_m": 8}
+    assert (await person.answer("a", geo=None)).json()["answer"]["geo"] is None
+    refused = await person.answer("b")
+    assert (error_of(refused), paths(refused)) == ((422, "answer_invalid"), ["geo"])
+
+
+async def test_a_follow_up_step_appears_and_disappears_with_the_answer(api: Api) -> None:
+    follow_up = step("why", "text", condition={"when": {"step": "s-a", "op": "eq", "value": False}})
+    person = await person_for(api, step("a"), follow_up)
+    refused = await person.answer("why", "x")
+    assert (error_of(refused), paths(refused)) == ((422, "answer_invalid"), ["s-why"])
+    assert (await person.answer("a", False)).json()["applicable_steps"] == ["s-a", "s-why"]
+    await person.answer("why", "broken")
+    assert (await person.answer("a", True)).json()["progress"] == {"total": 1, "answered": 1, "skipped": 0}
+    assert (await person.look())["answers"]["s-why"]["value"] == "broken"
+
+
+async def test_the_last_answer_of_a_step_wins_and_each_is_an_event(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    for value in (True, False, True):
+        assert (await person.answer("a", value)).json()["answer"]["value"] is value
+    assert await person.events() == ["step.completed"] * 3
+
+
+async def test_clearing_takes_the_answer_back_without_an_event(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    await person.answer("a")
+    change = (await person.clear("a")).json()
+    assert (change["progress"]["answered"], change["replayed"]) == (0, False)
+    assert (await person.look())["answers"] == {}
+    assert (await person.clear("a")).status_code == 200
+    assert await person.events() == ["step.completed"]
+
+
+async def test_a_step_is_skipped_where_that_is_allowed(api: Api) -> None:
+    person = await person_for(api, step("a"), step("b", required=True), allow_skip=True)
+    change = (await person.skip("a")).json()
+    assert (change["status"], change["skipped_steps"]) == ("in_progress", ["s-a"])
+    assert change["progress"] == {"total": 2, "answered": 0, "skipped": 1}
+    assert error_of(await person.skip("b")) == (422, "answer_invalid")
+    strict = await person_for(api, step("a"))
+    assert error_of(await strict.skip("a")) == (422, "answer_invalid")
+
+
+@pytest.mark.parametrize("name", ["unknown", "read", "%20", "a%2Fb"])
+async def test_an_unknown_step_and_an_instruction_are_not_found(api: Api, name: str) -> None:
+    person = await person_for(api, step("a"), step("read", "instruction"), allow_skip=True)
+    for response in (await person.answer(name), await person.clear(name), await person.skip(name)):
+        assert error_of(response) == (404, "not_found")
+
+
+# --- what is refused
+
+
+async def test_a_missing_value_is_400_and_a_null_one_is_judged_by_the_step(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    missing = await person.call("PUT", "/answers/s-a", json={"op_id": "1"})
+    assert (error_of(missing), paths(missing)) == ((400, "missing_field"), ["value"])
+    assert error_of(await person.answer("a", None)) == (422, "answer_invalid")
+
+
+async def test_all_problems_of_an_answer_are_told_at_once(api: Api) -> None:
+    person = await person_for(api, step("a", "number", config={"min": 0}))
+    response = await person.answer("a", -1, geo={"lat": 91, "lng": "x"}, op_id=5)
+    assert error_of(response) == (422, "validation_failed")
+    assert sorted(paths(response)) == ["geo.lat", "geo.lng", "op_id", "value"]
+    response = await person.answer("a", -1, geo={"lat": 91, "lng": 0})
+    assert (error_of(response), sorted(paths(response))) == ((422, "answer_invalid"), ["geo.lat", "value"])
+    assert await person.events() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "expected"),
+    [
+        (b"", {"Content-Type": "application/json"}, (400, "malformed_json")),
+        (b"{", {"Content-Type": "application/json"}, (400, "malformed_json")),
+        (b"[]", {"Content-Type": "application/json"}, (400, "malformed_json")),
+        (b'{"value": NaN}', {"Content-Type": "application/json"}, (400, "malformed_json")),
+        (b'{"value": 1, "value": 2}', {"Content-Type": "application/json"}, (400, "malformed_json")),
+        (b'{"value": true}', {"Content-Type": "text/plain"}, (415, "unsupported_media_type")),
+        (b" " * 300_000, {"Content-Type": "application/json"}, (413, "payload_too_large")),
+    ],
+)
+async def test_a_body_that_is_no_json_object_is_refused(
+    api: Api, content: bytes, headers: dict[str, str], expected: tuple[int, str]
+) -> None:
+    person = await person_for(api, step("a"))
+    response = await person.call("PUT", "/answers/s-a", content=content, headers=headers)
+    assert error_of(response) == expected
+
+
+async def test_operations_without_needed_fields_take_no_body_at_all(api: Api) -> None:
+    person = await person_for(api, step("a"), allow_skip=True)
+    for method, path in (
+        ("POST", "/open"),
+        ("POST", "/steps/s-a/skip"),
+        ("DELETE", "/answers/s-a"),
+        ("POST", "/submit"),
+    ):
+        assert (await person.call(method, path)).status_code == 200, path
+
+
+async def test_other_methods_are_405_with_allow(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    response = await person.call("PATCH", "/answers/s-a", json={})
+    assert error_of(response) == (405, "method_not_allowed")
+    assert {"PUT", "DELETE"} <= set(response.headers["Allow"].split(", "))
+
+
+# --- op_id
+
+
+async def test_an_answer_sent_again_answers_the_same_and_makes_no_second_event(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    first = await person.answer("a", op_id="op-1")
+    again = await person.answer("a", op_id="op-1")
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert again.json() == first.json() | {"replayed": True}
+    assert await person.events() == ["step.completed"]
+
+
+async def test_without_op_id_each_request_is_a_new_operation(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    await person.answer("a")
+    assert (await person.answer("a")).json()["replayed"] is False
+    assert await person.events() == ["step.completed"] * 2
+
+
+async def test_an_op_id_for_another_wish_is_refused(api: Api) -> None:
+    person = await person_for(api, step("a"), step("b"))
+    await person.answer("a", op_id="op-1")
+    for response in (await person.answer("b", op_id="op-1"), await person.answer("a", False, op_id="op-1")):
+        assert error_of(response) == (422, "idempotency_key_reused")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"params": {"op_id": "op-2"}}, {"headers": {"Op-Id": "op-2"}}, {"json": {"op_id": "op-2"}}],
+    ids=["query", "header", "body"],
+)
+async def test_a_delete_carries_its_op_id_in_query_header_or_body(api: Api, given: dict[str, Any]) -> None:
+    person = await person_for(api, step("a"))
+    await person.answer("a")
+    assert (await person.clear("a", **given)).json()["replayed"] is False
+    await person.answer("a")
+    assert (await person.clear("a", params={"op_id": "op-2"})).json()["replayed"] is True
+    assert list((await person.look())["answers"]) == ["s-a"]
+
+
+@pytest.mark.parametrize("op_id", ["", "x" * 129, 5, True, {}, []])
+async def test_an_op_id_is_text_of_1_to_128_characters(api: Api, op_id: Any) -> None:
+    person = await person_for(api, step("a"))
+    response = await person.answer("a", op_id=op_id)
+    assert (error_of(response), paths(response)) == ((422, "validation_failed"), ["op_id"])
+    assert (await person.answer("a", op_id="x" * 128)).status_code == 200
+
+
+async def test_a_bad_op_id_in_query_or_header_and_two_different_ones_are_refused(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    assert error_of(await person.clear("a", params={"op_id": "x" * 129})) == (400, "invalid_parameter")
+    assert error_of(await person.clear("a", headers={"Op-Id": "1"}, params={"op_id": "2"})) == (
+        400,
+        "invalid_parameter",
+    )
+    ambiguous = await person.clear("a", headers={"Op-Id": "1"}, json={"op_id": "2"})
+    assert (error_of(ambiguous), paths(ambiguous)) == ((422, "validation_failed"), ["op_id"])
