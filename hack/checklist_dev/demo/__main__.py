@@ -1,7 +1,10 @@
 """`python -m checklist_dev.demo`: starts a service of its own, does the main job, checks everything, and ends it."""
 
 import argparse
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -13,10 +16,23 @@ from checklist_dev.demo.transcript import Transcript
 from checklist_dev.failures import end_on_signals, run_tool, say
 from checklist_dev.local_service import LocalService
 from checklist_dev.ports import free_ports
-from checklist_dev.repository import TEMPLATES
+from checklist_dev.repository import STATE, TEMPLATES
 
 SECRET = "a secret of the demo, chosen by the caller"  # noqa: S105 - it protects nothing
 RETRY_GAPS = (1.0, 2.0, 3.0, 4.0)
+
+
+@contextmanager
+def _logs_kept_on_failure(logs: Path) -> Iterator[None]:
+    """The service is thrown away, but what it said while a check failed is not."""
+    try:
+        yield
+    except BaseException:
+        kept = STATE / "demo-logs"
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(logs, kept)
+        say(f"what API and operator said is in {kept}")
+        raise
 
 
 def main() -> int:
@@ -38,7 +54,10 @@ def main() -> int:
         say("starting a service of its own; it is thrown away at the end")
         with service, Receiver(SECRET) as receiver:
             headers = {"Authorization": f"Bearer {service.account.api_key}"}
-            with httpx.Client(base_url=service.base_url, headers=headers, timeout=30, trust_env=False) as rest:
+            with (
+                httpx.Client(base_url=service.base_url, headers=headers, timeout=30, trust_env=False) as rest,
+                _logs_kept_on_failure(folder / "logs"),
+            ):
                 scenario = Scenario(
                     rest=rest,
                     receiver=receiver,

@@ -17,8 +17,9 @@ class Person:
         parts = urlsplit(link)
         self.run_id = parts.path.rsplit("/", 1)[1]
         prefix = parts.path.removesuffix(f"/r/{self.run_id}")
+        self._path = f"{prefix}/v1/executor/runs/{self.run_id}"
         self._client = httpx.Client(
-            base_url=f"{parts.scheme}://{parts.netloc}{prefix}/v1/executor/runs/{self.run_id}",
+            base_url=f"{parts.scheme}://{parts.netloc}",
             headers={"Authorization": f"Executor {parts.fragment}"},
             timeout=30,
             trust_env=False,
@@ -29,32 +30,32 @@ class Person:
 
     def look(self) -> Json:
         """The checklist with all that was answered so far."""
-        response = self._client.get("")
+        response = self._client.get(self._path)
         response.raise_for_status()
         view: Json = response.json()
         return view
 
     def introduce(self, name: str, email: str) -> httpx.Response:
-        return self._client.put("/identity", json={"name": name, "email": email, "op_id": new_op()})
+        return self._client.put(f"{self._path}/identity", json={"name": name, "email": email, "op_id": new_op()})
 
     def answer(self, step: Json, *, op_id: str | None = None) -> httpx.Response:
         """Give the plausible answer to a step."""
         body: Json = {"value": plausible_value(step), "op_id": op_id or new_op()}
         if step.get("geo"):
             body["geo"] = {"lat": 52.52, "lng": 13.405, "accuracy_m": 8}
-        return self._client.put(f"/answers/{step['id']}", json=body)
+        return self._client.put(f"{self._path}/answers/{step['id']}", json=body)
 
     def skip(self, step_id: str) -> httpx.Response:
-        return self._client.post(f"/steps/{step_id}/skip", json={"op_id": new_op()})
+        return self._client.post(f"{self._path}/steps/{step_id}/skip", json={"op_id": new_op()})
 
     def submit(self, signature: str | None = None) -> httpx.Response:
         body: Json = {"op_id": new_op()}
         if signature:
             body["signature"] = {"name": signature}
-        return self._client.post("/submit", json=body)
+        return self._client.post(f"{self._path}/submit", json=body)
 
     def cancel(self, reason: str) -> httpx.Response:
-        return self._client.post("/cancel", json={"op_id": new_op(), "reason": reason})
+        return self._client.post(f"{self._path}/cancel", json={"op_id": new_op(), "reason": reason})
 
 
 def new_op() -> str:
