@@ -5,7 +5,7 @@ and would write to each of them; here nothing is ever written by Kopf.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import aiohttp
@@ -102,24 +102,23 @@ def kopf_registry(observe: Observe) -> kopf.OperatorRegistry:
 
     for kind in WATCHED:
         kopf.on.event(kind.group, kind.version, kind.plural, id=kind.plural, registry=registry)(put_down)
-    kopf.on.login(registry=registry, id="login")(_Login())
+    kopf.on.login(registry=registry, id="login")(_login())
     return registry
 
 
-class _Login:
+def _login() -> Callable[..., Awaitable[kopf.AiohttpSession]]:
     """Credentials as the rest of the operator has them: kubeconfig (tokens, client certificates) or service account.
 
     They are loaded anew at each login, because Kopf asks again when they have ceased to work.
     """
+    last = float("-inf")
 
-    def __init__(self) -> None:
-        self._last = 0.0
-
-    async def __call__(self, **_: Any) -> kopf.AiohttpSession:
-        now = asyncio.get_running_loop().time()
-        if self._last and now - self._last < _AGAIN_AFTER_S:
+    async def log_in(**_: Any) -> kopf.AiohttpSession:
+        nonlocal last
+        clock = asyncio.get_running_loop().time
+        if clock() - last < _AGAIN_AFTER_S:
             await asyncio.sleep(_AGAIN_AFTER_S)  # else credentials that are simply wrong would be tried in a tight loop
-        self._last = asyncio.get_running_loop().time()
+        last = clock()
         connection = await KubeConnection.load()
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=connection.tls or True),
@@ -128,3 +127,5 @@ class _Login:
             read_bufsize=2**20,
         )
         return kopf.AiohttpSession(server=connection.server, aiohttp_session=session)
+
+    return log_in

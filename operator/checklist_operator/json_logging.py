@@ -37,11 +37,19 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+def _retries_are_no_errors(record: logging.LogRecord) -> bool:
+    """Kopf calls a request that it will send again an error; nobody needs to be woken for that."""
+    if record.name.startswith("kopf.") and "will retry" in str(record.msg):
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+    return True
+
+
 def configure_logging(level: str) -> None:
     """Everything to standard error. Kopf speaks up only when something is wrong: its own narration would be a line for
     every event of every object."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    handler.addFilter(_retries_are_no_errors)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -1,0 +1,299 @@
+"""What tests of the operator stand on: the operator as a process, a receiver on a real socket, and objects as kubectl
+and the API make them.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import re
+import sys
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, SECRET, TEMPLATE, WEBHOOK_DELIVERY
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.kube.run_store import RunStore
+from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.run_commands import AnswerStep, Cancel, Submit
+from checklist_crds.run_types import Run
+from checklist_crds.sealing import KeyRing
+from checklist_crds.snapshot import snapshot
+from checklist_crds.times import format_timestamp, utc_now
+from checklist_dev.ports import free_ports
+from checklist_dev.processes import Child
+
+SEALING_KEYS = "k1:" + base64.b64encode(bytes(range(32))).decode()
+WEBHOOK_SECRET = "a secret of the caller"
+
+
+@dataclass
+class Delivered:
+    """One request that the receiver got, and when its first byte was there."""
+
+    at: float
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        parsed: dict[str, Any] = json.loads(self.body)
+        return parsed
+
+
+Answer = Callable[[Delivered], Awaitable[int] | int]
+
+
+@dataclass
+class Receiver:
+    """A webhook endpoint on loopback. `answer` decides the status of each request."""
+
+    answer: Answer = lambda _: 204
+    received: list[Delivered] = field(default_factory=list)
+    port: int = 0
+    _runner: web.AppRunner | None = None
+
+    async def start(self) -> None:
+        application = web.Application(client_max_size=4 << 20)
+        application.router.add_post("/{path:.*}", self._receive)
+        self._runner = web.AppRunner(application, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook"
+
+    async def _receive(self, request: web.Request) -> web.Response:
+        at = time.time()
+        delivered = Delivered(at, request.path, dict(request.headers), await request.read())
+        self.received.append(delivered)
+        status = self.answer(delivered)
+        return web.Response(status=status if isinstance(status, int) else await status)
+
+    def events(self, run: str) -> list[dict[str, Any]]:
+        """The envelopes of one run, in order of arrival."""
+        return [one.envelope for one in self.received if one.envelope["run_id"] == run]
+
+
+class OperatorProcess:
+    """`python -m checklist_operator` for one namespace, with gaps of 0.2 s between attempts."""
+
+    def __init__(self, folder: Path, kubeconfig: Path, namespace: str, *, name: str = "operator", **settings: str):
+        self.port = free_ports(1)[0]
+        environment = {
+            **os.environ,
+            "KUBECONFIG": str(kubeconfig),
+            "CHECKLISTS_NAMESPACE": namespace,
+            "CHECKLISTS_WATCH_NAMESPACES": namespace,
+            "CHECKLISTS_SEALING_KEYS": SEALING_KEYS,
+            "CHECKLISTS_OPERATOR_PORT": str(self.port),
+            "CHECKLISTS_OPERATOR_ID": name,
+            "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
+            "CHECKLISTS_RETRY_GAPS": "0.2,0.2,0.2,0.2",
+            "CHECKLISTS_RETRY_JITTER": "0",
+            **settings,
+        }
+        command = [sys.executable, "-m", "checklist_operator"]
+        self.child = Child(name, command, log=folder / f"{name}.log", env=environment)
+
+    async def start(self, *, word: str | None = "leading", within_s: float = 40.0) -> None:
+        """Returns when /readyz says `word`; None does not wait at all."""
+        await asyncio.to_thread(self.child.start)
+        if word is not None:
+            await self.until_ready(word, within_s)
+
+    async def until_ready(self, word: str, within_s: float = 40.0) -> None:
+        async def says() -> bool:
+            if not self.child.running:
+                raise AssertionError(self.child.output()[-4000:])
+            status, text = await self.get("/readyz")
+            return status == 200 and json.loads(text)["status"] == word
+
+        await eventually(says, within_s=within_s)
+
+    async def get(self, path: str) -> tuple[int, str]:
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session,
+                session.get(f"http://127.0.0.1:{self.port}{path}") as response,
+            ):
+                return response.status, await response.text()
+        except aiohttp.ClientError:
+            return 0, ""
+
+    async def metric(self, name: str) -> float:
+        """The sum of a metric over all of its labels."""
+        _, text = await self.get("/metrics")
+        return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(rf"{name}[ {{]", line))
+
+    async def stop(self) -> None:
+        await asyncio.to_thread(self.child.stop)
+
+    async def kill(self) -> None:
+        await asyncio.to_thread(self.child.kill)
+
+    @property
+    def rss_mb(self) -> float:
+        status = Path(f"/proc/{self.child.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+async def eventually(
+    check: Callable[[], Awaitable[Any] | Any], *, within_s: float = 10.0, every_s: float = 0.02
+) -> Any:
+    """Waits until `check()` is true and returns what it gave; AssertionError after `within_s`."""
+    deadline = time.monotonic() + within_s
+    while True:
+        result = check()
+        if isinstance(result, Awaitable):
+            result = await result
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"not within {within_s} s"
+        await asyncio.sleep(every_s)
+
+
+class Lab:
+    """Objects of one organization in one namespace."""
+
+    def __init__(self, client: KubeClient, namespace: str) -> None:
+        self.client = client
+        self.namespace = namespace
+        self.organization = f"org-{uuid.uuid4()}"
+        self.revisions = RevisionStore(client)
+        self.store = RunStore(client, self.revisions, utc_now)
+        self.key_ring = KeyRing.parse(SEALING_KEYS)
+        self.template: JsonObject = {}
+
+    async def prepare(self, **spec: Any) -> None:
+        """An organization that lives in this namespace, and a template of three steps."""
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": "Organization",
+            "metadata": {"name": self.organization, "labels": {ORGANIZATION_LABEL: self.organization}},
+            "spec": {"displayName": "Acme", "namespace": self.namespace, **spec},
+        }
+        await self.client.create(ORGANIZATION, body)
+        self.template = await self.client.create(TEMPLATE, self.template_body(f"t-{uuid.uuid4()}"), self.namespace)
+
+    def template_body(self, name: str, **spec: Any) -> JsonObject:
+        steps = [{"id": f"s-{n}", "type": "number", "label": "How many?"} for n in range(3)]
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "Template",
+            "metadata": {
+                "name": name,
+                "namespace": self.namespace,
+                "labels": {ORGANIZATION_LABEL: self.organization},
+            },
+            "spec": {
+                "organizationRef": {"name": self.organization},
+                "name": "Opening",
+                "settings": {"allow_skip": True},
+                "sections": [{"id": "g-1", "title": "Kitchen", "steps": steps}],
+                **spec,
+            },
+        }
+
+    async def dispatch(
+        self, url: str | None = None, *, expires_in_s: float | None = None, events: list[str] | None = None
+    ) -> str:
+        """A run as the API makes it; its id."""
+        taken = snapshot(self.template)
+        await self.revisions.ensure(taken.revision, taken.definition)
+        name = f"r-{uuid.uuid4()}"
+        spec: JsonObject = {
+            "organizationRef": {"name": self.organization},
+            "templateId": taken.resolved.template_id,
+            "createdAt": format_timestamp(utc_now()),
+            "resolved": taken.resolved.to_kube(),
+        }
+        if expires_in_s is not None:
+            spec["expiresAt"] = format_timestamp(utc_now() + timedelta(seconds=expires_in_s))
+        if url is not None:
+            sealed = self.key_ring.seal(WEBHOOK_SECRET, owner=name)
+            spec["webhook"] = {"url": url, "events": events or ["*"], "sealedSecret": sealed}
+        labels = {ORGANIZATION_LABEL: self.organization}
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": "Run",
+            "metadata": {"name": name, "namespace": self.namespace, "labels": labels},
+            "spec": spec,
+        }
+        await self.client.create(RUN, body, self.namespace)
+        return name
+
+    async def apply_run(self, **spec: Any) -> str:
+        """A run as a person makes it: nothing but its spec."""
+        name = f"r-{uuid.uuid4()}"
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": "Run",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": spec,
+        }
+        await self.client.create(RUN, body, self.namespace)
+        return name
+
+    async def secret(self, name: str, text: str) -> None:
+        body = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "data": {"secret": base64.b64encode(text.encode()).decode()},
+        }
+        await self.client.create(SECRET, body, self.namespace)
+
+    async def answer(self, run: str, step: int = 0, value: float = 1) -> None:
+        await self.store.change(self.namespace, run, AnswerStep(step_id=f"s-{step}", value=value))
+
+    async def submit(self, run: str) -> None:
+        await self.store.change(self.namespace, run, Submit())
+
+    async def cancel(self, run: str) -> None:
+        await self.store.change(self.namespace, run, Cancel(reason="enough"))
+
+    async def run(self, name: str) -> Run:
+        return Run.parse(await self.client.get(RUN, name, self.namespace))
+
+    async def until_settled(self, run: str, *, within_s: float = 10.0) -> Run:
+        async def settled() -> Run | None:
+            now = await self.run(run)
+            return now if now.status.settled else None
+
+        found: Run = await eventually(settled, within_s=within_s)
+        return found
+
+    async def deliveries(self, run: str) -> list[JsonObject]:
+        items, _ = await self.client.list_all(
+            WEBHOOK_DELIVERY, self.namespace, field_selector=f"spec.runRef.name={run}"
+        )
+        return items
+
+
+def condition(body: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
+    """The condition of this type of an object, if it has one."""
+    conditions = (body.get("status") or {}).get("conditions") or ()
+    return next((dict(one) for one in conditions if one["type"] == kind), None)
+
+
+def seconds_after(moment: datetime, other: datetime) -> float:
+    return (moment - other).total_seconds()
