@@ -31,7 +31,7 @@ def test_a_percentile_is_a_value_that_was_measured() -> None:
 
 
 def test_only_writes_of_our_own_kinds_are_counted() -> None:
-    def line(group: str, resource: str, subresource: str, verb: str, code: int, count: int) -> str:
+    def line(group: str, resource: str, subresource: str, verb: str, count: int, *, code: int = 200) -> str:
         labels = {"code": code, "group": group, "resource": resource, "subresource": subresource, "verb": verb}
         text = ",".join(f'{name}="{value}"' for name, value in labels.items())
         return f"apiserver_request_total{{{text}}} {count}"
@@ -39,10 +39,10 @@ def test_only_writes_of_our_own_kinds_are_counted() -> None:
     text = "\n".join(
         [
             "# TYPE apiserver_request_total counter",
-            line("checklists.dev", "runs", "status", "PATCH", 200, 3),
-            line("checklists.dev", "runs", "status", "PATCH", 409, 1),
-            line("checklists.dev", "runs", "", "LIST", 200, 9),
-            line("coordination.k8s.io", "leases", "", "PUT", 200, 7),
+            line("checklists.dev", "runs", "status", "PATCH", 3),
+            line("checklists.dev", "runs", "status", "PATCH", 1, code=409),
+            line("checklists.dev", "runs", "", "LIST", 9),
+            line("coordination.k8s.io", "leases", "", "PUT", 7),
         ]
     )
     assert writes(text) == {"PATCH runs/status": 4}
