@@ -33,23 +33,23 @@ async def test_the_fragment_of_the_dispatched_link_is_the_token(api: Api) -> Non
     assert (await Person(run["run_id"], api, token).look())["run_id"] == run["run_id"]
 
 
-@pytest.mark.parametrize("method_path_body", [("GET", "", {}), *WRITES], ids=lambda it: f"{it[0]} {it[1]}")
-async def test_every_operation_refuses_a_missing_and_a_wrong_token_alike(api: Api, method_path_body: tuple) -> None:
-    method, path, body = method_path_body
+async def test_every_operation_refuses_a_missing_and_a_wrong_token_alike(api: Api) -> None:
     person = await person_for(api, step("a"), allow_skip=True)
     other = executor_token(api.services.settings.server_key, new_id("r"))
-    bodies = set()
-    for authorization in (None, f"Executor {other}", "Executor", f"Bearer {person.token}", "Executor \xe9" + "a" * 42):
-        headers = {"X-Request-Id": "same"} | (
-            {"Authorization": authorization.encode("latin-1")} if authorization else {}
-        )
-        response = await api.anonymous.request(
-            method, f"/v1/executor/runs/{person.run_id}{path}", headers=headers, **({"json": body} if body else {})
-        )
-        assert error_of(response) == (401, "unauthorized")
-        assert response.headers["WWW-Authenticate"] == "Executor"
-        bodies.add(response.text)
-    assert len(bodies) == 1
+    wrong = [None, f"Executor {other}", "Executor", f"Bearer {person.token}", "Executor \xe9" + "a" * 42]
+    answers = set()
+    for method, path, body in [("GET", "", {}), *WRITES]:
+        for authorization in wrong:
+            headers: dict[str, str | bytes] = {"X-Request-Id": "same"}
+            if authorization:
+                headers["Authorization"] = authorization.encode("latin-1")
+            response = await api.anonymous.request(
+                method, f"/v1/executor/runs/{person.run_id}{path}", headers=headers, **({"json": body} if body else {})
+            )
+            assert error_of(response) == (401, "unauthorized")
+            assert response.headers["WWW-Authenticate"] == "Executor"
+            answers.add(response.text)
+    assert len(answers) == 1
     assert await person.events() == []
 
 
@@ -65,11 +65,11 @@ async def test_the_owners_key_does_not_open_the_executor_api(api: Api) -> None:
     assert (await api.http.get(f"/v1/executor/runs/{person.run_id}")).status_code == 401
 
 
-@pytest.mark.parametrize("run_id", [new_id("r"), "r-1", "R-00000000-0000-4000-8000-000000000000", "x"])
-async def test_an_unknown_run_with_its_right_token_is_not_found(api: Api, run_id: str) -> None:
-    person = Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
-    assert error_of(await person.call("GET")) == (404, "run_not_found")
-    assert error_of(await person.answer("a")) == (404, "run_not_found")
+async def test_an_unknown_run_with_its_right_token_is_not_found(api: Api) -> None:
+    for run_id in (new_id("r"), "r-1", "R-00000000-0000-4000-8000-000000000000", "x"):
+        person = Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
+        assert error_of(await person.call("GET")) == (404, "run_not_found")
+        assert error_of(await person.answer("a")) == (404, "run_not_found")
 
 
 async def test_requests_count_for_their_address(start_api: StartApi) -> None:

@@ -22,21 +22,20 @@ ANSWERS: list[tuple[str, dict[str, Any], Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "config", "given", "kept"), ANSWERS, ids=[case[0] for case in ANSWERS])
-async def test_every_type_of_step_takes_its_answer(
-    api: Api, kind: str, config: dict[str, Any], given: Any, kept: Any
-) -> None:
-    person = await person_for(api, step("a", kind, config=config), step("b"))
-    response = await person.answer("a", given)
-    assert response.status_code == 200, response.text
-    change = response.json()
-    assert change["answer"]["value"] == kept
-    assert change["status"] == "in_progress"
-    assert change["progress"] == {"total": 2, "answered": 1, "skipped": 0}
-    assert (change["applicable_steps"], change["replayed"]) == (["s-a", "s-b"], False)
-    assert (await person.look())["answers"]["s-a"] == change["answer"]
-    owners = (await api.http.get(f"/v1/runs/{person.run_id}")).json()
-    assert owners["answers"]["s-a"] == change["answer"]
+async def test_every_type_of_step_takes_its_answer(api: Api) -> None:
+    steps = [step(kind, kind, config=config) for kind, config, _, _ in ANSWERS]
+    person = await person_for(api, *steps)
+    for number, (kind, _, given, kept) in enumerate(ANSWERS, 1):
+        response = await person.answer(kind, given)
+        assert response.status_code == 200, response.text
+        change = response.json()
+        assert change["answer"]["value"] == kept
+        assert change["status"] == "in_progress"
+        assert change["progress"] == {"total": len(ANSWERS), "answered": number, "skipped": 0}
+        assert (change["applicable_steps"], change["replayed"]) == ([one["id"] for one in steps], False)
+        assert (await person.look())["answers"][f"s-{kind}"] == change["answer"]
+        owners = (await api.http.get(f"/v1/runs/{person.run_id}")).json()
+        assert owners["answers"][f"s-{kind}"] == change["answer"]
 
 
 async def test_a_signature_step_keeps_the_name_and_the_servers_time(api: Api) -> None:
@@ -99,11 +98,11 @@ async def test_a_step_is_skipped_where_that_is_allowed(api: Api) -> None:
     assert error_of(await strict.skip("a")) == (422, "answer_invalid")
 
 
-@pytest.mark.parametrize("name", ["unknown", "read", "%20", "a%2Fb"])
-async def test_an_unknown_step_and_an_instruction_are_not_found(api: Api, name: str) -> None:
+async def test_an_unknown_step_and_an_instruction_are_not_found(api: Api) -> None:
     person = await person_for(api, step("a"), step("read", "instruction"), allow_skip=True)
-    for response in (await person.answer(name), await person.clear(name), await person.skip(name)):
-        assert error_of(response) == (404, "not_found")
+    for name in ("unknown", "read", "%20", "a%2Fb"):
+        for response in (await person.answer(name), await person.clear(name), await person.skip(name)):
+            assert error_of(response) == (404, "not_found")
 
 
 # --- what is refused
@@ -126,24 +125,23 @@ async def test_all_problems_of_an_answer_are_told_at_once(api: Api) -> None:
     assert await person.events() == []
 
 
-@pytest.mark.parametrize(
-    ("content", "headers", "expected"),
-    [
-        (b"", {"Content-Type": "application/json"}, (400, "malformed_json")),
-        (b"{", {"Content-Type": "application/json"}, (400, "malformed_json")),
-        (b"[]", {"Content-Type": "application/json"}, (400, "malformed_json")),
-        (b'{"value": NaN}', {"Content-Type": "application/json"}, (400, "malformed_json")),
-        (b'{"value": 1, "value": 2}', {"Content-Type": "application/json"}, (400, "malformed_json")),
-        (b'{"value": true}', {"Content-Type": "text/plain"}, (415, "unsupported_media_type")),
-        (b" " * 300_000, {"Content-Type": "application/json"}, (413, "payload_too_large")),
-    ],
-)
-async def test_a_body_that_is_no_json_object_is_refused(
-    api: Api, content: bytes, headers: dict[str, str], expected: tuple[int, str]
-) -> None:
+BAD_BODIES = [
+    (b"", "application/json", (400, "malformed_json")),
+    (b"{", "application/json", (400, "malformed_json")),
+    (b"[]", "application/json", (400, "malformed_json")),
+    (b'{"value": NaN}', "application/json", (400, "malformed_json")),
+    (b'{"value": 1, "value": 2}', "application/json", (400, "malformed_json")),
+    (b'{"value": true}', "text/plain", (415, "unsupported_media_type")),
+    (b" " * 300_000, "application/json", (413, "payload_too_large")),
+]
+
+
+async def test_a_body_that_is_no_json_object_is_refused(api: Api) -> None:
     person = await person_for(api, step("a"))
-    response = await person.call("PUT", "/answers/s-a", content=content, headers=headers)
-    assert error_of(response) == expected
+    for content, media_type, expected in BAD_BODIES:
+        headers = {"Content-Type": media_type}
+        response = await person.call("PUT", "/answers/s-a", content=content, headers=headers)
+        assert error_of(response) == expected, content[:30]
 
 
 async def test_operations_without_needed_fields_take_no_body_at_all(api: Api) -> None:
@@ -202,14 +200,6 @@ async def test_a_delete_carries_its_op_id_in_query_header_or_body(api: Api, give
     await person.answer("a")
     assert (await person.clear("a", params={"op_id": "op-2"})).json()["replayed"] is True
     assert list((await person.look())["answers"]) == ["s-a"]
-
-
-@pytest.mark.parametrize("op_id", ["", "x" * 129, 5, True, {}, []])
-async def test_an_op_id_is_text_of_1_to_128_characters(api: Api, op_id: Any) -> None:
-    person = await person_for(api, step("a"))
-    response = await person.answer("a", op_id=op_id)
-    assert (error_of(response), paths(response)) == ((422, "validation_failed"), ["op_id"])
-    assert (await person.answer("a", op_id="x" * 128)).status_code == 200
 
 
 async def test_a_bad_op_id_in_query_or_header_and_two_different_ones_are_refused(api: Api) -> None:

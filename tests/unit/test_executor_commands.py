@@ -1,0 +1,114 @@
+"""What an executor's request means, and everything that can be wrong with it, told at once (contract section 6)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from checklist_api import executor_commands as commands
+from checklist_crds.errors import AnswerInvalid, MissingField, ServiceError, ValidationFailed
+from checklist_crds.run_commands import AnswerStep, Cancel, ClearAnswer, GiveIdentity, Open, SkipStep, Submit
+from checklist_crds.run_types import Geo
+
+ADA = {"name": "Ada Lovelace", "email": "ada@example.com"}
+GOOD_ADDRESSES = [
+    "a@b.co",
+    "first.last+tag@sub.example.com",
+    "müller@bücher.example",
+    "o'neill@example.ie",
+    " ada@example.com ",
+    "ada@xn--bcher-kva.example",
+]
+BAD_ADDRESSES = [
+    *("", "ada", "@example.com", "ada@", "ada@localhost", "a b@example.com", "a@b@example.com", "ada@exa mple.com"),
+    *("ada@-x.example", "ada@1.2.3.4", ".a@example.com", "a..b@example.com", "ada@example..com", "<a@example.com>"),
+    *("a\u200b@example.com", "a" * 65 + "@example.com", "a@" + "b" * 250 + ".com", "ada@example.com\x00"),
+    *("ada@example.com,eve@example.com", "ada@exam_ple.com", "ada\r\nBcc: eve@example.com", 5, None, ["a@example.com"]),
+]
+
+
+def problems_of(error: type[ServiceError], parse: Callable[..., Any], *arguments: Any) -> list[str]:
+    with pytest.raises(error) as caught:
+        parse(*arguments)
+    return sorted(problem.path for problem in caught.value.details or [])  # type: ignore[union-attr]
+
+
+def test_bodies_become_commands() -> None:
+    geo = {"lat": 1, "lng": 2, "accuracy_m": None}
+    assert commands.answer_step("s-a", {"value": 5, "geo": geo, "op_id": "1"}, None) == AnswerStep(
+        step_id="s-a", value=5, geo=Geo(lat=1, lng=2), op_id="1"
+    )
+    assert commands.clear_answer("s-a", {}, "2") == ClearAnswer(step_id="s-a", op_id="2")
+    assert commands.skip_step("s-a", {"op_id": None}, None) == SkipStep(step_id="s-a")
+    assert commands.open_run({}, None) == Open()
+    assert commands.give_identity(ADA, None) == GiveIdentity(**ADA)
+    assert commands.submit({"signature": {"name": " Ada "}}, None) == Submit(signature_name="Ada")
+    assert commands.submit({"signature": None}, None) == Submit()
+    assert commands.cancel({"reason": " late "}, None) == Cancel(reason="late")
+
+
+@pytest.mark.parametrize("body", [{}, {"reason": None}, {"reason": ""}, {"reason": "  "}])
+def test_a_blank_reason_is_none(body: dict[str, Any]) -> None:
+    assert commands.cancel(body, None) == Cancel()
+
+
+@pytest.mark.parametrize("email", GOOD_ADDRESSES)
+def test_sane_addresses_are_accepted_without_the_space_around_them(email: str) -> None:
+    assert commands.give_identity(ADA | {"email": email}, None).email == email.strip()
+
+
+@pytest.mark.parametrize("email", BAD_ADDRESSES)
+def test_other_addresses_are_refused(email: Any) -> None:
+    assert problems_of(ValidationFailed, commands.give_identity, ADA | {"email": email}, None) == ["email"]
+
+
+@pytest.mark.parametrize("name", ["A", "x" * 200, "山田 太郎", "O’Neill-Smith"])
+def test_a_name_has_1_to_200_characters(name: str) -> None:
+    assert commands.give_identity(ADA | {"name": name}, None).name == name
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\u200b", "x" * 201, "two\nlines", "nul\x00", "\ud800", 5, None, ["Ada"]])
+def test_a_name_is_one_line_of_visible_characters(name: Any) -> None:
+    assert problems_of(ValidationFailed, commands.give_identity, ADA | {"name": name}, None) == ["name"]
+    signed = {"signature": {"name": name}}
+    assert problems_of(ValidationFailed, commands.submit, signed, None) == ["signature.name"]
+
+
+@pytest.mark.parametrize("signature", ["Ada", 5, True, ["Ada"]])
+def test_a_signature_is_an_object(signature: Any) -> None:
+    assert problems_of(ValidationFailed, commands.submit, {"signature": signature}, None) == ["signature"]
+
+
+@pytest.mark.parametrize("reason", [5, "x" * 501, {"a": 1}, "nul\x00"])
+def test_a_reason_is_text_of_at_most_500_characters(reason: Any) -> None:
+    assert problems_of(ValidationFailed, commands.cancel, {"reason": reason}, None) == ["reason"]
+
+
+@pytest.mark.parametrize("op_id", ["", "x" * 129, 5, True, {}, [], "nul\x00"])
+def test_an_op_id_is_text_of_1_to_128_characters(op_id: Any) -> None:
+    body = {"op_id": op_id}
+    assert problems_of(ValidationFailed, commands.open_run, body, None) == ["op_id"]
+    assert commands.op_id_problem(op_id) is not None
+    assert commands.op_id_problem("x" * 128) is None
+
+
+def test_two_op_ids_must_be_the_same() -> None:
+    assert commands.open_run({"op_id": "1"}, "1") == Open(op_id="1")
+    assert problems_of(ValidationFailed, commands.open_run, {"op_id": "1"}, "2") == ["op_id"]
+
+
+def test_needed_members_that_are_absent_are_missing_and_all_named() -> None:
+    assert problems_of(MissingField, commands.answer_step, "s-a", {"op_id": 5}, None) == ["value"]
+    assert problems_of(MissingField, commands.give_identity, {}, None) == ["email", "name"]
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    body = {"name": " ", "email": "x", "op_id": 1}
+    assert problems_of(ValidationFailed, commands.give_identity, body, None) == ["email", "name", "op_id"]
+    bad = {"value": 1, "op_id": "", "geo": {"lat": 91, "lng": "x"}}
+    assert problems_of(ValidationFailed, commands.answer_step, "s-a", bad, None) == ["geo.lat", "geo.lng", "op_id"]
+
+
+def test_a_wrong_location_alone_is_a_wrong_answer() -> None:
+    bad = {"value": 1, "geo": {"lat": 91, "lng": 0}}
+    assert problems_of(AnswerInvalid, commands.answer_step, "s-a", bad, None) == ["geo.lat"]
