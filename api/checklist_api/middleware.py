@@ -48,7 +48,7 @@ def request_frame(metrics: Metrics) -> Middleware:
         except ServiceError as error:
             response = error_response(error, request_id)
         except KubeUnavailable as error:
-            logger.warning("cluster.unavailable", extra={"request_id": request_id, "reason": error.message})
+            logger.debug("cluster.unavailable", extra={"request_id": request_id, "reason": error.message})
             response = error_response(ServiceUnavailable(_NO_ANSWER), request_id)
         except web.HTTPException as error:
             response = _from_http_exception(request, error, request_id)

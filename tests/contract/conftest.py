@@ -2,6 +2,7 @@
 
 import base64
 import os
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from checklist_api.settings import Settings
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION
+from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION
 from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
@@ -109,8 +110,23 @@ def server_key() -> bytes:
 
 
 @pytest.fixture
+async def kube(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    """A client with all rights, as kubectl has them."""
+    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig))) as client:
+        yield client
+
+
+@pytest.fixture
+async def namespace(kube: KubeClient) -> str:
+    """As the one of all tests, without a process for each."""
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    await kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return name
+
+
+@pytest.fixture
 async def start_api(
-    control_plane: ControlPlane, namespace: str, sealing_keys: str, server_key: bytes
+    control_plane: ControlPlane, kube: KubeClient, namespace: str, sealing_keys: str, server_key: bytes
 ) -> AsyncIterator[StartApi]:
     """`await start_api(CHECKLISTS_RATE_LIMIT="2/s burst 3")`: an API with its own settings; rates are off by default.
 
@@ -118,7 +134,6 @@ async def start_api(
     """
     async with AsyncExitStack() as stack:
         connection = await KubeConnection.load(str(control_plane.kubeconfig))
-        kube = await stack.enter_async_context(KubeClient(connection))
         accounts: list[Account] = []
 
         async def start(*, clock: Clock = utc_now, services: Services | None = None, **environment: str) -> Api:
@@ -144,9 +159,9 @@ async def start_api(
             anonymous = await stack.enter_async_context(http_client(base_url))
 
             async def make_account(*, home: str | None = None, **spec: Any) -> Account:
-                account = await _make_account(kube, namespace, home, spec)
-                client = await stack.enter_async_context(http_client(base_url, account.key))
-                return replace(account, http=client)
+                organization, member, key, where = await _make_account(kube, namespace, home, spec)
+                http = await stack.enter_async_context(http_client(base_url, key))
+                return Account(organization, member, key, where, http)
 
             if accounts:
                 account = replace(
@@ -168,10 +183,12 @@ async def api(start_api: StartApi) -> Api:
 
 def http_client(base_url: str, key: str | None = None) -> httpx.AsyncClient:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return httpx.AsyncClient(base_url=base_url, headers=headers, timeout=30, trust_env=False)
+    return httpx.AsyncClient(base_url=base_url, headers=headers, timeout=30, trust_env=False, verify=False)
 
 
-async def _make_account(kube: KubeClient, namespace: str, home: str | None, spec: dict[str, Any]) -> Account:
+async def _make_account(
+    kube: KubeClient, namespace: str, home: str | None, spec: dict[str, Any]
+) -> tuple[str, str, str, str]:
     """`home`: a namespace of the organization's own."""
     organization, member, key = new_id("org"), new_id("u"), api_keys.new_key()
     own = {"namespace": home} if home else {}
@@ -189,7 +206,7 @@ async def _make_account(kube: KubeClient, namespace: str, home: str | None, spec
         MEMBER, owned(MEMBER, member, organization, where, {"name": "Ada Lovelace", "email": "ada@example.com"}), where
     )
     await kube.create(API_KEY, key_object(key, organization, where, member), where)
-    return Account(organization, member, key, where, http_client("http://unused"))
+    return organization, member, key, where
 
 
 def key_object(

@@ -74,7 +74,7 @@ async def test_the_media_type_and_the_size_are_judged_before_the_content(api: Ap
     assert response.status_code == 413
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v1/nothing", "/v2/templates", "/v1/templates/", "/v1/runs/a/b/c"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/nothing", "/v2/templates", "/v1/templates/", "/v1/runs/a/b/c"])
 async def test_an_unknown_path_is_404(api: Api, path: str) -> None:
     response = await api.anonymous.get(path)
     assert (response.status_code, response.json()["error"]) == (404, "not_found")

@@ -1,0 +1,141 @@
+"""The Kubernetes API is away: 503 in less than two seconds, nothing half-done, and everything comes back by itself."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
+from checklist_dev.controlplane import ControlPlane
+
+from .conftest import Api
+
+
+@asynccontextmanager
+async def frozen(*pids: int) -> AsyncIterator[None]:
+    """Processes that hang: they take connections and answer nothing."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+async def timed(call: object) -> tuple[float, httpx.Response]:
+    started = time.monotonic()
+    response = await call  # type: ignore[misc]
+    return time.monotonic() - started, response
+
+
+async def until_it_serves(api: Api) -> None:
+    for _ in range(200):
+        if (await api.http.get("/v1/usage")).status_code == 200:
+            return
+        await asyncio.sleep(0.05)
+    pytest.fail("the API did not come back")
+
+
+@pytest.mark.parametrize("part", ["apiserver", "etcd"])
+async def test_while_the_cluster_hangs_every_request_is_503_within_two_seconds(
+    api: Api, control_plane: ControlPlane, part: str
+) -> None:
+    template = await api.account.create_template()
+    run_id = (await api.account.dispatch(template["id"]))["run_id"]
+    dispatch = {"template_id": template["id"]}
+    async with frozen(getattr(control_plane, part).pid):
+        # Far more than the calls that may be under way at once: those that wait for their turn are told as soon.
+        first = await asyncio.gather(*(timed(api.http.post("/v1/runs", json=dispatch)) for _ in range(80)))
+        then = [
+            await timed(call)
+            for call in (
+                api.http.post("/v1/runs", json=dispatch),
+                api.http.get(f"/v1/runs/{run_id}"),
+                api.anonymous.get(f"/v1/runs/{run_id}/preview"),
+                api.http.post(f"/v1/runs/{run_id}/cancel"),
+                api.http.get("/v1/runs"),
+                api.http.get("/v1/usage"),
+                api.http.post("/v1/templates", json={"name": "x", "sections": []}),
+                api.http.get("/v1/templates"),
+                api.http.patch(f"/v1/templates/{template['id']}", json={}),
+                api.http.delete(f"/v1/templates/{template['id']}"),
+            )
+        ]
+        ready = await api.anonymous.get("/readyz")
+        assert (await api.anonymous.get("/healthz")).status_code == 200
+    for seconds, response in [*first, *then]:
+        assert (response.status_code, response.json()["error"]) == (503, "service_unavailable")
+        assert int(response.headers["Retry-After"]) >= 1
+        assert seconds < 2.0
+    assert max(seconds for seconds, _ in then) < 0.3
+    assert ready.status_code == 503
+    assert ready.json()["reasons"]
+
+    await until_it_serves(api)
+    assert (await api.http.get(f"/v1/runs/{run_id}")).json()["status"] == "pending"
+    assert (await api.http.get(f"/v1/templates/{template['id']}")).json()["v"] == 1
+    assert (await api.account.dispatch(template["id"]))["run_id"]
+    assert (await api.anonymous.get("/readyz")).status_code == 200
+    await no_run_is_uncounted(api)
+
+
+async def test_while_the_cluster_refuses_connections_requests_are_503_at_once(
+    api: Api, control_plane: ControlPlane
+) -> None:
+    template = await api.account.create_template()
+    await asyncio.to_thread(control_plane.stop_apiserver, kill=True)
+    try:
+        for _ in range(3):
+            seconds, response = await timed(api.http.post("/v1/runs", json={"template_id": template["id"]}))
+            assert response.status_code == 503
+            assert seconds < 1.0
+    finally:
+        await asyncio.to_thread(control_plane.start_apiserver)
+    await until_it_serves(api)
+    await api.account.dispatch(template["id"])
+    await no_run_is_uncounted(api)
+
+
+async def test_the_cache_catches_up_with_what_it_missed(api: Api, control_plane: ControlPlane) -> None:
+    template = await api.account.create_template()
+    async with frozen(control_plane.apiserver.pid):
+        await timed(api.http.get("/v1/usage"))
+    await until_it_serves(api)
+    await api.kube.patch(TEMPLATE, template["id"], {"spec": {"name": "By kubectl"}}, api.namespace)
+    for _ in range(100):
+        if (await api.http.get(f"/v1/templates/{template['id']}")).json()["name"] == "By kubectl":
+            return
+        await asyncio.sleep(0.05)
+    pytest.fail("the change was never seen")
+
+
+async def test_a_server_that_is_slow_is_waited_for(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow is not down: as long as the probe is answered, a call has its ten seconds."""
+    from checklist_crds.kube.client import KubeClient
+
+    call = KubeClient._call
+
+    async def slow(self: KubeClient, method: str, path: str, **others: object) -> object:
+        if self is api.services.client and path.endswith("/runs"):
+            await asyncio.sleep(2.5)
+        return await call(self, method, path, **others)  # type: ignore[arg-type]
+
+    template = await api.account.create_template()
+    monkeypatch.setattr(KubeClient, "_call", slow)
+    await api.account.dispatch(template["id"])
+
+
+async def no_run_is_uncounted(api: Api) -> None:
+    """What was made is counted; what was counted without being made is pending, so that the operator finds it."""
+    await asyncio.sleep(1.2)
+    quota = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
+    runs, _ = await api.kube.list_all(RUN, api.namespace)
+    made = {run["metadata"]["name"] for run in runs}
+    unmade = {entry["runId"] for entry in quota.get("pending", [])} - made
+    assert quota["used"] == len(made) + len(unmade)

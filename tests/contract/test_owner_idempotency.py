@@ -1,0 +1,169 @@
+"""Idempotency-Key on POST /v1/runs and POST /v1/templates (contract section 5)."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.times import utc_now
+
+from .conftest import Account, Api, StartApi, definition
+
+
+async def post(account: Account, path: str, body: dict[str, Any], key: str = "key-1") -> httpx.Response:
+    return await account.http.post(path, json=body, headers={"Idempotency-Key": key})
+
+
+async def used(api: Api) -> int:
+    return int((await api.http.get("/v1/usage")).json()["used"])
+
+
+async def test_a_repeated_dispatch_gets_the_first_answer_and_makes_no_second_run(api: Api) -> None:
+    template = await api.account.create_template()
+    body = {"template_id": template["id"], "expires_in_hours": 1, "executor_ref": "x"}
+    first = await post(api.account, "/v1/runs", body)
+    assert (first.status_code, first.headers.get("Idempotency-Replayed")) == (201, None)
+    again = await post(api.account, "/v1/runs", dict(reversed(body.items())))
+    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+    assert again.content == first.content
+    assert (await api.http.get("/v1/runs")).json()["pagination"]["total"] == 1
+    assert await used(api) == 1
+
+
+async def test_another_payload_under_the_same_key_is_refused(api: Api) -> None:
+    template = await api.account.create_template()
+    await post(api.account, "/v1/runs", {"template_id": template["id"]})
+    response = await post(api.account, "/v1/runs", {"template_id": template["id"], "executor_ref": "y"})
+    assert (response.status_code, response.json()["error"]) == (422, "idempotency_key_reused")
+    assert await used(api) == 1
+
+
+async def test_keys_of_organizations_and_of_routes_are_apart(api: Api) -> None:
+    other = await api.make_account()
+    templates = [await api.account.create_template(), await other.create_template()]
+    answers = [
+        await post(account, "/v1/runs", {"template_id": template["id"]})
+        for account, template in zip((api.account, other), templates, strict=True)
+    ]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert (await post(api.account, "/v1/templates", definition())).status_code == 201
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "a b", "ß"])
+async def test_a_key_that_is_none_is_refused(api: Api, key: str) -> None:
+    template = await api.account.create_template()
+    response = await api.http.post(
+        "/v1/runs", json={"template_id": template["id"]}, headers={"Idempotency-Key": key.encode()}
+    )
+    assert (response.status_code, response.json()["error"]) == (400, "invalid_parameter")
+
+
+async def test_requests_at_the_same_time_make_one_run(start_api: StartApi) -> None:
+    apis = [await start_api() for _ in range(3)]
+    account = apis[0].account
+    template = await account.create_template()
+    answers = await asyncio.gather(
+        *(post(api.account, "/v1/runs", {"template_id": template["id"]}, key="same-moment") for api in apis * 5)
+    )
+    made = [answer for answer in answers if answer.status_code == 201]
+    assert len([answer for answer in made if "Idempotency-Replayed" not in answer.headers]) == 1
+    assert len({answer.json()["run_id"] for answer in made}) == 1
+    for answer in answers:
+        if answer.status_code != 201:
+            assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_in_progress")
+    assert await used(apis[0]) == 1
+    runs, _ = await apis[0].kube.list_all(RUN, apis[0].namespace)
+    assert len(runs) == 1
+
+
+async def test_a_dispatch_that_another_process_has_counted_but_not_made_is_in_progress(start_api: StartApi) -> None:
+    api, other = await start_api(), await start_api()
+    template = await api.account.create_template()
+    body = {"template_id": template["id"]}
+    create = other.services.client.create
+    reached, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(kind: Any, body: Any, namespace: str | None = None) -> Any:
+        if kind is RUN:
+            reached.set()
+            await go_on.wait()
+        return await create(kind, body, namespace)
+
+    other.services.client.create = slow  # type: ignore[method-assign]
+    first = asyncio.create_task(post(other.account, "/v1/runs", body))
+    await reached.wait()
+    meanwhile = await post(api.account, "/v1/runs", body)
+    assert (meanwhile.status_code, meanwhile.json()["error"]) == (409, "idempotency_in_progress")
+    go_on.set()
+    assert (await first).status_code == 201
+    replayed = await post(api.account, "/v1/runs", body)
+    assert (replayed.status_code, replayed.json()) == (201, (await first).json())
+    assert await used(api) == 1
+
+
+async def test_a_key_is_good_for_24_hours_across_midnight_and_not_longer(start_api: StartApi) -> None:
+    now = (utc_now() + timedelta(days=2)).replace(hour=23, minute=0)
+    api = await start_api(clock=lambda: now)
+    template = await api.account.create_template()
+    body = {"template_id": template["id"]}
+    first = await post(api.account, "/v1/runs", body)
+    for hours, replayed in ((0.9, True), (1.1, True), (23.9, True), (24.1, False)):
+        made_at = now
+        now = made_at + timedelta(hours=hours)
+        again = await post(api.account, "/v1/runs", body)
+        assert ("Idempotency-Replayed" in again.headers) is replayed
+        assert (again.json() == first.json()) is replayed
+        now = made_at
+
+
+async def test_a_replay_is_given_after_the_template_is_gone_and_over_quota(api: Api) -> None:
+    template = await api.account.create_template()
+    first = await post(api.account, "/v1/runs", {"template_id": template["id"]})
+    await api.http.delete(f"/v1/templates/{template['id']}")
+    await api.kube.patch(ORGANIZATION, api.organization, {"spec": {"plan": {"runsPerMonth": 1}}})
+    again = await post(api.account, "/v1/runs", {"template_id": template["id"]})
+    assert (again.status_code, again.content) == (201, first.content)
+
+
+async def test_a_refused_dispatch_uses_up_no_key(api: Api) -> None:
+    account = await api.make_account(plan={"name": "none", "runsPerMonth": 0})
+    template = await account.create_template()
+    body = {"template_id": template["id"]}
+    assert (await post(account, "/v1/runs", body)).status_code == 402
+    await api.kube.patch(ORGANIZATION, account.organization, {"spec": {"plan": {"runsPerMonth": 5}}})
+    assert (await post(account, "/v1/runs", body)).status_code == 201
+
+
+async def test_a_key_tells_nothing_about_the_payload_to_who_reads_the_cluster(api: Api) -> None:
+    template = await api.account.create_template()
+    webhook = {"url": "https://a.example/", "secret": "guess-me-if-you-can", "events": ["*"]}
+    run = (await post(api.account, "/v1/runs", {"template_id": template["id"], "webhook": webhook})).json()
+    annotations = (await api.kube.get(RUN, run["run_id"], api.namespace))["metadata"]["annotations"]
+    assert "key-1" not in str(annotations)
+    assert "guess-me" not in str(annotations)
+
+
+async def test_a_repeated_create_gets_the_first_answer_whatever_became_of_the_template(api: Api) -> None:
+    body = definition(tags=["a"])
+    first = await post(api.account, "/v1/templates", body)
+    template_id = first.json()["id"]
+    await api.http.patch(f"/v1/templates/{template_id}", json={"name": "Changed", "tags": []})
+    again = await post(api.account, "/v1/templates", body)
+    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+    assert again.content == first.content
+    assert again.headers["ETag"] == '"1"'
+    other = await post(api.account, "/v1/templates", definition(tags=["b"]))
+    assert (other.status_code, other.json()["error"]) == (422, "idempotency_key_reused")
+    assert (await api.http.get("/v1/templates")).json()["pagination"]["total"] == 1
+
+
+async def test_creates_at_the_same_time_make_one_template(start_api: StartApi) -> None:
+    apis = [await start_api() for _ in range(3)]
+    answers = await asyncio.gather(*(post(api.account, "/v1/templates", definition()) for api in apis * 3))
+    assert {answer.status_code for answer in answers} <= {201, 409}
+    assert len({answer.content for answer in answers if answer.status_code == 201}) == 1
+    templates, _ = await apis[0].kube.list_all(TEMPLATE, apis[0].namespace)
+    assert len(templates) == 1
