@@ -66,7 +66,7 @@ class Receiver:
     async def start(self) -> None:
         application = web.Application(client_max_size=4 << 20)
         application.router.add_post("/{path:.*}", self._receive)
-        self._runner = web.AppRunner(application, access_log=None)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port)
         await site.start()
@@ -149,6 +149,11 @@ class OperatorProcess:
 
     async def kill(self) -> None:
         await asyncio.to_thread(self.child.kill)
+
+    @property
+    def output(self) -> str:
+        """What it has logged since it was last started."""
+        return self.child.output()
 
     @property
     def rss_mb(self) -> float:

@@ -3,48 +3,14 @@
 import asyncio
 import hashlib
 from base64 import b64encode
-from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-import pytest_asyncio
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, condition, eventually
 
-from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import RUN, SECRET, TEMPLATE_REVISION, WEBHOOK_DELIVERY
 from checklist_crds.run_types import DeliveryPhase, RunPhase
 from checklist_dev.controlplane import ControlPlane
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, condition, eventually
-
-
-@pytest_asyncio.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig))) as made:
-        yield made
-
-
-@pytest_asyncio.fixture
-async def lab(client: KubeClient, namespace: str) -> Lab:
-    made = Lab(client, namespace)
-    await made.prepare()
-    return made
-
-
-@pytest_asyncio.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    made = Receiver()
-    await made.start()
-    yield made
-    await made.stop()
-
-
-@pytest_asyncio.fixture
-async def operator(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> AsyncIterator[OperatorProcess]:
-    made = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace)
-    await made.start()
-    yield made
-    await made.stop()
-    assert '"level": "error"' not in made.child.output(), made.child.output()[-4000:]
 
 
 async def test_every_event_of_a_run_arrives_in_order_and_the_run_settles(
@@ -72,7 +38,10 @@ async def test_the_body_is_signed_with_the_secret_of_the_run(
     await lab.cancel(run)
     await lab.until_settled(run)
     (delivered,) = receiver.received
-    assert delivered.headers["Content-Digest"] == f"sha-256=:{b64encode(hashlib.sha256(delivered.body).digest()).decode()}:"
+    assert (
+        delivered.headers["Content-Digest"]
+        == f"sha-256=:{b64encode(hashlib.sha256(delivered.body).digest()).decode()}:"
+    )
     assert f'keyid="{run}"' in delivered.headers["Signature-Input"]
     assert delivered.envelope["event"] == "run.cancelled"
     assert delivered.envelope["data"]["reason"] == "enough"
@@ -276,9 +245,7 @@ async def test_a_retry_of_a_deleted_run_is_given_up(lab: Lab, receiver: Receiver
     await eventually(given_up)
 
 
-async def test_a_clean_end_waits_for_what_is_in_flight(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
+async def test_a_clean_end_waits_for_what_is_in_flight(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
     async def slowly(_: Delivered) -> int:
         await asyncio.sleep(1)
         return 200

@@ -213,7 +213,7 @@ class RunAdmission:
 
     async def _refuse(self, key: Key, run: Run, refusal: Refusal) -> float:
         """Tells why, and returns the seconds until the next try."""
-        self._refused[key] = self._refused.get(key, 0) + 1
+        tries = self._refused[key] = self._refused.get(key, 0) + 1
         conditions = with_condition(
             run.status.conditions,
             "Admitted",
@@ -229,7 +229,7 @@ class RunAdmission:
         if await self._write(run, status):
             self._metrics.admissions.labels(refusal.reason).inc()
             logger.info("run not admitted: %s", refusal.message, extra=about(run=run.name, reason=refusal.reason))
-        return _AGAIN.after(self._refused[key])
+        return _AGAIN.after(tries)
 
     def _closed(self, run: Run, status: RunStatus) -> RunStatus:
         """Its time is up before it ever began: it expires without an event, since it was never dispatched."""
