@@ -33,11 +33,12 @@ class Topic(Generic[K]):
     def set(self, key: K, due: datetime) -> None:
         """`wake(key)` is called once, when the clock has reached `due`; this replaces an earlier time of the key."""
         moment = due.timestamp()
-        if self._due.get(key) != moment:
-            if key in self._due:
-                self._timers.abandon()
+        before = self._due.get(key)
+        if before != moment:
             self._due[key] = moment
             self._timers.push(moment, self, key)
+            if before is not None:
+                self._timers.abandon()
 
     def cancel(self, key: K) -> None:
         if self._due.pop(key, None) is not None:

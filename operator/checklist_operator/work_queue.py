@@ -129,6 +129,7 @@ class WorkQueue(Generic[K]):
 
     async def _look_at(self, key: K) -> None:
         pause: float | None = None
+        self._again.discard(key)  # whatever was named until now is seen by this look
         try:
             pause = await self._reconcile(key)
             self._failures.pop(key, None)

@@ -1,0 +1,175 @@
+"""The life of a WebhookDelivery, and what a run records of its events: pure functions of what was stored before."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checklist_crds.delivery_types import Attempt, Claim, OutcomeClass, WebhookDeliveryStatus
+from checklist_crds.events import EventName
+from checklist_crds.run_types import (
+    MAX_DELIVERY_RECORDS,
+    DeliveryPhase,
+    DeliveryRecord,
+    OutboxEntry,
+    RunPhase,
+    RunStatus,
+)
+from checklist_operator.delivery_progress import (
+    Conclude,
+    Nothing,
+    Send,
+    Wait,
+    after_attempt,
+    claimed,
+    given_up,
+    next_step,
+    settled,
+)
+from checklist_operator.run_status import with_records
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=10)
+
+
+def step(status: WebhookDeliveryStatus, *, holder: str = "me", age_s: float = 0) -> object:
+    return next_step(status, now=NOW, holder=holder, created_at=NOW - timedelta(seconds=age_s))
+
+
+def attempt(number: int, *, next_attempt_at: datetime | None = None, ok: bool = False) -> Attempt:
+    outcome, status = (OutcomeClass.SUCCESS, 200) if ok else (OutcomeClass.HTTP_5XX, 500)
+    return Attempt(
+        number=number,
+        started_at=NOW,
+        duration_ms=5,
+        outcome=outcome,
+        http_status=status,
+        next_attempt_at=next_attempt_at,
+    )
+
+
+def after(status: WebhookDeliveryStatus, made: Attempt, *, ok: bool = False) -> WebhookDeliveryStatus:
+    return after_attempt(status, made, ok=ok, now=NOW, generation=1)
+
+
+def test_a_delivery_waits_for_its_time() -> None:
+    status = WebhookDeliveryStatus(attempt=1, next_attempt_at=LATER)
+    assert step(status) == Wait(LATER)
+
+
+def test_a_delivery_whose_time_has_come_is_sent_with_the_next_number() -> None:
+    assert step(WebhookDeliveryStatus(attempt=2, next_attempt_at=NOW)) == Send(3)
+
+
+def test_our_own_claim_is_made_good_at_once_and_that_of_another_when_it_has_run_out() -> None:
+    mine = claimed(WebhookDeliveryStatus(attempt=2, next_attempt_at=NOW), 3, holder="me", now=NOW)
+    assert step(mine) == Send(3)
+    assert step(mine, holder="other") == Wait(NOW + timedelta(seconds=30))
+    old = mine.model_copy(update={"claim": Claim(attempt=3, holder="me", until=NOW)})
+    assert step(old, holder="other") == Send(3)
+
+
+def test_a_delivery_that_is_just_being_made_is_left_alone_for_a_minute() -> None:
+    assert step(WebhookDeliveryStatus(), age_s=5) == Wait(NOW + timedelta(seconds=55))
+    assert step(WebhookDeliveryStatus(), age_s=61) == Send(1)
+
+
+def test_what_is_delivered_must_still_be_told_and_what_is_settled_not() -> None:
+    delivered = after(WebhookDeliveryStatus(attempt=1), attempt(2, ok=True), ok=True)
+    assert step(delivered) == Conclude()
+    assert step(settled(delivered)) == Nothing()
+
+
+def test_a_failed_attempt_is_recorded_and_the_next_one_planned() -> None:
+    status = after(
+        claimed(WebhookDeliveryStatus(attempt=1), 2, holder="me", now=NOW), attempt(2, next_attempt_at=LATER)
+    )
+    assert (status.phase, status.attempt, status.next_attempt_at) == (DeliveryPhase.PENDING, 2, LATER)
+    assert status.claim is None
+    assert [made.number for made in status.attempts] == [2]
+    assert [(one.type, one.reason) for one in status.conditions] == [("Delivered", "Retrying")]
+
+
+def test_the_fifth_failure_is_the_end() -> None:
+    status = after(WebhookDeliveryStatus(attempt=4), attempt(5))
+    assert (status.phase, status.finished_at) == (DeliveryPhase.FAILED, NOW)
+    assert status.conditions[0].reason == "AttemptsExhausted"
+    assert step(status) == Conclude()
+
+
+def test_what_is_given_up_keeps_its_history() -> None:
+    status = given_up(
+        after(WebhookDeliveryStatus(attempt=1), attempt(2, next_attempt_at=LATER)),
+        "RunDeleted",
+        "gone",
+        now=NOW,
+        generation=1,
+    )
+    assert (status.phase, len(status.attempts), status.next_attempt_at) == (DeliveryPhase.FAILED, 1, None)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=8))
+def test_whatever_happens_there_are_at_most_five_numbers_and_a_success_ends_it(results: list[bool]) -> None:
+    status = after(WebhookDeliveryStatus(), attempt(1, next_attempt_at=NOW))
+    numbers = [1]
+    for ok in results:
+        todo = step(status, age_s=100)
+        if not isinstance(todo, Send):
+            break
+        numbers.append(todo.attempt)
+        due = None if ok or todo.attempt == 5 else NOW
+        status = after(
+            claimed(status, todo.attempt, holder="me", now=NOW),
+            attempt(todo.attempt, next_attempt_at=due, ok=ok),
+            ok=ok,
+        )
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) <= 5
+    assert status.phase.is_final == (any(results[:4]) or len(results) >= 4)
+
+
+def entry(seq: int) -> OutboxEntry:
+    return OutboxEntry(seq=seq, event=EventName.RUN_CANCELLED, event_id=f"evt-{seq}", ts=NOW)
+
+
+def record(seq: int, phase: DeliveryPhase = DeliveryPhase.DELIVERED) -> DeliveryRecord:
+    return DeliveryRecord(seq=seq, event=EventName.RUN_CANCELLED, event_id=f"evt-{seq}", phase=phase, attempts=1)
+
+
+def test_a_recorded_event_leaves_the_outbox_and_others_stay() -> None:
+    status = with_records(RunStatus(outbox=[entry(1), entry(2)]), [record(2)])
+    assert [left.seq for left in status.outbox] == [1]
+    assert [(one.seq, one.phase) for one in status.deliveries] == [(2, DeliveryPhase.DELIVERED)]
+
+
+def test_a_final_run_settles_with_its_last_event_and_not_while_one_is_retried() -> None:
+    open_run = RunStatus(outbox=[entry(1)])
+    assert with_records(open_run, [record(1)]).settled is None
+    final = RunStatus(phase=RunPhase.CANCELLED, outbox=[entry(1), entry(2)])
+    retried = with_records(final, [record(1), record(2, DeliveryPhase.PENDING)])
+    assert retried.settled is None
+    assert with_records(retried, [record(2, DeliveryPhase.FAILED)]).settled is True
+
+
+@pytest.mark.parametrize(
+    ("before", "late", "stays"),
+    [
+        (DeliveryPhase.DELIVERED, DeliveryPhase.PENDING, DeliveryPhase.DELIVERED),
+        (DeliveryPhase.DELIVERED, DeliveryPhase.FAILED, DeliveryPhase.DELIVERED),
+        (DeliveryPhase.FAILED, DeliveryPhase.PENDING, DeliveryPhase.FAILED),
+        (DeliveryPhase.FAILED, DeliveryPhase.DELIVERED, DeliveryPhase.DELIVERED),
+        (DeliveryPhase.PENDING, DeliveryPhase.FAILED, DeliveryPhase.FAILED),
+    ],
+)
+def test_late_news_never_undo_an_end(before: DeliveryPhase, late: DeliveryPhase, stays: DeliveryPhase) -> None:
+    status = with_records(RunStatus(deliveries=[record(1, before)]), [record(1, late)])
+    assert [one.phase for one in status.deliveries] == [stays]
+
+
+def test_a_long_run_forgets_its_oldest_finished_records_and_no_others() -> None:
+    many = [record(seq) for seq in range(1, MAX_DELIVERY_RECORDS + 1)]
+    many[0] = record(1, DeliveryPhase.PENDING)
+    status = with_records(RunStatus(deliveries=many), [record(MAX_DELIVERY_RECORDS + 1)])
+    assert len(status.deliveries) == MAX_DELIVERY_RECORDS
+    assert [one.seq for one in status.deliveries[:2]] == [1, 3]
