@@ -126,12 +126,12 @@ RUN_SUMMARY: Final[Json] = {
     "cancelled_at": None,
     "expires_at": EXPIRES_AT,
     "assigned_to": None,
+    "executor_identity": {"mode": "anonymous"},
     "progress": {"total": 3, "answered": 2, "skipped": 1},
 }
 RUN: Final[Json] = {
     **RUN_SUMMARY,
     "cancel_reason": None,
-    "executor_identity": {"mode": "anonymous"},
     "answers": ANSWERS,
     "skipped_steps": ["s-note"],
     "signature": None,

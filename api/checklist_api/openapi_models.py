@@ -4,12 +4,13 @@ The TDL comes from `checklist_crds.template_types`, which also reads it; here is
 contract tests hold every real answer against these models, so that the document cannot drift from the service.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from checklist_crds.events import EVENT_NAMES
 from checklist_crds.ids import ID_PATTERNS
+from checklist_crds.json_types import Absentable, is_absent
 from checklist_crds.run_types import REST_STATUSES, STEP_ID_PATTERN
 from checklist_crds.template_types import Definition
 
@@ -48,13 +49,22 @@ class QuotaDetails(Shape):
     resets_at: Moment = Field(description="The first instant of the next month.")
 
 
+def _without_details_default(schema: dict[str, Any]) -> None:
+    # null is no value of it: without details, the field is not there.
+    schema["properties"]["details"].pop("default", None)
+
+
 class Error(BaseModel):
     """Every error looks like this."""
 
+    model_config = ConfigDict(json_schema_extra=_without_details_default)
+
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")
-    details: list[Problem] | QuotaDetails | None = Field(
-        default=None, description="All problems at once; for quota_exceeded an object with limit, used and resets_at."
+    details: Absentable[list[Problem] | QuotaDetails] = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="All problems at once; for quota_exceeded an object with limit, used and resets_at.",
     )
     request_id: str = Field(description="The value of X-Request-Id.")
 
@@ -199,7 +209,7 @@ class Signature(Shape):
 
 
 class RunSummary(Shape):
-    """A run in a list: where it stands, without identity and answers."""
+    """A run in a list: everything but its answers."""
 
     run_id: RunId
     status: RunStatusName
@@ -213,6 +223,7 @@ class RunSummary(Shape):
     cancelled_at: Moment | None = Field(description="Set when the run is cancelled.")
     expires_at: Moment | None = Field(description="null when no expiry was set.")
     assigned_to: UserId | None = Field(description="The executing member; null for anybody else.")
+    executor_identity: Identity
     progress: RunProgress
 
 
@@ -220,7 +231,6 @@ class Run(RunSummary):
     """A run with all its answers."""
 
     cancel_reason: str | None = Field(description="`cancelled_by_owner`, or the executor's own words.")
-    executor_identity: Identity
     answers: dict[str, Answer] = Field(description="By step id.")
     skipped_steps: list[StepId]
     signature: Signature | None

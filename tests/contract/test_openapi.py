@@ -1,0 +1,284 @@
+"""The OpenAPI document is valid, complete and true."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from aiohttp import web
+from openapi_spec_validator import validate
+
+from checklist_api.app import ROUTES
+from checklist_api.openapi import EVENT_MODELS, openapi_document
+from checklist_crds import errors
+from checklist_crds.errors import ServiceError
+from checklist_crds.events import EventName, envelope, event_data, for_attempt
+from checklist_crds.ids import new_id
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.run_types import Run
+from checklist_crds.sealing import executor_token
+from checklist_crds.template_validation import parse_definition
+
+from .conftest import Api, StartApi
+from .executor_client import WEBHOOK, Person, checklist, person_for, step
+from .openapi_check import Contract
+
+DOCUMENT = openapi_document("https://checklists.example")
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def contract() -> Contract:
+    return Contract(DOCUMENT)
+
+
+def operations() -> Iterator[tuple[str, str, Json]]:
+    for path, methods in DOCUMENT["paths"].items():
+        for method, operation in methods.items():
+            yield method, path, operation
+
+
+def contents() -> Iterator[tuple[str, Json]]:
+    """Every media type object of the document, with where it is."""
+    for method, path, operation in operations():
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            yield f"{method} {path} request", content
+        for status, response in operation["responses"].items():
+            for content in response.get("content", {}).values():
+                yield f"{method} {path} {status}", content
+    for name, webhook in DOCUMENT["webhooks"].items():
+        yield name, webhook["post"]["requestBody"]["content"]["application/json"]
+
+
+def test_the_document_is_valid_openapi_3_1() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    validate(DOCUMENT)
+
+
+async def test_the_service_serves_it_for_its_own_address(api: Api) -> None:
+    response = await api.anonymous.get("/v1/openapi.json")
+    assert (response.status_code, response.headers["Content-Type"]) == (200, "application/json")
+    assert response.json() == DOCUMENT
+
+
+async def test_every_route_is_described_and_nothing_else(api: Api) -> None:
+    app = web.Application()
+    for add_routes in ROUTES:
+        add_routes(app.router, api.services)
+    served = {
+        (route.method.lower(), re.sub(r"\{(\w+)[^}]*\}", r"{\1}", route.resource.canonical))
+        for route in app.router.routes()
+        if route.resource is not None and route.method != "HEAD"
+    }
+    assert served == {(method, path) for method, path, _ in operations()}
+
+
+def test_operation_ids_are_unique_and_every_tag_is_explained() -> None:
+    ids = [operation["operationId"] for _, _, operation in operations()]
+    assert len(ids) == len(set(ids))
+    tags = {tag for _, _, operation in operations() for tag in operation["tags"]}
+    assert tags == {tag["name"] for tag in DOCUMENT["tags"]}
+
+
+def test_every_example_fits_its_schema(contract: Contract) -> None:
+    wrong = [
+        (where, name, found)
+        for where, content in contents()
+        for name, example in content.get("examples", {}).items()
+        if (found := contract.problems(content["schema"], example["value"]))
+    ]
+    assert wrong == []
+
+
+def test_every_json_body_has_an_example() -> None:
+    bare = [where for where, content in contents() if "$ref" in content["schema"] and not content.get("examples")]
+    assert bare == []
+
+
+def test_the_example_templates_are_ones_that_the_service_takes() -> None:
+    for where, content in contents():
+        if content["schema"].get("$ref", "").endswith("/DefinitionInput"):
+            for example in content["examples"].values():
+                assert parse_definition(example["value"], strict=True), where
+
+
+def test_every_error_of_the_service_is_told_somewhere_with_its_own_status() -> None:
+    told = {
+        (int(status), example["value"]["error"])
+        for _, _, operation in operations()
+        for status, response in operation["responses"].items()
+        if status >= "400"
+        for content in response.get("content", {}).values()
+        for example in content.get("examples", {}).values()
+        if "error" in example["value"]
+    }
+    tree = {
+        (kind.status, kind.code)
+        for kind in vars(errors).values()
+        if isinstance(kind, type)
+        and issubclass(kind, ServiceError)
+        and ("code" in vars(kind) or kind is errors.InternalError)
+    }
+    # Not of one operation: the introduction tells it.
+    assert tree - {(405, "method_not_allowed")} <= told
+    assert told <= tree
+    assert "method_not_allowed" in DOCUMENT["info"]["description"]
+
+
+def test_security_is_as_the_specification_says() -> None:
+    open_paths = {path for _, path, operation in operations() if not operation["security"]}
+    assert {path for path in open_paths if path.startswith("/v1/")} == {"/v1/runs/{run_id}/preview", "/v1/openapi.json"}
+    for _, path, operation in operations():
+        if path.startswith("/v1/executor/"):
+            assert operation["security"] == [{"executorToken": []}]
+
+
+def test_headers_that_requests_may_carry_are_told() -> None:
+    def names(operation_id: str) -> set[str]:
+        operation = next(it for _, _, it in operations() if it["operationId"] == operation_id)
+        shared = DOCUMENT["components"]["parameters"]
+        parameters = [shared[it["$ref"].rpartition("/")[2]] if "$ref" in it else it for it in operation["parameters"]]
+        return {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
+
+    assert names("createTemplate") == {"Idempotency-Key", "X-Request-Id"}
+    assert names("dispatchRun") == {"Idempotency-Key", "X-Request-Id"}
+    assert names("patchTemplate") == {"If-Match", "X-Request-Id"}
+    assert names("putAnswer") == {"Op-Id", "X-Request-Id"}
+
+
+async def test_real_answers_of_every_operation_are_as_the_document_tells(api: Api, contract: Contract) -> None:
+    for client in (api.http, api.anonymous):
+        client.event_hooks = {"response": [_checked_by(contract)]}
+    await _owner_story(api)
+    await _executor_story(api)
+    for path in ("/", "/docs", "/v1/openapi.json", "/healthz", "/readyz", "/metrics"):
+        page = await api.anonymous.get(path)
+        assert page.status_code == 200, path
+        for style in re.findall(r'href="(pages/[^"]+)"', page.text):
+            await api.anonymous.get(f"/{style}")
+    successes = {name for name, statuses in contract.seen.items() if any(status < 300 for status in statuses)}
+    not_yet = {"generateTemplate", "addPhoto", "deletePhotos"}
+    assert successes == {operation["operationId"] for _, _, operation in operations()} - not_yet
+    assert all(contract.seen[name] == {501} for name in not_yet)
+
+
+async def test_real_refusals_are_as_the_document_tells(start_api: StartApi, contract: Contract) -> None:
+    api = await start_api()
+    for client in (api.http, api.anonymous):
+        client.event_hooks = {"response": [_checked_by(contract)]}
+    template, run = f"/v1/templates/{new_id('t')}", f"/v1/runs/{new_id('r')}"
+    for path in ("/v1/templates", "/v1/runs"):
+        assert (await api.http.post(path, json={})).status_code == 400
+        assert (await api.http.post(path, content=b"{")).status_code == 415
+        assert (await api.http.post(path, content=b"x" * 300_000)).status_code in (413, 415)
+        assert (await api.http.get(path, params={"page": 0})).status_code == 400
+        assert (await api.anonymous.get(path)).status_code == 401
+    await api.http.post("/v1/templates", json=checklist(step("a"), step("a")) | {"id": "x"})
+    await api.http.post("/v1/runs", json={"template_id": "x", "webhook": WEBHOOK | {"events": []}})
+    await api.http.post("/v1/runs", json={"template_id": new_id("t")})
+    for method, path in (("GET", template), ("PATCH", template), ("DELETE", template), ("GET", f"{template}/versions")):
+        assert (await api.http.request(method, path, **({"json": {}} if method == "PATCH" else {}))).status_code == 404
+    for method, path in (("GET", run), ("POST", f"{run}/cancel"), ("GET", f"{run}/preview"), ("GET", f"/r/{run[9:]}")):
+        assert (await api.http.request(method, path)).status_code == 404
+    stored = await api.account.create_template()
+    mismatch = {"If-Match": '"9"'}
+    assert (await api.http.patch(f"/v1/templates/{stored['id']}", json={}, headers=mismatch)).status_code == 412
+    person = await person_for(api, step("a", required=True), identity="external", dispatch={"expires_in_hours": 1})
+    await person.answer("a")
+    await person.answer("a", "x", geo=5, op_id=5)
+    await person.answer("nothing")
+    await person.skip("a")
+    await person.submit()
+    await person.call("PUT", "/identity", json={"name": ""})
+    await person.call("PUT", "/identity", json={"name": "", "email": ""})
+    await person.clear("a", params={"op_id": ""})
+    await person.cancel()
+    for response in (await person.submit(), await person.answer("a"), await person.cancel()):
+        assert response.status_code in (409, 422)
+    for statuses in contract.seen.values():
+        assert 500 not in statuses
+
+
+async def test_over_quota_and_over_rate_are_as_the_document_tells(start_api: StartApi, contract: Contract) -> None:
+    api = await start_api(CHECKLISTS_RATE_LIMIT="1/min burst 4")
+    account = await api.make_account(plan={"name": "none", "runsPerMonth": 0})
+    template = await account.create_template()
+    account.http.event_hooks = {"response": [_checked_by(contract)]}
+    refused = await account.http.post("/v1/runs", json={"template_id": template["id"]})
+    assert (refused.status_code, set(refused.json()["details"])) == (402, {"limit", "used", "resets_at"})
+    statuses = [(await account.http.get("/v1/usage")).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
+async def test_real_events_are_as_the_document_tells(api: Api, contract: Contract) -> None:
+    steps = (step("a", geo=True), step("b"), step("c", "text"))
+    stories: list[Person] = [await person_for(api, *steps, allow_skip=True) for _ in range(2)]
+    for person in stories:
+        await person.answer("a", geo={"lat": 1, "lng": 2})
+        await person.skip("b")
+    await stories[0].submit(signature={"name": "Ada"})
+    await stories[1].cancel(reason="late")
+    seen = set()
+    for person in stories:
+        run = Run.parse(await api.kube.get(RUN, person.run_id, api.namespace))
+        definition = await api.services.runs.definition(run)
+        for entry in run.status.outbox:
+            data = event_data(entry, run, definition, lambda photo: photo.key)
+            sent = for_attempt(envelope(entry, run, data), 1)
+            schema = {"$ref": f"#/components/schemas/{EVENT_MODELS[entry.event.value].__name__}"}
+            assert contract.problems(schema, sent) == []
+            seen.add(entry.event)
+    assert seen == set(EventName) - {EventName.RUN_EXPIRED}
+    assert set(DOCUMENT["webhooks"]) == {event.value for event in EventName}
+
+
+def _checked_by(contract: Contract) -> Any:
+    async def check(response: httpx.Response) -> None:
+        await response.aread()
+        contract.check(response)
+
+    return check
+
+
+async def _owner_story(api: Api) -> None:
+    http = api.http
+    template = await api.account.create_template()
+    path = f"/v1/templates/{template['id']}"
+    for listed in ("/v1/templates", path, f"{path}/versions", "/v1/usage"):
+        while (answer := await http.get(listed)).status_code == 503:
+            # A fresh API server asks for a moment before its first list of a kind; so does the service, then.
+            await asyncio.sleep(int(answer.headers["Retry-After"]))
+        assert answer.status_code == 200, listed
+    assert (await http.patch(path, json={"settings": {"est_minutes": 6}})).status_code == 200
+    await http.post("/v1/templates/generate", json={"prompt": "Opening check"})
+    run = await api.account.dispatch(template["id"], webhook=WEBHOOK, expires_in_hours=1.5, executor_ref="x")
+    runs = f"/v1/runs/{run['run_id']}"
+    for address in (runs, "/v1/runs", f"{runs}/preview", f"/r/{run['run_id']}"):
+        assert (await http.get(address)).status_code == 200
+    await http.post(f"{runs}/cancel")
+    assert (await http.get(runs)).json()["status"] == "cancelled"
+    assert (await http.delete(path)).status_code == 204
+
+
+async def _executor_story(api: Api) -> None:
+    steps = (step("a", required=True), step("b"), step("c", "signature"), step("d", "number", geo=True))
+    person = await person_for(api, *steps, identity="external", allow_skip=True)
+    await person.look()
+    await person.call("POST", "/open")
+    await person.call("PUT", "/identity", json={"name": "Ada", "email": "ada@example.com"})
+    await person.answer("a", op_id="1")
+    await person.answer("a", op_id="1")
+    await person.answer("c", {"name": "Ada"})
+    await person.answer("d", 2.5, geo={"lat": 1, "lng": 2})
+    await person.skip("b")
+    await person.clear("b")
+    await person.call("POST", "/answers/s-a/photos")
+    await person.call("DELETE", "/answers/s-a/photos")
+    await person.submit(signature={"name": "Ada"})
+    assert (await person.look())["status"] == "completed"
+    assert (await api.http.get(f"/v1/runs/{person.run_id}")).json()["status"] == "completed"
+    other = await person_for(api, *steps)
+    other = Person(other.run_id, api, executor_token(api.services.settings.server_key, other.run_id))
+    assert (await other.cancel(reason="late")).status_code == 200
