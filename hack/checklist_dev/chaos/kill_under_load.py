@@ -19,6 +19,7 @@ from checklist_dev.chaos.settling import Stage, judge, repetitions
 from checklist_dev.chaos.transcript import Result, Transcript
 from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import ServiceClient
+from checklist_dev.load.received import ANSWER_WITHIN_S
 from checklist_dev.load.rig import Rig
 
 _TELL_EVERY_S = 10.0
@@ -147,7 +148,7 @@ def _figures(facts: Facts, killer: Killer, *, load_s: float, retries: int) -> di
         "failed_after_five_attempts": phases[DeliveryPhase.FAILED],
         "transmissions": len(facts.transmissions),
         "repeated_transmissions": repetitions(facts),
-        "too_slow_receivers": sum(sent.did == "client closed" for sent in facts.transmissions),
+        "timed_out_transmissions": sum(sent.end - sent.at > ANSWER_WITHIN_S - 0.1 for sent in facts.transmissions),
         "kills": len(killer.kills),
         "kills_by_process": killer.count(),
         "operator_kills": len(facts.operator_kills),
