@@ -49,6 +49,7 @@ SERVICE_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(200, "What the checklist is, who sent it, until when.", media_type=_HTML),
             Reply(404, "There is no such run.", media_type=_HTML),
             Reply(410, "The run has expired.", media_type=_HTML),
+            Reply(503, "The cluster's API does not answer.", headers={"Retry-After": "2"}, media_type=_HTML),
         ),
         "For people. Needs no token, and shows what the preview gives.",
     ),

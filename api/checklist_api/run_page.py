@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.errors import RunExpired, RunNotFound, ServiceError
+from checklist_crds.errors import RunExpired, RunNotFound, ServiceError, ServiceUnavailable
+from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.times import format_timestamp
 
@@ -26,6 +27,20 @@ _STATES: Final = {
     "completed": ("Completed", "The answers were submitted. There is nothing left to do."),
     "cancelled": ("Cancelled", "It takes no more answers."),
 }
+_REFUSALS: Final[dict[type[ServiceError], tuple[str, str]]] = {
+    RunExpired: (
+        "This link has expired",
+        "The checklist takes no more answers. Ask the person who sent it for a new link.",
+    ),
+    RunNotFound: (
+        "There is no such checklist",
+        "Check that the link is complete. It may have been cut where a message broke the line.",
+    ),
+    ServiceUnavailable: (
+        "Not available right now",
+        "The checklist is safe, but it cannot be shown at the moment. Load this page again in a few seconds.",
+    ),
+}
 _KEEP_IT: Final = """<p class="hint">Whoever has the complete link can answer this checklist. Pass it on only to the
 person who shall do it.</p>"""
 
@@ -39,6 +54,11 @@ def add_routes(router: web.UrlDispatcher, services: Services) -> None:
             view = await _preview(services, run)
         except (RunNotFound, RunExpired) as error:
             return page_response(_refusal(error), status=error.status, permissions=_PERMISSIONS)
+        except KubeUnavailable:
+            unavailable = ServiceUnavailable()
+            response = page_response(_refusal(unavailable), status=unavailable.status, permissions=_PERMISSIONS)
+            response.headers.update(unavailable.headers)
+            return response
         return page_response(_run(view), permissions=_PERMISSIONS)
 
     async def landing(_: web.Request) -> web.Response:
@@ -91,14 +111,7 @@ def _open_graph(title: str, description: str) -> str:
 
 
 def _refusal(error: ServiceError) -> str:
-    if isinstance(error, RunExpired):
-        title, text = (
-            "This link has expired",
-            "The checklist takes no more answers. Ask the person who sent it for a new link.",
-        )
-    else:
-        title = "There is no such checklist"
-        text = "Check that the link is complete. It may have been cut where a message broke the line."
+    title, text = _REFUSALS[type(error)]
     body = f"""<main class="card">
 <p class="brand">Checklist</p>
 <h1>{title}</h1>

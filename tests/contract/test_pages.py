@@ -1,0 +1,225 @@
+"""The pages for people: they show what the preview gives, and load nothing but their own style sheet."""
+
+import re
+from datetime import timedelta
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+import pytest
+
+from checklist_api import openapi_examples
+from checklist_api.docs_page import docs_html
+from checklist_api.openapi import OPERATIONS, openapi_document
+from checklist_crds.ids import new_id
+from checklist_crds.kube.errors import KubeUnavailable
+from checklist_crds.times import utc_now
+
+from .conftest import Api, StartApi
+from .executor_client import person_for, step
+
+EVIL = "<script>alert(1)</script>\"'&\N{RIGHT-TO-LEFT OVERRIDE}"
+
+
+class Page(HTMLParser):
+    """What is in a page: tags, ids, addresses, metadata, text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: list[str] = []
+        self.meta: dict[str, str] = {}
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.tags.append(tag)
+        self.attributes += given
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given[name] for name in ("href", "src", "action", "srcset") if name in given]
+        if tag == "meta":
+            self.meta[given.get("property") or given.get("name") or ""] = given.get("content", "")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+DOCS = Page(docs_html(openapi_document("https://checklists.example")))
+
+
+def assert_well_guarded(response: httpx.Response, html: Page) -> None:
+    """The headers of the design's "Stack", and a page that could do no harm without them either."""
+    policy = response.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'self'; ")
+    assert "unsafe" not in policy
+    assert {"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} <= set(policy.split("; "))
+    assert response.headers["Referrer-Policy"] == "no-referrer"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "microphone=()" in response.headers["Permissions-Policy"]
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert not {"script", "style", "img", "iframe", "form", "object", "base"} & set(html.tags)
+    assert not [name for name in html.attributes if name.startswith("on") or name == "style"]
+    assert not [link for link in html.links if re.match(r"[a-z]+:|//", link)]
+
+
+async def get_page(api: Api, path: str) -> tuple[httpx.Response, Page]:
+    response = await api.anonymous.get(path)
+    return response, Page(response.text)
+
+
+# --- the page behind the link
+
+
+async def test_the_link_opens_a_page_with_what_the_preview_gives(api: Api) -> None:
+    person = await person_for(api, step("a"), step("b"), dispatch={"expires_in_hours": 24})
+    preview = (await api.anonymous.get(f"/v1/runs/{person.run_id}/preview")).json()
+    response, page = await get_page(api, f"/r/{person.run_id}")
+    assert response.status_code == 200
+    assert_well_guarded(response, page)
+    for shown in (preview["template_name"], preview["created_by_name"], "2 steps", "Not started"):
+        assert shown in page.text
+    assert preview["expires_at"] in response.text
+    assert response.headers["Permissions-Policy"].startswith("camera=(self), geolocation=(self)")
+    assert (response.headers["Cache-Control"], page.meta["robots"]) == ("no-store", "noindex, nofollow")
+
+
+async def test_messengers_are_told_nothing_but_what_the_preview_gives(api: Api) -> None:
+    person = await person_for(api, step("a"), dispatch={"executor_ref": "internal reference"})
+    response, page = await get_page(api, f"/r/{person.run_id}")
+    told = {name: text for name, text in page.meta.items() if name.startswith("og:")}
+    assert told == {
+        "og:type": "website",
+        "og:title": "Checklist",
+        "og:description": "1 step, from Ada Lovelace",
+    }
+    for hidden in ("internal reference", api.organization, "hooks.example.com", "s-a"):
+        assert hidden not in response.text
+
+
+async def test_whatever_a_template_is_called_stays_text(api: Api) -> None:
+    template = await api.account.create_template(name=EVIL)
+    run = await api.account.dispatch(template["id"])
+    response, page = await get_page(api, f"/r/{run['run_id']}")
+    assert_well_guarded(response, page)
+    assert EVIL in page.text
+    assert page.meta["og:title"] == EVIL
+
+
+async def test_each_state_says_where_the_run_stands(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    path = f"/r/{person.run_id}"
+    assert "Not started" in (await get_page(api, path))[1].text
+    await person.answer("a")
+    assert "Started" in (await get_page(api, path))[1].text
+    await person.submit()
+    response, page = await get_page(api, path)
+    assert response.status_code == 200
+    assert "Completed" in page.text
+    assert "Open until" not in page.text
+    cancelled = await person_for(api, step("a"))
+    await cancelled.cancel()
+    assert "Cancelled" in (await get_page(api, f"/r/{cancelled.run_id}"))[1].text
+
+
+async def test_an_expired_link_is_410_from_its_instant_on(start_api: StartApi) -> None:
+    now = utc_now()
+    moment = [now]
+    api = await start_api(clock=lambda: moment[0])
+    person = await person_for(api, step("a"), dispatch={"expires_in_hours": 1})
+    assert (await api.anonymous.get(f"/r/{person.run_id}")).status_code == 200
+    moment[0] = now + timedelta(hours=1)
+    response, page = await get_page(api, f"/r/{person.run_id}")
+    assert response.status_code == 410
+    assert "expired" in page.text
+    assert "Checklist dispatch" not in page.text
+    assert_well_guarded(response, page)
+
+
+@pytest.mark.parametrize("run_id", [new_id("r"), "r-1", "%3Cscript%3E", "x" * 3000])
+async def test_an_unknown_run_is_a_404_page(api: Api, run_id: str) -> None:
+    response, page = await get_page(api, f"/r/{run_id}")
+    assert response.status_code == 404
+    assert "no such checklist" in page.text
+    assert_well_guarded(response, page)
+
+
+async def test_run_pages_count_for_their_address(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_ADDRESS_RATE_LIMIT="1/min burst 2")
+    statuses = [(await api.anonymous.get(f"/r/{new_id('r')}")).status_code for _ in range(3)]
+    assert statuses == [404, 404, 429]
+
+
+async def test_while_the_cluster_is_down_the_page_says_so(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def down(_: str) -> None:
+        raise KubeUnavailable("for the test")
+
+    monkeypatch.setattr(api.services.run_access, "of_anybody", down)
+    response, page = await get_page(api, f"/r/{new_id('r')}")
+    assert response.status_code == 503
+    assert int(response.headers["Retry-After"]) >= 1
+    assert "Not available right now" in page.text
+    assert_well_guarded(response, page)
+
+
+# --- landing page, documentation, style sheet
+
+
+async def test_the_landing_page_leads_to_documentation_and_document(api: Api) -> None:
+    response, page = await get_page(api, "/")
+    assert_well_guarded(response, page)
+    assert {"docs", "v1/openapi.json"} <= set(page.links)
+    for link in page.links:
+        assert (await api.anonymous.get(f"/{link}")).status_code == 200, link
+
+
+async def test_the_documentation_is_served_with_the_services_own_address(api: Api) -> None:
+    response, page = await get_page(api, "/docs")
+    assert response.status_code == 200
+    assert_well_guarded(response, page)
+    assert "https://checklists.example" in page.text
+
+
+def test_the_documentation_describes_every_operation_event_and_schema_at_an_anchor() -> None:
+    document: dict[str, Any] = openapi_document("https://checklists.example")
+    wanted = {operation.id for operation in OPERATIONS}
+    wanted |= {"event-" + name.replace(".", "-") for name in document["webhooks"]}
+    wanted |= {f"schema-{name}" for name in document["components"]["schemas"]} - {"schema-JsonValue"}
+    assert wanted <= set(DOCS.ids)
+    assert len(DOCS.ids) == len(set(DOCS.ids))
+
+
+def test_every_link_inside_the_documentation_leads_somewhere() -> None:
+    targets = {link[1:] for link in DOCS.links if link.startswith("#")}
+    assert targets <= set(DOCS.ids)
+
+
+def test_the_documentation_shows_paths_examples_and_error_codes() -> None:
+    for operation in OPERATIONS:
+        assert operation.path in DOCS.text
+    for shown in (openapi_examples.RUN_ID, '"error": "quota_exceeded"', "required_steps_missing", "Signature-Input"):
+        assert shown in DOCS.text
+
+
+async def test_the_style_sheet_never_changes_under_its_name_and_loads_nothing(api: Api) -> None:
+    _, page = await get_page(api, "/")
+    path = next(link for link in page.links if link.endswith(".css"))
+    response = await api.anonymous.get(f"/{path}")
+    assert response.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert "immutable" in response.headers["Cache-Control"]
+    assert "url(" not in response.text
+    assert "@import" not in response.text
+    assert "prefers-color-scheme: dark" in response.text
+    for other in ("pages/style.css", "pages/..%2fapp.py", "pages/app.py"):
+        assert (await api.anonymous.get(f"/{other}")).status_code == 404
+
+
+async def test_a_page_finds_its_style_sheet_behind_a_path_prefix(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    for path in ("/", "/docs", f"/r/{person.run_id}"):
+        _, page = await get_page(api, path)
+        sheet = next(link for link in page.links if link.endswith(".css"))
+        prefixed = httpx.URL(f"https://example.com/prefix{path}").join(sheet)
+        assert prefixed.path.startswith("/prefix/pages/style."), path
