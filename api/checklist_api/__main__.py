@@ -45,6 +45,7 @@ async def serve(settings: Settings) -> None:
         logger.info("api.stopping")
     finally:
         await runner.cleanup()
+        logger.info("api.stopped")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,6 +5,7 @@ object of the first. Today's name and yesterday's are looked up, which covers 24
 the payload, since a plain hash would let its reader try out webhook secrets.
 """
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -43,6 +44,16 @@ class Claim:
     fingerprint: str
 
 
+def requested_key(request: web.Request) -> str | None:
+    """The Idempotency-Key. Raises InvalidParameter."""
+    keys = request.headers.getall(HEADER, [])
+    if not keys:
+        return None
+    if len(keys) > 1 or not _FORM.fullmatch(keys[0]):
+        raise invalid_parameter(HEADER, "must be 1 to 255 visible ASCII characters")
+    return keys[0]
+
+
 class Idempotency:
     """Turns keys into claims, and keeps two requests of this process with one key apart."""
 
@@ -55,19 +66,16 @@ class Idempotency:
 
     @contextmanager
     def claim(
-        self, request: web.Request, organization: str, prefix: str, payload: Mapping[str, Any]
+        self, key: str | None, organization: str, prefix: str, payload: Mapping[str, Any]
     ) -> Iterator[Claim | None]:
-        """The claim of `request`, None without a key. Raises InvalidParameter, IdempotencyInProgress."""
-        keys = request.headers.getall(HEADER, [])
-        if not keys:
+        """The claim of a request with `key`, None without one. Raises IdempotencyInProgress."""
+        if key is None:
             yield None
             return
-        if len(keys) > 1 or not _FORM.fullmatch(keys[0]):
-            raise invalid_parameter(HEADER, "must be 1 to 255 visible ASCII characters")
         now = self._clock()
         claim = Claim(
-            name=self._name(prefix, organization, keys[0], now),
-            earlier=self._name(prefix, organization, keys[0], now - timedelta(days=1)),
+            name=self._name(prefix, organization, key, now),
+            earlier=self._name(prefix, organization, key, now - timedelta(days=1)),
             fingerprint=self._fingerprint(payload),
         )
         if claim.name in self._under_way:
@@ -80,16 +88,18 @@ class Idempotency:
 
     async def first(self, kind: Kind, claim: Claim, namespaces: Sequence[str]) -> JsonObject | None:
         """What the first request with this key made. Raises IdempotencyKeyReused when its payload was another."""
-        for name in (claim.name, claim.earlier):
-            for namespace in namespaces:
-                try:
-                    body = await self._client.get(kind, name, namespace)
-                except KubeNotFound:
-                    continue
-                if self._clock() - _made_at(body) < _LIFETIME:
-                    require_same_payload(body, claim)
-                    return body
+        places = [(name, namespace) for name in (claim.name, claim.earlier) for namespace in namespaces]
+        for body in await asyncio.gather(*(self._find(kind, *place) for place in places)):
+            if body is not None and self._clock() - _made_at(body) < _LIFETIME:
+                require_same_payload(body, claim)
+                return body
         return None
+
+    async def _find(self, kind: Kind, name: str, namespace: str) -> JsonObject | None:
+        try:
+            return await self._client.get(kind, name, namespace)
+        except KubeNotFound:
+            return None
 
     def _name(self, prefix: str, organization: str, key: str, day: datetime) -> str:
         return keyed_id(prefix, self._name_key, organization, prefix, key, day.strftime("%Y-%m-%d"))

@@ -29,4 +29,5 @@ def log_to_stderr(level: int = logging.INFO) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    logging.getLogger("aiohttp.access").setLevel(logging.INFO)
+    # What its configuration loader warns of is in the error that follows.
+    logging.getLogger("kubernetes").setLevel(logging.ERROR)

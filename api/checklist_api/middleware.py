@@ -28,7 +28,7 @@ REQUEST_ID: Final = web.RequestKey("request_id", str)
 _HEADER: Final = "X-Request-Id"
 _WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
 _NO_ANSWER: Final = (
-    "The cluster's API does not answer. Please try again; an Idempotency-Key makes that safe for every POST."
+    "The cluster's API does not answer; please try again. With an Idempotency-Key that makes nothing twice."
 )
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 

@@ -16,7 +16,7 @@ from checklist_crds.times import parse_timestamp
 
 from .auth import Caller
 from .dispatch_request import DispatchRequest
-from .idempotency import REPLAYED
+from .idempotency import REPLAYED, requested_key
 from .pagination import invalid_parameter, parameter, requested_page
 from .request_body import read_json_object, read_optional_json_object
 from .responses import json_response
@@ -44,8 +44,9 @@ class RunRoutes:
     async def dispatch(self, request: web.Request, caller: Caller) -> web.Response:
         services = self._services
         body = await read_json_object(request)
+        key = requested_key(request)
         wanted = DispatchRequest.read(body, allow_insecure=services.settings.allow_insecure_targets)
-        with services.idempotency.claim(request, caller.organization.name, "r", body) as claim:
+        with services.idempotency.claim(key, caller.organization.name, "r", body) as claim:
             dispatched = await services.dispatcher.dispatch(caller, wanted, claim)
         run_id = dispatched.body["metadata"]["name"]
         token = executor_token(services.settings.server_key, run_id)

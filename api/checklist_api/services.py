@@ -86,7 +86,7 @@ class Services:
             index=index,
             revisions=revisions,
             runs=runs,
-            run_access=RunAccess(runs, index, organizations),
+            run_access=RunAccess(client, runs, index, organizations),
             quota=quota,
             gate=Gate(
                 settings=settings,

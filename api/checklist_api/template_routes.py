@@ -10,7 +10,7 @@ from checklist_crds.kube.kinds import TEMPLATE_REVISION
 from checklist_crds.times import format_timestamp, parse_timestamp
 
 from .auth import Caller
-from .idempotency import REPLAYED
+from .idempotency import REPLAYED, requested_key
 from .organizations import Organization
 from .pagination import invalid_parameter, parameter, requested_page
 from .request_body import JSON, read_json_object, require_members
@@ -45,7 +45,7 @@ class TemplateRoutes:
 
     async def create(self, request: web.Request, caller: Caller) -> web.Response:
         body = await read_json_object(request)
-        strict = _is_strict(request)
+        strict, key = _is_strict(request), requested_key(request)
         require_members(body, "name", "sections")
         problems = [
             Problem(name, "read_only", "The service assigns this field; it must not be sent.")
@@ -55,7 +55,7 @@ class TemplateRoutes:
         definition = parse_with(
             {name: value for name, value in body.items() if name not in ASSIGNED_ON_CREATE}, problems, strict=strict
         )
-        with self._services.idempotency.claim(request, caller.organization.name, "t", body) as claim:
+        with self._services.idempotency.claim(key, caller.organization.name, "t", body) as claim:
             created = await self._services.template_writer.create(caller.organization, definition, claim)
         headers = {"Location": f"/v1/templates/{created.template.meta.id}", **(REPLAYED if created.replayed else {})}
         return _answer(created.template, caller.organization, status=201, headers=headers)

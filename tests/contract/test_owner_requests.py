@@ -1,5 +1,6 @@
 """What holds for every request: bodies, errors, ids, methods (contract section 7)."""
 
+import gzip
 import json
 import re
 
@@ -184,3 +185,15 @@ async def test_an_unexpected_failure_is_500_and_tells_nothing_of_its_cause(
     response = await api.http.get("/v1/templates")
     assert (response.status_code, response.json()["error"]) == (500, "internal_error")
     assert "secret" not in response.text
+
+
+async def test_a_compressed_body_is_read_and_counts_by_what_it_unpacks_to(api: Api) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    good = await api.http.post(
+        "/v1/templates", content=gzip.compress(json.dumps(definition()).encode()), headers=headers
+    )
+    assert good.status_code == 201
+    bomb = await api.http.post("/v1/templates", content=gzip.compress(b" " * 50_000_000), headers=headers)
+    assert bomb.status_code == 413
+    broken = await api.http.post("/v1/templates", content=b"no gzip at all", headers=headers)
+    assert (broken.status_code, broken.json()["error"]) == (400, "malformed_json")

@@ -1,0 +1,169 @@
+"""`python -m checklist_api` as a process: settings, signals, logs."""
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from checklist_crds.kube.kinds import RUN
+from checklist_dev.controlplane import ControlPlane
+from checklist_dev.ports import free_ports
+
+from .conftest import WEBHOOK_SECRET, Api, http_client
+
+KEY = base64.b64encode(bytes(range(32))).decode()
+GOOD = {
+    "CHECKLISTS_NAMESPACE": "checklists",
+    "CHECKLISTS_SERVER_KEY": KEY,
+    "CHECKLISTS_SEALING_KEYS": f"k1:{KEY}",
+}
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("CHECKLISTS_", "KUBE"))}
+    return subprocess.run(
+        [sys.executable, "-m", "checklist_api", *arguments],
+        env={**plain, **environment},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def test_help_names_every_setting() -> None:
+    answer = run("--help")
+    assert answer.returncode == 0
+    for name in (*GOOD, "CHECKLISTS_PORT", "CHECKLISTS_BASE_URL", "CHECKLISTS_RATE_LIMIT", "KUBECONFIG"):
+        assert name in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CHECKLISTS_NAMESPACE", ""),
+        ("CHECKLISTS_SERVER_KEY", "too-short"),
+        ("CHECKLISTS_SERVER_KEY", base64.b64encode(b"x" * 31).decode()),
+        ("CHECKLISTS_SEALING_KEYS", "k1:not base64"),
+        ("CHECKLISTS_PORT", "eighty"),
+        ("CHECKLISTS_PORT", "65536"),
+        ("CHECKLISTS_RATE_LIMIT", "fast"),
+        ("CHECKLISTS_BASE_URL", "checklists.example"),
+        ("CHECKLISTS_BASE_URL", "https://checklists.example/api"),
+        ("CHECKLISTS_ALLOW_INSECURE_TARGETS", "perhaps"),
+        ("CHECKLISTS_TRUSTED_PROXIES", "-1"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_clear_line(name: str, value: str) -> None:
+    answer = run(**{**GOOD, name: value})
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("checklist_api: ")
+    assert answer.stderr.count("\n") == 1
+    assert name in answer.stderr
+    assert KEY not in answer.stderr
+
+
+def test_without_a_cluster_to_talk_to_it_says_so_in_one_line(tmp_path: Path) -> None:
+    answer = run(**GOOD, KUBECONFIG=str(tmp_path / "none"), HOME=str(tmp_path))
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert "Kubernetes" in answer.stderr
+
+
+class Process:
+    """The API as a process of its own, on the account of `api`."""
+
+    def __init__(self, api: Api, control_plane: ControlPlane, log: Path, port: int | None = None) -> None:
+        self.port = port or free_ports(1)[0]
+        self.log = log
+        settings = api.services.settings
+        self._environment = {
+            **os.environ,
+            **GOOD,
+            "CHECKLISTS_NAMESPACE": settings.namespace,
+            "CHECKLISTS_SERVER_KEY": base64.b64encode(settings.server_key).decode(),
+            "CHECKLISTS_PORT": str(self.port),
+            "KUBECONFIG": str(control_plane.kubeconfig),
+        }
+        self.http: httpx.AsyncClient = http_client(f"http://127.0.0.1:{self.port}", api.account.key)
+
+    def start(self) -> None:
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "checklist_api"], env=self._environment, stderr=self.log.open("w")
+        )
+
+    async def ready(self) -> None:
+        for _ in range(300):
+            try:
+                if (await self.http.get("/readyz")).status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(0.05)
+        pytest.fail(f"not ready: {self.log.read_text()}")
+
+    async def ended(self) -> int:
+        return await asyncio.to_thread(self.child.wait, 15)
+
+
+@pytest.fixture
+async def processes(
+    api: Api, control_plane: ControlPlane, tmp_path: Path
+) -> AsyncIterator[Callable[[int | None], Process]]:
+    started: list[Process] = []
+
+    def start(port: int | None = None) -> Process:
+        process = Process(api, control_plane, tmp_path / f"api-{len(started)}.log", port)
+        process.start()
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.child.kill()
+        process.child.wait()
+        await process.http.aclose()
+
+
+async def test_it_serves_finishes_what_is_under_way_and_ends_cleanly(
+    api: Api, processes: Callable[..., Process]
+) -> None:
+    process = processes()
+    await process.ready()
+    template = await api.account.create_template()
+    webhook = {"url": "https://a.example/?token=in-the-url", "secret": WEBHOOK_SECRET, "events": ["*"]}
+    requests = [
+        asyncio.create_task(process.http.post("/v1/runs", json={"template_id": template["id"], "webhook": webhook}))
+        for _ in range(30)
+    ]
+    await asyncio.wait(requests, return_when=asyncio.FIRST_COMPLETED)
+    process.child.send_signal(signal.SIGTERM)
+    answers = await asyncio.gather(*requests, return_exceptions=True)
+    assert await process.ended() == 0
+    served = [answer for answer in answers if isinstance(answer, httpx.Response)]
+    assert {answer.status_code for answer in served} == {201}
+    runs, _ = await api.kube.list_all(RUN, api.namespace)
+    assert len(runs) == len(served)
+
+    text = process.log.read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    dispatched = [line["run_id"] for line in lines if line["event"] == "run.dispatched"]
+    assert sorted(dispatched) == sorted(answer.json()["run_id"] for answer in served)
+    assert [lines[0]["event"], lines[-1]["event"]] == ["api.listening", "api.stopped"]
+    for secret in (WEBHOOK_SECRET, "in-the-url", api.account.key, KEY, served[0].json()["link"].partition("#")[2]):
+        assert secret not in text
+
+
+async def test_a_port_that_is_taken_is_one_clear_line(processes: Callable[..., Process]) -> None:
+    first = processes()
+    await first.ready()
+    second = processes(first.port)
+    assert await second.ended() == 2
+    assert str(first.port) in second.log.read_text().splitlines()[-1]
