@@ -7,15 +7,10 @@ from typing import Any, Final
 from .markup import anchor, inline
 
 Schema = dict[str, Any]
-_BOUNDS: Final = (
-    ("minimum", "at least {}"),
-    ("exclusiveMinimum", "more than {}"),
-    ("maximum", "at most {}"),
-    ("exclusiveMaximum", "less than {}"),
-    ("minLength", "at least {} characters"),
-    ("maxLength", "at most {} characters"),
-    ("minItems", "at least {} entries"),
-    ("maxItems", "at most {} entries"),
+_RANGES: Final = (
+    (("minimum", "maximum"), ""),
+    (("minLength", "maxLength"), " characters"),
+    (("minItems", "maxItems"), " entries"),
 )
 # What the models say about text without NUL, and about visible text: true of all text, and noise in a table.
 _PLAIN_PATTERNS: Final = frozenset({r"^[^\x00]*$", r"^[^\x00]*[^\s\x00][^\x00]*$"})
@@ -47,7 +42,11 @@ def constraints(schema: Schema) -> str:
     """Bounds and default in words, empty without any."""
     parts: list[str] = []
     for branch in (schema, *schema.get("anyOf", ())):
-        parts += [text.format(branch[key]) for key, text in _BOUNDS if key in branch]
+        for (low, high), unit in _RANGES:
+            if low in branch or high in branch:
+                parts.append(_range(branch.get(low), branch.get(high)) + unit)
+        if "exclusiveMinimum" in branch:
+            parts.append(f"more than {branch['exclusiveMinimum']}")
         pattern = branch.get("pattern")
         if pattern is not None and pattern not in _PLAIN_PATTERNS:
             parts.append(f"pattern <code>{escape(pattern)}</code>")
@@ -83,3 +82,9 @@ def row(name: str, schema: Schema, description: str, *, required: bool, note: st
 
 def _literal(value: Any) -> str:
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+
+
+def _range(low: Any, high: Any) -> str:
+    if high is None:
+        return f"at least {low}"
+    return f"at most {high}" if low is None else f"{low} to {high}"
