@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from .events import EventName
+from .event_names import EventName
 from .resource_types import ConditionsField, KubeModel, OrganizationRef, StatusCondition
 from .run_types import DeliveryPhase, ObjectNameRef
 from .times import Timestamp
@@ -14,7 +14,12 @@ MAX_PAYLOAD = 1024 * 1024
 
 
 class OutcomeClass(StrEnum):
-    """How an attempt ended (delivery profile, "Outcome")."""
+    """`success` is a final status 200..299 within the time limit; every other class is a failed attempt.
+
+    Which one is decided by how far the attempt came: no address (`dns`), none that may be dialled
+    (`blocked_address`), no TCP connection (`connect`), no TLS session (`tls`), no valid HTTP answer (`protocol`), an
+    answer that is not 2xx (`http_*`). `timeout` is the lack of progress at any of these stages.
+    """
 
     SUCCESS = "success"
     HTTP_3XX = "http_3xx"

@@ -1,55 +1,46 @@
-"""The five events: their names, and the envelope and data that receivers get (contract section 9)."""
+"""The five events as receivers get them: envelope and data, and the parts they share with REST (contract section 9)."""
 
-from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from .answers import display_value
+from .event_names import ALL_EVENTS, EVENT_NAMES, EventName, event_name_problem
+from .run_types import Answer, OutboxEntry, PhotoRef, Progress, Run
+from .template_types import Definition, Section, Step
 from .times import format_timestamp
 
-if TYPE_CHECKING:
-    from .run_types import Answer, OutboxEntry, PhotoRef, Progress, Run
-    from .template_types import Definition, Section, Step
+__all__ = [
+    "ALL_EVENTS",
+    "EVENT_NAMES",
+    "EventName",
+    "PhotoUrl",
+    "answer_view",
+    "envelope",
+    "event_data",
+    "event_name_problem",
+    "for_attempt",
+    "geo_view",
+    "identity_view",
+    "photo_view",
+    "progress_view",
+    "signature_view",
+]
 
 
-class EventName(StrEnum):
-    STEP_COMPLETED = "step.completed"
-    STEP_SKIPPED = "step.skipped"
-    RUN_COMPLETED = "run.completed"
-    RUN_CANCELLED = "run.cancelled"
-    RUN_EXPIRED = "run.expired"
-
-
-EVENT_NAMES: Final = tuple(event.value for event in EventName)
-ALL_EVENTS: Final = "*"
-
-PhotoUrl = Callable[["PhotoRef"], str]
+PhotoUrl = Callable[[PhotoRef], str]
 """Makes a signed address for a photo; made anew at every read and every attempt."""
 
 
-def event_name_problem(events: object) -> str | None:
-    """Why `events` is no subscription (contract section 10), or None when it is one."""
-    if not isinstance(events, list) or not events:
-        return "must be a non-empty list of event names"
-    if events == [ALL_EVENTS]:
-        return None
-    unknown = [event for event in events if not isinstance(event, str) or event not in EVENT_NAMES]
-    if unknown:
-        return f"must name events out of {', '.join(EVENT_NAMES)}, or be exactly ['*']; not {unknown[0]!r}"
-    if len(set(events)) != len(events):
-        return "names an event twice"
-    return None
-
-
-def progress_view(progress: "Progress") -> dict[str, int]:
+def progress_view(progress: Progress) -> dict[str, int]:
     return {"total": progress.total, "answered": progress.answered, "skipped": progress.skipped}
 
 
-def geo_view(answer: "Answer") -> dict[str, float | None] | None:
+def geo_view(answer: Answer) -> dict[str, float | None] | None:
     geo = answer.geo
     return None if geo is None else {"lat": geo.lat, "lng": geo.lng, "accuracy_m": geo.accuracy_m}
 
 
-def photo_view(photo: "PhotoRef", index: int, photo_url: PhotoUrl) -> dict[str, Any]:
+def photo_view(photo: PhotoRef, index: int, photo_url: PhotoUrl) -> dict[str, Any]:
     return {
         "photo_index": index,
         "url": photo_url(photo),
@@ -62,7 +53,7 @@ def photo_view(photo: "PhotoRef", index: int, photo_url: PhotoUrl) -> dict[str, 
     }
 
 
-def answer_view(answer: "Answer", photo_url: PhotoUrl) -> dict[str, Any]:
+def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
     """The Answer object of the specification."""
     return {
         "value": answer.value,
@@ -73,7 +64,7 @@ def answer_view(answer: "Answer", photo_url: PhotoUrl) -> dict[str, Any]:
     }
 
 
-def identity_view(run: "Run") -> dict[str, Any]:
+def identity_view(run: Run) -> dict[str, Any]:
     """The executor identity of the specification; fields are null before the executor gave them."""
     identity = run.status.identity
     mode = run.resolved.identity_mode.value if run.resolved else "anonymous"
@@ -88,7 +79,7 @@ def identity_view(run: "Run") -> dict[str, Any]:
     return {"mode": mode}
 
 
-def signature_view(run: "Run", photo_url: PhotoUrl) -> dict[str, Any] | None:
+def signature_view(run: Run, photo_url: PhotoUrl) -> dict[str, Any] | None:
     signature = run.status.signature
     if signature is None:
         return None
@@ -99,7 +90,7 @@ def signature_view(run: "Run", photo_url: PhotoUrl) -> dict[str, Any] | None:
     }
 
 
-def event_data(entry: "OutboxEntry", run: "Run", definition: "Definition", photo_url: PhotoUrl) -> dict[str, Any]:
+def event_data(entry: OutboxEntry, run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, Any]:
     """The `data` of an event. Step events were frozen when they happened; a final run speaks for itself."""
     match entry.event:
         case EventName.STEP_COMPLETED | EventName.STEP_SKIPPED:
@@ -113,14 +104,11 @@ def event_data(entry: "OutboxEntry", run: "Run", definition: "Definition", photo
             return {"expires_at": format_timestamp(expires_at), "progress": progress_view(run.progress)}
 
 
-def _find_step(definition: "Definition", step_id: str) -> "tuple[Section, Step]":
+def _find_step(definition: Definition, step_id: str) -> tuple[Section, Step]:
     return next((section, step) for section, step in definition.steps() if step.id == step_id)
 
 
-def _step_data(entry: "OutboxEntry", definition: "Definition", photo_url: PhotoUrl) -> dict[str, Any]:
-    from .answers import display_value
-    from .run_types import PhotoRef
-
+def _step_data(entry: OutboxEntry, definition: Definition, photo_url: PhotoUrl) -> dict[str, Any]:
     frozen = entry.frozen
     section, step = _find_step(definition, frozen["step_id"])
     data: dict[str, Any] = {"step_id": step.id, "section_id": section.id}
@@ -145,7 +133,7 @@ def _step_data(entry: "OutboxEntry", definition: "Definition", photo_url: PhotoU
     return data
 
 
-def _completed_data(run: "Run", photo_url: PhotoUrl) -> dict[str, Any]:
+def _completed_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
     status = run.status
     completed_at = status.completed_at or run.created_at
     started_at = status.started_at or completed_at
@@ -165,7 +153,7 @@ def _completed_data(run: "Run", photo_url: PhotoUrl) -> dict[str, Any]:
     }
 
 
-def _cancelled_data(run: "Run", photo_url: PhotoUrl) -> dict[str, Any]:
+def _cancelled_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
     status = run.status
     return {
         "cancelled_at": format_timestamp(status.cancelled_at or run.created_at),
@@ -176,7 +164,7 @@ def _cancelled_data(run: "Run", photo_url: PhotoUrl) -> dict[str, Any]:
     }
 
 
-def envelope(entry: "OutboxEntry", run: "Run", data: Mapping[str, Any]) -> dict[str, Any]:
+def envelope(entry: OutboxEntry, run: Run, data: Mapping[str, Any]) -> dict[str, Any]:
     """The envelope without `delivery_attempt`: what stays the same from attempt to attempt."""
     resolved = run.resolved
     if resolved is None:
@@ -198,9 +186,3 @@ def envelope(entry: "OutboxEntry", run: "Run", data: Mapping[str, Any]) -> dict[
 def for_attempt(envelope: Mapping[str, Any], attempt: int) -> dict[str, Any]:
     """The envelope of one attempt, in the specification's order of fields."""
     return {"event_id": envelope["event_id"], "delivery_attempt": attempt, **envelope}
-
-
-def wanted(events: Iterable[str]) -> frozenset[EventName]:
-    """The subscribed events of a webhook's list."""
-    names = set(events)
-    return frozenset(EventName) if ALL_EVENTS in names else frozenset(EventName(name) for name in names)

@@ -25,7 +25,8 @@ from .errors import (
     ServiceUnavailable,
     ValidationFailed,
 )
-from .events import EventName, geo_view, progress_view
+from .event_names import EventName
+from .events import geo_view, progress_view
 from .ids import derived_id
 from .resource_types import to_json_text, with_condition
 from .run_commands import (
@@ -45,7 +46,6 @@ from .run_types import (
     MAX_OUTBOX_BYTES,
     MAX_OUTBOX_ENTRIES,
     Answer,
-    DeliveryPhase,
     ExecutorIdentity,
     IdentityMode,
     OutboxEntry,
@@ -361,8 +361,3 @@ class _Change:
             raise AnswerInvalid(
                 details=[Problem("value", "too_large", f"All answers together may have {MAX_ANSWERS_BYTES} bytes.")]
             )
-
-
-def delivered_all(status: RunStatus) -> bool:
-    """Whether every event that left the outbox was delivered."""
-    return all(record.phase is DeliveryPhase.DELIVERED for record in status.deliveries)

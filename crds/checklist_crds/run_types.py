@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
-from .events import EventName
+from .event_names import EventName
 from .resource_types import (
     OBJECT_NAME_PATTERN,
     ConditionsField,

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 
 from checklist_crds.delivery_types import Attempt
-from checklist_crds.delivery_types import OutcomeClass as RecordedClass
 from checklist_operator.delivery.failure import OwnFault
 from checklist_operator.delivery.fairness import Permits, host_of
 from checklist_operator.delivery.outcome import Outcome
@@ -50,7 +49,7 @@ def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | No
         number=number,
         started_at=outcome.started_at,
         duration_ms=outcome.duration_ms,
-        outcome=RecordedClass(outcome.outcome_class.value),
+        outcome=outcome.outcome_class,
         http_status=outcome.http_status,
         next_attempt_at=next_attempt_at,
     )
