@@ -548,9 +548,9 @@ def test_an_event_has_the_same_id_whoever_decides_it() -> None:
 @pytest.mark.parametrize("full", ["entries", "bytes"])
 def test_when_too_many_events_wait_answers_are_asked_to_wait_but_the_run_can_end(full: str) -> None:
     life = Life(checklist(step("a")))
-    # Measured in bytes as the cluster stores them: 129 snowmen of 3 bytes in each.
+    # Measured in bytes as the cluster stores them: 1000 snowmen of 3 bytes in each.
     count, text = (
-        (MAX_OUTBOX_ENTRIES, None) if full == "entries" else (MAX_OUTBOX_BYTES // 387 + 1, "\N{SNOWMAN}" * 129)
+        (MAX_OUTBOX_ENTRIES, None) if full == "entries" else (MAX_OUTBOX_BYTES // 3000 + 1, "\N{SNOWMAN}" * 1000)
     )
     waiting = [
         OutboxEntry(seq=number + 1, event=EventName.STEP_COMPLETED, event_id="evt-x", ts=NOW, encoded=text)
