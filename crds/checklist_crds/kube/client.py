@@ -175,15 +175,31 @@ class KubeClient:
         field_selector: str | None = None,
         label_selector: str | None = None,
     ) -> tuple[list[JsonObject], str]:
-        """All objects, page by page, and the resource version that a watch goes on from."""
-        params = _selectors(field_selector, label_selector) | {"limit": str(_PAGE)}
+        """All objects, and the resource version that a watch goes on from."""
         items: list[JsonObject] = []
+        version = ""
+        pages = self.pages(kind, namespace, field_selector=field_selector, label_selector=label_selector)
+        async for page, listed_at in pages:
+            items += page
+            version = listed_at
+        return items, version
+
+    async def pages(
+        self,
+        kind: Kind,
+        namespace: str | None = None,
+        *,
+        field_selector: str | None = None,
+        label_selector: str | None = None,
+    ) -> AsyncIterator[tuple[list[JsonObject], str]]:
+        """All objects page by page, so that nobody has to hold them all; each with the list's resource version."""
+        params = _selectors(field_selector, label_selector) | {"limit": str(_PAGE)}
         while True:
             page = await self._call("GET", kind.path(namespace), params=params)
-            items += page.get("items") or []
             metadata = page.get("metadata") or {}
+            yield page.get("items") or [], str(metadata.get("resourceVersion", ""))
             if not metadata.get("continue"):
-                return items, str(metadata.get("resourceVersion", ""))
+                return
             params["continue"] = metadata["continue"]
 
     async def watch(

@@ -69,10 +69,13 @@ class Informer:
             delay = min(delay * 2, _LONGEST_DELAY_S)
 
     async def _list(self) -> None:
-        items, version = await self._client.list_all(self._kind, self._namespace)
-        seen = {key_of(item) for item in items}
-        for item in items:
-            self._upsert(item)
+        seen: set[Key] = set()
+        version = "0"
+        async for items, listed_at in self._client.pages(self._kind, self._namespace):
+            version = listed_at
+            for item in items:
+                seen.add(key_of(item))
+                self._upsert(item)
         # What an own write put here after the list was taken is newer than the list and stays.
         missing = [key for key, known in self._versions.items() if key not in seen and known <= int(version)]
         for namespace, name in missing:
