@@ -6,6 +6,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
+from aiohttp.http_exceptions import HttpProcessingError
+
 _STANDARD: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
@@ -25,9 +27,21 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str, separators=(",", ":"))
 
 
+class _WithoutWireData(logging.Filter):
+    """aiohttp logs what it could not parse with a traceback that quotes it: an Authorization header, say."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, HttpProcessingError):
+            record.msg, record.args, record.exc_info = "http.malformed", (), None
+            record.levelno, record.levelname = logging.INFO, "INFO"
+        return True
+
+
 def log_to_stderr(level: int = logging.INFO) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.getLogger("aiohttp.server").addFilter(_WithoutWireData())
     # What its configuration loader warns of is in the error that follows.
     logging.getLogger("kubernetes").setLevel(logging.ERROR)

@@ -47,15 +47,16 @@ class RunAccess:
         return run
 
     async def change(self, run: Run, command: Command) -> Change:
-        """Apply `command` to a run that one of the other methods gave. Raises what `decide` raises.
+        """Apply `command` to a run that one of the other methods gave just now. Raises what `decide` raises.
 
         The list shows the change at once.
         """
         try:
-            change = await self._runs.change(run.namespace, run.name, command)
+            change = await self._runs.change(run.namespace, run.name, command, known=run)
         except KubeNotFound:
             raise RunNotFound() from None
-        self._index.observe(change.body)
+        if change.body is not None:
+            self._index.observe(change.body)
         before, after = change.decision.before.phase, change.decision.after.phase
         if before is not after:
             logger.info("run.phase_changed", extra={"run_id": run.name, "from": before.value, "to": after.value})

@@ -49,7 +49,9 @@ _COLUMNS: Final = (
 )
 _SCHEMA: Final = f"""
 CREATE TABLE runs ({", ".join(_COLUMNS)}, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID;
-CREATE INDEX newest ON runs (organization, created_at, run_id);
+CREATE INDEX newest ON runs (organization, created_at, run_id, namespace, phase, expires_at);
+CREATE INDEX newest_of_template ON runs (organization, template_id, created_at, run_id, namespace, phase, expires_at);
+CREATE INDEX newest_of_reference ON runs (organization, executor_ref, created_at, run_id);
 """
 _PUT: Final = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - no input in it
 _STATUS: Final = "CASE WHEN expires_at <= :now AND phase IN ('pending', 'in_progress') THEN 'expired' ELSE phase END"

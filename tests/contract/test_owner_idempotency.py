@@ -61,6 +61,12 @@ async def test_a_key_that_is_none_is_refused(api: Api, key: str) -> None:
     assert (response.status_code, response.json()["error"]) == (400, "invalid_parameter")
 
 
+async def test_a_key_that_is_none_is_told_before_what_is_wrong_in_the_body(api: Api) -> None:
+    for path, body in (("/v1/runs", {"template_id": 7}), ("/v1/templates", {"name": "", "sections": 7})):
+        response = await api.http.post(path, json=body, headers={"Idempotency-Key": ""})
+        assert (response.status_code, response.json()["error"]) == (400, "invalid_parameter")
+
+
 async def test_requests_at_the_same_time_make_one_run(start_api: StartApi) -> None:
     apis = [await start_api() for _ in range(3)]
     account = apis[0].account

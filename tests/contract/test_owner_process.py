@@ -161,6 +161,25 @@ async def test_it_serves_finishes_what_is_under_way_and_ends_cleanly(
         assert secret not in text
 
 
+async def test_what_is_no_http_leaves_no_trace_of_its_content_in_the_log(
+    api: Api, processes: Callable[..., Process]
+) -> None:
+    process = processes()
+    await process.ready()
+    for request in (
+        f"GET /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.account.key}\x00\r\n\r\n",
+        f"GET /v1/runs HTTP/1.1\r\nHost: x\r\nBad Header {api.account.key}: x\r\n\r\n",
+        f"GET /{api.account.key * 300} HTTP/1.1\r\nHost: x\r\n\r\n",
+    ):
+        reader, writer = await asyncio.open_connection("127.0.0.1", process.port)
+        writer.write(request.encode())
+        assert (await reader.readline()).split()[1] == b"400"
+        writer.close()
+    text = process.log.read_text()
+    assert [json.loads(line)["event"] for line in text.splitlines()][1:] == ["http.malformed"] * 3
+    assert api.account.key not in text
+
+
 async def test_a_port_that_is_taken_is_one_clear_line(processes: Callable[..., Process]) -> None:
     first = processes()
     await first.ready()

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from checklist_api.run_access import RunAccess
+from checklist_api.run_index import RunIndex
+from checklist_crds.errors import RunNotFound
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.kube.kinds import NAMESPACE, RUN
 from checklist_crds.run_lifecycle import AnswerStep, Cancel, SkipStep, Submit
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
@@ -141,6 +144,19 @@ async def test_the_preview_is_there_for_every_status_but_expired(start_api: Star
     gone = await api.anonymous.get(f"/v1/runs/{expired}/preview")
     assert (gone.status_code, gone.json()["error"]) == (410, "run_expired")
     assert (await api.anonymous.get(f"/v1/runs/{completed}/preview")).status_code == 200
+
+
+async def test_the_preview_of_a_run_that_another_replica_made_just_now_is_there(api: Api) -> None:
+    home = f"{api.namespace}-home"
+    await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
+    run_id = await (await api.make_account(home=home)).new_run()
+    services = api.services
+    unaware = RunIndex(api.kube)
+    access = RunAccess(services.client, services.runs, unaware, services.organizations)
+    assert (await access.of_anybody(run_id)).name == run_id
+    with pytest.raises(RunNotFound):
+        await access.of_anybody(new_id("r"))
+    unaware.close()
 
 
 async def test_unknown_foreign_and_malformed_run_ids_are_one_and_the_same_404(api: Api) -> None:
