@@ -97,8 +97,8 @@ class Executor:
                 command = await parse(request, _given_op_id(request))
             except Unprocessable as error:
                 raise await self._with_the_values_problems(request, error) from None
-            run = await self._run(request)
-            async with self._turns.of(run.name):
+            async with self._turns.of(request.match_info["run_id"]):
+                run = await self._run(request)
                 change = await self._services.run_access.change(run, command)
             return json_response(self._answer_to(command, change))
 

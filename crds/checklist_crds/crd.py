@@ -12,7 +12,7 @@ from .crd_schema import Schema, structural_schema
 from .resource_types import GROUP, VERSION
 
 CRD_VERSION_ANNOTATION = f"{GROUP}/crd-version"
-CRD_VERSION = 1
+CRD_VERSION = 2
 """Raised with every change of the CRDs, so that an older release does not replace newer ones."""
 
 _HEADER = "# Generated from the models in checklist_crds by `make crds`; do not edit.\n"
@@ -81,6 +81,8 @@ def _schema_of(resource: ResourceDescription) -> Schema:
         place = _place(schema, path)
         place["x-kubernetes-list-type"] = "map"
         place["x-kubernetes-list-map-keys"] = ["id"]
+    for path in resource.atomic:
+        _place(schema, path)["x-kubernetes-map-type"] = "atomic"
     for rule in resource.rules:
         _add_rule(schema, rule)
     return schema

@@ -49,6 +49,9 @@ class ResourceDescription:
     spec_defaults: bool = False
     list_maps: Sequence[str] = field(default_factory=tuple)
     status_default: bool = False
+    atomic: Sequence[str] = ()
+    """Objects that have one owner as a whole. The API server then need not keep book of who wrote which answer, which
+    costs it a fifth of every write of a run."""
 
 
 class NoStatus(KubeModel):
@@ -114,6 +117,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             _AGE,
         ],
         rules=[Rule("", "size(self.metadata.name) <= 63", "the name of an organization has at most 63 characters")],
+        atomic=["status"],
     ),
     ResourceDescription(
         kind=MEMBER,
@@ -254,6 +258,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         ],
         selectable=[".status.settled", ".status.phase"],
         status_default=True,
+        atomic=["spec", "status"],
     ),
     ResourceDescription(
         kind=WEBHOOK_DELIVERY,
@@ -282,5 +287,6 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         ],
         selectable=[".status.settled", ".status.phase", ".spec.runRef.name"],
         status_default=True,
+        atomic=["spec", "status"],
     ),
 )

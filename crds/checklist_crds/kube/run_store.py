@@ -18,7 +18,8 @@ class Change:
     run: Run
     decision: Decision
     definition: Definition
-    body: JsonObject
+    body: JsonObject | None
+    """What was written; None when nothing had to be."""
 
 
 class RunStore:
@@ -39,20 +40,22 @@ class RunStore:
             raise ValueError(f"run {run.name} is not admitted")
         return await self._revisions.definition(run.namespace, run.resolved.revision_ref.name)
 
-    async def change(self, namespace: str, name: str, command: Command) -> Change:
+    async def change(self, namespace: str, name: str, command: Command, *, known: Run | None = None) -> Change:
         """Apply `command`. Raises what `decide` raises, and KubeError.
 
+        `known` is the run as the caller has just read it, which spares a read; if it is stale, the write is refused and
+        the run is read anew.
         A write that did not answer (KubeUnavailable) may have been done; the command's op_id makes a retry safe.
         """
+        just_read = [known] if known is not None else []
 
         async def attempt() -> Change:
-            body = await self._client.get(RUN, name, namespace)
-            run = Run.parse(body)
+            run = just_read.pop() if just_read else await self.get(namespace, name)
             definition = await self.definition(run)
             decision = decide(run, definition, command, self._clock())
             patch = decision.patch()
             if not patch:
-                return Change(run, decision, definition, body)
+                return Change(run, decision, definition, None)
             body = await self._client.patch_status(RUN, name, patch, namespace, resource_version=run.resource_version)
             return Change(Run.parse(body), decision, definition, body)
 
