@@ -14,6 +14,7 @@ from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.bench.answers import SECRET, answers_to, open_runs, runs_needed
 from checklist_dev.bench.deliveries import measure_backlog, measure_while_answering
 from checklist_dev.bench.latency import RawPipeline, measure_latency
+from checklist_dev.bench.neighbours import watching
 from checklist_dev.bench.raw import RawCluster, RunFactory
 from checklist_dev.bench.report import Figure, table, write_report
 from checklist_dev.bench.requests import Caller, measure_gets, measure_posts
@@ -46,50 +47,46 @@ QUICK = Sizes(rounds=3, calls=60, latency_rounds=2, latency_round_s=1.5, events_
 
 
 class Bench:
-    """All parts on one rig; `scale` has a control plane of its own, which nothing else has filled."""
+    """Each part on a control plane of its own, so that none has to carry what another has left behind."""
 
     def __init__(self, folder: Path, sizes: Sizes) -> None:
         self._folder = folder
         self._sizes = sizes
 
     async def run(self, parts: list[str]) -> list[Figure]:
+        measures: dict[str, Callable[[Rig], Awaitable[list[Figure]]]] = {
+            "requests": lambda rig: self._serve(rig, self._requests),
+            "latency": lambda rig: self._serve(rig, self._latency),
+            "deliveries": lambda rig: self._serve(rig, self._deliveries),
+            "scale": lambda rig: measure_start(rig, live_runs=self._sizes.live_runs),
+        }
         figures: list[Figure] = []
-        served = [part for part in parts if part != "scale"]
-        if served:
-            figures += await self._with_rig("service", lambda rig: self._serve(rig, served))
-        if "scale" in parts:
-            say(f"scale: {self._sizes.live_runs:,} live runs")
-            figures += await self._with_rig("scale", lambda rig: measure_start(rig, live_runs=self._sizes.live_runs))
+        for part in parts:
+            say(f"{part} ...")
+            rig = Rig(self._folder / part, fsync=True)
+            try:
+                await asyncio.to_thread(rig.start)
+                async with watching() as share:
+                    measured = await measures[part](rig)
+                figures += [*measured, *share.as_figure(part)]
+            finally:
+                await asyncio.to_thread(rig.stop)
         return figures
 
-    async def _with_rig(self, name: str, measure: Callable[[Rig], Awaitable[list[Figure]]]) -> list[Figure]:
-        rig = Rig(self._folder / name, fsync=True)
-        try:
-            await asyncio.to_thread(rig.start)
-            return await measure(rig)
-        finally:
-            await asyncio.to_thread(rig.stop)
-
-    async def _serve(self, rig: Rig, parts: list[str]) -> list[Figure]:
+    async def _serve(self, rig: Rig, measure: "Callable[[_Stage, str], Awaitable[list[Figure]]]") -> list[Figure]:
         account = await asyncio.to_thread(rig.new_account)
         port = rig.start_receiver()
         api = rig.add_api()
         rig.add_operator()
         await asyncio.to_thread(rig.start_all)
         connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
-        figures: list[Figure] = []
         async with (
             RawCluster(connection) as cluster,
             KubeClient(connection) as kube,
             ServiceClient([api.url], account.api_key) as client,
         ):
             stage = _Stage(rig, cluster, kube, client, api.url, account.api_key, f"http://127.0.0.1:{port}/ok/hook")
-            template_id = await client.create_template(TEMPLATE)
-            measures = {"requests": self._requests, "latency": self._latency, "deliveries": self._deliveries}
-            for part in parts:
-                say(f"{part} ...")
-                figures += await measures[part](stage, template_id)
-        return figures
+            return await measure(stage, await client.create_template(TEMPLATE))
 
     async def _requests(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes
