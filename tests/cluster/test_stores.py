@@ -267,3 +267,20 @@ async def test_an_informer_that_fell_too_far_behind_lists_again_and_reports_what
     task = asyncio.create_task(informer.run())
     await eventually(lambda: set(copy.objects) == {kept["metadata"]["name"]})
     task.cancel()
+
+
+async def test_a_server_that_has_no_time_is_asked_again() -> None:
+    calls = 0
+
+    async def busy_twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        while await reader.readuntil(b"\r\n\r\n"):
+            calls += 1
+            status = "429 Too Many Requests" if calls < 3 else "200 OK"
+            writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+
+    server = await asyncio.start_server(busy_twice, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, KubeClient(KubeConnection(f"http://127.0.0.1:{port}", None, dict)) as client:
+        assert await client.get(ORGANIZATION, "any") == {}
+    assert calls == 3

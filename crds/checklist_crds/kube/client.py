@@ -1,7 +1,8 @@
 """A thin client of the Kubernetes API for the hot path: JSON in, JSON out, one connection pool.
 
 It exists because a generated client costs three times as much per call; configuration (kubeconfig, service account,
-token refresh) still comes from the official `kubernetes` package. It retries nothing: callers know what is safe.
+token refresh) still comes from the official `kubernetes` package. It retries nothing but refusals for load (429):
+callers know what else is safe.
 """
 
 import asyncio
@@ -25,6 +26,10 @@ JsonObject = dict[str, Any]
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _PAGE: Final = 500
 _WATCH_SECONDS: Final = 300
+_TOO_MANY: Final = 429
+# A server that says so has done nothing yet, whatever the method: for example while it fills the watch cache of a kind
+# that was just defined. All pauses together stay below the time within which callers hear of a cluster that is down.
+_TOO_MANY_PAUSES_S: Final = (0.1, 0.2, 0.4, 0.6)
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
@@ -259,9 +264,13 @@ class KubeClient:
         if params:
             url = url.with_query(params)
         try:
-            async with self._session.request(method, url, data=data, headers=headers) as response:
-                raw = await response.read()
-                status = response.status
+            for pause_s in (*_TOO_MANY_PAUSES_S, None):
+                async with self._session.request(method, url, data=data, headers=headers) as response:
+                    raw = await response.read()
+                    status = response.status
+                if status != _TOO_MANY or pause_s is None:
+                    break
+                await asyncio.sleep(pause_s)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
         try:
