@@ -1,7 +1,6 @@
 """`python -m checklist_operator`: stands for election, works while it leads, and stands again when it has lost.
 
-Kopf is embedded (`kopf.operator()`, see `embedding`); `kopf run` is never used, since it would put this folder on the
-module path.
+Kopf is embedded (see `embedding`); `kopf run` is never used, since it would put this folder on the module path.
 """
 
 import argparse
@@ -35,13 +34,19 @@ class Operator:
         self._term: Term | None = None
         self._state = "starting"
 
+    def _take_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.stop)
+
     def stop(self) -> None:
         """Ends cleanly: what is in flight may end, the lease is given back."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Until `stop`. Raises KubeError without a usable configuration, OSError when the port is taken."""
+        """Until a signal comes, or `stop`. Raises KubeError without a configuration, OSError when the port is taken."""
         settings = self._settings
+        self._take_signals()
         connection = await KubeConnection.load()
         health = HealthServer(settings.health_host, settings.health_port, self._metrics, self._readiness)
         await health.start()
@@ -64,7 +69,7 @@ class Operator:
         self._metrics.leader.set(1)
         self._state = "leading"
         holding = asyncio.create_task(leadership.hold(), name="leadership")
-        term = self._term = Term(settings, client, self._metrics, utc_now)
+        term = self._term = Term(settings, client, self._metrics, clock=utc_now, take_signals=self._take_signals)
         try:
             starting = asyncio.create_task(term.start(), name="term start")
             await self._first_of(holding, asyncio.create_task(self._stopping.wait()))
@@ -105,11 +110,7 @@ class Operator:
 
 async def serve(settings: Settings) -> None:
     """Runs the operator until SIGINT or SIGTERM."""
-    operator = Operator(settings)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, operator.stop)
-    await operator.run()
+    await Operator(settings).run()
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ from checklist_operator.controllers.templates import Templates
 from checklist_operator.delivery.fairness import Permits
 from checklist_operator.delivery.sender import Sender
 from checklist_operator.delivery_objects import DeliveryObjects
-from checklist_operator.embedding import EmbeddedKopf, EventBridge
+from checklist_operator.embedding import EmbeddedKopf
 from checklist_operator.envelopes import no_photo_store
 from checklist_operator.handlers import WATCHED
 from checklist_operator.json_logging import about
@@ -51,11 +51,21 @@ DRAIN_S: Final = 4.0
 class Term:
     """`start`, then work happens by itself until `stop`."""
 
-    def __init__(self, settings: Settings, client: KubeClient, metrics: Metrics, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        client: KubeClient,
+        metrics: Metrics,
+        *,
+        clock: Clock,
+        take_signals: Callable[[], None],
+    ) -> None:
+        """`take_signals` handles the process's signals again after Kopf, which takes them at each of its starts."""
         self._settings = settings
         self._client = client
         self._metrics = metrics
         self._tasks: list[asyncio.Task[None]] = []
+        self._over = False
         self._timers = Timers(clock)
         self._ledger = QuotaLedger(client, clock)
         self._sender = Sender(settings.addresses, expires_s=settings.signature_expires_s)
@@ -130,9 +140,11 @@ class Term:
             on_removed=on_removed,
         )
         self.retention = Retention(client, clock=clock, namespaces=settings.watch_namespaces, on_removed=on_removed)
-        self._bridge = EventBridge(self.observe)
         self._kopf = EmbeddedKopf(
-            self._bridge, namespaces=settings.watch_namespaces, on_restart=metrics.kopf_restarts.inc
+            self.observe,
+            namespaces=settings.watch_namespaces,
+            on_start=take_signals,
+            on_restart=metrics.kopf_restarts.inc,
         )
 
     @property
@@ -148,11 +160,11 @@ class Term:
         self._every("resync", settings.resync_every_s, self._resync)
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
         self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
-        self._kopf.start()
+        self._spawn("kopf", self._kopf.run())
 
     async def stop(self, *, gracefully: bool) -> None:
         """Ends all work. `gracefully`: what is in flight may end first; not so when the lease is lost."""
-        self._bridge.close()
+        self._over = True
         if gracefully:
             await asyncio.gather(self.outbox.drain(DRAIN_S), self.deliveries.drain(DRAIN_S))
         for task in self._tasks:
@@ -166,10 +178,11 @@ class Term:
         )
         await self._sender.close()
         await self._ledger.close()
-        await self._kopf.stop()
 
     def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
         """What the watch or a resync brought. One object that cannot be read must not hide the others."""
+        if self._over:
+            return
         self._metrics.events.labels(kind.kind).inc()
         try:
             self._show(kind, type_, body)
