@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from checklist_crds.errors import Problem, ValidationFailed
@@ -16,6 +17,9 @@ MAX_EXPIRY_HOURS: Final = 8760
 MAX_EXECUTOR_REF: Final = 200
 SECRET_LENGTHS: Final = (16, 256)
 _WEBHOOK_MEMBERS: Final = ("url", "secret", "events")
+
+# A caller has few receivers and many runs.
+_canonical_url: Final = lru_cache(maxsize=1024)(canonical_url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ def _read_webhook(webhook: object, problems: list[Problem], *, allow_insecure: b
         found.append(Problem("webhook.url", "wrong_type", "must be a string"))
     else:
         try:
-            url = canonical_url(webhook["url"], allow_insecure=allow_insecure)
+            url = _canonical_url(webhook["url"], allow_insecure=allow_insecure)
         except InvalidTarget as error:
             found.append(Problem("webhook.url", error.code, error.message))
     events_problem = event_name_problem(webhook["events"])

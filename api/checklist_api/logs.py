@@ -10,6 +10,8 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 _STANDARD: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False, default=str, separators=(",", ":")).encode
+
 
 class JsonLines(logging.Formatter):
     """One JSON object per record; what is passed as `extra` becomes a member."""
@@ -24,7 +26,7 @@ class JsonLines(logging.Formatter):
         line |= {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str, separators=(",", ":"))
+        return _encode(line)
 
 
 class _WithoutWireData(logging.Filter):
@@ -41,6 +43,8 @@ class _WithoutWireData(logging.Filter):
 def log_to_stderr(level: int = logging.INFO) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    # Nobody reads them here, and they cost time with every line.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("aiohttp.server").addFilter(_WithoutWireData())
     # What its configuration loader warns of is in the error that follows.

@@ -37,12 +37,24 @@ class Metrics:
             "checklists_rate_limited_total", "Requests refused by a rate limit.", registry=self.registry
         )
 
+        # Finding a child by its labels takes longer than counting.
+        self._request_children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._kube_children: dict[str, Histogram] = {}
+
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
-        self._requests.labels(route, method, str(status)).inc()
-        self._request_seconds.labels(route).observe(seconds)
+        children = self._request_children.get((route, method, status))
+        if children is None:
+            children = (self._requests.labels(route, method, str(status)), self._request_seconds.labels(route))
+            self._request_children[route, method, status] = children
+        requests, request_seconds = children
+        requests.inc()
+        request_seconds.observe(seconds)
 
     def count_kube_call(self, method: str, seconds: float) -> None:
-        self._kube_seconds.labels(method).observe(seconds)
+        child = self._kube_children.get(method)
+        if child is None:
+            child = self._kube_children[method] = self._kube_seconds.labels(method)
+        child.observe(seconds)
 
     def as_text(self) -> bytes:
         return generate_latest(self.registry)
