@@ -25,6 +25,7 @@ JsonObject = dict[str, Any]
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _PAGE: Final = 500
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _WATCH_SECONDS: Final = 300
 _TOO_MANY: Final = 429
 # A server that says so has done nothing yet, whatever the method: for example while it fills the watch cache of a kind
@@ -258,7 +259,7 @@ class KubeClient:
         headers = dict(self._connection.headers())
         data = None
         if body is not None:
-            data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+            data = _encode(body).encode()
             headers["Content-Type"] = content_type
         url = URL(self._base + path, encoded=True)
         if params:
