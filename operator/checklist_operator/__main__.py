@@ -53,16 +53,18 @@ class Operator:
         if settings.allow_insecure_targets:
             logger.warning("webhooks to http and to private addresses are allowed: for development only")
         try:
-            async with KubeClient(connection) as client:
+            # The lease has a connection of its own: behind a backlog of work its renewal would come too late, the term
+            # would end, and the next one would begin with the same backlog and everything unrecorded sent again.
+            async with KubeClient(connection) as client, KubeClient(connection, pool_size=2) as for_lease:
                 while not self._stopping.is_set():
-                    await self._stand(client)
+                    await self._stand(client, for_lease)
         finally:
             await health.stop()
 
-    async def _stand(self, client: KubeClient) -> None:
+    async def _stand(self, client: KubeClient, for_lease: KubeClient) -> None:
         """One candidacy, and the term if it is won."""
         settings = self._settings
-        leadership = Leadership(client, settings.namespace, settings.operator_id, settings.lease, clock=utc_now)
+        leadership = Leadership(for_lease, settings.namespace, settings.operator_id, settings.lease, clock=utc_now)
         self._state = "standby"
         if not await self._unless_stopped(leadership.acquire()):
             return

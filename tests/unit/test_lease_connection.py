@@ -1,0 +1,95 @@
+"""The lease is renewed however much work waits for the Kubernetes API: it has a connection of its own."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.kinds import RUN
+from checklist_operator import __main__ as operator_main
+from checklist_operator.settings import LeaseTimes, Settings
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+
+
+class _ClusterThatOnlyKnowsLeases:
+    """Leases are answered at once, everything else never."""
+
+    def __init__(self) -> None:
+        self.lease: dict[str, Any] | None = None
+        self.renewals = 0
+        self.hanging = 0
+        self.application = web.Application()
+        self.application.router.add_get(LEASES + "/{name}", self._get)
+        self.application.router.add_post(LEASES, self._put)
+        self.application.router.add_put(LEASES + "/{name}", self._put)
+        self.application.router.add_route("*", "/{rest:.*}", self._hang)
+
+    async def _get(self, _: web.Request) -> web.Response:
+        if self.lease is None:
+            return web.json_response({"code": 404, "message": "none"}, status=404)
+        return web.json_response(self.lease)
+
+    async def _put(self, request: web.Request) -> web.Response:
+        self.lease = await request.json()
+        self.renewals += 1
+        self.lease["metadata"]["resourceVersion"] = str(self.renewals)
+        return web.json_response(self.lease)
+
+    async def _hang(self, _: web.Request) -> web.Response:
+        self.hanging += 1
+        await asyncio.sleep(60)
+        raise web.HTTPGatewayTimeout
+
+
+class _BusyTerm:
+    """A term whose work takes every connection that it can get."""
+
+    begun = 0
+    is_ready = True
+
+    def __init__(self, _: Settings, client: KubeClient, *args: Any, **kwargs: Any) -> None:
+        type(self).begun += 1
+        self._client = client
+        self._calls: list[asyncio.Task[Any]] = []
+
+    async def start(self) -> None:
+        self._calls = [asyncio.create_task(self._client.get(RUN, f"r-{n}", "checklists")) for n in range(200)]
+
+    async def stop(self, *, gracefully: bool) -> None:
+        for call in self._calls:
+            call.cancel()
+        await asyncio.gather(*self._calls, return_exceptions=True)
+
+
+async def test_the_lease_is_renewed_while_all_work_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = _ClusterThatOnlyKnowsLeases()
+    runner = web.AppRunner(cluster.application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    connection = KubeConnection(f"http://127.0.0.1:{port}", None, dict)
+
+    async def load() -> KubeConnection:
+        return connection
+
+    monkeypatch.setattr(operator_main.KubeConnection, "load", load)
+    monkeypatch.setattr(operator_main, "Term", _BusyTerm)
+    keys = "k1:" + "A" * 43 + "="
+    settings = Settings.from_environment({"CHECKLISTS_SEALING_KEYS": keys, "CHECKLISTS_OPERATOR_ID": "test"})
+    lease = LeaseTimes(duration=4, renew_deadline=3, retry_period=1)
+    operator = operator_main.Operator(replace(settings, health_port=0, lease=lease))
+    serving = asyncio.create_task(operator.run())
+    try:
+        await asyncio.sleep(5.0)
+        assert cluster.hanging >= 64, "the work did not take all connections, so nothing is proven"
+        assert cluster.renewals >= 4
+        assert _BusyTerm.begun == 1
+    finally:
+        operator.stop()
+        await serving
+        await runner.cleanup()
