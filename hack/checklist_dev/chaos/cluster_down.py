@@ -85,6 +85,7 @@ async def cluster_down(rig: Rig, gaps: list[float], transcript: Transcript, *, o
         "runs": len(facts.state.runs),
         "transmissions": len(facts.transmissions),
         "programs_that_ended_by_themselves": guard.ended_by_themselves,
+        "lost_leases": len(facts.kills),
     }
     return Result("cluster down", findings, figures, rig.logs())
 

@@ -13,6 +13,7 @@ from checklist_crds.run_types import DeliveryPhase
 from checklist_dev.chaos.executors import Executors
 from checklist_dev.chaos.facts import Facts, Finding
 from checklist_dev.chaos.killer import Killer
+from checklist_dev.chaos.ledger import lost_leases
 from checklist_dev.chaos.plan import RunPlan, plan_run
 from checklist_dev.chaos.receivers import Receivers
 from checklist_dev.chaos.settling import Stage, judge, repetitions
@@ -34,9 +35,9 @@ class Size:
     events: int
     settle_s: float = 120.0
     apis: int = 2
-    executors: int = 24
+    executors: int = 32
     slow_runs: int = 10
-    mean_life_s: float = 2.0
+    mean_life_s: float = 4.0
     pause_s: float = 0.15
 
 
@@ -69,6 +70,8 @@ async def kill_under_load(rig: Rig, size: Size, gaps: list[float], transcript: T
         )
         helper.cancel()
         findings += _conduct(executors, killer, client, size)
+        lost = [f"at {lost.before:.1f}" for lost in lost_leases(operator.child.log)]
+        findings.append(Finding("the operator keeps its lease while the cluster answers", 1, lost))
         figures = _figures(facts, killer, load_s=load_s, retries=client.retries)
     return Result("kills under load", findings, figures, rig.logs())
 

@@ -1,8 +1,12 @@
 """What the load generator knows for certain: which operations were acknowledged, and so which events must exist."""
 
+import contextlib
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
+from checklist_crds.times import parse_timestamp
 from checklist_dev.chaos.plan import Op, RunPlan
 
 _EVENTS: Final = {
@@ -92,6 +96,18 @@ class RunRecord:
             elif act.op.kind in {"clear", "skip"}:
                 values.pop(act.op.step_id, None)
         return values
+
+
+def lost_leases(log: Path) -> list["Kill"]:
+    """The moments at which the operator says in its log that it lost its lease. What it had seen but not recorded is
+    forgotten then, as in a crash; without an outage of the cluster it must not happen."""
+    moments = []
+    for line in log.read_text(errors="replace").splitlines() if log.exists() else ():
+        if '"lost the lease"' in line:
+            with contextlib.suppress(ValueError, KeyError):
+                at = parse_timestamp(json.loads(line)["ts"]).timestamp()
+                moments.append(Kill("operator, by its lost lease", at, at))
+    return moments
 
 
 @dataclass(frozen=True, slots=True)

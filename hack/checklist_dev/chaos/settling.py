@@ -10,7 +10,7 @@ from checklist_crds.kube.errors import KubeError
 from checklist_dev.chaos.executors import read_views
 from checklist_dev.chaos.facts import ClusterState, Facts, Finding, cluster_state
 from checklist_dev.chaos.invariants import check_all
-from checklist_dev.chaos.ledger import Kill, RunRecord
+from checklist_dev.chaos.ledger import Kill, RunRecord, lost_leases
 from checklist_dev.chaos.transcript import Transcript
 from checklist_dev.load.client import ServiceClient
 from checklist_dev.load.received import ReceiverLog
@@ -63,7 +63,8 @@ async def judge(
     views = await read_views(stage.client, list(records))
     await asyncio.to_thread(stage.rig.stop_receivers)
     transmissions = list(ReceiverLog(stage.rig.receiver_log()).new())
-    facts = Facts(records, state, transmissions, kills, gaps, views)
+    lost = [moment for name in stage.rig.programs for moment in lost_leases(stage.rig.programs[name].child.log)]
+    facts = Facts(records, state, transmissions, [*kills, *lost], gaps, views)
     return [settled, *check_all(facts)], facts
 
 
