@@ -1,6 +1,7 @@
 """The OpenAPI 3.1 document, put together once from the operations and the models, and its address."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from aiohttp import web
@@ -63,8 +64,9 @@ def add_routes(router: web.UrlDispatcher, services: Services) -> None:
     router.add_get("/v1/openapi.json", document)
 
 
+@lru_cache(maxsize=4)
 def openapi_document(base_url: str) -> dict[str, Any]:
-    """The whole document for the service at `base_url`."""
+    """The whole document for the service at `base_url`. Made once, for all who read it; nobody may change it."""
     schemas = _schemas()
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:

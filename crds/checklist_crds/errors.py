@@ -227,7 +227,7 @@ class NotImplementedYet(ServiceError):
 class ServiceUnavailable(ServiceError):
     status = 503
     code = "service_unavailable"
-    default_message = "The cluster's API does not answer. Nothing was changed; please try again."
+    default_message = "The service cannot do this at the moment; please try again."
 
     def __init__(self, message: str | None = None, *, retry_after_s: int = 2) -> None:
         super().__init__(message, headers={"Retry-After": str(retry_after_s)})

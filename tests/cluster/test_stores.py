@@ -19,7 +19,7 @@ from checklist_crds.kube.errors import (
     KubeUnavailable,
 )
 from checklist_crds.kube.informer import Informer
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
@@ -284,3 +284,19 @@ async def test_a_server_that_has_no_time_is_asked_again() -> None:
     async with server, KubeClient(KubeConnection(f"http://127.0.0.1:{port}", None, dict)) as client:
         assert await client.get(ORGANIZATION, "any") == {}
     assert calls == 3
+
+
+async def test_a_revision_that_was_collected_is_made_again(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = snapshot(await client.create(TEMPLATE, template(namespace), namespace))
+    name = taken.revision["metadata"]["name"]
+    store = RevisionStore(client)
+    await store.ensure(taken.revision, taken.definition)
+    await client.delete(TEMPLATE_REVISION, name, namespace)
+    await store.ensure(taken.revision, taken.definition)
+    with pytest.raises(KubeNotFound):
+        await client.get(TEMPLATE_REVISION, name, namespace)
+    monkeypatch.setattr("checklist_crds.kube.revisions._BELIEVED_S", 0.0)
+    await store.ensure(taken.revision, taken.definition)
+    assert await client.get(TEMPLATE_REVISION, name, namespace)

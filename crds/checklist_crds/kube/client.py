@@ -27,6 +27,8 @@ _MERGE_PATCH: Final = "application/merge-patch+json"
 _PAGE: Final = 500
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _WATCH_SECONDS: Final = 300
+# A bookmark comes about once a minute; a watch that is silent for longer has lost its server.
+_WATCH_SILENCE_S: Final = 90
 _TOO_MANY: Final = 429
 # A server that says so has done nothing yet, whatever the method: for example while it fills the watch cache of a kind
 # that was just defined. All pauses together stay below the time within which callers hear of a cluster that is down.
@@ -104,7 +106,7 @@ class KubeClient:
         )
         self._watch_session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=connection.tls or True),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=_WATCH_SECONDS + 30),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=_WATCH_SILENCE_S),
             read_bufsize=2**20,
         )
 
