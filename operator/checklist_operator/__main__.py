@@ -73,10 +73,11 @@ class Operator:
         holding = asyncio.create_task(leadership.hold(), name="leadership")
         term = self._term = Term(settings, client, self._metrics, clock=utc_now, take_signals=self._take_signals)
         try:
-            starting = asyncio.create_task(term.start(), name="term start")
-            await self._first_of(holding, asyncio.create_task(self._stopping.wait()))
-            starting.cancel()
-            await asyncio.gather(starting, return_exceptions=True)
+            working = asyncio.create_task(term.run(), name="term")
+            await self._first_of(holding, working)
+            if working.done():
+                working.result()  # raises: what went wrong is not known, so a fresh process must go on
+            working.cancel()
         finally:
             self._term = None
             self._state = "ending"
@@ -91,16 +92,17 @@ class Operator:
     async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> bool:
         """Whether `work` ended before `stop` was called."""
         task = asyncio.create_task(work)
-        await self._first_of(task, asyncio.create_task(self._stopping.wait()))
+        await self._first_of(task)
         done = task.done()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         return done and not self._stopping.is_set()
 
-    @staticmethod
-    async def _first_of(task: asyncio.Task[Any], stopped: asyncio.Task[Any]) -> None:
+    async def _first_of(self, *tasks: asyncio.Task[Any]) -> None:
+        """Until one of them ends, or `stop` is called."""
+        stopped = asyncio.create_task(self._stopping.wait())
         try:
-            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopped.cancel()
 

@@ -3,8 +3,8 @@
 It does end: an error in a watch other than 410 Gone, such as etcd's change of leader, or half a line when a connection
 breaks, is fatal to it. `kopf.operator()` would then cancel every task of the loop that it does not know, deliveries
 under way included. So its two halves are used as its documentation offers them: `kopf.spawn_tasks()`, and in place of
-`kopf.run_tasks()` an end that touches Kopf's own tasks only. (A thread of its own would protect us too, but then two
-threads fight for the interpreter at each system call: measured, three times the latency under load.)
+`kopf.run_tasks()` an end that touches Kopf's own tasks only. (A thread of its own would protect us too, but then the
+two fight for the interpreter: under load each system call of ours waited 3 ms to get it back.)
 """
 
 import asyncio

@@ -1,9 +1,6 @@
 """The label `checklists.dev/org`, which objects made with kubectl mostly lack: the operator adds it."""
 
-import contextlib
-
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.resource_types import ORGANIZATION_LABEL
 
@@ -14,15 +11,15 @@ def lacks_label(body: JsonObject, organization: str) -> bool:
     return labels.get(ORGANIZATION_LABEL) != organization
 
 
-async def ensure_label(client: KubeClient, kind: Kind, body: JsonObject, organization: str) -> None:
-    """Labels the object unless it is labelled. Raises KubeError."""
+async def labelled(client: KubeClient, kind: Kind, body: JsonObject, organization: str) -> JsonObject:
+    """The object as it is with its label; it is only written if it lacked it. Raises KubeError.
+
+    To be done before a verdict is written, so that whoever waits for the verdict finds the label too.
+    """
     if not organization or not lacks_label(body, organization):
-        return
+        return body
     metadata = body["metadata"]
-    with contextlib.suppress(KubeNotFound):
-        await client.patch(
-            kind,
-            metadata["name"],
-            {"metadata": {"labels": {ORGANIZATION_LABEL: organization}}},
-            metadata.get("namespace"),
-        )
+    patch = {"metadata": {"labels": {ORGANIZATION_LABEL: organization}}}
+    return await client.patch(
+        kind, metadata["name"], patch, metadata.get("namespace"), resource_version=metadata["resourceVersion"]
+    )

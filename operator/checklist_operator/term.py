@@ -49,7 +49,7 @@ DRAIN_S: Final = 4.0
 
 
 class Term:
-    """`start`, then work happens by itself until `stop`."""
+    """`run` it, and `stop` it at the end."""
 
     def __init__(
         self,
@@ -151,8 +151,8 @@ class Term:
     def is_ready(self) -> bool:
         return self._kopf.is_ready
 
-    async def start(self) -> None:
-        """Returns when work has begun, which may wait for the CRDs to be there."""
+    async def run(self) -> None:
+        """Works until cancelled; raises what nobody foresaw. `stop` is to be called afterwards in any case."""
         self._watch_sizes()
         await self._wait_for_crds()
         settings = self._settings
@@ -161,6 +161,9 @@ class Term:
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
         self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
         self._spawn("kopf", self._kopf.run())
+        ended, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
 
     async def stop(self, *, gracefully: bool) -> None:
         """Ends all work. `gracefully`: what is in flight may end first; not so when the lease is lost."""
@@ -207,11 +210,11 @@ class Term:
 
     # -- connections between concerns -----------------------------------------------------------------------------
 
-    def _template_changed(self, key: Key, _: str) -> None:
-        self.admission.cause_changed(key[0])
+    def _template_changed(self, key: Key, template_id: str) -> None:
+        self.admission.cause_changed(key[1], template_id)
 
     def _organization_changed(self, name: str) -> None:
-        self.admission.cause_changed()
+        self.admission.cause_changed(name)
         self.members.organization_changed(name)
 
     def _count_bug(self, where: str) -> None:

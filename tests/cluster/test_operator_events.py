@@ -31,6 +31,21 @@ async def test_every_event_of_a_run_arrives_in_order_and_the_run_settles(
     assert await lab.deliveries(run) == []
 
 
+async def test_a_slow_receiver_gets_a_run_s_events_in_order_and_holds_none_up(
+    lab: Lab, receiver: Receiver, operator: OperatorProcess
+) -> None:
+    async def slowly(_: Delivered) -> int:
+        await asyncio.sleep(3)
+        return 200
+
+    receiver.answer = slowly
+    run = await lab.dispatch(receiver.url)
+    for number in range(10):
+        await lab.answer(run, number % 3)
+    await eventually(lambda: len(receiver.received) == 10, within_s=2.5)
+    assert [event["seq"] for event in receiver.events(run)] == list(range(1, 11))
+
+
 async def test_the_body_is_signed_with_the_secret_of_the_run(
     lab: Lab, receiver: Receiver, operator: OperatorProcess
 ) -> None:

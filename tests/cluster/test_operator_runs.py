@@ -256,17 +256,16 @@ async def test_members_keys_and_organizations_get_ids_labels_and_conditions(
     await until_condition(lab, MEMBER, "ada", "Ready", status="True")
     await until_condition(lab, API_KEY, good["metadata"]["name"], "Ready", status="True")
     assert (await until_condition(lab, API_KEY, "my-key", "Ready", status="False"))["reason"] == "NameMismatch"
-
-    async def labelled() -> JsonObject | None:
-        body = await lab.client.get(MEMBER, "ada", lab.namespace)
-        return body if "labels" in body["metadata"] else None
-
-    body = await eventually(labelled)
+    body = await lab.client.get(MEMBER, "ada", lab.namespace)
     assert body["metadata"]["labels"] == {ORGANIZATION_LABEL: lab.organization}
     assert body["status"]["id"] == object_id("u", "ada", lab.organization)
-    organization = await lab.client.get(ORGANIZATION, lab.organization)
-    assert organization["status"]["id"] == lab.organization
-    assert condition(organization, "Ready")["status"] == "True"
+
+    async def has_id() -> bool:
+        organization = await lab.client.get(ORGANIZATION, lab.organization)
+        ready = condition(organization, "Ready")
+        return ready is not None and ready["status"] == "True" and organization["status"]["id"] == lab.organization
+
+    await eventually(has_id)
 
 
 async def test_a_member_without_an_organization_becomes_ready_when_it_comes(

@@ -56,8 +56,9 @@ class _BusyTerm:
         self._client = client
         self._calls: list[asyncio.Task[Any]] = []
 
-    async def start(self) -> None:
+    async def run(self) -> None:
         self._calls = [asyncio.create_task(self._client.get(RUN, f"r-{n}", "checklists")) for n in range(200)]
+        await asyncio.Event().wait()
 
     async def stop(self, *, gracefully: bool) -> None:
         for call in self._calls:

@@ -276,12 +276,13 @@ class Deliveries:
             "retry cannot be sent: %s", fault.message, extra=about(delivery=delivery.name, reason=fault.reason)
         )
         self._metrics.own_faults.labels(fault.reason).inc()
-        await change_run_status(
-            self._client,
-            delivery.namespace,
-            delivery.spec.run_ref.name,
-            lambda run: with_delivering(run, run.status, fault.as_condition, now=self._clock()),
-        )
+        with contextlib.suppress(KubeNotFound):  # deleted meanwhile: the next look will find out
+            await change_run_status(
+                self._client,
+                delivery.namespace,
+                delivery.spec.run_ref.name,
+                lambda run: with_delivering(run, run.status, fault.as_condition, now=self._clock()),
+            )
 
     def _log(self, delivery: Delivery, number: int, outcome: Outcome) -> None:
         logger.info(

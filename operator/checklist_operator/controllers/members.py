@@ -1,6 +1,7 @@
 """Members and API keys: public ids, the label of their organization, and the condition Ready."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
@@ -12,7 +13,7 @@ from checklist_crds.kube.kinds import API_KEY, MEMBER, Kind
 from checklist_crds.resource_types import StatusCondition, with_condition
 from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
-from checklist_operator.labels import ensure_label, lacks_label
+from checklist_operator.labels import labelled, lacks_label
 from checklist_operator.tenancy import Refusal, Tenancy
 from checklist_operator.work_queue import WorkQueue
 
@@ -31,7 +32,7 @@ class Members:
         self._client = client
         self._tenancy = tenancy
         self._clock = clock
-        self._organizations: dict[MemberKey, str] = {}
+        self._of_organization: defaultdict[str, set[MemberKey]] = defaultdict(set)
         self.queue: WorkQueue[MemberKey] = WorkQueue("members", self._reconcile, workers=4, on_bug=on_bug)
 
     def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
@@ -39,17 +40,16 @@ class Members:
         key = (kind, str(metadata["namespace"]), str(metadata["name"]))
         organization = str(body["spec"]["organizationRef"]["name"])
         if type_ == "DELETED":
-            self._organizations.pop(key, None)
+            self._of_organization[organization].discard(key)
             self.queue.forget(key)
             return
-        self._organizations[key] = organization
-        if type_ is None or lacks_label(body, organization) or not _is_judged(body):
+        self._of_organization[organization].add(key)
+        if lacks_label(body, organization) or not _is_judged(body) or (type_ is None and _is_homeless(body)):
             self.queue.add(key)
 
     def organization_changed(self, name: str) -> None:
-        for key, organization in self._organizations.items():
-            if organization == name:
-                self.queue.add(key)
+        for key in self._of_organization.get(name, ()):
+            self.queue.add(key)
 
     async def _reconcile(self, key: MemberKey) -> float | None:
         kind, namespace, name = key
@@ -57,8 +57,8 @@ class Members:
             body = await self._client.get(kind, name, namespace)
             organization = str(body["spec"]["organizationRef"]["name"])
             refusal = await self._tenancy.refusal(organization, namespace) or _own_refusal(kind, body)
+            body = await labelled(self._client, kind, body, organization)
             await self._write_status(key, body, refusal)
-            await ensure_label(self._client, kind, body, organization)
         except KubeNotFound:
             return None
         except KubeConflict:
@@ -100,6 +100,12 @@ def _own_refusal(kind: Kind, body: JsonObject) -> Refusal | None:
     if body["metadata"]["name"] != expected:
         return Refusal("NameMismatch", f"A key is looked up by its digest; this object must be named {expected}.")
     return None
+
+
+def _is_homeless(body: JsonObject) -> bool:
+    """Its organization was not there when it was judged; it may have come while nobody watched."""
+    conditions = (body.get("status") or {}).get("conditions") or ()
+    return any(condition["reason"] == "OrganizationNotFound" for condition in conditions)
 
 
 def _is_judged(body: JsonObject) -> bool:

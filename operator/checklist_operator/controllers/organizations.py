@@ -62,8 +62,9 @@ class Organizations:
         # Only another spec is news: the status changes with every dispatch.
         if self._generations.get(name) != generation:
             self._generations[name] = generation
-            self._on_change(name)
             self.queue.add(name)
+            if type_ is not None:
+                self._on_change(name)
         pending = Quota.parse((body.get("status") or {}).get("quota")).pending
         if pending:
             self._due.set(name, min(pending.values()) + self._pending_after)

@@ -6,7 +6,9 @@ A refused run is tried again when its cause may be gone: its template or organiz
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from checklist_crds import merge_patch
@@ -29,7 +31,7 @@ from checklist_crds.webhook_url import InvalidTarget, canonical_url
 from checklist_operator.controllers.templates import problems_text
 from checklist_operator.faults import OurFault
 from checklist_operator.json_logging import about
-from checklist_operator.labels import ensure_label
+from checklist_operator.labels import labelled
 from checklist_operator.metrics import Metrics
 from checklist_operator.signing_secrets import SigningSecrets
 from checklist_operator.tenancy import Refusal, Tenancy
@@ -46,11 +48,20 @@ NameOf = Callable[[str, str], str | None]
 
 
 class Refused(Exception):
-    """The run is not admitted, for now."""
+    """The run is not admitted, for now. `organization` is the one that it would belong to, where that is known."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.refusal = Refusal(reason, message)
+        self.organization = ""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A refused run: how often it was tried, and the names of what it may be waiting for."""
+
+    tries: int = 0
+    names: frozenset[str] = frozenset()
 
 
 class RunAdmission:
@@ -79,7 +90,8 @@ class RunAdmission:
         self._clock = clock
         self._name_of = name_of
         self._allow_insecure = allow_insecure
-        self._refused: dict[Key, int] = {}
+        self._refused: dict[Key, _Held] = {}
+        self._waiting_for: defaultdict[str, set[Key]] = defaultdict(set)
         self.queue: WorkQueue[Key] = WorkQueue("run_admission", self._reconcile, workers=8, on_bug=on_bug)
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
@@ -87,7 +99,8 @@ class RunAdmission:
         status = body.get("status") or {}
         admitted = body["spec"].get("resolved") or status.get("resolved")
         if type_ == "DELETED" or admitted or status.get("phase") in _FINAL:
-            if self._refused.pop(key, None) is not None:
+            if key in self._refused:
+                self._forget(key)
                 self.queue.forget(key)
         elif key not in self._refused:
             self.queue.add(key)
@@ -96,10 +109,10 @@ class RunAdmission:
         """Something about this run may have changed."""
         self.queue.add(key)
 
-    def cause_changed(self, namespace: str | None = None) -> None:
-        """A template in `namespace`, or an organization (None), changed: what was refused may be admitted now."""
-        for key in list(self._refused):
-            if namespace is None or key[0] == namespace:
+    def cause_changed(self, *names: str) -> None:
+        """A template (its name and its public id) or an organization changed: what it held up may be admitted now."""
+        for name in names:
+            for key in self._waiting_for.get(name, ()):
                 self.queue.add(key)
 
     @property
@@ -111,41 +124,42 @@ class RunAdmission:
             body = await self._client.get(RUN, key[1], key[0])
             run = Run.parse(body)
             if run.resolved is not None or run.status.phase.is_final:
-                self._refused.pop(key, None)
+                self._forget(key)
                 return None
             try:
-                organization = await self._admit(run)
+                await self._admit(run, body)
             except Refused as refused:
-                return await self._refuse(key, run, refused.refusal)
+                return await self._refuse(key, run, refused)
         except KubeNotFound:
-            self._refused.pop(key, None)
+            self._forget(key)
             return None
         except KubeConflict:
             return 0.05
-        self._refused.pop(key, None)
-        await ensure_label(self._client, RUN, body, organization)
+        self._forget(key)
         return None
 
-    async def _admit(self, run: Run) -> str:
-        """Everything from the first check to the patch; the run's organization. Raises Refused and KubeError."""
+    async def _admit(self, run: Run, body: JsonObject) -> None:
+        """Everything from the first check to the patch. Raises Refused and KubeError."""
         template = await self._template(run)
         meta = TemplateMeta.of(template)
-        await self._check_tenancy(run, meta)
-        taken = self._snapshot(template)
-        await self._check_webhook(run)
-        reservation = await self._ledger.reserve(meta.organization, run.name)
-        if reservation.verdict is Verdict.OVER_QUOTA:
-            raise Refused("QuotaExceeded", f"The plan's {reservation.limit} runs of this month are used up.")
+        try:
+            await self._check_tenancy(run, meta)
+            taken = self._snapshot(template)
+            await self._check_webhook(run)
+            await self._reserve(run, meta.organization)
+        except Refused as refused:
+            refused.organization = meta.organization
+            raise
         try:
             await self._revisions.ensure(taken.revision, taken.definition)
-            await self._write_admission(run, taken)
+            version = (await labelled(self._client, RUN, body, meta.organization))["metadata"]["resourceVersion"]
+            await self._write_admission(run, taken, version)
         except KubeNotFound:
             self._ledger.release(meta.organization, run.name)
             raise
         self._ledger.confirm(meta.organization, run.name)
         self._metrics.admissions.labels("Admitted").inc()
         logger.info("run admitted", extra=about(run=run.name, template=meta.id, version=meta.version))
-        return meta.organization
 
     # -- causes, in the order in which they are told ---------------------------------------------------------------
 
@@ -190,9 +204,14 @@ class RunAdmission:
         except OurFault as fault:
             raise Refused("SecretNotFound", f"The webhook has no usable secret: {fault.message}.") from None
 
+    async def _reserve(self, run: Run, organization: str) -> None:
+        reservation = await self._ledger.reserve(organization, run.name)
+        if reservation.verdict is Verdict.OVER_QUOTA:
+            raise Refused("QuotaExceeded", f"The plan's {reservation.limit} runs of this month are used up.")
+
     # -- what is written ------------------------------------------------------------------------------------------
 
-    async def _write_admission(self, run: Run, taken: Snapshot) -> None:
+    async def _write_admission(self, run: Run, taken: Snapshot, version: str) -> None:
         resolved = taken.resolved
         admitted = run.status.model_copy(
             update={
@@ -209,11 +228,12 @@ class RunAdmission:
                 ),
             }
         )
-        await self._write(run, admitted)
+        await self._write(run, admitted, version)
 
-    async def _refuse(self, key: Key, run: Run, refusal: Refusal) -> float:
+    async def _refuse(self, key: Key, run: Run, refused: Refused) -> float:
         """Tells why, and returns the seconds until the next try."""
-        tries = self._refused[key] = self._refused.get(key, 0) + 1
+        refusal = refused.refusal
+        tries = self._hold(key, run, refused.organization)
         conditions = with_condition(
             run.status.conditions,
             "Admitted",
@@ -231,6 +251,29 @@ class RunAdmission:
             logger.info("run not admitted: %s", refusal.message, extra=about(run=run.name, reason=refusal.reason))
         return _AGAIN.after(tries)
 
+    def _hold(self, key: Key, run: Run, organization: str) -> int:
+        """Remembers what the run may be waiting for; how often it was tried."""
+        tries = self._refused[key].tries if key in self._refused else 0
+        self._forget(key)
+        spec = run.spec
+        named = (
+            spec.template_ref.name if spec.template_ref else spec.template_id,
+            spec.organization_ref.name if spec.organization_ref else None,
+            organization,
+        )
+        held = self._refused[key] = _Held(tries + 1, frozenset(filter(None, named)))
+        for name in held.names:
+            self._waiting_for[name].add(key)
+        return held.tries
+
+    def _forget(self, key: Key) -> None:
+        """The run is refused no longer."""
+        held = self._refused.pop(key, None)
+        for name in held.names if held else ():
+            self._waiting_for[name].discard(key)
+            if not self._waiting_for[name]:
+                del self._waiting_for[name]
+
     def _closed(self, run: Run, status: RunStatus) -> RunStatus:
         """Its time is up before it ever began: it expires without an event, since it was never dispatched."""
         spec = run.spec.model_copy(update={"webhook": None})
@@ -246,8 +289,10 @@ class RunAdmission:
         )
         return decide(never_sent, _NO_STEPS, Expire(), self._clock()).after
 
-    async def _write(self, run: Run, status: RunStatus) -> bool:
+    async def _write(self, run: Run, status: RunStatus, version: str | None = None) -> bool:
+        """Whether there was something to write; conditional on `version`, or on the one that was read."""
         patch = merge_patch.diff(run.status.to_kube(), status.to_kube())
         if patch:
-            await self._client.patch_status(RUN, run.name, patch, run.namespace, resource_version=run.resource_version)
+            condition = version or run.resource_version
+            await self._client.patch_status(RUN, run.name, patch, run.namespace, resource_version=condition)
         return bool(patch)

@@ -8,8 +8,7 @@ with the same event_id and number: a duplicate, never a loss.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Final
 
 from checklist_crds.events import PhotoUrl
@@ -18,10 +17,10 @@ from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, Run, RunPhase, RunStatus
-from checklist_crds.template_types import Definition
+from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, Run, RunStatus
 from checklist_crds.times import Clock
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_operator.controllers.outbox_lane import FirstAttempt, Lane, Turn, awaits_retries, has_work
 from checklist_operator.delivery.outcome import Outcome
 from checklist_operator.delivery_objects import DeliveryObjects
 from checklist_operator.envelopes import body_of, first_envelope
@@ -39,39 +38,6 @@ GATHER_S: Final = 0.1
 """How long results wait for others of the same run before they are written."""
 _AT_ONCE: Final = 64
 _FAULT_BACKOFF: Final = Backoff(first=2.0, longest=60.0)
-_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
-
-
-@dataclass(slots=True)
-class _Lane:
-    """What is known and under way for one run. `version` is that of `body`, which may come from a write of ours;
-    `seen` is the newest version that the watch has brought."""
-
-    body: JsonObject
-    version: int
-    seen: int
-    in_flight: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    results: dict[str, DeliveryRecord] = field(default_factory=dict)
-    first_result_at: float = 0.0
-    fault: OurFault | None = None
-    faults: int = 0
-    look_up: bool = False
-    parsed: Run | None = None
-
-    def learn(self, body: JsonObject) -> None:
-        version = version_of(body)
-        if version > self.version:
-            self.body, self.version, self.parsed = body, version, None
-
-    @property
-    def run(self) -> Run:
-        if self.parsed is None:
-            self.parsed = Run.parse(self.body)
-        return self.parsed
-
-    @property
-    def is_idle(self) -> bool:
-        return not (self.in_flight or self.results or self.look_up) and not _has_work(self.body)
 
 
 class RunOutbox:
@@ -102,7 +68,7 @@ class RunOutbox:
         self._photo_url = photo_url
         self._allow_insecure = allow_insecure
         self._on_bug = on_bug
-        self._lanes: dict[Key, _Lane] = {}
+        self._lanes: dict[Key, Lane] = {}
         self._stopping = False
         self.queue: WorkQueue[Key] = WorkQueue("run_outbox", self._reconcile, workers=workers, on_bug=on_bug)
 
@@ -113,10 +79,10 @@ class RunOutbox:
             self._forget(key)
             return
         if lane is None:
-            if not _has_work(body) and not (type_ is None and _awaits_retries(body)):
+            if not has_work(body) and not (type_ is None and awaits_retries(body)):
                 return
             version = version_of(body)
-            lane = self._lanes[key] = _Lane(body, version, version)
+            lane = self._lanes[key] = Lane(body, version, version)
         else:
             lane.seen = max(lane.seen, version_of(body))
             lane.learn(body)
@@ -163,12 +129,12 @@ class RunOutbox:
             lane.fault = fault
         if lane.fault is not None and not lane.in_flight:
             return await self._tell_fault(key, lane)
-        if not lane.in_flight and not lane.results and not lane.run.status.outbox and _has_work(lane.body):
+        if not lane.in_flight and not lane.results and not lane.run.status.outbox and has_work(lane.body):
             await self._write_results(key, lane)  # final, and only `settled` is missing
         self._drop_if_caught_up(key, lane)
         return GATHER_S if lane.results and lane.in_flight else None
 
-    async def _start_attempts(self, key: Key, lane: _Lane) -> None:
+    async def _start_attempts(self, key: Key, lane: Lane) -> None:
         """Starts what is in the outbox and not yet under way, in order. Raises OurFault and KubeError."""
         if lane.look_up:
             await self._look_up(key, lane)
@@ -193,11 +159,12 @@ class RunOutbox:
         except InvalidTarget:
             url = webhook.url  # the sender refuses it with the class that belongs to it
         for entry in entries:
-            attempt = _FirstAttempt(entry, run, definition, url, secret, resolved.organization)
+            lane.last_turn = Turn(lane.last_turn)
+            attempt = FirstAttempt(entry, run, definition, url, secret, resolved.organization, lane.last_turn)
             task = asyncio.create_task(self._attempt(key, lane, attempt), name=f"first attempt {entry.event_id}")
             lane.in_flight[entry.event_id] = task
 
-    async def _look_up(self, key: Key, lane: _Lane) -> None:
+    async def _look_up(self, key: Key, lane: Lane) -> None:
         """After a start: what an earlier process had handed over, or had seen finished, but not written to the run.
 
         The run is read anew, because a list may show it as it was before our last write.
@@ -224,7 +191,7 @@ class RunOutbox:
 
     # -- one attempt ----------------------------------------------------------------------------------------------
 
-    async def _attempt(self, key: Key, lane: _Lane, attempt: "_FirstAttempt") -> None:
+    async def _attempt(self, key: Key, lane: Lane, attempt: "FirstAttempt") -> None:
         event_id = attempt.entry.event_id
         try:
             record = await self._transmit(key, lane, attempt)
@@ -237,6 +204,7 @@ class RunOutbox:
             self._on_bug("run_outbox")
             lane.fault = OurFault("InternalError", "the operator failed; its log says why")
         finally:
+            attempt.turn.end()
             del lane.in_flight[event_id]
             if self._lanes.get(key) is lane:
                 if lane.in_flight:
@@ -244,30 +212,35 @@ class RunOutbox:
                 else:
                     self.queue.add(key)
 
-    async def _transmit(self, key: Key, lane: _Lane, attempt: "_FirstAttempt") -> DeliveryRecord | None:
+    async def _transmit(self, key: Key, lane: Lane, attempt: "FirstAttempt") -> DeliveryRecord | None:
         entry, run = attempt.entry, attempt.run
+        await attempt.turn.come()
         async with self._transmitter.permit(attempt.url, attempt.organization, first=True):
             if self._stopping or lane.fault is not None or self._lanes.get(key) is not lane:
                 return None
             message = first_envelope(entry, run, attempt.definition, self._photo_url)
             body = body_of(message, 1)
+            attempt.turn.started.set()
             self._metrics.outbox_lag.observe(max(0.0, (self._clock() - entry.ts).total_seconds()))
             outcome = await self._transmitter.send(attempt.url, body, attempt.secret, run.name, attempt=1)
+        attempt.turn.ended.set()
         self._log(outcome, attempt)
         if outcome.ok:
             self._metrics.deliveries.labels("delivered").inc()
             return _record(entry, DeliveryPhase.DELIVERED, outcome)
+        if self._lanes.get(key) is not lane:
+            return None  # the run was deleted meanwhile, and nothing is retried without it
         return await self._deliveries.hand_over(
             run, entry, message, outcome, url=attempt.url, organization=attempt.organization
         )
 
-    def _keep_result(self, lane: _Lane, record: DeliveryRecord) -> None:
+    def _keep_result(self, lane: Lane, record: DeliveryRecord) -> None:
         if not lane.results:
             lane.first_result_at = asyncio.get_running_loop().time()
         lane.results[record.event_id] = record
         lane.faults = 0
 
-    def _log(self, outcome: Outcome, attempt: "_FirstAttempt") -> None:
+    def _log(self, outcome: Outcome, attempt: "FirstAttempt") -> None:
         logger.info(
             "event delivered" if outcome.ok else "first attempt failed",
             extra=about(
@@ -283,7 +256,7 @@ class RunOutbox:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    async def _write_results(self, key: Key, lane: _Lane) -> None:
+    async def _write_results(self, key: Key, lane: Lane) -> None:
         records = dict(lane.results)
 
         def change(run: Run) -> RunStatus:
@@ -299,7 +272,7 @@ class RunOutbox:
         for event_id in records:
             lane.results.pop(event_id, None)
 
-    async def _tell_fault(self, key: Key, lane: _Lane) -> float:
+    async def _tell_fault(self, key: Key, lane: Lane) -> float:
         """Shows the fault on the run, and says when to try again."""
         fault, lane.fault = lane.fault, None
         lane.faults += 1
@@ -329,40 +302,10 @@ class RunOutbox:
         self._lanes.pop(key, None)
         self.queue.forget(key)
 
-    def _drop_if_caught_up(self, key: Key, lane: _Lane) -> None:
+    def _drop_if_caught_up(self, key: Key, lane: Lane) -> None:
         """A lane stays until the watch has brought our own last write: an older state must not send anything again."""
         if lane.is_idle and lane.seen >= lane.version and self._lanes.get(key) is lane:
             del self._lanes[key]
-
-
-@dataclass(frozen=True, slots=True)
-class _FirstAttempt:
-    entry: OutboxEntry
-    run: Run
-    definition: Definition
-    url: str
-    secret: bytes
-    organization: str
-
-
-def _has_work(body: JsonObject) -> bool:
-    """Something in the outbox, or a final run whose `settled` may be due."""
-    status = body.get("status") or {}
-    if status.get("outbox"):
-        return True
-    if status.get("phase") not in _FINAL or status.get("settled"):
-        return False
-    return not _unfinished(status.get("deliveries") or ())
-
-
-def _awaits_retries(body: JsonObject) -> bool:
-    """A final run that is unsettled only because deliveries are being retried."""
-    status = body.get("status") or {}
-    return status.get("phase") in _FINAL and not status.get("settled")
-
-
-def _unfinished(records: Iterable[JsonObject]) -> bool:
-    return any(record["phase"] in (DeliveryPhase.PENDING, DeliveryPhase.IN_FLIGHT) for record in records)
 
 
 def _record(entry: OutboxEntry, phase: DeliveryPhase, outcome: Outcome) -> DeliveryRecord:

@@ -15,7 +15,7 @@ from checklist_crds.template_resource import TemplateMeta, TemplateStatus, defin
 from checklist_crds.template_validation import definition_problems
 from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
-from checklist_operator.labels import ensure_label, lacks_label
+from checklist_operator.labels import labelled, lacks_label
 from checklist_operator.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -49,10 +49,12 @@ class Templates:
             self._on_change(key, meta.id)
             return
         self._names[key[0], meta.id] = key[1]
-        if self._known.get(key) != (meta.id, meta.version):
+        known = self._known.get(key)
+        if known != (meta.id, meta.version):
             self._known[key] = (meta.id, meta.version)
             self._on_change(key, meta.id)
-        if type_ is None or _is_outdated(body):
+        # Each is judged once after a start, even if it bears a verdict: the rules may be newer than that.
+        if known is None or _is_outdated(body):
             self.queue.add(key)
 
     def name_of(self, namespace: str, template_id: str) -> str | None:
@@ -62,8 +64,8 @@ class Templates:
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(TEMPLATE, key[1], key[0])
+            body = await labelled(self._client, TEMPLATE, body, TemplateMeta.of(body).organization)
             await self._write_status(key, body)
-            await ensure_label(self._client, TEMPLATE, body, TemplateMeta.of(body).organization)
         except KubeNotFound:
             return None
         except KubeConflict:
