@@ -7,7 +7,8 @@ from checklist_dev.bench.report import Figure
 
 TINY = Sizes(
     rounds=1,
-    calls=32,
+    posts=32,
+    gets=32,
     latency_rounds=1,
     latency_round_s=1.0,
     events_per_s=18,

@@ -35,7 +35,8 @@ class Sizes:
     """How much of everything."""
 
     rounds: int = 9
-    calls: int = 400
+    posts: int = 500
+    gets: int = 1500
     latency_rounds: int = 4
     latency_round_s: float = 5.0
     events_per_s: float = 100.0
@@ -43,7 +44,9 @@ class Sizes:
     live_runs: int = 20_000
 
 
-QUICK = Sizes(rounds=3, calls=60, latency_rounds=2, latency_round_s=1.5, events_per_s=20, deliveries=180, live_runs=300)
+QUICK = Sizes(
+    rounds=3, posts=60, gets=120, latency_rounds=2, latency_round_s=1.5, events_per_s=20, deliveries=180, live_runs=300
+)
 
 
 class Bench:
@@ -98,9 +101,9 @@ class Bench:
         }
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False) as session:
             caller = Caller(session, stage.url, stage.api_key)
-            posts, made = await measure_posts(caller, stage.cluster, wish, rounds=sizes.rounds, calls=sizes.calls)
+            posts, made = await measure_posts(caller, stage.cluster, wish, rounds=sizes.rounds, calls=sizes.posts)
             usage = await stage.client.insist("GET", "/v1/usage")
-            gets = await measure_gets(caller, stage.cluster, made, rounds=sizes.rounds, calls=sizes.calls)
+            gets = await measure_gets(caller, stage.cluster, made, rounds=sizes.rounds, calls=sizes.gets)
         difference = abs(int(usage.body["used"]) - len(set(made)))
         return [
             *posts,

@@ -18,7 +18,6 @@ from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import ServiceClient
 from checklist_dev.load.rig import Program, Rig
 
-SETTLES_S = 5.0
 READY_WITHIN_S = 300.0
 _WRITES = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"})
 _REQUESTS = re.compile(r"^apiserver_request_total\{(?P<labels>.*)\} (?P<count>\S+)$", re.MULTILINE)
@@ -65,7 +64,7 @@ async def _start(program: Program, what: str, cluster: RawCluster, *, empty_rss:
     program.start()
     ready_s = await asyncio.to_thread(partial(program.wait_ready, timeout_s=READY_WITHIN_S))
     seen_s = await _all_seen(program, len(before.versions))
-    await asyncio.sleep(SETTLES_S)
+    await asyncio.sleep(min(5.0, 1.0 + seen_s))  # whoever writes at a start has begun by then
     rss = program.rss_mib()
     after = await Witness.see(cluster)
     await asyncio.to_thread(program.child.stop)
