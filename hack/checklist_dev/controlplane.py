@@ -325,10 +325,10 @@ def _serve(data: Path, *, ephemeral: bool) -> int:
     end_on_signals()
     folder = Path(tempfile.mkdtemp(prefix="checklist-cluster-")) if ephemeral else data
     with ControlPlane(folder, ephemeral=ephemeral) as cluster:
-        say(f"{cluster.server} is ready ({cluster.binaries.source}); Ctrl-C ends it. To use it:")
-        print(f"export KUBECONFIG={cluster.kubeconfig}", flush=True)
-        say(f"{cluster.kubectl} get namespaces")
         try:
+            say(f"{cluster.server} is ready ({cluster.binaries.source}); Ctrl-C ends it. To use it:")
+            print(f"export KUBECONFIG={cluster.kubeconfig}", flush=True)
+            say(f"{cluster.kubectl} get namespaces")
             while True:
                 time.sleep(1.0)
                 for child in (cluster.etcd, cluster.apiserver):

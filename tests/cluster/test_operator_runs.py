@@ -250,12 +250,14 @@ async def test_members_keys_and_organizations_get_ids_labels_and_conditions(
     sha256 = api_keys.digest(api_keys.new_key())
     member = _object("Member", "ada", lab, name="Ada", email="ada@example.com")
     good = _object("ApiKey", api_keys.object_name(sha256), lab, name="ci", sha256=sha256)
-    wrong = _object("ApiKey", "my-key", lab, name="ci", sha256=sha256)
-    for kind, body in ((MEMBER, member), (API_KEY, good), (API_KEY, wrong)):
+    named = _object("ApiKey", "my-key", lab, name="ci", sha256=api_keys.digest(api_keys.new_key()))
+    revoked = _object("ApiKey", "old-key", lab, name="ci", sha256="0" * 64, revoked=True)
+    for kind, body in ((MEMBER, member), (API_KEY, good), (API_KEY, named), (API_KEY, revoked)):
         await lab.client.create(kind, body, lab.namespace)
     await until_condition(lab, MEMBER, "ada", "Ready", status="True")
     await until_condition(lab, API_KEY, good["metadata"]["name"], "Ready", status="True")
-    assert (await until_condition(lab, API_KEY, "my-key", "Ready", status="False"))["reason"] == "NameMismatch"
+    await until_condition(lab, API_KEY, "my-key", "Ready", status="True")
+    assert (await until_condition(lab, API_KEY, "old-key", "Ready", status="False"))["reason"] == "Revoked"
     body = await lab.client.get(MEMBER, "ada", lab.namespace)
     assert body["metadata"]["labels"] == {ORGANIZATION_LABEL: lab.organization}
     assert body["status"]["id"] == object_id("u", "ada", lab.organization)

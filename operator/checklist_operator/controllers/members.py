@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
-from checklist_crds import api_keys
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
@@ -91,14 +90,8 @@ class Members:
 
 
 def _own_refusal(kind: Kind, body: JsonObject) -> Refusal | None:
-    if kind is not API_KEY:
-        return None
-    spec = body["spec"]
-    if spec.get("revoked"):
+    if kind is API_KEY and body["spec"].get("revoked"):
         return Refusal("Revoked", "The key was revoked; it opens nothing.")
-    expected = api_keys.object_name(spec["sha256"])
-    if body["metadata"]["name"] != expected:
-        return Refusal("NameMismatch", f"A key is looked up by its digest; this object must be named {expected}.")
     return None
 
 
