@@ -57,6 +57,8 @@ def request_frame(metrics: Metrics) -> Middleware:
             response = error_response(InternalError(), request_id)
         if not response.prepared:
             response.headers[_HEADER] = request_id
+            # Otherwise aiohttp tells everybody its own and Python's exact version.
+            response.headers["Server"] = "checklist-dispatch"
         metrics.count_request(
             _route_of(request),
             request.method if request.method in _METHODS else "other",

@@ -115,6 +115,7 @@ async def test_every_answer_bears_a_request_id_and_errors_repeat_it(api: Api) ->
         response = await api.http.get(path)
         assert response.status_code == status
         assert re.fullmatch(r"req-[0-9a-f]{24}", response.headers["X-Request-Id"])
+        assert response.headers["Server"] == "checklist-dispatch"
         if status != 200:
             assert response.json()["request_id"] == response.headers["X-Request-Id"]
 
