@@ -92,13 +92,25 @@ class DeliveryObjects:
         )
         return Delivery.parse(body)
 
-    async def record_of(self, namespace: str, event_id: str) -> DeliveryRecord | None:
-        """How far the delivery of an event got; None when there is none with an attempt on record."""
+    async def record_of(self, namespace: str, event_id: str, *, in_outbox: bool) -> DeliveryRecord | None:
+        """How far the delivery of an event got; None when it has none.
+
+        A delivery without any attempt is what is left of one whose maker died while making it. With `in_outbox` it is
+        removed, and the outbox makes the first attempt: otherwise both would, and the success of one would not stop
+        the retries of the other.
+        """
         try:
             delivery = await self.get(namespace, event_id)
+            if in_outbox and not delivery.status.attempt and delivery.status.claim is None:
+                await self._client.delete(
+                    WEBHOOK_DELIVERY, event_id, namespace, resource_version=delivery.resource_version
+                )
+                return None
         except KubeNotFound:
             return None
-        return record_of(delivery.spec, delivery.status) if delivery.status.attempt else None
+        except KubeConflict:  # somebody has just claimed it
+            delivery = await self.get(namespace, event_id)
+        return record_of(delivery.spec, delivery.status)
 
     async def hand_over(
         self,

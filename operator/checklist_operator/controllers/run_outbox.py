@@ -175,14 +175,15 @@ class RunOutbox:
             self._forget(key)
             return
         run = lane.run
+        outbox = {entry.event_id for entry in run.status.outbox}
         names = [entry.event_id for entry in run.status.outbox if entry.event_id not in lane.in_flight]
         if run.status.phase.is_final:
             names += [record.event_id for record in run.status.deliveries if not record.phase.is_final]
         for name in names:
-            record = await self._deliveries.record_of(key[0], name)
+            record = await self._deliveries.record_of(key[0], name, in_outbox=name in outbox)
             if record is not None:
                 self._keep_result(lane, record)
-            elif name not in {entry.event_id for entry in run.status.outbox}:
+            elif name not in outbox:
                 lost = next(record for record in run.status.deliveries if record.event_id == name)
                 self._keep_result(lane, lost.model_copy(update={"phase": DeliveryPhase.FAILED}))
         lane.look_up = False
