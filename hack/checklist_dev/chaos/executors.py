@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from checklist_dev.chaos.ledger import Act, RunRecord
@@ -31,9 +31,16 @@ class Executors:
         self._url_for = url_for
         self._rng = rng
 
-    async def work(self, next_plan: Callable[[], RunPlan | None]) -> None:
-        """One run after the other, until there is no plan any more."""
-        while (plan := next_plan()) is not None:
+    async def work(
+        self, next_plan: Callable[[], RunPlan | None], pace: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """One run after the other, until there is no plan any more; `pace` says when the next may begin."""
+        while True:
+            if pace is not None:
+                await pace()
+            plan = next_plan()
+            if plan is None:
+                return
             try:
                 await self.perform(plan)
             except Failure as failure:

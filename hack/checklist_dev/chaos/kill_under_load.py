@@ -33,12 +33,14 @@ class Size:
     load_s: float
     kills: int
     events: int
-    settle_s: float = 120.0
+    settle_s: float = 150.0
     apis: int = 2
     executors: int = 32
     slow_runs: int = 10
-    mean_life_s: float = 4.0
+    mean_life_s: float = 2.5
     pause_s: float = 0.15
+    events_per_s: float = 35.0
+    """No more than this on average: the load shall last as long as the kills do, not swamp the machine."""
 
 
 async def kill_under_load(rig: Rig, size: Size, gaps: list[float], transcript: Transcript, *, seed: int) -> Result:
@@ -85,9 +87,16 @@ async def _load(executors: Executors, killer: Killer, size: Size, rng: random.Ra
         return reached or time.monotonic() >= deadline
 
     next_plan = _plans(size, rng, is_enough)
+    begun = time.monotonic()
+
+    async def pace() -> None:
+        """Returns when another run may begin."""
+        while executors.acknowledged > (time.monotonic() - begun + 1.0) * size.events_per_s and not is_enough():
+            await asyncio.sleep(0.1)
+
     killing = asyncio.create_task(killer.run(until=enough))
     telling = asyncio.create_task(_tell(executors, killer, transcript))
-    await asyncio.gather(*(executors.work(next_plan) for _ in range(size.executors)))
+    await asyncio.gather(*(executors.work(next_plan, pace) for _ in range(size.executors)))
     enough.set()
     await killing
     telling.cancel()
