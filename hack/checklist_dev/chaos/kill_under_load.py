@@ -91,8 +91,9 @@ async def _load(executors: Executors, killer: Killer, size: Size, rng: random.Ra
 
     async def pace() -> None:
         """Returns when another run may begin."""
-        while executors.acknowledged > (time.monotonic() - begun + 1.0) * size.events_per_s and not is_enough():
-            await asyncio.sleep(0.1)
+        ahead_s = executors.acknowledged / size.events_per_s - (time.monotonic() - begun)
+        if ahead_s > 1.0 and not is_enough():
+            await asyncio.sleep(min(ahead_s, 5.0))
 
     killing = asyncio.create_task(killer.run(until=enough))
     telling = asyncio.create_task(_tell(executors, killer, transcript))
