@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+import uvloop
 from aiohttp import web
 
 from checklist_crds.kube.client import KubeConnection
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     log_to_stderr()
     try:
-        asyncio.run(serve(settings))
+        uvloop.run(serve(settings))
     except (KubeError, OSError) as error:
         print(f"checklist_api: {error}", file=sys.stderr)  # noqa: T201 - one line for a person
         return 2
