@@ -3,13 +3,18 @@
 It does end: an error in a watch other than 410 Gone, such as etcd's change of leader, or half a line when a connection
 breaks, is fatal to it. `kopf.operator()` would then cancel every task of the loop that it does not know, deliveries
 under way included. So its two halves are used as its documentation offers them: `kopf.spawn_tasks()`, and in place of
-`kopf.run_tasks()` an end that touches Kopf's own tasks only. (A thread of its own would protect us too, but then the
-two fight for the interpreter: under load each system call of ours waited 3 ms to get it back.)
+`kopf.run_tasks()` an end that touches Kopf's own tasks only. All of these, though: when one watch dies, those of the
+other kinds are left alive, and would go on beside the ones of the next start.
+
+(A thread of its own would protect us too, but then the two fight for the interpreter: under load each system call of
+ours waited 3 ms to get it back.)
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Collection
+from pathlib import Path
+from types import CodeType
 from typing import Any, Final
 
 import kopf
@@ -22,7 +27,9 @@ logger = logging.getLogger(__name__)
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _STABLE_AFTER_S: Final = 60.0
-_END_WITHIN_S: Final = 8.0
+_END_WITHIN_S: Final = 5.0
+_KOPF: Final = Path(kopf.__file__).parent
+_WATCH: Final = "guard"  # the coroutine around each watch
 
 
 class EmbeddedKopf:
@@ -84,12 +91,34 @@ class EmbeddedKopf:
                 task.result()
 
 
-async def _end(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancels the root tasks; each of them ends the tasks that it has made."""
+async def _end(root_tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancels from the outside to the inside, since each task ends in an orderly way what it has made: the root tasks,
+    the watches that they left behind, and whatever is left then."""
+    hanging = await _cancel(root_tasks)
+    hanging |= await _cancel([task for task in _tasks_of_kopf() - hanging if _function(task) == _WATCH])
+    hanging |= await _cancel(_tasks_of_kopf() - hanging)
+    if hanging:
+        names = [task.get_name() for task in hanging]
+        logger.warning("Kopf did not end within %g s", _END_WITHIN_S, extra=about(tasks=names))
+
+
+async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
+    """Those that have not ended in time."""
     for task in tasks:
         task.cancel()
-    _, hanging = await asyncio.wait(tasks, timeout=_END_WITHIN_S)
-    if hanging:
-        logger.warning(
-            "Kopf did not end within %g s", _END_WITHIN_S, extra=about(tasks=[t.get_name() for t in hanging])
-        )
+    return (await asyncio.wait(tasks, timeout=_END_WITHIN_S))[1] if tasks else set()
+
+
+def _tasks_of_kopf() -> set[asyncio.Task[Any]]:
+    """The tasks that run Kopf's code. What its handlers set in motion runs our own."""
+    return {task for task in asyncio.all_tasks() if Path(_code(task).co_filename).is_relative_to(_KOPF)}
+
+
+def _function(task: asyncio.Task[Any]) -> str:
+    return _code(task).co_name
+
+
+def _code(task: asyncio.Task[Any]) -> CodeType:
+    coroutine: Any = task.get_coro()
+    code: CodeType = getattr(coroutine, "cr_code", _end.__code__)
+    return code

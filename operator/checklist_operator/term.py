@@ -15,7 +15,7 @@ from checklist_crds.kube.informer import Key
 from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, WEBHOOK_DELIVERY, Kind
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.resource_types import API_VERSION
+from checklist_crds.resource_types import API_VERSION, GROUP
 from checklist_crds.times import Clock
 from checklist_operator.controllers.deliveries import Deliveries
 from checklist_operator.controllers.members import Members
@@ -277,11 +277,14 @@ class Term:
             await asyncio.sleep(1.0)
 
     async def _has_crds(self) -> bool:
+        """Whether discovery shows them all, in both of the lists that Kopf reads: one may lag behind the other."""
         try:
-            status, text = await self._client.raw_get(f"/apis/{API_VERSION}")
+            groups = await self._discover("/apis", "groups")
+            kinds = await self._discover(f"/apis/{API_VERSION}", "resources")
         except KubeError:
             return False
-        if status != 200:
-            return False
-        present = {resource["name"] for resource in json.loads(text)["resources"]}
-        return all(kind.plural in present for kind in WATCHED)
+        return GROUP in groups and all(kind.plural in kinds for kind in WATCHED)
+
+    async def _discover(self, path: str, what: str) -> set[str]:
+        status, text = await self._client.raw_get(path)
+        return {entry["name"] for entry in json.loads(text)[what]} if status == 200 else set()
