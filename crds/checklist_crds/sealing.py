@@ -28,22 +28,24 @@ class KeyRing:
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         if not keys:
             raise ValueError("at least one sealing key is needed")
-        for key_id, key in keys.items():
+        for number, (key_id, key) in enumerate(keys.items(), start=1):
             if len(key) != 32 or not key_id or ":" in key_id:
-                raise ValueError(f"sealing key {key_id!r} must be 32 bytes with an id without a colon")
+                raise ValueError(f"sealing key number {number} must be 32 bytes with an id without a colon")
         self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
         self._current = next(iter(keys))
 
     @classmethod
     def parse(cls, text: str) -> "KeyRing":
-        """From `id:base64,id:base64`, the sealing key first. Raises ValueError."""
+        """From `id:base64,id:base64`, the sealing key first. Raises ValueError, which repeats nothing of the text."""
         keys = {}
-        for part in filter(None, (item.strip() for item in text.split(","))):
-            key_id, _, encoded = part.partition(":")
+        for number, part in enumerate(filter(None, (item.strip() for item in text.split(","))), start=1):
+            key_id, colon, encoded = part.partition(":")
+            if not colon or not key_id:
+                raise ValueError(f"sealing key number {number} must be written as id:base64")
             try:
                 keys[key_id] = base64.b64decode(encoded, validate=True)
             except binascii.Error:
-                raise ValueError(f"sealing key {key_id!r} is not base64") from None
+                raise ValueError(f"sealing key number {number} is not base64") from None
         return cls(keys)
 
     def seal(self, plaintext: str, *, owner: str) -> str:
