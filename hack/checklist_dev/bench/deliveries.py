@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 
 from checklist_crds.ids import derived_id
-from checklist_dev.bench.answers import SECRET, Planned, answers_to
+from checklist_dev.bench.answers import SECRET, answers_to
 from checklist_dev.bench.raw import CONCURRENCY, RawCluster, rate_of
 from checklist_dev.bench.report import Figure, Goal
 from checklist_dev.failures import Failure
@@ -141,6 +141,3 @@ async def _bare_posts(arrived: Sequence[Transmission], url: str) -> float:
                 await response.read()
 
         return await rate_of((partial(post, each.body.encode()) for each in arrived), concurrency=CONCURRENCY)
-
-
-__all__ = ["Accounts", "Planned", "collect", "measure_backlog", "measure_while_answering"]

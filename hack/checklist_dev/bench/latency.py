@@ -13,7 +13,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 import aiohttp
 
@@ -172,7 +171,3 @@ def _figures(result: Latencies, per_second: float, rate: float) -> list[Figure]:
     figures.append(Figure("executor's answer to first byte, p50", after, "ms"))
     figures.append(Figure("events per second while that was measured", rate, "/s", Goal(">=", per_second * 0.95)))
     return figures
-
-
-def summary(values: list[float]) -> dict[str, Any]:
-    return {"count": len(values), "p50": percentile(values, 50), "p99": percentile(values, 99), "max": max(values)}
