@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -64,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"checklist_api: {error}", file=sys.stderr)  # noqa: T201 - before logging is set up
         return 2
     log_to_stderr()
+    # What is there now stays; what requests make is short-lived and hardly ever in circles.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     try:
         uvloop.run(serve(settings))
     except (KubeError, OSError) as error:
