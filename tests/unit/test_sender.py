@@ -130,7 +130,7 @@ async def test_the_final_status_decides(code: int, expected: str, start_receiver
     assert (outcome.outcome_class, outcome.http_status) == (expected, code)
     assert outcome.ok is (expected == "success")
     assert outcome.started_at == AT
-    assert 0 <= outcome.duration_ms < 10_000
+    assert 0 <= outcome.duration_ms < 1000
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
@@ -263,7 +263,7 @@ async def test_a_body_that_dribbles_is_not_awaited(start_receiver: Start) -> Non
     async with open_sender() as sender:
         outcome = await sender.send(receiver.url, BODY, SECRET, "r-1")
         assert outcome.ok
-        assert outcome.duration_ms < 5_000
+        assert outcome.duration_ms < 500
         await asyncio.sleep(5)
         assert receiver.open_connections == 0
 
