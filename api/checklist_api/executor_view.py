@@ -8,7 +8,7 @@ from checklist_crds.conditions import applicable_step_ids, missing_required
 from checklist_crds.events import PhotoUrl, answer_view, identity_view, progress_view, signature_view
 from checklist_crds.run_types import Run
 from checklist_crds.template_types import Definition
-from checklist_crds.times import format_timestamp
+from checklist_crds.times import format_optional, format_timestamp
 
 
 def executor_run_view(
@@ -27,11 +27,11 @@ def executor_run_view(
         "template": definition.to_tdl(),
         "created_by_name": created_by_name,
         "created_at": format_timestamp(run.created_at),
-        "started_at": _timestamp(status.started_at),
-        "completed_at": _timestamp(status.completed_at),
-        "cancelled_at": _timestamp(status.cancelled_at),
+        "started_at": format_optional(status.started_at),
+        "completed_at": format_optional(status.completed_at),
+        "cancelled_at": format_optional(status.cancelled_at),
         "cancel_reason": status.cancel_reason,
-        "expires_at": _timestamp(run.expires_at),
+        "expires_at": format_optional(run.expires_at),
         "assigned_to": status.assigned_to,
         "executor_identity": identity_view(run),
         "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
@@ -65,7 +65,3 @@ def _state(run: Run, definition: Definition) -> dict[str, Any]:
         "applicable_steps": [step.id for _, step in definition.steps() if step.id in applicable],
         "skipped_steps": list(status.skipped_steps),
     }
-
-
-def _timestamp(moment: datetime | None) -> str | None:
-    return None if moment is None else format_timestamp(moment)

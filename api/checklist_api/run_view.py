@@ -5,7 +5,7 @@ from typing import Any
 
 from checklist_crds.events import answer_view, identity_view, progress_view, signature_view
 from checklist_crds.run_types import PhotoRef, Run
-from checklist_crds.times import format_timestamp
+from checklist_crds.times import format_optional, format_timestamp
 
 from .organizations import Organization
 
@@ -28,11 +28,11 @@ def run_view(run: Run, now: datetime) -> dict[str, Any]:
         "template_name": resolved.template_name,
         "executor_ref": run.spec.executor_ref,
         "created_at": format_timestamp(run.created_at),
-        "started_at": _timestamp(status.started_at),
-        "completed_at": _timestamp(status.completed_at),
-        "cancelled_at": _timestamp(status.cancelled_at),
+        "started_at": format_optional(status.started_at),
+        "completed_at": format_optional(status.completed_at),
+        "cancelled_at": format_optional(status.cancelled_at),
         "cancel_reason": status.cancel_reason,
-        "expires_at": _timestamp(run.expires_at),
+        "expires_at": format_optional(run.expires_at),
         "assigned_to": status.assigned_to,
         "executor_identity": identity_view(run),
         "progress": progress_view(run.progress),
@@ -53,9 +53,5 @@ def run_preview(run: Run, organization: Organization, now: datetime) -> dict[str
         "template_name": resolved.template_name,
         "step_count": resolved.step_count,
         "created_by_name": run.spec.created_by_name or organization.display_name,
-        "expires_at": _timestamp(run.expires_at),
+        "expires_at": format_optional(run.expires_at),
     }
-
-
-def _timestamp(moment: datetime | None) -> str | None:
-    return None if moment is None else format_timestamp(moment)

@@ -23,6 +23,11 @@ def format_timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def format_optional(moment: datetime | None) -> str | None:
+    """The timestamp of something that may not have happened."""
+    return None if moment is None else format_timestamp(moment)
+
+
 def parse_timestamp(text: str) -> datetime:
     """An aware datetime in UTC. Raises ValueError for anything that is no RFC 3339 timestamp with a zone."""
     moment = datetime.fromisoformat(text)
