@@ -16,6 +16,8 @@ from .condition_types import Clause, Comparison, Condition, When
 from .errors import Problem
 from .json_types import JsonModel, text_fault, tidy_number
 from .template_types import (
+    MAX_SECTIONS,
+    MAX_STEPS,
     PHOTO_TAGS,
     Definition,
     Execution,
@@ -56,7 +58,7 @@ def path_of(location: Location) -> str:
 
 def read_structure(data: object) -> Reading:
     """Reads `data` as far as it can be read, with one problem for each field that does not fit."""
-    problems: list[Problem] = []
+    data, problems = _within_step_limit(data)
     mended: set[Location] = set()
     for _ in range(_MAX_ROUNDS):
         try:
@@ -75,6 +77,32 @@ def read_structure(data: object) -> Reading:
                 if error["type"] != "too_long" or not isinstance(error["input"], list):
                     mended.add(site)
     return Reading(None, problems, frozenset(mended))
+
+
+def _within_step_limit(data: object) -> tuple[object, list[Problem]]:
+    """`data` without the steps beyond the limit: judging the 25,000 that a body can hold would take a second."""
+    sections = data.get("sections") if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(sections, list):
+        return data, []
+    problems: list[Problem] = []
+    kept: list[object] = []
+    room = MAX_STEPS
+    count = 0
+    for index, section in enumerate(sections[:MAX_SECTIONS]):
+        steps = section.get("steps") if isinstance(section, Mapping) else None
+        if isinstance(section, Mapping) and isinstance(steps, list):
+            count += min(len(steps), MAX_STEPS)
+            if len(steps) > MAX_STEPS:
+                text = f"Has at most {MAX_STEPS} entries, not {len(steps)}."
+                problems.append(Problem(path_of(("sections", index, "steps")), "too_many", text))
+            kept.append({**section, "steps": steps[:room]} if len(steps) > room else section)
+            room = max(0, room - len(steps))
+        else:
+            kept.append(section)
+    if count > MAX_STEPS:
+        text = f"A template has at most {MAX_STEPS} steps in all sections together, not {count}."
+        problems.append(Problem("sections", "too_many", text))
+    return ({**data, "sections": kept + sections[MAX_SECTIONS:]} if problems else data), problems
 
 
 def _location(error: ErrorDetails) -> Location:

@@ -15,7 +15,7 @@ from .condition_rules import Sources, condition_problems
 from .errors import Problem, ValidationFailed
 from .step_rules import meaningless_field_problems, step_problems
 from .template_structure import Location, Reading, path_of, read_structure, unknown_field_problems
-from .template_types import MAX_STEPS, Definition, IdentityRequired, Scope, Step
+from .template_types import Definition, IdentityRequired, Scope, Step
 
 MAX_PROBLEMS: Final = 100
 """More than anybody reads. A body of 256 KiB can hold a hundred thousand mistakes; the answer must not."""
@@ -69,10 +69,7 @@ def _located_steps(definition: Definition) -> Iterator[tuple[Location, Step]]:
 
 
 def _template_problems(definition: Definition, mended: frozenset[Location]) -> Iterator[Problem]:
-    steps = list(_located_steps(definition))
-    if len(steps) > MAX_STEPS:
-        text = f"A template has at most {MAX_STEPS} steps in all sections together, not {len(steps)}."
-        yield Problem("sections", "too_many", text)
+    steps = _located_steps(definition)
     sections = [(("sections", index), section.id) for index, section in enumerate(definition.sections)]
     yield from _duplicates(sections, mended, "section")
     yield from _duplicates([(location, step.id) for location, step in steps], mended, "step")

@@ -130,7 +130,7 @@ async def test_the_final_status_decides(code: int, expected: str, start_receiver
     assert (outcome.outcome_class, outcome.http_status) == (expected, code)
     assert outcome.ok is (expected == "success")
     assert outcome.started_at == AT
-    assert 0 <= outcome.duration_ms < 1000
+    assert 0 <= outcome.duration_ms < 10_000
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
@@ -426,15 +426,20 @@ async def test_a_long_answer_is_cut_off_and_its_connection_closed(raw: bytes, st
     assert receiver.connections == 3
 
 
-async def test_a_flood_of_interim_answers_is_cut_off_before_the_limit(start_receiver: Start) -> None:
+async def test_a_flood_of_interim_answers_is_cut_off_by_its_size(start_receiver: Start) -> None:
+    written = 0
+
     async def flood(request: Any) -> None:
+        nonlocal written
+        interim = b"HTTP/1.1 100 Continue\r\n\r\n" * 1000
         while not request.writer.is_closing():
-            request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+            request.writer.write(interim)
             await request.writer.drain()
+            written += len(interim)
 
     outcome = await outcome_of(flood, start_receiver)
     assert (outcome.outcome_class, outcome.detail) == ("protocol", "too much was sent before an answer")
-    assert outcome.duration_ms < 10_000
+    assert written < 16 * 1024 * 1024  # what the sockets' own buffers may hold, and the limit
 
 
 @pytest.mark.parametrize("extra", [status(500), b"garbage", b"HTTP/1.1 200"])
