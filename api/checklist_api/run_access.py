@@ -14,6 +14,7 @@ from checklist_crds.run_types import Run
 
 from .organizations import Organization, OrganizationDirectory
 from .recent_absences import RecentAbsences
+from .recent_runs import RecentRuns
 from .run_index import RunIndex
 
 logger = logging.getLogger(__name__)
@@ -27,6 +28,8 @@ class RunAccess:
     ) -> None:
         self._client = client
         self._absences = RecentAbsences()
+        self._recent = RecentRuns()
+        index.also_tell(self._recent.learn)
         self._runs = runs
         self._index = index
         self._organizations = organizations
@@ -41,8 +44,7 @@ class RunAccess:
     async def of_anybody(self, run_id: str) -> Run:
         """The run as it is now, for whoever knows its id: preview and executor (once its token is checked)."""
         run = await self._read(run_id, await self._namespaces_of(run_id))
-        organization = await self._organizations.get(run.resolved.organization) if run.resolved else None
-        if organization is None or not organization.has(run.namespace):
+        if not await self._is_anybodys(run):
             raise RunNotFound()
         return run
 
@@ -55,12 +57,40 @@ class RunAccess:
             change = await self._runs.change(run.namespace, run.name, command, known=run)
         except KubeNotFound:
             raise RunNotFound() from None
+        self._tell(change)
+        return change
+
+    async def change_for_anybody(self, run_id: str, command: Command) -> Change:
+        """Apply `command` to the run, for whoever may do that by its id (executor). Raises what `decide` raises.
+
+        A run that this process had in hands a moment ago is changed without being read again.
+        """
+        namespace = self._index.namespace_of(run_id)
+        remembered = self._recent.get((namespace, run_id)) if namespace is not None else None
+        if remembered is not None and await self._is_anybodys(remembered):
+            try:
+                change = await self._runs.change_remembered(remembered, command)
+            except KubeNotFound:
+                raise RunNotFound() from None
+            if change is not None:
+                self._tell(change)
+                return change
+        return await self.change(await self.of_anybody(run_id), command)
+
+    def _tell(self, change: Change) -> None:
         if change.body is not None:
             self._index.observe(change.body)
+        self._recent.put(change.run)
         before, after = change.decision.before.phase, change.decision.after.phase
         if before is not after:
-            logger.info("run.phase_changed", extra={"run_id": run.name, "from": before.value, "to": after.value})
-        return change
+            logger.info(
+                "run.phase_changed", extra={"run_id": change.run.name, "from": before.value, "to": after.value}
+            )
+
+    async def _is_anybodys(self, run: Run) -> bool:
+        """Whether the run is admitted, and of an organization that exists and may have it where it is."""
+        organization = await self._organizations.get(run.resolved.organization) if run.resolved else None
+        return organization is not None and organization.has(run.namespace)
 
     async def _namespaces_of(self, run_id: str) -> Sequence[str]:
         """Where to look for a run that is known by its id alone: one place, or none."""

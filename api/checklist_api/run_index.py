@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeUnavailable
-from checklist_crds.kube.informer import Informer, key_of
+from checklist_crds.kube.informer import Handler, Informer, key_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.run_types import RunPhase
@@ -74,7 +74,12 @@ class RunIndex:
     def __init__(self, watcher: KubeClient) -> None:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
+        self._also: list[Handler] = []
         self.informer = Informer(watcher, RUN, self._apply)
+
+    def also_tell(self, handler: Handler) -> None:
+        """Whoever else wants to hear what the watch brings."""
+        self._also.append(handler)
 
     def observe(self, body: JsonObject) -> None:
         """Apply an own write at once."""
@@ -147,6 +152,8 @@ class RunIndex:
             self._db.execute("DELETE FROM runs WHERE run_id = ? AND namespace = ?", (run_id, namespace))
         else:
             self._db.execute(_PUT, row)
+        for handler in self._also:
+            handler(change, body)
 
 
 def _names(prefix: str, values: Sequence[object]) -> str:

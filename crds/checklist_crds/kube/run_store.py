@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from ..errors import ServiceError
 from ..run_lifecycle import Command, Decision, decide
 from ..run_types import Run
 from ..template_types import Definition
 from ..times import Clock
 from .client import JsonObject, KubeClient, retry_conflicts
+from .errors import KubeConflict
 from .kinds import RUN
 from .revisions import RevisionStore
 
@@ -61,3 +63,25 @@ class RunStore:
 
         change: Change = await retry_conflicts(attempt)
         return change
+
+    async def change_remembered(self, run: Run, command: Command) -> Change | None:
+        """Apply `command` to a state of the run that may be old, with one write and no read.
+
+        None when that does not do: somebody wrote since, or there is nothing to write, or the command is refused, which
+        is only ever said after a fresh reading. Raises KubeNotFound and other KubeErrors.
+        """
+        definition = await self.definition(run)
+        try:
+            decision = decide(run, definition, command, self._clock())
+        except ServiceError:
+            return None
+        patch = decision.patch()
+        if not patch:
+            return None
+        try:
+            body = await self._client.patch_status(
+                RUN, run.name, patch, run.namespace, resource_version=run.resource_version
+            )
+        except KubeConflict:
+            return None
+        return Change(Run.parse(body), decision, definition, body)

@@ -8,6 +8,7 @@ with the same event_id and number: a duplicate, never a loss.
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -21,6 +22,7 @@ from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry,
 from checklist_crds.times import Clock
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
 from checklist_operator.controllers.outbox_lane import FirstAttempt, Lane, Turn, awaits_retries, has_work
+from checklist_operator.controllers.record_pace import GATHER_S, QUIET_S, RecordPace
 from checklist_operator.delivery.outcome import Outcome
 from checklist_operator.delivery_objects import DeliveryObjects
 from checklist_operator.envelopes import body_of, first_envelope
@@ -34,8 +36,6 @@ from checklist_operator.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
 
-GATHER_S: Final = 0.1
-"""How long results wait for others of the same run before they are written."""
 _AT_ONCE: Final = 64
 _FAULT_BACKOFF: Final = Backoff(first=2.0, longest=60.0)
 
@@ -69,6 +69,7 @@ class RunOutbox:
         self._allow_insecure = allow_insecure
         self._on_bug = on_bug
         self._lanes: dict[Key, Lane] = {}
+        self._pace = RecordPace(time.monotonic)
         self._stopping = False
         self.queue: WorkQueue[Key] = WorkQueue("run_outbox", self._reconcile, workers=workers, on_bug=on_bug)
 
@@ -99,6 +100,9 @@ class RunOutbox:
     async def drain(self, within_s: float) -> None:
         """Starts nothing new; waits for what is in flight and for its results to be written."""
         self._stopping = True
+        for key, lane in self._lanes.items():
+            if lane.results:
+                self.queue.add(key)
         deadline = asyncio.get_running_loop().time() + within_s
         while any(lane.in_flight or lane.results for lane in self._lanes.values()):
             if asyncio.get_running_loop().time() > deadline:
@@ -120,8 +124,7 @@ class RunOutbox:
         lane = self._lanes.get(key)
         if lane is None:
             return None
-        now = asyncio.get_running_loop().time()
-        if lane.results and (not lane.in_flight or now - lane.first_result_at >= GATHER_S):
+        if lane.results and self._patience_s(key, lane) <= 0:
             await self._write_results(key, lane)
         try:
             await self._start_attempts(key, lane)
@@ -132,7 +135,17 @@ class RunOutbox:
         if not lane.in_flight and not lane.results and not lane.run.status.outbox and has_work(lane.body):
             await self._write_results(key, lane)  # final, and only `settled` is missing
         self._drop_if_caught_up(key, lane)
-        return GATHER_S if lane.results and lane.in_flight else None
+        return min(max(0.01, self._patience_s(key, lane)), QUIET_S) if lane.results else None
+
+    def _patience_s(self, key: Key, lane: Lane) -> float:
+        """How much longer the lane's results may wait to be written."""
+        urgent = (
+            self._stopping
+            or lane.run.status.phase.is_final
+            or any(record.phase is not DeliveryPhase.DELIVERED for record in lane.results.values())
+        )
+        patience = self._pace.patience_s(key, more_to_come=bool(lane.in_flight), urgent=urgent)
+        return lane.first_result_at + patience - asyncio.get_running_loop().time()
 
     async def _start_attempts(self, key: Key, lane: Lane) -> None:
         """Starts what is in the outbox and not yet under way, in order. Raises OurFault and KubeError."""
@@ -182,10 +195,10 @@ class RunOutbox:
         for name in names:
             record = await self._deliveries.record_of(key[0], name, in_outbox=name in outbox)
             if record is not None:
-                self._keep_result(lane, record)
+                self._keep_result(key, lane, record)
             elif name not in outbox:
                 lost = next(record for record in run.status.deliveries if record.event_id == name)
-                self._keep_result(lane, lost.model_copy(update={"phase": DeliveryPhase.FAILED}))
+                self._keep_result(key, lane, lost.model_copy(update={"phase": DeliveryPhase.FAILED}))
         lane.look_up = False
         if lane.results:
             await self._write_results(key, lane)
@@ -197,7 +210,7 @@ class RunOutbox:
         try:
             record = await self._transmit(key, lane, attempt)
             if record is not None:
-                self._keep_result(lane, record)
+                self._keep_result(key, lane, record)
         except OurFault as fault:
             lane.fault = fault
         except Exception:
@@ -235,11 +248,13 @@ class RunOutbox:
             run, entry, message, outcome, url=attempt.url, organization=attempt.organization
         )
 
-    def _keep_result(self, lane: Lane, record: DeliveryRecord) -> None:
+    def _keep_result(self, key: Key, lane: Lane, record: DeliveryRecord) -> None:
         if not lane.results:
             lane.first_result_at = asyncio.get_running_loop().time()
         lane.results[record.event_id] = record
         lane.faults = 0
+        if self._lanes.get(key) is lane:
+            self._pace.waits(key, len(lane.results))
 
     def _log(self, outcome: Outcome, attempt: "FirstAttempt") -> None:
         logger.info(
@@ -272,6 +287,8 @@ class RunOutbox:
         lane.learn(body)
         for event_id in records:
             lane.results.pop(event_id, None)
+        self._pace.waits(key, len(lane.results))
+        lane.first_result_at = asyncio.get_running_loop().time()
 
     async def _tell_fault(self, key: Key, lane: Lane) -> float:
         """Shows the fault on the run, and says when to try again."""
@@ -301,6 +318,7 @@ class RunOutbox:
 
     def _forget(self, key: Key) -> None:
         self._lanes.pop(key, None)
+        self._pace.waits(key, 0)
         self.queue.forget(key)
 
     def _drop_if_caught_up(self, key: Key, lane: Lane) -> None:
