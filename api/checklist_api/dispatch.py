@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Any
 
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
-from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeUnavailable
 from checklist_crds.kube.kinds import RUN
@@ -82,9 +81,11 @@ class Dispatcher:
         template = await self._templates.get(organization, wanted.template_id)
         snapshot = template.snapshot_in(organization.home)
         sender = await self._members.sender(caller)
-        run_id = claim.name if claim is not None else new_id("r")
 
-        reservation = await self._quota.reserve(organization.name, run_id)
+        if claim is not None:
+            run_id, reservation = claim.name, await self._quota.reserve(organization.name, claim.name)
+        else:
+            run_id, reservation = await self._quota.take(organization.name)
         if reservation.verdict is Verdict.OVER_QUOTA:
             raise self._over_quota(reservation)
         if reservation.verdict is Verdict.ALREADY_PENDING and claim is not None:

@@ -83,9 +83,7 @@ class RunAccess:
         self._recent.put(change.run)
         before, after = change.decision.before.phase, change.decision.after.phase
         if before is not after:
-            logger.info(
-                "run.phase_changed", extra={"run_id": change.run.name, "from": before.value, "to": after.value}
-            )
+            logger.info("run.phase_changed", extra={"run_id": change.run.name, "from": before.value, "to": after.value})
 
     async def _is_anybodys(self, run: Run) -> bool:
         """Whether the run is admitted, and of an organization that exists and may have it where it is."""

@@ -95,6 +95,7 @@ class RunRoutes:
 
     async def usage(self, _: web.Request, caller: Caller) -> web.Response:
         """The count as it is now, from the cluster itself."""
+        await self._services.quota.settle(caller.organization.name)
         body: dict[str, Any] = await self._services.client.get(ORGANIZATION, caller.organization.name)
         plan = OrganizationSpec.model_validate(body["spec"]).plan
         quota = Quota.parse((body.get("status") or {}).get("quota"))

@@ -20,7 +20,9 @@ def utc_now() -> datetime:
 
 def format_timestamp(moment: datetime) -> str:
     """`2026-11-21T13:50:00.123Z`"""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def format_optional(moment: datetime | None) -> str | None:

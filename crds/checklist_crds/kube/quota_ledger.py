@@ -3,17 +3,23 @@
 All dispatches of one organization that wait in this process share one conditional patch (group commit): while a patch
 is under way, the next ones gather. Confirmations and releases ride along; when nothing else comes, they are written by
 themselves a little later.
+
+While dispatches come in crowds and the plan is far from its end, a patch also counts runs that nobody has asked for
+yet: the ids of the next ones, kept in stock. They are pending like any other, so they are given back when no more
+dispatches come, when somebody asks for the count (`settle`), or, after a crash, by the operator.
 """
 
 import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
 from .. import quota as arithmetic
+from ..ids import new_id
 from ..organization_types import OrganizationSpec
-from ..quota import Quota, Verdict
+from ..quota import Quota, Verdict, period_of
 from ..times import Clock
 from .client import JsonObject, KubeClient
 from .errors import KubeConflict, KubeError, KubeUnavailable
@@ -27,6 +33,14 @@ _GATHER_S: Final = 0.008
 """How long a write waits for company while dispatches come in crowds. A patch of the organization costs the API server
 more than creating a run, so halving their number is worth more than these milliseconds; a lone dispatch never waits."""
 _BATCH: Final = 1000
+_CROWD: Final = 4
+"""Dispatches between two patches from which on runs are counted ahead."""
+_MOST_AHEAD: Final = 64
+_FEW_LEFT: Final = 16
+_FRESH_S: Final = 10.0
+"""How long an id may be in stock; well below the time after which the operator takes it for a dead dispatch's."""
+_FAR_FROM_THE_END: Final = 20 * _MOST_AHEAD
+"""Runs that the plan must have left; so a plan's last runs are counted one by one, and exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +53,38 @@ class Reservation:
 
 
 @dataclass(slots=True)
+class _Stock:
+    """Ids of runs that are counted already, the oldest last, and the count as it was then."""
+
+    entries: list[tuple[datetime, str]]
+    reservation: Reservation
+
+    @property
+    def run_ids(self) -> list[str]:
+        return [run_id for _, run_id in self.entries]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What one patch is to write."""
+
+    wishes: list[str]
+    ahead: list[str]
+    confirmed: set[str]
+    released: set[str]
+
+
+@dataclass(slots=True)
 class _Account:
     """What waits to be written for one organization."""
 
     wishes: dict[str, list[asyncio.Future[Reservation]]] = field(default_factory=dict)
     confirmed: set[str] = field(default_factory=set)
     released: set[str] = field(default_factory=set)
+    stock: _Stock | None = None
+    taken: int = 0
+    """Ids taken from the stock since the last patch."""
+    settling: list[asyncio.Future[None]] = field(default_factory=list)
     worker: asyncio.Task[None] | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     known: JsonObject | None = None
@@ -65,6 +105,31 @@ class QuotaLedger:
         account.wishes.setdefault(run_id, []).append(future)
         self._wake(organization, account)
         return await future
+
+    async def take(self, organization: str) -> tuple[str, Reservation]:
+        """Count one run whose id does not matter; returns the id. Raises as `reserve`."""
+        account = self._account(organization)
+        run_id = self._from_stock(account)
+        if run_id is None or account.stock is None:
+            run_id = new_id("r")
+            return run_id, await self.reserve(organization, run_id)
+        if len(account.stock.entries) < min(account.taken, _FEW_LEFT):
+            account.wake.set()
+            self._wake(organization, account)
+        return run_id, account.stock.reservation
+
+    async def settle(self, organization: str) -> None:
+        """Returns when everything that this process has to say about the count was written, or has failed to be.
+
+        What is counted ahead is given back, so the count that is read afterwards is that of the runs made.
+        """
+        account = self._account(organization)
+        if account.worker is None or account.worker.done():
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        account.settling.append(future)
+        account.wake.set()
+        await future
 
     def confirm(self, organization: str, run_id: str) -> None:
         """The run exists."""
@@ -90,6 +155,25 @@ class QuotaLedger:
     def _account(self, organization: str) -> _Account:
         return self._accounts.setdefault(organization, _Account())
 
+    def _from_stock(self, account: _Account) -> str | None:
+        """An id that was counted a moment ago, in this month."""
+        stock, now = account.stock, self._clock()
+        if stock is None or not stock.entries:
+            return None
+        since, run_id = stock.entries[-1]
+        if period_of(since) != period_of(now) or not timedelta() <= now - since <= timedelta(seconds=_FRESH_S):
+            self._give_back(account)
+            return None
+        account.taken += 1
+        stock.entries.pop()
+        return run_id
+
+    @staticmethod
+    def _give_back(account: _Account) -> None:
+        if account.stock is not None:
+            account.released.update(account.stock.run_ids)
+            account.stock = None
+
     def _wake(self, organization: str, account: _Account) -> None:
         if account.wishes:
             account.wake.set()
@@ -98,21 +182,27 @@ class QuotaLedger:
 
     async def _work(self, organization: str, account: _Account) -> None:
         crowd = 0
-        while account.wishes or account.confirmed or account.released:
+        while account.wishes or account.confirmed or account.released or account.stock or account.settling:
             if not account.wishes:
-                with contextlib.suppress(TimeoutError):
+                try:
                     await asyncio.wait_for(account.wake.wait(), _LINGER_S)
+                except TimeoutError:
+                    self._give_back(account)
             if account.wishes and crowd > 1:
                 await asyncio.sleep(_GATHER_S)
             account.wake.clear()
+            settling, account.settling = account.settling, []
+            if settling:
+                self._give_back(account)
             wishes = dict(list(account.wishes.items())[:_BATCH])
             for run_id in wishes:
                 del account.wishes[run_id]
-            crowd = len(wishes)
-            confirmed, account.confirmed = account.confirmed, set()
-            released, account.released = account.released, set()
+            crowd, account.taken = len(wishes) + account.taken, 0
+            ahead = [] if settling else _ids_for_the_next(crowd, account.stock)
+            batch = _Batch(list(wishes), ahead, account.confirmed, account.released)
+            account.confirmed, account.released = set(), set()
             try:
-                reservations = await self._commit(organization, account, list(wishes), confirmed, released)
+                reservations = await self._commit(organization, account, batch)
             except KubeError as error:
                 # Forgotten confirmations are found again by the operator, which looks after stale pending runs.
                 logger.warning("quota of %s not written: %s", organization, error.message)
@@ -121,21 +211,25 @@ class QuotaLedger:
             except BaseException:
                 _fail(wishes, KubeUnavailable("the quota writer was stopped"))
                 raise
+            finally:
+                for waiter in settling:
+                    if not waiter.done():
+                        waiter.set_result(None)
             for run_id, futures in wishes.items():
                 _answer(futures, reservations[run_id])
 
-    async def _commit(
-        self, organization: str, account: _Account, wishes: list[str], confirmed: set[str], released: set[str]
-    ) -> dict[str, Reservation]:
+    async def _commit(self, organization: str, account: _Account, batch: _Batch) -> dict[str, Reservation]:
         for number in range(_TRIES):
             remembered, account.known = account.known, None
             body = remembered or await self._client.get(ORGANIZATION, organization)
             limit = OrganizationSpec.model_validate(body["spec"]).plan.runs_per_month
-            before = Quota.parse((body.get("status") or {}).get("quota"))
-            settled = arithmetic.release(arithmetic.confirm(before, confirmed), released)
-            after, verdicts = arithmetic.reserve(settled, wishes, limit=limit, now=self._clock())
+            before, now = Quota.parse((body.get("status") or {}).get("quota")), self._clock()
+            settled = arithmetic.release(arithmetic.confirm(before, batch.confirmed), batch.released)
+            after, verdicts = arithmetic.reserve(settled, batch.wishes, limit=limit, now=now)
             if remembered and Verdict.OVER_QUOTA in verdicts.values():
                 continue  # The plan may have been raised since: a refusal is only ever given on a fresh reading.
+            ahead = batch.ahead if limit is None or limit - after.used >= _FAR_FROM_THE_END else []
+            after, _ = arithmetic.reserve(after, ahead, limit=limit, now=now)
             if after != before:
                 try:
                     body = await self._client.patch_status(
@@ -148,8 +242,18 @@ class QuotaLedger:
                     await asyncio.sleep(0.001 * min(number, 20))
                     continue
             account.known = body
+            if ahead:
+                left = account.stock.entries if account.stock is not None else []
+                entries = [(now, run_id) for run_id in ahead] + left
+                account.stock = _Stock(entries, Reservation(Verdict.RESERVED, after, limit))
             return {run_id: Reservation(verdict, after, limit) for run_id, verdict in verdicts.items()}
         raise KubeUnavailable("the organization changes too fast")
+
+
+def _ids_for_the_next(crowd: int, stock: _Stock | None) -> list[str]:
+    """New ids for the stock, enough for about two crowds like the last one; none for a trickle of dispatches."""
+    left = len(stock.entries) if stock is not None else 0
+    return [new_id("r") for _ in range(min(2 * crowd, _MOST_AHEAD) - left)] if crowd >= _CROWD else []
 
 
 def _answer(futures: list[asyncio.Future[Reservation]], reservation: Reservation) -> None:
