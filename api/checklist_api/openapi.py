@@ -8,6 +8,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from checklist_crds.errors import ServiceError
+from checklist_crds.json_text import to_json
 
 from . import openapi_event_models as events
 from . import openapi_examples as examples
@@ -17,7 +18,6 @@ from .openapi_operations import PATH_PARAMETERS, REPLY_HEADERS, REQUEST_ID, Acce
 from .openapi_owner_operations import RUN_OPERATIONS, TEMPLATE_OPERATIONS
 from .openapi_schema import Schema, component_schemas, reference, without_required
 from .openapi_service_operations import SERVICE_OPERATIONS
-from .responses import to_json
 from .services import Services
 
 API_VERSION: Final = "1.0.0"

@@ -1,17 +1,13 @@
 """JSON responses: compact, in UTF-8, never kept by a cache on the way."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from aiohttp import web
 
+from checklist_crds.json_text import to_json
+
 _HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-store"}
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-
-
-def to_json(document: Any) -> bytes:
-    return _encode(document).encode()
 
 
 def json_response(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:

@@ -28,6 +28,7 @@ from .errors import (
 from .event_names import EventName
 from .events import geo_view, progress_view
 from .ids import derived_id
+from .json_text import to_json
 from .resource_types import to_json_text, with_condition
 from .run_commands import (
     AnswerStep,
@@ -356,7 +357,7 @@ class _Change:
             raise AnswerInvalid("This step does not apply now.", details=[problem])
 
     def _require_room(self, answers: Mapping[str, Answer]) -> None:
-        size = len(to_json_text({step_id: answer.to_kube() for step_id, answer in answers.items()}).encode())
+        size = len(to_json({step_id: answer.to_kube() for step_id, answer in answers.items()}))
         if size > MAX_ANSWERS_BYTES:
             raise AnswerInvalid(
                 details=[Problem("value", "too_large", f"All answers together may have {MAX_ANSWERS_BYTES} bytes.")]

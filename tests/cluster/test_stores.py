@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -186,6 +186,132 @@ async def test_a_raised_plan_takes_effect_at_once(client: KubeClient, organizati
     assert (await ledger.reserve(organization, "r-51")).verdict is Verdict.OVER_QUOTA
     await client.patch(ORGANIZATION, organization, {"spec": {"plan": {"runsPerMonth": 51}}})
     assert (await ledger.reserve(organization, "r-51")).verdict is Verdict.RESERVED
+
+
+async def with_a_plan_of(client: KubeClient, organization: str, runs: int | None) -> str:
+    await client.patch(ORGANIZATION, organization, {"spec": {"plan": {"runsPerMonth": runs}}})
+    return organization
+
+
+async def take_many(ledger: QuotaLedger, organization: str, runs: int, at_once: int = 8) -> set[str]:
+    """Ids of runs, counted and confirmed, `at_once` under way at a time."""
+    taken: set[str] = set()
+    numbers = iter(range(runs))
+
+    async def dispatcher() -> None:
+        for _ in numbers:
+            run_id, reservation = await ledger.take(organization)
+            assert reservation.verdict is Verdict.RESERVED
+            taken.add(run_id)
+            await asyncio.sleep(0.001)
+            ledger.confirm(organization, run_id)
+
+    await asyncio.gather(*(dispatcher() for _ in range(at_once)))
+    return taken
+
+
+class CountingClient(KubeClient):
+    """Counts its conditional writes."""
+
+    patches = 0
+
+    async def patch_status(self, *arguments: Any, **named: Any) -> JsonObject:
+        self.patches += 1
+        return await super().patch_status(*arguments, **named)
+
+
+async def test_a_crowd_is_counted_ahead_and_what_is_left_is_given_back(
+    control_plane: ControlPlane, client: KubeClient, organization: str
+) -> None:
+    await with_a_plan_of(client, organization, 100_000)
+    async with CountingClient(await KubeConnection.load(str(control_plane.kubeconfig))) as counting:
+        ledger = QuotaLedger(counting, utc_now)
+        assert len(await take_many(ledger, organization, 300)) == 300
+        assert counting.patches < 40
+        counted = await used(client, organization)
+        assert 300 < counted.used <= 300 + 64
+        await ledger.settle(organization)
+        assert await used(client, organization) == Quota(counted.period, 300, {})
+        assert len(await take_many(ledger, organization, 50)) == 50
+        await ledger.close()
+        assert await used(client, organization) == Quota(counted.period, 350, {})
+
+
+async def test_when_no_more_dispatches_come_the_count_is_right_by_itself(client: KubeClient, organization: str) -> None:
+    await with_a_plan_of(client, organization, None)
+    ledger = QuotaLedger(client, utc_now)
+    await take_many(ledger, organization, 40)
+    for _ in range(100):
+        quota = await used(client, organization)
+        if (quota.used, quota.pending) == (40, {}):
+            break
+        await asyncio.sleep(0.05)
+    else:
+        pytest.fail(f"{quota.used} are counted, and {len(quota.pending)} pending")
+
+
+async def test_lone_dispatches_are_counted_one_by_one(client: KubeClient, organization: str) -> None:
+    await with_a_plan_of(client, organization, 100_000)
+    ledger = QuotaLedger(client, utc_now)
+    for number in range(1, 6):
+        run_id, _ = await ledger.take(organization)
+        quota = await used(client, organization)
+        assert (quota.used, run_id in quota.pending) == (number, True)
+        ledger.confirm(organization, run_id)
+    await ledger.close()
+
+
+async def test_the_last_runs_of_a_plan_are_never_counted_ahead(client: KubeClient, organization: str) -> None:
+    await with_a_plan_of(client, organization, 200)
+    ledgers = [QuotaLedger(client, utc_now) for _ in range(3)]
+    taken = await asyncio.gather(*(ledgers[number % 3].take(organization) for number in range(260)))
+    assert sum(1 for _, reservation in taken if reservation.verdict is Verdict.RESERVED) == 200
+    assert (await used(client, organization)).used == 200
+
+
+async def test_what_was_counted_too_long_ago_or_in_another_month_is_not_taken(
+    client: KubeClient, organization: str
+) -> None:
+    await with_a_plan_of(client, organization, 100_000)
+    now = datetime(2026, 11, 30, 23, 59, 58, tzinfo=UTC)
+    ledger = QuotaLedger(client, lambda: now)
+    await take_many(ledger, organization, 30)
+    now = datetime(2026, 12, 1, 0, 0, 1, tzinfo=UTC)
+    run_id, reservation = await ledger.take(organization)
+    assert reservation.quota.period == "2026-12"
+    ledger.confirm(organization, run_id)
+    await ledger.settle(organization)
+    assert await used(client, organization) == Quota("2026-12", 1, {})
+
+    await take_many(ledger, organization, 30)
+    now += timedelta(seconds=11)
+    ahead = set((await used(client, organization)).pending)
+    run_id, _ = await ledger.take(organization)
+    assert run_id not in ahead
+    ledger.confirm(organization, run_id)
+    await ledger.close()
+    assert await used(client, organization) == Quota("2026-12", 32, {})
+
+
+async def test_a_remembered_run_is_changed_without_a_read_unless_somebody_wrote_since(
+    client: KubeClient, namespace: str
+) -> None:
+    store, name = await dispatched(client, namespace, steps=3)
+    remembered = await store.get(namespace, name)
+    first = await store.change_remembered(remembered, AnswerStep(step_id="s-0", value=1, op_id="a"))
+    assert first is not None
+    assert first.run.status.answers["s-0"].value == 1
+
+    assert await store.change_remembered(remembered, AnswerStep(step_id="s-1", value=2, op_id="b")) is None
+    assert set((await store.get(namespace, name)).status.answers) == {"s-0"}
+
+    replayed = await store.change_remembered(first.run, AnswerStep(step_id="s-0", value=1, op_id="a"))
+    refused = await store.change_remembered(first.run, AnswerStep(step_id="s-9", value=1, op_id="c"))
+    assert (replayed, refused) == (None, None)
+
+    await client.delete(RUN, name, namespace)
+    with pytest.raises(KubeNotFound):
+        await store.change_remembered(first.run, AnswerStep(step_id="s-1", value=2, op_id="b"))
 
 
 async def test_a_reservation_that_fails_tells_everybody_who_waits() -> None:

@@ -6,7 +6,6 @@ callers know what else is safe.
 """
 
 import asyncio
-import json
 import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -18,6 +17,7 @@ from typing import Any, Final, Self
 import aiohttp
 from yarl import URL
 
+from ..json_text import from_json, to_json
 from .errors import KubeError, KubeGone, KubeUnavailable, from_status
 from .kinds import Kind
 
@@ -25,7 +25,6 @@ JsonObject = dict[str, Any]
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _PAGE: Final = 500
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _WATCH_SECONDS: Final = 300
 # A bookmark comes about once a minute; a watch that is silent for longer has lost its server.
 _WATCH_SILENCE_S: Final = 90
@@ -233,7 +232,7 @@ class KubeClient:
                 if response.status != 200:
                     raise from_status(response.status, await _json_or_empty(response))
                 async for line in _lines(response):
-                    event = json.loads(line)
+                    event = from_json(line)
                     if event["type"] == "ERROR":
                         status = event["object"]
                         raise from_status(int(status.get("code", 500)), status)
@@ -261,7 +260,7 @@ class KubeClient:
         headers = dict(self._connection.headers())
         data = None
         if body is not None:
-            data = _encode(body).encode()
+            data = to_json(body)
             headers["Content-Type"] = content_type
         url = URL(self._base + path, encoded=True)
         if params:
@@ -277,7 +276,7 @@ class KubeClient:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
         try:
-            answer = json.loads(raw)
+            answer = from_json(raw)
         except ValueError:
             answer = {}
         if status >= 400:
@@ -294,7 +293,7 @@ def _selectors(field_selector: str | None, label_selector: str | None) -> dict[s
 
 async def _json_or_empty(response: aiohttp.ClientResponse) -> JsonObject:
     try:
-        answer = json.loads(await response.read())
+        answer = from_json(await response.read())
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}

@@ -21,6 +21,7 @@ from checklist_dev.load.rig import Program
 
 ARRIVE_WITHIN_S = 60.0
 GOAL = Goal(">=", 200)
+KEEPS_UP = Goal(">=", 0.95)
 Json = dict[str, Any]
 
 
@@ -55,11 +56,18 @@ async def measure_while_answering(
     accounts = await _account(cluster, people, arrived)
     return [
         Figure(
-            "deliveries end to end while executors answer",
+            "deliveries over answers while executors answer",
+            delivered / rate,
+            "",
+            KEEPS_UP,
+            f"answers as fast as they are taken: {rate:,.0f}/s",
+        ),
+        Figure(
+            "deliveries while executors answer",
             delivered,
             "/s",
-            GOAL,
-            f"raw status patches alone: {raw:,.0f}/s; {delivered / raw:.2f} x; answers {rate:,.0f}/s",
+            None,
+            f"raw status patches alone: {raw:,.0f}/s; {delivered / raw:.2f} x",
         ),
         accounts.as_figure("events unaccounted for, while executors answer"),
     ]
@@ -89,7 +97,7 @@ async def measure_backlog(
             GOAL,
             f"bare POSTs of the same bodies: {bare:,.0f}/s; {delivered / bare:.2f} x",
         ),
-        Figure("the same, each recorded in its run", len(arrived) / recorded_s, "/s"),
+        Figure("the same, each recorded in its run", len(arrived) / recorded_s, "/s", GOAL),
         accounts.as_figure("events unaccounted for, from a backlog"),
     ]
 
