@@ -1,0 +1,254 @@
+/**
+ * What the views know of a run: signals to read, actions to call. Everything the person sees as kept is in IndexedDB
+ * before it is in a signal; everything the server has said is in `run`.
+ */
+import type { ReadonlySignal } from "@preact/signals";
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
+
+/** A place, as the specification writes it: degrees and metres. */
+export interface Geo {
+  lat: number;
+  lng: number;
+  accuracy_m: number | null;
+}
+
+export interface Progress {
+  total: number;
+  answered: number;
+  skipped: number;
+}
+
+/** One thing that is wrong, as the server (contract section 7) and the validation in `core/` tell it. */
+export interface Problem {
+  path: string;
+  code: string;
+  message: string;
+}
+
+export type RunStatus = "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+
+/** `GET /v1/runs/{run_id}/preview`: all that is known without the token. */
+export interface Preview {
+  run_id: string;
+  status: RunStatus;
+  template_name: string;
+  step_count: number;
+  created_by_name: string;
+  expires_at: string | null;
+}
+
+export interface ServerPhoto {
+  photo_index: number;
+  url: string;
+  thumbnail_url?: string | null;
+  content_type?: string;
+  bytes?: number;
+  sha256?: string;
+  width?: number | null;
+  height?: number | null;
+  captured_at?: string | null;
+}
+
+export interface ServerAnswer {
+  value: JsonValue;
+  photos: ServerPhoto[];
+  geo: Geo | null;
+  at: string;
+  by: string | null;
+}
+
+export interface ExecutorIdentity {
+  mode: "anonymous" | "external" | "member";
+  name?: string | null;
+  email?: string | null;
+  user_id?: string | null;
+}
+
+/** What the server has of a completed run. `digest` names exactly these answers and photos. */
+export interface Receipt {
+  run_id: string;
+  completed_at: string;
+  answers: number;
+  photos: number;
+  digest: string;
+}
+
+export interface ServerSignature {
+  url: string | null;
+  name: string;
+  signed_at: string;
+}
+
+export interface Condition {
+  when: JsonValue;
+}
+
+export interface TemplateStep {
+  id: string;
+  type: string;
+  label: string;
+  hint: string | null;
+  required: boolean;
+  photo: false | { min: number; max: number };
+  geo: boolean;
+  geo_required?: boolean;
+  condition?: Condition | null;
+  config: { [key: string]: JsonValue };
+}
+
+export interface Definition {
+  name: string;
+  description: string;
+  tags: string[];
+  settings: { allow_skip: boolean; signature_on_complete: boolean; est_minutes: number | null };
+  sections: { id: string; title: string; steps: TemplateStep[] }[];
+  execution: { scope: string; identity_required: string };
+}
+
+/** `GET /v1/executor/runs/{run_id}`. */
+export interface ServerRun {
+  run_id: string;
+  status: RunStatus;
+  template_id: string;
+  template_v: number;
+  template: Definition;
+  created_by_name: string;
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  cancelled_at: string | null;
+  cancel_reason: string | null;
+  expires_at: string | null;
+  assigned_to: string | null;
+  executor_identity: ExecutorIdentity;
+  answers: { [stepId: string]: ServerAnswer };
+  signature: ServerSignature | null;
+  skipped_steps: string[];
+  applicable_steps: string[];
+  missing_steps: string[];
+  progress: Progress;
+  receipt?: Receipt | null;
+}
+
+/**
+ * What is on screen. `offline_first`: the link is opened for the first time and there is no network, so there is nothing
+ * to show yet. `unreachable`: there is a network, but the service does not answer, and nothing is cached.
+ */
+export type Phase =
+  | "loading"
+  | "preview"
+  | "identity"
+  | "checklist"
+  | "review"
+  | "done"
+  | "cancelled"
+  | "expired"
+  | "not_found"
+  | "offline_first"
+  | "unreachable"
+  | "member_only";
+
+/** `waiting` counts what is kept here and not yet confirmed by the server. */
+export interface SyncState {
+  state: "saved" | "saving" | "offline" | "attention";
+  waiting: number;
+}
+
+export interface LocalPhoto {
+  /** Stays the same while the photo is kept, uploaded and sent. */
+  key: string;
+  index: number | null;
+  /** A blob: address while it is only here, else the server's signed one. */
+  url: string;
+  thumbnailUrl: string;
+  state: "kept" | "uploading" | "sent" | "refused";
+  /** 0 to 1. */
+  progress: number;
+  error: string | null;
+}
+
+export interface LocalAnswer {
+  value: JsonValue;
+  geo: Geo | null;
+  photos: LocalPhoto[];
+  skipped: boolean;
+  /** Kept here, not yet confirmed by the server. */
+  pending: boolean;
+  /** The server's refusal of the newest answer, until the step is answered anew. */
+  problem: Problem | null;
+}
+
+export type NoticeKind =
+  | "other_device"
+  | "storage_full"
+  | "closed_elsewhere"
+  | "not_arrived"
+  | "update_ready"
+  | "refused";
+
+/** Something to be told. `details` is the server's own text where there is one. */
+export interface Notice {
+  id: string;
+  kind: NoticeKind;
+  stepIds: string[];
+  details?: string;
+}
+
+/** An answer that was kept here when the run was closed elsewhere, and that the server will not take any more. */
+export interface NotArrived {
+  stepId: string | null;
+  kind: "answer" | "clear" | "skip" | "photo" | "photo_removed" | "identity" | "signature" | "submit" | "cancel";
+  value: JsonValue;
+  /** When it was given, by this device's clock. */
+  at: string;
+}
+
+/** The device has no room: what was to be kept is not kept. */
+export class StorageFull extends Error {
+  override readonly name = "StorageFull";
+}
+
+export interface RunStore {
+  readonly phase: ReadonlySignal<Phase>;
+  readonly preview: ReadonlySignal<Preview | null>;
+  /** The last state from the server, or the cached one. */
+  readonly run: ReadonlySignal<ServerRun | null>;
+  /** Server state with the queue applied on top; steps without answer, photo, skip or problem are not in it. */
+  readonly answers: ReadonlySignal<ReadonlyMap<string, LocalAnswer>>;
+  readonly applicable: ReadonlySignal<ReadonlySet<string>>;
+  readonly missing: ReadonlySignal<readonly string[]>;
+  readonly progress: ReadonlySignal<Progress>;
+  readonly sync: ReadonlySignal<SyncState>;
+  readonly notices: ReadonlySignal<readonly Notice[]>;
+  readonly notArrived: ReadonlySignal<readonly NotArrived[]>;
+  readonly submitQueued: ReadonlySignal<boolean>;
+  readonly cancelQueued: ReadonlySignal<boolean>;
+  /** A blob: address of the drawing of the completion signature, if one is kept. */
+  readonly signatureDrawing: ReadonlySignal<string | null>;
+  /** Problems of the last refused submit, cancel or identity (paths `name`, `email`, `signature`, step ids). */
+  readonly refusals: ReadonlySignal<readonly Problem[]>;
+
+  /** The server's time, as well as it can be known from here: expiry is counted down by it. */
+  now(): Date;
+
+  /** Resolves when it is kept in IndexedDB; rejects with StorageFull, and then nothing has changed. */
+  answer(stepId: string, value: JsonValue, geo?: Geo | null): Promise<void>;
+  clear(stepId: string): Promise<void>;
+  skip(stepId: string): Promise<void>;
+  addPhoto(stepId: string, file: Blob): Promise<void>;
+  removePhoto(stepId: string, key: string): Promise<void>;
+  identify(name: string, email: string): Promise<void>;
+  drawSignature(drawing: Blob | null): Promise<void>;
+  submit(signature: { name: string } | null): Promise<void>;
+  cancel(reason: string | null): Promise<void>;
+  /** Sends, or loads, again at once. */
+  retry(): void;
+  dismiss(noticeId: string): void;
+  /** Opens or closes the review before submit. */
+  review(open: boolean): void;
+  /** Puts the waiting version of the app in place and reloads (after the notice `update_ready`). */
+  applyUpdate(): void;
+  /** Ends listening and sending, e.g. when a test is over. */
+  close(): void;
+}
