@@ -12,10 +12,10 @@ from typing import Final
 GATHER_S: Final = 0.1
 """How long results wait for attempts of the same run that are still under way."""
 WRITES_PER_S: Final = 30
-LONGEST_S: Final = 5.0
+LONGEST_S: Final = 2.0
 QUIET_S: Final = 0.5
 """After this long without any new result the load is over, and what waits is written."""
-MOST_WAITING: Final = 1_000
+MOST_WAITING: Final = 500
 """Results in all lanes together; above it, nothing waits."""
 ENOUGH: Final = 16
 """Results of one run that are worth a write."""
