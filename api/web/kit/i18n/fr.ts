@@ -1,0 +1,4 @@
+import { english } from "./en";
+import type { Messages } from "./messages";
+
+export const french: Messages = english;

@@ -1,0 +1,16 @@
+/** The languages of the web surfaces: one typed catalogue, and what reads it. */
+
+export { english } from "./en";
+export {
+  chooseLocale,
+  directionOf,
+  keepOwnLanguage,
+  LANGUAGES,
+  languageOf,
+  loadMessages,
+  ownLanguage,
+  type Language,
+} from "./languages";
+export type { MessageKey, Messages, Parameters, PlainKey } from "./messages";
+export { problemText } from "./problem_text";
+export { createTranslator, type Translate, type Translator } from "./translator";

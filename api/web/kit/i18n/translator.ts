@@ -1,0 +1,105 @@
+/**
+ * Texts, numbers and dates in one person's language. A translator never changes; another language is another one.
+ *
+ * What people wrote (names, labels) is put into sentences as it is. Where it runs in the other direction than the
+ * sentence it is isolated (Unicode FSI and PDI), or an Arabic name would turn the rest of an English line around.
+ */
+
+import { directionOf, languageOf, type Language } from "./languages";
+import type { Message, MessageKey, Messages, Parameters } from "./messages";
+
+type Arguments<Key extends MessageKey> = keyof Parameters<Key> extends never ? [] : [Parameters<Key>];
+/** The text of a key, its parameters filled in. */
+export type Translate = <Key extends MessageKey>(key: Key, ...parameters: Arguments<Key>) => string;
+
+export interface Translator {
+  readonly language: Language;
+  readonly locale: string;
+  readonly direction: "ltr" | "rtl";
+  readonly t: Translate;
+  /** `decimals` fixes how many there are; null writes as many as the number has. */
+  readonly number: (value: number, decimals?: number | null) => string;
+  /** 0.25 as `25%`. */
+  readonly percent: (share: number) => string;
+  readonly list: (items: readonly string[]) => string;
+  /** `2026-11-21` as a date; what is no such text is given back as it is. */
+  readonly date: (text: string) => string;
+  /** `13:50` or `13:50:30` as a time of day. */
+  readonly time: (text: string) => string;
+  /** An RFC 3339 timestamp in the device's own time zone. */
+  readonly moment: (text: string) => string;
+}
+
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+const LETTER = /\p{L}/u;
+
+export function createTranslator(locale: string, messages: Messages): Translator {
+  const language = languageOf(locale) ?? "en";
+  const direction = directionOf(language);
+  const plurals = new Intl.PluralRules(language);
+  const numbers = new Map<string, Intl.NumberFormat>();
+
+  function number(value: number, decimals: number | null = null): string {
+    const key = String(decimals);
+    let format = numbers.get(key);
+    if (format === undefined) {
+      const digits = { minimumFractionDigits: decimals ?? 0, maximumFractionDigits: decimals ?? 20 };
+      format = new Intl.NumberFormat(locale, digits);
+      numbers.set(key, format);
+    }
+    return format.format(value);
+  }
+
+  const isolated = (text: string): string => (runsAgainst(text, direction) ? `\u2068${text}\u2069` : text);
+
+  const t: Translate = (key, ...given) => {
+    const message: Message = messages[key];
+    const parameters: Readonly<Record<string, string | number>> = given[0] ?? {};
+    return textOf(message, parameters["count"], plurals).replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = parameters[name] ?? "";
+      return typeof value === "number" ? number(value) : isolated(value);
+    });
+  };
+
+  const utc = { timeZone: "UTC" } as const;
+  const date = writer(locale, { dateStyle: "long", ...utc });
+  const time = writer(locale, { timeStyle: "short", ...utc });
+  const timeWithSeconds = writer(locale, { timeStyle: "medium", ...utc });
+  const moment = writer(locale, { dateStyle: "medium", timeStyle: "short" });
+  const percents = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
+  const lists = new Intl.ListFormat(locale, { style: "long", type: "conjunction" });
+  return {
+    language,
+    locale,
+    direction,
+    t,
+    number,
+    percent: (share) => percents.format(share),
+    list: (items) => lists.format(items.map(isolated)),
+    date: (text) => date(`${text}T00:00:00Z`, text),
+    time: (text) => (text.length > 5 ? timeWithSeconds : time)(`2000-01-01T${text}Z`, text),
+    moment: (text) => moment(text, text),
+  };
+}
+
+function textOf(message: Message, count: string | number | undefined, plurals: Intl.PluralRules): string {
+  if (typeof message === "string") return message;
+  return (typeof count === "number" ? message[plurals.select(count)] : undefined) ?? message.other;
+}
+
+/** Whether the first letter of `text` runs in the other direction than the sentence that it is put into. */
+function runsAgainst(text: string, direction: "ltr" | "rtl"): boolean {
+  const letter = LETTER.exec(text)?.[0];
+  return letter !== undefined && RIGHT_TO_LEFT.test(letter) !== (direction === "rtl");
+}
+
+/** Making an Intl format is slow and a page of 500 steps may need none, so it is made at the first use. */
+function writer(locale: string, options: Intl.DateTimeFormatOptions): (iso: string, otherwise: string) => string {
+  let format: Intl.DateTimeFormat | undefined;
+  return (iso, otherwise) => {
+    const moment = new Date(iso);
+    if (Number.isNaN(moment.getTime())) return otherwise;
+    format ??= new Intl.DateTimeFormat(locale, options);
+    return format.format(moment);
+  };
+}
