@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from checklist_crds import merge_patch
-from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeConflict, KubeUnavailable
+from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.resource_types import ConditionStatus, with_condition
 from checklist_crds.run_lifecycle import is_settled
 from checklist_crds.run_types import MAX_DELIVERY_RECORDS, DeliveryPhase, DeliveryRecord, Run, RunStatus
 
 DELIVERING = "Delivering"
-_TRIES = 20
 
 StatusChange = Callable[[Run], RunStatus]
 
@@ -69,19 +67,18 @@ async def change_run_status(
 
     Raises KubeNotFound, KubeUnavailable and other KubeErrors. `change` may be called several times.
     """
-    body = known
-    for _ in range(_TRIES):
-        if body is None:
-            body = await client.get(RUN, name, namespace)
+    remembered = [known] if known is not None else []
+
+    async def attempt() -> JsonObject:
+        body = remembered.pop() if remembered else await client.get(RUN, name, namespace)
         run = Run.parse(body)
         patch = merge_patch.diff(run.status.to_kube(), change(run).to_kube())
         if not patch:
             return body
-        try:
-            return await client.patch_status(RUN, name, patch, namespace, resource_version=run.resource_version)
-        except KubeConflict:
-            body = None
-    raise KubeUnavailable("the run changes too fast")
+        return await client.patch_status(RUN, name, patch, namespace, resource_version=run.resource_version)
+
+    written: JsonObject = await retry_conflicts(attempt)
+    return written
 
 
 def _is_late_success(before: DeliveryRecord, record: DeliveryRecord) -> bool:
