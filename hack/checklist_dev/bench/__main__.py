@@ -15,6 +15,7 @@ from checklist_dev.bench.answers import SECRET, answers_to, open_runs, runs_need
 from checklist_dev.bench.deliveries import measure_backlog, measure_while_answering
 from checklist_dev.bench.latency import RawPipeline, measure_latency
 from checklist_dev.bench.neighbours import watching
+from checklist_dev.bench.photos import measure_uploads
 from checklist_dev.bench.raw import RawCluster, RunFactory
 from checklist_dev.bench.report import Figure, table, write_report
 from checklist_dev.bench.requests import Caller, measure_gets, measure_posts
@@ -27,7 +28,7 @@ from checklist_dev.load.rig import Rig
 from checklist_dev.repository import STATE
 from checklist_dev.tether import end_with_parent
 
-PARTS = ("requests", "latency", "deliveries", "scale")
+PARTS = ("requests", "latency", "deliveries", "photos", "scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,21 @@ class Sizes:
     events_per_s: float = 100.0
     deliveries: int = 3000
     live_runs: int = 20_000
+    photos: int = 100
+    quiet_s: float = 8.0
 
 
 QUICK = Sizes(
-    rounds=3, posts=60, gets=120, latency_rounds=2, latency_round_s=1.5, events_per_s=20, deliveries=180, live_runs=300
+    rounds=3,
+    posts=60,
+    gets=120,
+    latency_rounds=2,
+    latency_round_s=1.5,
+    events_per_s=20,
+    deliveries=180,
+    live_runs=300,
+    photos=8,
+    quiet_s=1.0,
 )
 
 
@@ -61,6 +73,7 @@ class Bench:
             "requests": lambda rig: self._serve(rig, self._requests),
             "latency": lambda rig: self._serve(rig, self._latency),
             "deliveries": lambda rig: self._serve(rig, self._deliveries),
+            "photos": lambda rig: self._serve(rig, self._photos),
             "scale": lambda rig: measure_start(rig, live_runs=self._sizes.live_runs),
         }
         figures: list[Figure] = []
@@ -139,6 +152,19 @@ class Bench:
         others = await open_runs(stage.client, template_id, stage.hook, count)
         operator = stage.rig.programs["operator"]
         return figures + await measure_backlog(others, stage.cluster, operator, stage.log, stage.hook)
+
+    async def _photos(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        wish = {"template_id": template_id, "webhook": {"url": stage.hook, "secret": SECRET, "events": ["*"]}}
+        run_id = (await stage.client.dispatch(wish)).body["run_id"]
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False) as session:
+            caller = Caller(session, stage.url, stage.api_key)
+            return await measure_uploads(
+                stage.client,
+                stage.rig.programs["api"],
+                lambda: caller.get_run(run_id),
+                photos=self._sizes.photos,
+                quiet_s=self._sizes.quiet_s,
+            )
 
 
 @dataclass(frozen=True)

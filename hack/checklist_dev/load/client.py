@@ -137,6 +137,11 @@ class Person:
         self._path = f"/v1/executor/runs/{run_id}"
         self._headers = {"Authorization": f"Executor {link.partition('#')[2]}"}
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """The credential of the link."""
+        return dict(self._headers)
+
     async def read(self, *, insist: bool = True) -> Reply:
         call = self._client.insist if insist else self._client.once
         return await call("GET", self._path, None, self._headers)
