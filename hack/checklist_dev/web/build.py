@@ -78,7 +78,7 @@ class Workspace:
                 self._ensure_packages()
 
     def run(self, script: str, *arguments: str, what: str, log: str | None = None) -> list[str]:
-        """Run a tool of node_modules, by its file there. Raises Failure that says `what` could not be done, and why."""
+        """Run a script of node_modules (or at an absolute path). Raises Failure that says `what` could not be done, and why."""
         command = [str(self.node.program), str(self.sources / "node_modules" / script), *arguments]
         code, lines = run_with_progress(command, self.sources, self.node.env(self._env), "lines", self._report)
         if code != 0:
@@ -127,9 +127,8 @@ class Workspace:
         made = Path(tempfile.mkdtemp(prefix=".web_dist-", dir=self.built.parent))
         try:
             made.chmod(0o755)
-            for name in SURFACES:
-                what = "the web app could not be built"
-                self.run("vite/bin/vite.js", "build", "--outDir", str(made / name), what=what, log="web-build.log")
+            what = "the web app could not be built"
+            self.run(str(self.sources / "build.mjs"), str(made), what=what, log="web-build.log")
             (made / STAMP).write_text(digest + "\n")
             shutil.rmtree(self.built, ignore_errors=True)
             made.rename(self.built)
