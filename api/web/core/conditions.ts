@@ -1,0 +1,139 @@
+/**
+ * Which steps apply, which of them are answered, and what is missing: what the service decides, decided without it.
+ *
+ * - A step *has a value* when something was given that can be compared: a value, for a photo step at least one photo,
+ *   for text and scan something visible.
+ * - A step *is answered* when it has a value, as many photos as it needs, and its location where that is required.
+ * - A step *applies* when its condition holds. Conditions look at values, so that a follow-up question appears at once
+ *   and does not wait for the photos of the step that asked for it.
+ *
+ * Sources are earlier steps only, so one pass in order decides everything.
+ */
+
+import { photoBounds, stepsOf } from "./bounds";
+import { normalDate, normalDateTime, normalTime } from "./dates";
+import { hasVisibleText } from "./text";
+import type { AnswerLike, Comparison, JsonValue, Problem, Progress, Step, StepType, Template, When } from "./types";
+
+export type Answers = ReadonlyMap<string, AnswerLike>;
+
+export interface Standing {
+  /** Ids of the steps whose condition holds now, instructions included. */
+  readonly applicable: ReadonlySet<string>;
+  /** Counts over the steps that apply now and take an answer; a skipped step does not count as answered. */
+  readonly progress: Progress;
+  /** Ids of the steps without which the run cannot be completed, in order. */
+  readonly missing: readonly string[];
+}
+
+/** How a run stands with these answers. */
+export function standing(template: Template, answers: Answers, skipped: ReadonlySet<string>): Standing {
+  const applicable = new Map<string, Step>();
+  const missing: string[] = [];
+  const progress = { total: 0, answered: 0, skipped: 0 };
+
+  function holds(part: When): boolean {
+    if ("all" in part && part.all) return part.all.every(holds);
+    if ("any" in part && part.any) return part.any.some(holds);
+    return "step" in part && compares(part, applicable.get(part.step));
+  }
+
+  function compares(part: Comparison, source: Step | undefined): boolean {
+    const answer = answers.get(part.step);
+    const known = source !== undefined && answer !== undefined && !skipped.has(part.step) && hasValue(source, answer);
+    if (part.op === "exists") return known === part.value;
+    return known && satisfies(source.type, part, answer.value);
+  }
+
+  for (const step of stepsOf(template)) {
+    if (step.condition && !holds(step.condition.when)) continue;
+    applicable.set(step.id, step);
+    if (step.type === "instruction") continue;
+    const isSkipped = skipped.has(step.id);
+    const answered = !isSkipped && isAnswered(step, answers.get(step.id));
+    progress.total += 1;
+    progress.skipped += Number(isSkipped);
+    progress.answered += Number(answered);
+    if (step.required && !answered) missing.push(step.id);
+  }
+  return { applicable: new Set(applicable.keys()), progress, missing };
+}
+
+/** Whether the answer says something that conditions can look at. */
+export function hasValue(step: Step, answer: AnswerLike): boolean {
+  switch (step.type) {
+    case "instruction":
+      return false;
+    case "photo":
+      return answer.photos.length > 0;
+    case "text":
+    case "scan":
+      return typeof answer.value === "string" && hasVisibleText(answer.value);
+    default:
+      return answer.value !== null;
+  }
+}
+
+/** Whether the answer suffices: a value, the photos that the step needs, and its location where required. */
+export function isAnswered(step: Step, answer: AnswerLike | undefined): boolean {
+  return gapOf(step, answer) === null;
+}
+
+/** What a step still lacks to count as answered, the first of it; null when it lacks nothing. */
+export function gapOf(step: Step, answer: AnswerLike | undefined): Problem | null {
+  const photos = answer?.photos.length ?? 0;
+  const lacking = (photoBounds(step)?.min ?? 0) - photos;
+  const noPhotos: Problem = { path: "photo", code: "too_few", params: { count: lacking } };
+  if (answer === undefined || !hasValue(step, answer)) {
+    return step.type === "photo" ? noPhotos : { path: "value", code: "required" };
+  }
+  if (lacking > 0) return noPhotos;
+  return step.geo_required && answer.geo == null ? { path: "geo", code: "geo_required" } : null;
+}
+
+function satisfies(type: StepType, { op, value: wanted }: Comparison, given: JsonValue): boolean {
+  switch (op) {
+    case "in":
+    case "not_in":
+      return Array.isArray(wanted) && wanted.some((item) => order(type, given, item) === 0) === (op === "in");
+    case "contains":
+    case "not_contains": {
+      // Membership for options, substring (case matters) for text.
+      if (typeof wanted !== "string" || !(typeof given === "string" || Array.isArray(given))) return false;
+      return given.includes(wanted) === (op === "contains");
+    }
+    default: {
+      const result = order(type, given, wanted);
+      return result !== null && (ORDERS[op]?.(result) ?? false);
+    }
+  }
+}
+
+const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
+  eq: (order) => order === 0,
+  ne: (order) => order !== 0,
+  gt: (order) => order > 0,
+  gte: (order) => order >= 0,
+  lt: (order) => order < 0,
+  lte: (order) => order <= 0,
+};
+
+/** -1, 0 or 1 as `given` is before, equal to or after `wanted`; null if they cannot be compared. */
+function order(type: StepType, given: unknown, wanted: unknown): number | null {
+  const [left, right] = [sortKey(type, given), sortKey(type, wanted)];
+  if (left === null || right === null || typeof left !== typeof right) return null;
+  return Number(left > right) - Number(left < right);
+}
+
+/** What sorts as the values of the step's type do; true and 1 are not the same. */
+function sortKey(type: StepType, value: unknown): string | number | boolean | null {
+  if (typeof value === "boolean" || type === "boolean") {
+    return typeof value === "boolean" && type === "boolean" ? value : null;
+  }
+  if (typeof value === "string") {
+    if (type === "date") return normalDate(value);
+    if (type === "time") return normalTime(value);
+    return type === "datetime" ? normalDateTime(value) : value;
+  }
+  return typeof value === "number" ? value : null;
+}

@@ -1,0 +1,53 @@
+/**
+ * Dates and times as text, in the forms that answers and conditions take. Each function gives the normal form, which
+ * sorts like the moments that it stands for, or null for any other form and for days or hours that do not exist.
+ */
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const TIME = /^(\d{2}):(\d{2})(?::(\d{2}))?$/;
+const DATETIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+
+const MINUTE = 60_000;
+const DAY = 24 * 60;
+
+/** `2026-11-21`: a day of the calendar. */
+export function normalDate(text: string): string | null {
+  return dayOf(text) === null ? null : text;
+}
+
+/** `13:50`, or `13:50:30` where seconds were given that are not zero. */
+export function normalTime(text: string): string | null {
+  if (secondsOf(text) === null) return null;
+  return text.endsWith(":00") && text.length > 5 ? text.slice(0, 5) : text;
+}
+
+/** `2026-11-21T13:50:00.000Z`: a moment given with its offset from UTC, in UTC. */
+export function normalDateTime(text: string): string | null {
+  const parts = DATETIME.exec(text.toUpperCase());
+  if (parts === null) return null;
+  const [, date = "", time = "", fraction = "", sign, hours = "0", minutes = "0"] = parts;
+  const [day, seconds] = [dayOf(date), secondsOf(time)];
+  const offset = Number(hours) * 60 + Number(minutes);
+  if (day === null || seconds === null || offset >= DAY) return null;
+  const milliseconds = seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
+  const moment = new Date(day + milliseconds - (sign === "-" ? -offset : offset) * MINUTE);
+  // An offset may leave the calendar, which goes from year 1 to year 9999.
+  const year = moment.getUTCFullYear();
+  return year < 1 || year > 9999 ? null : moment.toISOString();
+}
+
+/** Milliseconds since 1970 of the day's beginning. */
+function dayOf(text: string): number | null {
+  const [, year, month, day] = (DATE.exec(text) ?? []).map(Number);
+  if (year === undefined || month === undefined || day === undefined || year < 1) return null;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : null;
+}
+
+function secondsOf(text: string): number | null {
+  const parts = TIME.exec(text);
+  if (parts === null) return null;
+  const [hour, minute, second] = [Number(parts[1]), Number(parts[2]), Number(parts[3] ?? 0)];
+  return hour > 23 || minute > 59 || second > 59 ? null : (hour * 60 + minute) * 60 + second;
+}

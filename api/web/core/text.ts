@@ -1,0 +1,28 @@
+/** What the service says about a piece of text, said the same way here: Python's rules, not JavaScript's. */
+
+const VISIBLE = /[^\p{Z}\p{C}]/u;
+// With the u flag, \p{Cs} is half of a surrogate pair only.
+const CANNOT_BE_STORED = /[\0\p{Cs}]/u;
+// Python's whitespace: unlike trim(), with U+001C to U+001F and U+0085, and without U+FEFF.
+const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
+const SPACE_AROUND = new RegExp(`^${SPACE}|${SPACE}$`, "g");
+
+/** Whether a reader sees anything: spaces, controls and zero-width characters do not count. */
+export function hasVisibleText(text: string): boolean {
+  return VISIBLE.test(text);
+}
+
+export function canBeStored(text: string): boolean {
+  return !CANNOT_BE_STORED.test(text);
+}
+
+/** Length in characters of Unicode: an emoji outside the basic plane is one, where `length` says two. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+export function strip(text: string): string {
+  return text.replace(SPACE_AROUND, "");
+}
