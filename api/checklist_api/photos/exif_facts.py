@@ -1,0 +1,128 @@
+"""When and where a photo was taken, and which side is up: what is kept of its metadata. All of it may be lies.
+
+Nothing here refuses an image: metadata that cannot be understood is metadata that is not there.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, Final
+
+from PIL import Image
+from PIL.ExifTags import GPS, IFD, Base
+
+_FIRST_DIGITAL_CAMERA: Final = 1975
+_LAST_YEAR: Final = 2200
+
+
+@dataclass(frozen=True, slots=True)
+class ExifFacts:
+    orientation: int = 1
+    """1 to 8 (EXIF tag 0x0112)."""
+    captured_at: datetime | None = None
+    """In UTC; None when the file does not say in which time zone its clock was, and has no time from GPS."""
+    place: tuple[float, float] | None = None
+    """Latitude and longitude in degrees (WGS 84)."""
+
+
+def facts_of(image: Image.Image) -> ExifFacts:
+    """The facts of a loaded image."""
+    try:
+        exif = image.getexif()
+        orientation = exif.get(Base.Orientation)
+        details = _directory(exif, IFD.Exif)
+        position = _directory(exif, IFD.GPSInfo)
+    except Exception:
+        # Pillow's reader raises nearly anything for a directory that is broken, and so it has nothing to say.
+        return ExifFacts()
+    return ExifFacts(
+        orientation=orientation if isinstance(orientation, int) and 1 <= orientation <= 8 else 1,
+        captured_at=_clock_time(details) or _satellite_time(position),
+        place=_place(position),
+    )
+
+
+def _directory(exif: Image.Exif, which: IFD) -> Mapping[int, Any]:
+    try:
+        return exif.get_ifd(which)
+    except Exception:  # as above; the other directories may be sound
+        return {}
+
+
+def _clock_time(details: Mapping[int, Any]) -> datetime | None:
+    zone = _zone(details.get(Base.OffsetTimeOriginal))
+    local = _date_and_time(details.get(Base.DateTimeOriginal))
+    if zone is None or local is None:
+        return None
+    return _believable(local.replace(microsecond=_fraction(details.get(Base.SubsecTimeOriginal)), tzinfo=zone))
+
+
+def _satellite_time(position: Mapping[int, Any]) -> datetime | None:
+    """GPS time is UTC (EXIF 2.32, section 4.6.6)."""
+    day, clock = position.get(GPS.GPSDateStamp), _numbers(position.get(GPS.GPSTimeStamp))
+    if not isinstance(day, str) or clock is None:
+        return None
+    midnight = _date_and_time(f"{day.strip()[:10].replace('-', ':')} 00:00:00")
+    seconds = clock[0] * 3600 + clock[1] * 60 + clock[2]
+    if midnight is None or not 0 <= seconds < 86_401:
+        return None
+    return _believable(midnight.replace(tzinfo=UTC) + timedelta(seconds=seconds))
+
+
+def _place(position: Mapping[int, Any]) -> tuple[float, float] | None:
+    latitude = _degrees(position.get(GPS.GPSLatitude), position.get(GPS.GPSLatitudeRef), "N", "S", 90)
+    longitude = _degrees(position.get(GPS.GPSLongitude), position.get(GPS.GPSLongitudeRef), "E", "W", 180)
+    # "V" is a receiver without a fix; cameras that write 0, 0 had none either.
+    if latitude is None or longitude is None or position.get(GPS.GPSStatus) == "V" or latitude == longitude == 0:
+        return None
+    return latitude, longitude
+
+
+def _degrees(value: Any, side: Any, positive: str, negative: str, limit: int) -> float | None:
+    parts = _numbers(value)
+    side = side.strip("\x00 ").upper() if isinstance(side, str) else None
+    if parts is None or side not in {positive, negative}:
+        return None
+    degrees = parts[0] + parts[1] / 60 + parts[2] / 3600
+    if min(parts) < 0 or degrees > limit:
+        return None
+    return round(degrees if side == positive else -degrees, 7)
+
+
+def _numbers(value: Any) -> tuple[float, float, float] | None:
+    """Three finite numbers, as EXIF writes angles and times of day. A division by zero is a NaN here, and None."""
+    try:
+        first, second, third = (float(part) for part in value)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None
+    return (first, second, third) if all(map(math.isfinite, (first, second, third))) else None
+
+
+def _date_and_time(text: Any) -> datetime | None:
+    try:
+        return datetime.strptime(text.strip("\x00 "), "%Y:%m:%d %H:%M:%S")  # noqa: DTZ007 - the zone is another tag
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def _zone(text: Any) -> timezone | None:
+    try:
+        text = text.strip("\x00 ")
+        moment = datetime.strptime(text, "%z")
+    except (AttributeError, TypeError, ValueError):
+        return None
+    offset = moment.utcoffset()
+    return None if offset is None or abs(offset) > timedelta(hours=14) else timezone(offset)
+
+
+def _fraction(text: Any) -> int:
+    """Microseconds: the tag holds the digits behind the decimal point."""
+    digits = text.strip("\x00 ") if isinstance(text, str) else ""
+    return int(digits[:3].ljust(3, "0")) * 1000 if digits.isascii() and digits.isdigit() else 0
+
+
+def _believable(moment: datetime) -> datetime | None:
+    if not _FIRST_DIGITAL_CAMERA <= moment.year <= _LAST_YEAR:
+        return None
+    return moment.astimezone(UTC)

@@ -1,0 +1,105 @@
+"""Reading a file of a known format into pixels, with every limit that can be checked before a pixel is decoded.
+
+Runs in a worker only. The decoders are called by their class and not through `Image.open`, which would try formats
+that are not taken and count what is appended to a JPEG (a second picture of a phone, a film) as part of it.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import pillow_heif
+from PIL import ImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.WebPImagePlugin import WebPImageFile
+from pillow_heif import HeifImageFile
+
+from .image_formats import HEAD_BYTES, ImageFormat, format_of, promised_length, webp_size
+from .limits import MAX_PIXELS, MAX_SIDE, MAX_UPLOAD_BYTES, MAX_WEBP_PIXELS
+from .refusals import ImageRefused, RefusalCode
+
+ImageFile.LOAD_TRUNCATED_IMAGES = False
+# What else is in a HEIC file is not looked at; threads would only cost address space.
+pillow_heif.options.THUMBNAILS = False
+pillow_heif.options.DEPTH_IMAGES = False
+pillow_heif.options.AUX_IMAGES = False
+pillow_heif.options.DECODE_THREADS = 1
+
+_DECODERS: Final[dict[ImageFormat, type[ImageFile.ImageFile]]] = {
+    ImageFormat.JPEG: JpegImageFile,
+    ImageFormat.PNG: PngImageFile,
+    ImageFormat.WEBP: WebPImageFile,
+    ImageFormat.HEIC: HeifImageFile,
+}
+_SIGNS_OF_A_CUT: Final = ("truncated", "unexpected end", "end of file", "premature end", "not enough data")
+
+
+def load(upload: Path) -> tuple[ImageFormat, ImageFile.ImageFile]:
+    """The format and the decoded first picture (of an animation, or of a file with several).
+
+    Raises ImageRefused; MemoryError when the address space does not suffice; OSError with an `errno` when the file
+    cannot be read at all.
+    """
+    size = upload.stat().st_size
+    if size > MAX_UPLOAD_BYTES:
+        raise ImageRefused(RefusalCode.TOO_LARGE)
+    with upload.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    format_ = format_of(head)
+    promised = promised_length(format_, head)
+    if promised is not None and size + 1 < promised:  # the last byte may be padding, which some leave out
+        raise ImageRefused(RefusalCode.TRUNCATED)
+    if format_ is ImageFormat.WEBP:
+        _check_size(webp_size(head) or (0, 0), MAX_WEBP_PIXELS)
+    if format_ is ImageFormat.HEIC:
+        _check_boxes(upload, size)
+    try:
+        image = _DECODERS[format_](upload)
+        _check_size(image.size, MAX_PIXELS)
+        image.load()
+        # A HEIC file may turn out larger than it said.
+        _check_size(image.size, MAX_PIXELS)
+    except (ImageRefused, MemoryError):
+        raise
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise _refusal(error) from error
+    except Exception as error:
+        # Decoders raise SyntaxError, ValueError, struct.error, EOFError and more for what they cannot read.
+        raise _refusal(error) from error
+    return format_, image
+
+
+def _check_size(size: tuple[int, int], max_pixels: int) -> None:
+    width, height = size
+    if width < 1 or height < 1:
+        raise ImageRefused(RefusalCode.DAMAGED)
+    if width > MAX_SIDE or height > MAX_SIDE or width * height > max_pixels:
+        message = f"The image has {width:,} x {height:,} pixels: at most {max_pixels // 1_000_000} million are taken, "
+        raise ImageRefused(RefusalCode.TOO_MANY_PIXELS, f"{message}and {MAX_SIDE:,} on one side.")
+
+
+def _check_boxes(upload: Path, size: int) -> None:
+    """Raises ImageRefused when a box of the outermost level (ISO/IEC 14496-12, section 4.2) ends behind the file."""
+    at = 0
+    with upload.open("rb") as file:
+        while at < size:
+            file.seek(at)
+            header = file.read(16)
+            length = int.from_bytes(header[:4], "big")
+            if length == 1:
+                length = int.from_bytes(header[8:16], "big")
+            if length == 0:
+                return  # to the end of the file
+            if length < 8 or not header[4:8].isalnum():
+                return  # no box: something was appended, which nobody reads
+            if at + length > size:
+                raise ImageRefused(RefusalCode.TRUNCATED)
+            at += length
+
+
+def _refusal(error: Exception) -> ImageRefused:
+    text = str(error).lower()
+    cut = isinstance(error, EOFError) or any(sign in text for sign in _SIGNS_OF_A_CUT)
+    return ImageRefused(RefusalCode.TRUNCATED if cut else RefusalCode.DAMAGED)

@@ -1,0 +1,58 @@
+"""One job, from a file to its outcome, in a process that does nothing else and ends afterwards."""
+
+import errno
+import hashlib
+from pathlib import Path
+
+from .exif_facts import facts_of
+from .image_files import load
+from .image_formats import ImageFormat
+from .jobs import Job, Made, line_of_failure, line_of_made, line_of_refusal
+from .pixels import encoding_of, normal_mode, small_copy, upright, write, write_thumbnail
+from .refusals import ImageRefused, RefusalCode
+
+
+def outcome_line(job: Job) -> bytes:
+    """The outcome of any file whatever. Never raises: what nobody foresaw is a failure of this one job."""
+    try:
+        return line_of_made(make(job))
+    except ImageRefused as refused:
+        return line_of_refusal(refused)
+    except MemoryError:
+        return line_of_refusal(ImageRefused(RefusalCode.TOO_MUCH_MEMORY))
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            return line_of_refusal(ImageRefused(RefusalCode.TOO_LARGE))
+        return line_of_failure(errno.errorcode.get(error.errno or 0, "OSError"))
+    except Exception as error:
+        return line_of_failure(type(error).__name__)
+
+
+def make(job: Job) -> Made:
+    """Writes the image and its thumbnail. Raises ImageRefused, MemoryError, OSError."""
+    format_, image = load(job.upload)
+    facts = facts_of(image)
+    # libheif has turned the image already, by the container's own words; its EXIF only repeats them.
+    orientation = 1 if format_ is ImageFormat.HEIC else facts.orientation
+    encoding = encoding_of(image, format_)
+    picture = normal_mode(image)
+    del image
+    write_thumbnail(small_copy(picture, orientation), job.thumbnail_path)
+    picture = upright(picture, orientation)
+    served_as = format_.served_as
+    path = job.image_path(served_as)
+    write(picture, path, encoding)
+    return Made(
+        content_type=served_as,
+        bytes=path.stat().st_size,
+        sha256=_sha256(path),
+        width=picture.width,
+        height=picture.height,
+        captured_at=facts.captured_at,
+        place=facts.place,
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,40 @@
+"""Why an image is not taken: the codes that callers see, and a sentence for each."""
+
+from enum import StrEnum
+from typing import Final
+
+from .limits import MAX_PIXELS, MAX_SIDE, MAX_UPLOAD_BYTES
+
+
+class RefusalCode(StrEnum):
+    NOT_AN_IMAGE = "not_an_image"
+    UNSUPPORTED_FORMAT = "unsupported_format"
+    TRUNCATED = "truncated"
+    DAMAGED = "damaged"
+    TOO_MANY_PIXELS = "too_many_pixels"
+    TOO_LARGE = "too_large"
+    TOO_SLOW = "too_slow"
+    TOO_MUCH_MEMORY = "too_much_memory"
+
+
+MESSAGES: Final = {
+    RefusalCode.NOT_AN_IMAGE: "The file is not an image. Photos are taken as JPEG, PNG, WebP or HEIC.",
+    RefusalCode.UNSUPPORTED_FORMAT: "This kind of file is not taken. Photos are taken as JPEG, PNG, WebP or HEIC.",
+    RefusalCode.TRUNCATED: "The image ends before all of it is there. Please send it again.",
+    RefusalCode.DAMAGED: "The image is damaged and cannot be read.",
+    RefusalCode.TOO_MANY_PIXELS: (
+        f"The image has too many pixels: at most {MAX_PIXELS // 1_000_000} million, and {MAX_SIDE:,} on one side."
+    ),
+    RefusalCode.TOO_LARGE: f"The image is too large: at most {MAX_UPLOAD_BYTES // 1024 // 1024} MiB.",
+    RefusalCode.TOO_SLOW: "The image takes too long to read.",
+    RefusalCode.TOO_MUCH_MEMORY: "The image needs more memory to be read than a photo may use.",
+}
+
+
+class ImageRefused(Exception):
+    """The image will not be taken, however often it is sent. `message` is for a person."""
+
+    def __init__(self, code: RefusalCode, message: str | None = None) -> None:
+        self.code = code
+        self.message = message or MESSAGES[code]
+        super().__init__(self.message)

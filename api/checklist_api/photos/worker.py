@@ -1,0 +1,78 @@
+"""`python -m checklist_api.photos.worker <memory MiB> <seconds> <parent>`: turn uploaded files into photos.
+
+Reads jobs from its standard input and writes outcomes to its standard output. The worker itself opens no image: for
+each job it forks a process, which has its decoders loaded already, works under the limits of `confinement` and ends
+with the job. So no image meets what another one left behind, what a decoder leaks is gone, and memory that one large
+photo needed is given back.
+"""
+
+import gc
+import os
+import signal
+import sys
+from typing import Final
+
+from .confinement import confine, die_with, step_back
+from .image_work import outcome_line
+from .jobs import READY, Job, line_of_failure, line_of_refusal
+from .refusals import ImageRefused, RefusalCode
+
+_OUT_OF_TIME: Final = {signal.SIGPROF, signal.SIGXCPU}
+_OUTCOME_BYTES: Final = 16 * 1024
+
+
+def main() -> None:
+    memory_mib, seconds, parent = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    die_with(parent)
+    step_back()
+    gc.freeze()
+    jobs, outcomes = sys.stdin.buffer, sys.stdout.buffer
+    outcomes.write(READY)
+    outcomes.flush()
+    for line in jobs:
+        outcomes.write(in_its_own_process(Job.parse(line), memory_mib=memory_mib, seconds=seconds))
+        outcomes.flush()
+
+
+def in_its_own_process(job: Job, *, memory_mib: int, seconds: float) -> bytes:
+    """The outcome's line."""
+    reading, writing = os.pipe()
+    worker = os.getpid()
+    child = os.fork()
+    if child == 0:
+        _work(job, writing, worker, memory_mib=memory_mib, seconds=seconds)
+    os.close(writing)
+    with open(reading, "rb") as pipe:  # noqa: PTH123 - a descriptor
+        outcome = pipe.read(_OUTCOME_BYTES)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return _outcome_of_death(os.WTERMSIG(status))
+    return outcome if outcome.endswith(b"\n") else line_of_failure("no outcome")
+
+
+def _work(job: Job, writing: int, worker: int, *, memory_mib: int, seconds: float) -> None:
+    """In the forked process, which does not return."""
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, sys.stdin.fileno())
+        os.dup2(nowhere, sys.stdout.fileno())
+        die_with(worker)
+        confine(memory_mib=memory_mib, seconds=seconds)
+        os.write(writing, outcome_line(job))
+    finally:
+        # Neither the worker's buffers nor its exit handlers are this process's to run.
+        os._exit(0)
+
+
+def _outcome_of_death(number: int) -> bytes:
+    if number in _OUT_OF_TIME:
+        return line_of_refusal(ImageRefused(RefusalCode.TOO_SLOW))
+    if number in {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP}:
+        # A decoder met its end in this image, and would again.
+        return line_of_refusal(ImageRefused(RefusalCode.DAMAGED))
+    # By the wall clock, or by whoever is short of memory: not the image's doing.
+    return line_of_failure(f"ended by signal {number}")
+
+
+if __name__ == "__main__":
+    main()
