@@ -10,7 +10,7 @@ from checklist_crds.times import format_optional, format_timestamp
 from .organizations import Organization
 
 
-def photo_url(photo: PhotoRef) -> str:
+def photo_url(photo: PhotoRef, *, thumbnail: bool = False) -> str:
     """Where the bytes of a photo are served."""
     return f"/v1/photos/{photo.key}"
 

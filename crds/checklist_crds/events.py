@@ -1,13 +1,17 @@
 """The five events as receivers get them: envelope and data, and the parts they share with REST (contract section 9)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from pydantic import JsonValue
 
 from .answers import display_value
 from .event_names import ALL_EVENTS, EVENT_NAMES, EventName, event_name_problem
+from .photo_urls import PhotoUrl
+from .places import distance_m
 from .run_types import Answer, OutboxEntry, PhotoRef, Progress, Run
 from .template_types import Definition, Section, Step
-from .times import format_timestamp
+from .times import format_optional, format_timestamp
 
 __all__ = [
     "ALL_EVENTS",
@@ -27,10 +31,6 @@ __all__ = [
 ]
 
 
-PhotoUrl = Callable[[PhotoRef], str]
-"""Makes a signed address for a photo; made anew at every read and every attempt."""
-
-
 def progress_view(progress: Progress) -> dict[str, int]:
     return {"total": progress.total, "answered": progress.answered, "skipped": progress.skipped}
 
@@ -40,28 +40,39 @@ def geo_view(answer: Answer) -> dict[str, float | None] | None:
     return None if geo is None else {"lat": geo.lat, "lng": geo.lng, "accuracy_m": geo.accuracy_m}
 
 
-def photo_view(photo: PhotoRef, index: int, photo_url: PhotoUrl) -> dict[str, Any]:
+def photo_view(photo: PhotoRef, answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
+    """A photo as REST and events show it; `distance_m` is from where it was taken to where `answer` was given."""
+    geo = answer.geo
     return {
-        "photo_index": index,
+        "photo_index": photo.index,
         "url": photo_url(photo),
+        "thumbnail_url": photo_url(photo, thumbnail=True),
         "content_type": photo.content_type,
         "bytes": photo.bytes,
         "sha256": photo.sha256,
         "width": photo.width,
         "height": photo.height,
-        "captured_at": format_timestamp(photo.captured_at) if photo.captured_at else None,
+        "captured_at": format_optional(photo.captured_at),
+        "distance_m": distance_m(photo.taken_at, geo) if photo.taken_at is not None and geo is not None else None,
     }
 
 
 def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
     """The Answer object of the specification."""
     return {
-        "value": answer.value,
-        "photos": [photo_view(photo, index, photo_url) for index, photo in enumerate(answer.photos)],
+        "value": _with_drawing(answer.value, answer.drawing, photo_url),
+        "photos": [photo_view(photo, answer, photo_url) for photo in answer.photos],
         "geo": geo_view(answer),
         "at": format_timestamp(answer.at),
         "by": answer.by,
     }
+
+
+def _with_drawing(value: JsonValue, drawing: PhotoRef | None, photo_url: PhotoUrl) -> JsonValue:
+    """The value of a signature step with the address of its drawing; without a name it is no signature."""
+    if drawing is None or not isinstance(value, dict):
+        return value
+    return {**value, "url": photo_url(drawing)}
 
 
 def identity_view(run: Run) -> dict[str, Any]:
@@ -114,14 +125,13 @@ def _step_data(entry: OutboxEntry, definition: Definition, photo_url: PhotoUrl) 
     data: dict[str, Any] = {"step_id": step.id, "section_id": section.id}
     if entry.event is EventName.STEP_COMPLETED:
         photos = [PhotoRef.model_validate(photo) for photo in frozen.get("photos", [])]
+        drawing = PhotoRef.model_validate(frozen["drawing"]) if frozen.get("drawing") else None
         data |= {
             "type": step.type.value,
             "label": step.label,
-            "value": frozen["value"],
+            "value": _with_drawing(frozen["value"], drawing, photo_url),
             "display": display_value(step, frozen["value"]),
-            "photos": [
-                {"photo_index": index, "url": photo_url(photo), "thumbnail": None} for index, photo in enumerate(photos)
-            ],
+            "photos": [{"photo_index": photo.index, "url": photo_url(photo), "thumbnail": None} for photo in photos],
             "geo": frozen["geo"],
             "at": frozen["at"],
             "by": frozen["by"],
@@ -143,9 +153,9 @@ def _completed_data(run: Run, photo_url: PhotoUrl) -> dict[str, Any]:
         "duration_seconds": (completed_at - started_at).total_seconds(),
         "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
         "photos": [
-            {"step_id": step_id, "photo_index": index, "url": photo_url(photo)}
+            {"step_id": step_id, "photo_index": photo.index, "url": photo_url(photo)}
             for step_id, answer in status.answers.items()
-            for index, photo in enumerate(answer.photos)
+            for photo in answer.photos
         ],
         "skipped_steps": list(status.skipped_steps),
         "signature": signature_view(run, photo_url),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from .run_types import Geo
+from .run_types import Geo, PhotoRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,29 @@ class AnswerStep(Command):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearAnswer(Command):
     step_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddPhoto(Command):
+    """A photo that the store has. The index is given by `decide`. Of a signature step it is the drawing."""
+
+    step_id: str
+    photo: PhotoRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovePhotos(Command):
+    """Takes one photo of a step back, or all of them (and a drawing)."""
+
+    step_id: str
+    photo_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawSignature(Command):
+    """The drawing that goes with the signature on completion; None takes it back."""
+
+    photo: PhotoRef | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,17 +31,21 @@ from .ids import derived_id
 from .json_text import to_json
 from .resource_types import to_json_text, with_condition
 from .run_commands import (
+    AddPhoto,
     AnswerStep,
     Cancel,
     ClearAnswer,
     Command,
+    DrawSignature,
     Expire,
     GiveIdentity,
     Open,
+    RemovePhotos,
     SkipStep,
     Submit,
 )
-from .run_operations import is_replay, with_operation
+from .run_operations import is_replay, operation_of, with_operation
+from .run_photos import photo_of_operation, require_room, says_nothing, with_photo, without_photos
 from .run_types import (
     MAX_ANSWERS_BYTES,
     MAX_OUTBOX_BYTES,
@@ -62,14 +66,17 @@ from .times import format_timestamp
 
 __all__ = [
     "CANCELLED_BY_OWNER",
+    "AddPhoto",
     "AnswerStep",
     "Cancel",
     "ClearAnswer",
     "Command",
     "Decision",
+    "DrawSignature",
     "Expire",
     "GiveIdentity",
     "Open",
+    "RemovePhotos",
     "SkipStep",
     "Submit",
     "decide",
@@ -194,6 +201,14 @@ class _Change:
                 return self._answer(command)
             case ClearAnswer():
                 return self._clear(command)
+            case AddPhoto():
+                self._require_identity(command)
+                return self._add_photo(command)
+            case RemovePhotos():
+                return self._remove_photos(command)
+            case DrawSignature():
+                self._require_identity(command)
+                return self._draw_signature(command)
             case SkipStep():
                 self._require_identity(command)
                 return self._skip(command)
@@ -247,11 +262,57 @@ class _Change:
             value = {"url": None, "name": value["name"], "signed_at": format_timestamp(self.now)}
         if step.geo_required and command.geo is None:
             raise AnswerInvalid(details=[Problem("geo", "geo_required", "This step needs the location.")])
+        answer = new_answer(value, geo=command.geo, at=self.now, by=command.by, revision=1)
         before = self.status.answers.get(step.id)
-        revision = 1 + (before.revision if before else self.status.revisions.get(step.id, 0))
-        answer = new_answer(value, geo=command.geo, at=self.now, by=command.by, revision=revision)
         if before is not None:
-            answer = answer.model_copy(update={"photos": before.photos})
+            answer = answer.model_copy(update={"photos": before.photos, "drawing": before.drawing})
+        return self._keep(step, answer)
+
+    def _add_photo(self, command: AddPhoto) -> RunStatus:
+        step = self._step(command.step_id)
+        self._require_applicable(step)
+        before = self.status.answers.get(step.id)
+        if photo_of_operation(before, command.op_id) is not None:
+            return self.status  # so long ago that the list of operations has forgotten it
+        answer = before or new_answer(None, geo=None, at=self.now, by=command.by, revision=1)
+        answer = with_photo(self.status, step, answer, command)
+        counts = {**self.status.photo_counts, step.id: self.status.photo_counts.get(step.id, 0) + 1}
+        status = self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
+        return status.model_copy(update={"photo_counts": counts})
+
+    def _remove_photos(self, command: RemovePhotos) -> RunStatus:
+        step = self._step(command.step_id)
+        before = self.status.answers.get(step.id)
+        if before is None:
+            return self.status
+        answer = without_photos(before, command)
+        if answer == before:
+            return self.status
+        if says_nothing(answer):
+            return self._clear(ClearAnswer(step_id=step.id))
+        return self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
+
+    def _draw_signature(self, command: DrawSignature) -> RunStatus:
+        if not self.definition.settings.signature_on_complete:
+            text = "This checklist asks for no signature on completion."
+            raise AnswerInvalid(text, details=[Problem("signature", "signature_not_asked", text)])
+        photo = command.photo
+        if photo is not None:
+            require_room(self.status, photo, instead_of=self.status.drawing)
+            photo = photo.model_copy(update={"operation": operation_of(command.op_id)})
+        return self.status.model_copy(update={"drawing": photo})
+
+    def _keep(self, step: Step, answer: Answer) -> RunStatus:
+        """The run with a new answer to `step`, and the event of it when the answer suffices.
+
+        The revision counts the answers that sufficed: what is put together photo by photo begins with 1.
+        """
+        before = self.status.answers.get(step.id)
+        if before is None:
+            revision = 1 + self.status.revisions.get(step.id, 0)
+        else:
+            revision = before.revision + is_answered(step, before)
+        answer = answer.model_copy(update={"revision": revision})
         answers = {**self.status.answers, step.id: answer}
         self._require_room(answers)
         skipped = [step_id for step_id in self.status.skipped_steps if step_id != step.id]
@@ -260,14 +321,16 @@ class _Change:
             return status
         frozen = {
             "step_id": step.id,
-            "value": value,
+            "value": answer.value,
             "photos": [photo.to_kube() for photo in answer.photos],
             "geo": geo_view(answer),
             "at": format_timestamp(self.now),
-            "by": command.by,
+            "by": answer.by,
             "revision": revision,
             "progress": progress_view(self._progress(answers, skipped)),
         }
+        if answer.drawing is not None:
+            frozen["drawing"] = answer.drawing.to_kube()
         return _record_event(self.run, status, EventName.STEP_COMPLETED, at=self.now, frozen=frozen)
 
     def _clear(self, command: ClearAnswer) -> RunStatus:
@@ -277,8 +340,13 @@ class _Change:
             return self.status
         answers = {step_id: answer for step_id, answer in self.status.answers.items() if step_id != step.id}
         skipped = [step_id for step_id in self.status.skipped_steps if step_id != step.id]
-        revisions = self.status.revisions if before is None else {**self.status.revisions, step.id: before.revision}
-        return self._touched(step, answers, skipped).model_copy(update={"revisions": revisions})
+        return self._touched(step, answers, skipped).model_copy(update={"revisions": self._revisions_without(step)})
+
+    def _revisions_without(self, step: Step) -> dict[str, int]:
+        """The revisions to remember once the answer to `step` is taken away."""
+        before = self.status.answers.get(step.id)
+        sufficed = 0 if before is None else before.revision - (not is_answered(step, before))
+        return {**self.status.revisions, step.id: sufficed} if sufficed > 0 else self.status.revisions
 
     def _skip(self, command: SkipStep) -> RunStatus:
         step = self._step(command.step_id)
@@ -288,13 +356,9 @@ class _Change:
             raise AnswerInvalid(text, details=[Problem(step.id, "skip_not_allowed", text)])
         if step.id in self.status.skipped_steps:
             return self.status
-        before = self.status.answers.get(step.id)
         answers = {step_id: answer for step_id, answer in self.status.answers.items() if step_id != step.id}
         skipped = [*self.status.skipped_steps, step.id]
-        status = self._touched(step, answers, skipped)
-        if before is not None:
-            revisions = {**status.revisions, step.id: before.revision}
-            status = status.model_copy(update={"revisions": revisions})
+        status = self._touched(step, answers, skipped).model_copy(update={"revisions": self._revisions_without(step)})
         frozen = {
             "step_id": step.id,
             "at": format_timestamp(self.now),
@@ -316,12 +380,16 @@ class _Change:
         applicable = applicable_step_ids(self.definition, answers, skipped)
         answers = {step_id: answer for step_id, answer in answers.items() if step_id in applicable}
         skipped = [step_id for step_id in skipped if step_id in applicable]
-        signature = Signature(name=command.signature_name, signed_at=self.now) if command.signature_name else None
+        signature = None
+        if command.signature_name:
+            signature = Signature(name=command.signature_name, signed_at=self.now, photo=self.status.drawing)
         status = self.status.model_copy(
             update={
                 "answers": answers,
                 "skipped_steps": skipped,
                 "revisions": {},
+                "photo_counts": {},
+                "drawing": None,
                 "progress": self._progress(answers, skipped),
                 "signature": signature,
                 "started_at": self.status.started_at or self.now,

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Final
 
 from .errors import IdempotencyKeyReused
-from .run_commands import AnswerStep, Command
+from .run_commands import AddPhoto, AnswerStep, Command, DrawSignature
 from .run_types import MAX_OPERATIONS
 
 _MARK_CHARS: Final = 12
@@ -39,12 +39,22 @@ def with_operation(operations: str, command: Command) -> str:
     return (operations + _mark(command))[-_MARK_CHARS * MAX_OPERATIONS :]
 
 
+def operation_of(op_id: str | None) -> str | None:
+    """What the marks of an operation begin with, for what must be found again by its op_id."""
+    return None if op_id is None else _op_id_mark(op_id)
+
+
+def _op_id_mark(op_id: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(op_id.encode()).digest()[:6]).decode()
+
+
 def _mark(command: Command) -> str:
     wish = asdict(replace(command, op_id=None, by=None)) | {"command": type(command).__name__}
+    if isinstance(command, AddPhoto | DrawSignature):
+        # Not the photo itself: whether it was sent before is asked before its bytes are read.
+        wish["photo"] = command.photo is not None
     if isinstance(command, AnswerStep) and command.geo is not None:
         wish["geo"] = command.geo.to_kube()
     text = json.dumps(wish, sort_keys=True, separators=(",", ":"))
-    op_id = (command.op_id or "").encode()
-    return base64.urlsafe_b64encode(
-        hashlib.sha256(op_id).digest()[:6] + hashlib.sha256(text.encode()).digest()[:3]
-    ).decode()
+    asked = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()[:3]).decode()
+    return _op_id_mark(command.op_id or "") + asked

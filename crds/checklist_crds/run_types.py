@@ -31,6 +31,9 @@ MAX_OUTBOX_ENTRIES = 1000
 MAX_OUTBOX_BYTES = 384 * 1024
 MAX_OPERATIONS = 600
 MAX_DELIVERY_RECORDS = 600
+MAX_PHOTOS = 500
+MAX_PHOTO_BYTES = 2 * 1024**3
+MAX_PHOTOS_EVER = 1000
 STEP_ID_PATTERN = r"^s-[A-Za-z0-9_-]{1,64}$"
 
 
@@ -128,9 +131,17 @@ class RunSpec(KubeModel):
     resolved: ResolvedTemplate | None = Field(default=None, description="Written by the API: the run is admitted.")
 
 
+class Place(KubeModel):
+    """A point on earth, WGS 84."""
+
+    lat: float = Field(ge=-90, le=90, description="Degrees north.")
+    lng: float = Field(ge=-180, le=180, description="Degrees east.")
+
+
 class PhotoRef(KubeModel):
     """A photo of an answer: the bytes are in the store, never in the cluster."""
 
+    index: int = Field(default=0, ge=0, description="Its number in the step: given once, and never again.")
     key: str = Field(max_length=512, description="Where the store keeps it.")
     content_type: str = Field(max_length=64, description="Media type.")
     bytes: int = Field(ge=0, description="Size.")
@@ -138,6 +149,8 @@ class PhotoRef(KubeModel):
     width: int = Field(ge=0, description="Pixels.")
     height: int = Field(ge=0, description="Pixels.")
     captured_at: Timestamp | None = Field(default=None, description="When it was taken, if the file says so.")
+    taken_at: Place | None = Field(default=None, description="Where it was taken, if the file says so.")
+    operation: str | None = Field(default=None, max_length=8, description="Mark of the op_id that brought it.")
 
 
 class Geo(KubeModel):
@@ -153,6 +166,7 @@ class Answer(KubeModel):
 
     encoded: str = Field(alias="value", max_length=131_072, description="The value as JSON text.")
     photos: list[PhotoRef] = Field(default_factory=list, max_length=20, description="In order.")
+    drawing: PhotoRef | None = Field(default=None, description="The drawn signature, of a signature step.")
     geo: Geo | None = Field(default=None, description="Where it was answered.")
     at: Timestamp = Field(description="When it was answered.")
     by: str | None = Field(default=None, max_length=64, description="u-<uuid> of the member who answered.")
@@ -260,7 +274,13 @@ class RunStatus(KubeModel):
         description="Last revision of answers that were cleared, by step id.",
         json_schema_extra={"maxProperties": 500},
     )
+    photo_counts: dict[str, int] = Field(
+        default_factory=dict,
+        description="How many photos each step was ever given, by step id: the index of its next one.",
+        json_schema_extra={"maxProperties": 500},
+    )
     progress: Progress | None = Field(default=None, description="How far it got.")
+    drawing: PhotoRef | None = Field(default=None, description="A drawn signature that waits for the run's end.")
     signature: Signature | None = Field(default=None, description="The signature on completion.")
     last_step_id: str | None = Field(default=None, max_length=66, description="The step touched last.")
     operations: str = Field(

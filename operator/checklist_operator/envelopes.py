@@ -17,7 +17,7 @@ THUMBNAILS_DROPPED: Final = "thumbnails_dropped"
 """Set to true in `data` when the thumbnails made the envelope too large and were left out."""
 
 
-def no_photo_store(photo: PhotoRef) -> str:
+def no_photo_store(photo: PhotoRef, *, thumbnail: bool = False) -> str:
     """The address of a photo where no store of photos is configured. Raises OurFault."""
     raise OurFault("PhotoStoreMissing", f"there is no photo store to serve a photo of {photo.bytes} bytes")
 

@@ -18,7 +18,7 @@ from checklist_crds.events import (
 )
 from checklist_crds.run_commands import AnswerStep, Cancel, Command, Expire, GiveIdentity, Open, SkipStep, Submit
 from checklist_crds.run_lifecycle import decide
-from checklist_crds.run_types import Geo, OutboxEntry, PhotoRef, Run, RunStatus
+from checklist_crds.run_types import Geo, OutboxEntry, PhotoRef, Place, Run, RunStatus
 from checklist_crds.template_types import Definition
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -31,8 +31,8 @@ STEPS = [
 ]
 
 
-def photo_url(photo: PhotoRef) -> str:
-    return f"https://photos.example/{photo.key}"
+def photo_url(photo: PhotoRef, *, thumbnail: bool = False) -> str:
+    return f"https://photos.example/{photo.key}{'/thumbnail' if thumbnail else ''}"
 
 
 def story(*commands: Command, identity: str = "none", expires_at: datetime | None = None) -> tuple[Run, Definition]:
@@ -203,13 +203,34 @@ def test_the_answer_object_has_the_specified_fields() -> None:
     assert view["photos"][0] == {
         "photo_index": 0,
         "url": "https://photos.example/k1",
+        "thumbnail_url": "https://photos.example/k1/thumbnail",
         "content_type": "image/jpeg",
         "bytes": 12,
         "sha256": "ab",
         "width": 4,
         "height": 3,
         "captured_at": "2026-11-21T12:00:00.000Z",
+        "distance_m": None,
     }
+
+
+def test_a_photo_tells_how_far_from_the_answer_it_was_taken() -> None:
+    run, _ = story(AnswerStep(step_id="s-door", value=False, geo=Geo(lat=52.5, lng=13.4)))
+    near = PHOTO.model_copy(update={"taken_at": Place(lat=52.501, lng=13.4)})
+    answer = run.status.answers["s-door"].model_copy(update={"photos": [near]})
+    assert answer_view(answer, photo_url)["photos"][0]["distance_m"] == 111
+
+
+def test_a_signature_shows_the_address_of_its_drawing_in_reads_and_events() -> None:
+    value = {"url": None, "name": "Ada", "signed_at": "2026-11-21T12:00:00.000Z"}
+    run, definition = story(AnswerStep(step_id="s-door", value=False))
+    answer = run.status.answers["s-door"].model_copy(update={"encoded": json.dumps(value), "drawing": PHOTO})
+    assert answer_view(answer, photo_url)["value"] == value | {"url": "https://photos.example/k1"}
+    assert answer_view(answer.model_copy(update={"encoded": "null"}), photo_url)["value"] is None
+    entry = run.status.outbox[0]
+    frozen = entry.frozen | {"value": value, "drawing": PHOTO.to_kube()}
+    sent = event_data(entry.model_copy(update={"encoded": json.dumps(frozen)}), run, definition, photo_url)
+    assert sent["value"]["url"] == "https://photos.example/k1"
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,22 @@ from checklist_crds.conditions import progress as count_progress
 from checklist_crds.errors import ServiceError
 from checklist_crds.events import EventName
 from checklist_crds.run_commands import (
+    AddPhoto,
     AnswerStep,
     Cancel,
     ClearAnswer,
     Command,
+    DrawSignature,
     Expire,
     GiveIdentity,
     Open,
+    RemovePhotos,
     SkipStep,
     Submit,
 )
 from checklist_crds.run_lifecycle import decide
-from checklist_crds.run_types import Geo, Run, RunPhase, RunStatus
+from checklist_crds.run_photos import keys_in_use, photos_of
+from checklist_crds.run_types import Geo, PhotoRef, Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -41,7 +45,9 @@ STEPS = [
     {"id": "s-note", "type": "text", "label": "Note", "geo": True, "condition": _when("s-why", "x")},
     {"id": "s-read", "type": "instruction", "label": "Read this"},
     {"id": "s-count", "type": "number", "label": "How many?"},
-    {"id": "s-photo", "type": "photo", "label": "Photo"},
+    {"id": "s-photo", "type": "photo", "label": "Photo", "config": {"min": 2, "max": 3}},
+    {"id": "s-proof", "type": "boolean", "label": "Proof", "photo": {"min": 1, "max": 2}},
+    {"id": "s-sign", "type": "signature", "label": "Sign here"},
 ]
 STEP_IDS = [step["id"] for step in STEPS] + ["s-unknown"]
 
@@ -49,12 +55,27 @@ op_ids = st.none() | st.sampled_from("abcdefgh")
 step_ids = st.sampled_from(STEP_IDS)
 values = st.sampled_from([True, False, "x", "", 3, 2.5, None, []])
 places = st.none() | st.just(Geo(lat=1, lng=2))
+photos = st.builds(
+    PhotoRef,
+    key=st.uuids(version=4).map(str),
+    content_type=st.just("image/jpeg"),
+    bytes=st.integers(1, 10_000_000),
+    sha256=st.just("ab"),
+    width=st.just(4),
+    height=st.just(3),
+)
+photo_step_ids = st.sampled_from(["s-photo", "s-photo", "s-proof", "s-sign", "s-ok", "s-unknown"])
 answer_commands = st.builds(AnswerStep, step_id=step_ids, value=values, geo=places, op_id=op_ids)
 commands: st.SearchStrategy[Command] = st.one_of(
     answer_commands,
     answer_commands,
     answer_commands,
     st.builds(AnswerStep, step_id=st.just("s-ok"), value=st.booleans(), op_id=op_ids),
+    st.builds(AddPhoto, step_id=photo_step_ids, photo=photos, op_id=op_ids),
+    st.builds(AddPhoto, step_id=photo_step_ids, photo=photos, op_id=op_ids),
+    st.builds(RemovePhotos, step_id=photo_step_ids, photo_index=st.none() | st.integers(0, 4), op_id=op_ids),
+    st.builds(DrawSignature, photo=st.none() | photos, op_id=op_ids),
+    st.builds(AnswerStep, step_id=st.just("s-sign"), value=st.just({"name": "Ada"}), op_id=op_ids),
     st.builds(SkipStep, step_id=step_ids, op_id=op_ids),
     st.builds(ClearAnswer, step_id=step_ids, op_id=op_ids),
     st.builds(GiveIdentity, name=st.just("Ada"), email=st.just("ada@example.com"), op_id=op_ids),
@@ -86,7 +107,7 @@ def runs(draw: st.DrawFn) -> tuple[Run, Definition]:
         "revisionRef": {"name": "rev"},
         "identityMode": definition.identity_mode,
         "stepCount": len(STEPS),
-        "applicableSteps": 3,
+        "applicableSteps": 5,
     }
     events = draw(st.sampled_from([["*"], ["run.completed", "step.skipped"], None]))
     webhook = {"url": "https://example.com/", "events": events, "sealedSecret": "k1:x"} if events else None
@@ -106,6 +127,8 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
     run, definition = made
     now = START
     applied: list[Command] = []
+    indexes: dict[tuple[str, int], str] = {}
+    revisions: dict[str, int] = {}
     for command, minutes in story:
         now += timedelta(minutes=minutes)
         before = run.status
@@ -159,6 +182,23 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
             applicable = applicable_step_ids(definition, after.answers, after.skipped_steps)
             assert set(after.answers) | set(after.skipped_steps) <= applicable
             assert "s-ok" in after.answers
+
+        # An index names one photo for ever; bounds hold; what is shown or still to be sent is kept by the store.
+        for step_id, answer in after.answers.items():
+            for photo in answer.photos:
+                assert indexes.setdefault((step_id, photo.index), photo.key) == photo.key
+            assert [photo.index for photo in answer.photos] == sorted({photo.index for photo in answer.photos})
+            assert len(answer.photos) <= {"s-photo": 3, "s-proof": 2}.get(step_id, 0)
+            assert answer.drawing is None or step_id == "s-sign"
+        assert {photo.key for photo in photos_of(after)} <= keys_in_use(after)
+
+        # Revisions of a step's events rise by one, from one on.
+        for entry in new:
+            if entry.event is EventName.STEP_COMPLETED:
+                step_id = entry.frozen["step_id"]
+                if "*" in run.spec.webhook.events:  # type: ignore[union-attr]
+                    assert entry.frozen["revision"] == revisions.get(step_id, 0) + 1
+                revisions[step_id] = entry.frozen["revision"]
 
         # Whatever was accepted can be sent again, now and after all that follows.
         if command.op_id and not isinstance(command, Open):

@@ -1,0 +1,69 @@
+"""Signed addresses of photos: `{base_url}/v1/photos/{run_id}/{photo_id}?e=<unix seconds>&s=<signature>`.
+
+Whoever has such an address may fetch that one image until it expires; nobody can make one without the server's key.
+They are made anew at every read and every attempt of a delivery (contract section 4).
+"""
+
+import base64
+import hashlib
+import hmac
+from datetime import timedelta
+from typing import Final, Protocol
+
+from .photo_keys import parts_of, photo_key, thumbnail_key
+from .run_types import PhotoRef
+from .sealing import derive_key
+from .times import Clock
+
+IN_ANSWERS: Final = timedelta(hours=1)
+IN_EVENTS: Final = timedelta(days=7)
+_PATH: Final = "/v1/photos"
+
+
+class PhotoUrl(Protocol):
+    """Makes a signed address for a photo, or for its thumbnail."""
+
+    def __call__(self, photo: PhotoRef, *, thumbnail: bool = False) -> str: ...
+
+
+class SignedUrls:
+    """Makes and checks signed addresses."""
+
+    def __init__(self, server_key: bytes, base_url: str, clock: Clock) -> None:
+        self._key = derive_key(server_key, "photo-url")
+        self._base_url = base_url
+        self._clock = clock
+
+    def for_(self, lifetime: timedelta) -> PhotoUrl:
+        """A maker of addresses that hold for `lifetime` from the moment each of them is made."""
+
+        def photo_url(photo: PhotoRef, *, thumbnail: bool = False) -> str:
+            return self.url(photo.key, lifetime, thumbnail=thumbnail)
+
+        return photo_url
+
+    def url(self, key: str, lifetime: timedelta, *, thumbnail: bool = False) -> str:
+        """The address of the photo at `key`. Raises ValueError for what is no key of a photo."""
+        parts = parts_of(key)
+        if parts is None:
+            raise ValueError(f"no key of a photo: {key!r}")
+        run_id, photo = parts
+        expires = int((self._clock() + lifetime).timestamp())
+        signature = self._signature(thumbnail_key(key) if thumbnail else key, expires)
+        path = f"{_PATH}/{run_id}/{photo}{'/thumbnail' if thumbnail else ''}"
+        return f"{self._base_url}{path}?e={expires}&s={signature}"
+
+    def seconds_left(self, run_id: str, photo: str, expires: str, signature: str, *, thumbnail: bool) -> int | None:
+        """How long the address still holds, in whole seconds; None when it was not made here, or no longer holds."""
+        if not (expires.isascii() and expires.isdigit() and len(expires) <= 12 and signature.isascii()):
+            return None
+        key = photo_key(run_id, photo)
+        if parts_of(key) is None:
+            return None
+        right = self._signature(thumbnail_key(key) if thumbnail else key, int(expires))
+        left = int(expires) - int(self._clock().timestamp())
+        return left if hmac.compare_digest(right.encode(), signature.encode()) and left > 0 else None
+
+    def _signature(self, key: str, expires: int) -> str:
+        mac = hmac.new(self._key, f"{key}\n{expires}".encode(), hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(mac).rstrip(b"=").decode()

@@ -1,0 +1,87 @@
+"""Signed addresses of photos, and the keys behind them."""
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checklist_crds.photo_keys import parts_of, photo_id, photo_key, thumbnail_key
+from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
+from checklist_crds.run_types import PhotoRef
+
+RUN = "r-00000000-0000-4000-8000-000000000001"
+PHOTO = photo_id(RUN, "one", "ab")
+KEY = photo_key(RUN, PHOTO)
+KEYS = (b"k" * 32, b"x" * 32)
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class Signer:
+    """Addresses at a time that the test sets."""
+
+    def __init__(self, key: bytes = KEYS[0]) -> None:
+        self.now = START
+        self.urls = SignedUrls(key, "https://checklists.example", lambda: self.now)
+
+    def made(self, *, thumbnail: bool = False) -> tuple[str, str]:
+        """(expiry, signature)"""
+        query = parse_qs(urlsplit(self.urls.url(KEY, IN_ANSWERS, thumbnail=thumbnail)).query)
+        return query["e"][0], query["s"][0]
+
+    def left(self, expires: str, signature: str, *, photo: str = PHOTO, thumbnail: bool = False) -> int | None:
+        return self.urls.seconds_left(RUN, photo, expires, signature, thumbnail=thumbnail)
+
+
+def test_an_address_holds_until_it_expires() -> None:
+    signer = Signer()
+    made = signer.made()
+    assert signer.left(*made) == 3600
+    signer.now = START + timedelta(seconds=3599)
+    assert signer.left(*made) == 1
+    signer.now = START + timedelta(seconds=3600)
+    assert signer.left(*made) is None
+
+
+def test_an_address_names_run_photo_and_kind() -> None:
+    urls = Signer().urls
+    whole, small = urls.url(KEY, IN_ANSWERS), urls.url(KEY, IN_ANSWERS, thumbnail=True)
+    assert urlsplit(whole).path == f"/v1/photos/{RUN}/{PHOTO}"
+    assert urlsplit(small).path == f"/v1/photos/{RUN}/{PHOTO}/thumbnail"
+    ref = PhotoRef(key=KEY, content_type="image/png", bytes=1, sha256="", width=1, height=1)
+    assert (urls.for_(IN_ANSWERS)(ref), urls.for_(IN_ANSWERS)(ref, thumbnail=True)) == (whole, small)
+
+
+def test_a_signature_is_of_no_use_for_anything_else() -> None:
+    signer = Signer()
+    expires, signature = signer.made()
+    assert signer.left(expires, signature, photo=photo_id(RUN, "two", "ab")) is None
+    assert signer.left(expires, signature, thumbnail=True) is None
+    assert signer.left(str(int(expires) + 1), signature) is None
+    assert Signer(KEYS[1]).left(expires, signature) is None
+    assert signer.left(*signer.made(thumbnail=True)) is None
+
+
+@given(st.text(max_size=50), st.text(max_size=50), st.text(max_size=50))
+def test_no_text_is_taken_for_a_signature(photo: str, expires: str, signature: str) -> None:
+    signer = Signer()
+    assert signer.left(expires, signature) is None
+    assert signer.left(*signer.made(), photo=photo) is None
+
+
+def test_the_same_upload_lands_in_the_same_place_and_no_other_does() -> None:
+    assert photo_id(RUN, "one", "ab") == PHOTO
+    others = {photo_id(RUN, "two", "ab"), photo_id(RUN, "one", "cd"), photo_id(RUN[:-1] + "2", "one", "ab")}
+    assert len({PHOTO, photo_id(RUN, None, "ab"), photo_id(RUN, None, "ab"), *others}) == 6
+
+
+def test_keys_say_whose_they_are() -> None:
+    assert parts_of(KEY) == parts_of(thumbnail_key(KEY)) == (RUN, PHOTO)
+
+
+@pytest.mark.parametrize("text", ["", "photos", f"photos/{RUN}", f"photos/{RUN}/x", f"other/{RUN}/{PHOTO}", KEY + "/x"])
+def test_other_texts_are_no_keys(text: str) -> None:
+    assert parts_of(text) is None
+    with pytest.raises(ValueError, match="no key"):
+        Signer().urls.url(text, IN_ANSWERS)

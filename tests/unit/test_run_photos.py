@@ -1,0 +1,275 @@
+"""Photos in the life of a run: bounds, order, events, drawings, room (contract sections 4 and 5)."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from checklist_crds.errors import AnswerInvalid, IdempotencyKeyReused, NotFound, RequiredStepsMissing, RunClosed
+from checklist_crds.run_commands import AddPhoto, Cancel, ClearAnswer, DrawSignature, RemovePhotos, SkipStep, Submit
+from checklist_crds.run_lifecycle import Decision
+from checklist_crds.run_photos import keys_in_use, photo_of_operation, photos_of
+from checklist_crds.run_types import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, RunPhase
+
+from .test_run_lifecycle import HERE, NOW, Life, checklist, paths, step
+
+numbers = itertools.count()
+
+
+def photo(**fields: Any) -> PhotoRef:
+    return PhotoRef(
+        **{
+            "key": f"k{next(numbers)}",
+            "content_type": "image/jpeg",
+            "bytes": 9,
+            "sha256": "ab",
+            "width": 4,
+            "height": 3,
+        }
+        | fields
+    )
+
+
+def upload(life: Life, name: str, **fields: Any) -> Decision:
+    return life.does(AddPhoto(step_id=f"s-{name}", **({"photo": photo()} | fields)))
+
+
+def indexes(life: Life, name: str) -> list[int]:
+    return [photo.index for photo in life.status.answers[f"s-{name}"].photos]
+
+
+def revisions(life: Life) -> list[int]:
+    return [entry.frozen["revision"] for entry in life.status.outbox]
+
+
+def code(error: Any) -> str:
+    return str(error.details[0].code)
+
+
+def test_the_first_photo_starts_the_run_and_answers_a_photo_step() -> None:
+    life = Life(checklist(step("a", "photo")))
+    upload(life, "a")
+    assert life.status.phase is RunPhase.IN_PROGRESS
+    assert (life.events, life.run.progress.answered) == (["step.completed"], 1)
+    assert life.status.outbox[0].frozen["photos"][0]["key"] == life.status.answers["s-a"].photos[0].key
+
+
+def test_a_photo_step_is_completed_when_it_has_its_minimum_and_again_with_each_further_photo() -> None:
+    life = Life(checklist(step("a", "photo", config={"min": 2, "max": 3})))
+    upload(life, "a")
+    assert life.events == []
+    upload(life, "a")
+    upload(life, "a")
+    assert revisions(life) == [1, 2]
+
+
+def test_value_and_photos_complete_a_step_in_either_order() -> None:
+    for photos_first in (True, False):
+        life = Life(checklist(step("a", photo={"min": 1, "max": 2})))
+        for is_photo in (photos_first, not photos_first):
+            assert life.events == []
+            upload(life, "a") if is_photo else life.answers("a")
+        assert revisions(life) == [1]
+        assert len(life.status.outbox[0].frozen["photos"]) == 1
+
+
+def test_no_step_takes_more_than_its_maximum() -> None:
+    life = Life(checklist(step("a", "photo", config={"max": 2}), step("b", photo={"max": 1})))
+    for name in ("a", "a", "b"):
+        upload(life, name)
+    for name in ("a", "b"):
+        assert code(life.refuses(AddPhoto(step_id=f"s-{name}", photo=photo()), AnswerInvalid)) == "too_many"
+
+
+def test_a_step_without_photos_takes_none() -> None:
+    life = Life(checklist(step("a"), step("read", "instruction")))
+    assert code(life.refuses(AddPhoto(step_id="s-a", photo=photo()), AnswerInvalid)) == "photos_not_taken"
+    life.refuses(AddPhoto(step_id="s-read", photo=photo()), NotFound)
+
+
+def test_a_step_that_does_not_apply_takes_no_photo() -> None:
+    when = {"when": {"step": "s-a", "op": "eq", "value": False}}
+    life = Life(checklist(step("a"), step("b", "photo", condition=when)))
+    assert code(life.refuses(AddPhoto(step_id="s-b", photo=photo()), AnswerInvalid)) == "not_applicable"
+
+
+def test_an_index_is_given_once_and_never_again() -> None:
+    life = Life(checklist(step("a", "photo"), allow_skip=True))
+    for _ in range(3):
+        upload(life, "a")
+    life.does(RemovePhotos(step_id="s-a", photo_index=1))
+    assert indexes(life, "a") == [0, 2]
+    life.does(RemovePhotos(step_id="s-a", photo_index=2))
+    upload(life, "a")
+    assert indexes(life, "a") == [0, 3]
+    for taking_all in (RemovePhotos(step_id="s-a"), ClearAnswer(step_id="s-a"), SkipStep(step_id="s-a")):
+        life.does(taking_all)
+        assert "s-a" not in life.status.answers
+        upload(life, "a")
+    assert indexes(life, "a") == [6]
+
+
+def test_taking_a_photo_back_is_an_event_as_long_as_the_step_stays_answered() -> None:
+    life = Life(checklist(step("a", "photo")))
+    upload(life, "a")
+    upload(life, "a")
+    life.does(RemovePhotos(step_id="s-a", photo_index=0))
+    assert revisions(life) == [1, 2, 3]
+    life.does(RemovePhotos(step_id="s-a", photo_index=1))
+    assert (revisions(life), life.run.progress.answered) == ([1, 2, 3], 0)
+    upload(life, "a")
+    assert revisions(life) == [1, 2, 3, 4]
+
+
+def test_taking_back_what_is_not_there_changes_nothing() -> None:
+    life = Life(checklist(step("a", "photo")))
+    assert life.does(RemovePhotos(step_id="s-a")).patch() == {}
+    upload(life, "a")
+    assert life.does(RemovePhotos(step_id="s-a", photo_index=7)).patch() == {}
+
+
+def test_the_value_stays_when_its_photos_go() -> None:
+    life = Life(checklist(step("a", photo={"max": 2})))
+    life.answers("a")
+    upload(life, "a")
+    life.does(RemovePhotos(step_id="s-a"))
+    assert (life.status.answers["s-a"].value, indexes(life, "a")) == (True, [])
+
+
+def test_a_place_given_before_the_photo_stays() -> None:
+    life = Life(checklist(step("a", "photo", geo=True, geo_required=True, required=True)))
+    upload(life, "a")
+    assert life.events == []
+    life.answers("a", None, geo=HERE)
+    assert (life.events, indexes(life, "a")) == (["step.completed"], [0])
+    life.does(RemovePhotos(step_id="s-a"))
+    assert life.status.answers["s-a"].geo == HERE
+    assert paths(life.refuses(Submit(), RequiredStepsMissing)) == ["s-a"]
+
+
+def test_a_photo_that_is_sent_again_is_kept_once() -> None:
+    life = Life(checklist(step("a", "photo"), step("b", "photo")))
+    command = AddPhoto(step_id="s-a", photo=photo(), op_id="one")
+    life.does(command)
+    assert life.does(AddPhoto(step_id="s-a", photo=photo(), op_id="one")).replayed
+    assert len(list(photos_of(life.status))) == 1
+    assert photo_of_operation(life.status.answers["s-a"], "one") == life.status.answers["s-a"].photos[0]
+    assert photo_of_operation(life.status.answers["s-a"], "two") is None
+    life.refuses(AddPhoto(step_id="s-b", photo=photo(), op_id="one"), IdempotencyKeyReused)
+
+
+def test_a_photo_is_known_by_its_operation_even_when_the_list_of_operations_has_forgotten_it() -> None:
+    life = Life(checklist(step("a", "photo")))
+    upload(life, "a", op_id="one")
+    life.set_status(life.status.model_copy(update={"operations": ""}))
+    upload(life, "a", op_id="one")
+    assert indexes(life, "a") == [0]
+
+
+def test_a_run_takes_no_more_photos_than_its_limits() -> None:
+    life = Life(checklist(step("a", "photo"), step("b", "photo")))
+    upload(life, "a", photo=photo(bytes=MAX_PHOTO_BYTES - 10))
+    assert code(life.refuses(AddPhoto(step_id="s-b", photo=photo(bytes=11)), AnswerInvalid)) == "too_large"
+    upload(life, "b", photo=photo(bytes=10))
+    full = Answer(encoded="null", at=NOW, photos=[photo(index=index) for index in range(20)])
+    answers = {f"s-{number}": full for number in range(MAX_PHOTOS // 20)}
+    life.set_status(life.status.model_copy(update={"answers": answers}))
+    assert code(life.refuses(AddPhoto(step_id="s-b", photo=photo()), AnswerInvalid)) == "too_many"
+
+
+def test_taking_photos_back_does_not_make_room_for_ever() -> None:
+    life = Life(checklist(step("a", "photo"), step("b", "photo")))
+    life.set_status(life.status.model_copy(update={"photo_counts": {"s-a": MAX_PHOTOS_EVER}}))
+    assert code(life.refuses(AddPhoto(step_id="s-b", photo=photo()), AnswerInvalid)) == "too_many"
+
+
+def test_a_closed_run_takes_no_photo_and_gives_none_back() -> None:
+    life = Life(checklist(step("a", "photo")))
+    upload(life, "a")
+    life.does(Cancel())
+    life.refuses(AddPhoto(step_id="s-a", photo=photo()), RunClosed)
+    life.refuses(RemovePhotos(step_id="s-a"), RunClosed)
+    assert indexes(life, "a") == [0]
+
+
+# --- drawings
+
+
+def test_the_drawing_of_a_signature_step_is_nothing_without_the_name() -> None:
+    life = Life(checklist(step("a", "signature", required=True)))
+    upload(life, "a")
+    assert (life.events, life.status.answers["s-a"].photos) == ([], [])
+    assert paths(life.refuses(Submit(), RequiredStepsMissing)) == ["s-a"]
+    life.answers("a", {"name": "Ada"})
+    assert revisions(life) == [1]
+    assert life.status.outbox[0].frozen["drawing"]["key"] == life.status.answers["s-a"].drawing.key  # type: ignore[union-attr]
+
+
+def test_a_new_drawing_replaces_the_one_before() -> None:
+    life = Life(checklist(step("a", "signature")))
+    life.answers("a", {"name": "Ada"})
+    upload(life, "a")
+    upload(life, "a")
+    drawing = life.status.answers["s-a"].drawing
+    assert drawing is not None
+    assert (drawing.index, len(list(photos_of(life.status))), revisions(life)) == (1, 1, [1, 2, 3])
+    life.does(RemovePhotos(step_id="s-a"))
+    assert life.status.answers["s-a"].drawing is None
+    assert life.status.answers["s-a"].value is not None
+
+
+def test_a_signature_step_that_asks_for_photos_takes_photos() -> None:
+    life = Life(checklist(step("a", "signature", photo={"min": 1, "max": 2})))
+    life.answers("a", {"name": "Ada"})
+    assert life.events == []
+    upload(life, "a")
+    assert (indexes(life, "a"), revisions(life)) == ([0], [1])
+
+
+def test_submit_takes_the_drawn_signature_in() -> None:
+    life = Life(checklist(step("a"), signature_on_complete=True))
+    life.does(DrawSignature(photo=photo(), op_id="one"))
+    assert (life.status.phase, life.events) == (RunPhase.PENDING, [])
+    second = photo()
+    life.does(DrawSignature(photo=second, op_id="two"))
+    life.refuses(Submit(), RequiredStepsMissing)
+    life.does(Submit(signature_name="Ada"))
+    signature = life.status.signature
+    assert signature is not None
+    assert signature.photo is not None
+    assert (signature.name, signature.photo.key, life.status.drawing) == ("Ada", second.key, None)
+
+
+def test_a_drawing_can_be_taken_back_and_is_asked_for_by_the_checklist_only() -> None:
+    life = Life(checklist(step("a"), signature_on_complete=True))
+    life.does(DrawSignature(photo=photo()))
+    life.does(DrawSignature(photo=None))
+    life.does(Submit(signature_name="Ada"))
+    assert life.status.signature is not None
+    assert life.status.signature.photo is None
+    other = Life(checklist(step("a")))
+    assert code(other.refuses(DrawSignature(photo=photo()), AnswerInvalid)) == "signature_not_asked"
+
+
+# --- what the store must keep
+
+
+def test_photos_of_waiting_events_are_in_use_even_when_the_answer_lost_them() -> None:
+    life = Life(checklist(step("a", "photo")))
+    upload(life, "a", photo=photo(key="gone"))
+    life.does(RemovePhotos(step_id="s-a"))
+    upload(life, "a", photo=photo(key="kept"))
+    assert keys_in_use(life.status) == {"gone", "kept"}
+    life.set_status(life.status.model_copy(update={"outbox": []}))
+    assert keys_in_use(life.status) == {"kept"}
+
+
+@pytest.mark.parametrize("applies", [True, False])
+def test_photos_of_steps_that_do_not_apply_leave_the_run_at_completion(applies: bool) -> None:
+    when = {"when": {"step": "s-a", "op": "eq", "value": False}}
+    life = Life(checklist(step("a"), step("b", "photo", condition=when)), events=None)
+    life.answers("a", False)
+    upload(life, "b")
+    life.answers("a", not applies)
+    life.does(Submit())
+    assert bool(keys_in_use(life.status)) is applies
