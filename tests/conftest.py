@@ -1,6 +1,6 @@
 """What all tests share: one throw-away control plane for the session, and namespaces of their own in it.
 
-It is started only when a test asks for it; unit tests run without.
+It is started only when a test asks for it; unit tests run without. So is the build of the web app.
 """
 
 import uuid
@@ -9,9 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from checklist_dev.binaries import cache_folder
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
+from checklist_dev.failures import say
 from checklist_dev.kubectl import Kubectl
+from checklist_dev.repository import ROOT
+from checklist_dev.web.build import Workspace
+
+
+@pytest.fixture(scope="session")
+def web_app() -> Path:
+    """The folder of the built executor app; it is built now if its sources have changed."""
+    workspace = Workspace(ROOT, cache=cache_folder(), report=say)
+    workspace.ensure_built()
+    return workspace.built / "executor"
 
 
 @pytest.fixture(scope="session")

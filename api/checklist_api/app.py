@@ -5,7 +5,18 @@ from typing import Final
 
 from aiohttp import web
 
-from . import docs_page, executor, health, markup, openapi, run_page, run_routes, template_routes
+from . import (
+    docs_page,
+    executor,
+    executor_app,
+    health,
+    landing_page,
+    markup,
+    openapi,
+    run_routes,
+    template_routes,
+    well_known,
+)
 from .middleware import request_frame
 from .request_body import MAX_BODY_BYTES
 from .services import Services
@@ -19,7 +30,9 @@ ROUTES: Final[tuple[AddRoutes, ...]] = (
     executor.add_routes,
     openapi.add_routes,
     docs_page.add_routes,
-    run_page.add_routes,
+    landing_page.add_routes,
+    executor_app.add_routes,
+    well_known.add_routes,
     markup.add_routes,
 )
 """One function per part. Each gets the router and the services, and adds its routes."""

@@ -146,7 +146,7 @@ def _reply(reply: Reply, schemas: dict[str, Schema]) -> dict[str, Any]:
         schema = reference(reply.model, schemas=schemas)
         document["content"] = {reply.media_type: {"schema": schema, "examples": _examples(reply.examples)}}
     elif reply.status != 204:
-        kind = "object" if reply.media_type == "application/json" else "string"
+        kind = ["object", "array"] if reply.media_type == "application/json" else "string"
         document["content"] = {reply.media_type: {"schema": {"type": kind}}}
     return document
 

@@ -121,6 +121,7 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
         ("template_id", "Id of the template, `t-<uuid>`.", examples.TEMPLATE_ID),
         ("run_id", "Id of the run, `r-<uuid>`.", examples.RUN_ID),
         ("step_id", "Id of the step, `s-<short id>`.", "s-fridge-temp"),
+        ("folder", "A folder of the app, as its page refers to it.", "assets"),
         ("name", "Name of the file, as the pages refer to it.", "style.css"),
     )
 }

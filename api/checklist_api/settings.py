@@ -8,6 +8,7 @@ from typing import Final
 
 from checklist_crds.sealing import KeyRing
 
+from .app_links import AppLinks
 from .rate_limit import DEFAULT_RATE, Rate
 
 DESCRIPTION: Final = """\
@@ -21,6 +22,9 @@ CHECKLISTS_RATE_LIMIT             of one API key: "100/s burst 200" (the default
 CHECKLISTS_ADDRESS_RATE_LIMIT     of one client address where no key is needed (as CHECKLISTS_RATE_LIMIT)
 CHECKLISTS_TRUSTED_PROXIES        number of proxies in front that append to X-Forwarded-For (0: not trusted)
 CHECKLISTS_ALLOW_INSECURE_TARGETS 1 allows webhooks to http and to internal hosts: development only (0)
+CHECKLISTS_APPLE_APPS             apps that run links open on Apple's systems: TEAMID.bundle.id, comma-separated
+CHECKLISTS_APPLE_STORE_ID         number of the app in Apple's store, which the page then offers
+CHECKLISTS_ANDROID_APPS           `package SHA256-FINGERPRINT` of apps that run links open on Android, comma-separated
 CHECKLISTS_ACCESS_LOG             1 logs every request (0)
 KUBECONFIG                        where the Kubernetes API is (the pod's service account, or ~/.kube/config)"""
 
@@ -45,6 +49,7 @@ class Settings:
     trusted_proxies: int = 0
     allow_insecure_targets: bool = False
     access_log: bool = False
+    app_links: AppLinks = field(default_factory=AppLinks)
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str]) -> "Settings":
@@ -64,6 +69,7 @@ class Settings:
             trusted_proxies=_integer(env, "CHECKLISTS_TRUSTED_PROXIES", 0, 0, 16),
             allow_insecure_targets=_flag(env, "CHECKLISTS_ALLOW_INSECURE_TARGETS"),
             access_log=_flag(env, "CHECKLISTS_ACCESS_LOG"),
+            app_links=_app_links(env),
         )
 
 
@@ -115,6 +121,13 @@ def _rate(env: Mapping[str, str], name: str, default: Rate | None) -> Rate | Non
         return Rate.parse(text)
     except ValueError as error:
         raise InvalidSetting(f"{name}: {error}") from None
+
+
+def _app_links(env: Mapping[str, str]) -> AppLinks:
+    try:
+        return AppLinks.from_environment(env)
+    except ValueError as error:
+        raise InvalidSetting(str(error)) from None
 
 
 def _base_url(text: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -22,6 +23,7 @@ from checklist_crds.sealing import executor_token
 from checklist_crds.template_validation import parse_definition
 
 from .conftest import Api, StartApi
+from .executor_app_settings import APPS
 from .executor_client import WEBHOOK, Person, checklist, person_for, step
 from .openapi_check import Contract
 
@@ -148,7 +150,10 @@ def test_headers_that_requests_may_carry_are_told() -> None:
     assert names("putAnswer") == {"Op-Id", "X-Request-Id"}
 
 
-async def test_real_answers_of_every_operation_are_as_the_document_tells(api: Api, contract: Contract) -> None:
+async def test_real_answers_of_every_operation_are_as_the_document_tells(
+    start_api: StartApi, contract: Contract, web_app: Path
+) -> None:
+    api = await start_api(**APPS)
     for client in (api.http, api.anonymous):
         client.event_hooks = {"response": [_checked_by(contract)]}
     await _owner_story(api)
@@ -158,6 +163,10 @@ async def test_real_answers_of_every_operation_are_as_the_document_tells(api: Ap
         assert page.status_code == 200, path
         for style in re.findall(r'href="(pages/[^"]+)"', page.text):
             await api.anonymous.get(f"/{style}")
+    for name in (*(path.name for path in (web_app / "assets").glob("*.js")), "no-such-file"):
+        await api.anonymous.get(f"/r/assets/{name}")
+    for name in ("apple-app-site-association", "assetlinks.json"):
+        await api.anonymous.get(f"/.well-known/{name}")
     successes = {name for name, statuses in contract.seen.items() if any(status < 300 for status in statuses)}
     not_yet = {"generateTemplate", "addPhoto", "deletePhotos"}
     assert successes == {operation["operationId"] for _, _, operation in operations()} - not_yet

@@ -1,4 +1,7 @@
-"""The pages for people: they show what the preview gives, and load nothing but their own style sheet."""
+"""The pages for people: what the server writes into them, which is what the preview gives, and how they are guarded.
+
+What the app makes of its page is tested in a browser (`tests/browser`).
+"""
 
 import re
 from datetime import timedelta
@@ -32,6 +35,8 @@ class Page(HTMLParser):
         self.attributes: list[str] = []
         self.meta: dict[str, str] = {}
         self.text = ""
+        self.scripts = 0
+        """Scripts from files beside the page. One that is written into the page counts as two."""
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -40,6 +45,8 @@ class Page(HTMLParser):
         self.attributes += given
         self.ids += [given["id"]] if "id" in given else []
         self.links += [given[name] for name in ("href", "src", "action", "srcset") if name in given]
+        if tag == "script":
+            self.scripts += 1 if given.get("src", "").startswith("./assets/") else 2
         if tag == "meta":
             self.meta[given.get("property") or given.get("name") or ""] = given.get("content", "")
 
@@ -47,20 +54,28 @@ class Page(HTMLParser):
         self.text += data
 
 
+pytestmark = pytest.mark.usefixtures("web_app")
+
 DOCS = Page(docs_html(openapi_document("https://checklists.example")))
 
 
-def assert_well_guarded(response: httpx.Response, html: Page) -> None:
-    """The headers of the design's "Stack", and a page that could do no harm without them either."""
+def assert_well_guarded(response: httpx.Response, html: Page, *, app: bool = False) -> None:
+    """The headers of the design's "Stack", and a page that could do no harm without them either.
+
+    Only the page that the app lives in (`app`) has a script: the app, from a file.
+    """
     policy = response.headers["Content-Security-Policy"]
-    assert policy.startswith("default-src 'none'; style-src 'self'; ")
+    assert policy.startswith("default-src 'none'; ")
+    assert "style-src 'self'" in policy.split("; ")
     assert "unsafe" not in policy
+    assert ("script-src 'self'" in policy.split("; ")) is app
     assert {"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} <= set(policy.split("; "))
     assert response.headers["Referrer-Policy"] == "no-referrer"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert "microphone=()" in response.headers["Permissions-Policy"]
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert not {"script", "style", "img", "iframe", "form", "object", "base"} & set(html.tags)
+    assert html.scripts == (1 if app else 0)
+    assert not {"style", "img", "iframe", "form", "object", "base"} & set(html.tags)
     assert not [name for name in html.attributes if name.startswith("on") or name == "style"]
     assert not [link for link in html.links if re.match(r"[a-z]+:|//", link)]
 
@@ -78,7 +93,7 @@ async def test_the_link_opens_a_page_with_what_the_preview_gives(api: Api) -> No
     preview = (await api.anonymous.get(f"/v1/runs/{person.run_id}/preview")).json()
     response, page = await get_page(api, f"/r/{person.run_id}")
     assert response.status_code == 200
-    assert_well_guarded(response, page)
+    assert_well_guarded(response, page, app=True)
     for shown in (preview["template_name"], preview["created_by_name"], "2 steps", "Not started"):
         assert shown in page.text
     assert preview["expires_at"] in response.text
@@ -103,7 +118,7 @@ async def test_whatever_a_template_is_called_stays_text(api: Api) -> None:
     template = await api.account.create_template(name=EVIL)
     run = await api.account.dispatch(template["id"])
     response, page = await get_page(api, f"/r/{run['run_id']}")
-    assert_well_guarded(response, page)
+    assert_well_guarded(response, page, app=True)
     assert EVIL in page.text
     assert page.meta["og:title"] == EVIL
 
@@ -135,7 +150,7 @@ async def test_an_expired_link_is_410_from_its_instant_on(start_api: StartApi) -
     assert response.status_code == 410
     assert "expired" in page.text
     assert "Checklist dispatch" not in page.text
-    assert_well_guarded(response, page)
+    assert_well_guarded(response, page, app=True)
 
 
 @pytest.mark.parametrize("run_id", [new_id("r"), "r-1", "%3Cscript%3E", "x" * 3000])
@@ -143,7 +158,7 @@ async def test_an_unknown_run_is_a_404_page(api: Api, run_id: str) -> None:
     response, page = await get_page(api, f"/r/{run_id}")
     assert response.status_code == 404
     assert "no such checklist" in page.text
-    assert_well_guarded(response, page)
+    assert_well_guarded(response, page, app=True)
 
 
 async def test_run_pages_count_for_their_address(start_api: StartApi) -> None:
@@ -161,7 +176,7 @@ async def test_while_the_cluster_is_down_the_page_says_so(api: Api, monkeypatch:
     assert response.status_code == 503
     assert int(response.headers["Retry-After"]) >= 1
     assert "Not available right now" in page.text
-    assert_well_guarded(response, page)
+    assert_well_guarded(response, page, app=True)
 
 
 # --- landing page, documentation, style sheet
@@ -220,6 +235,6 @@ async def test_a_page_finds_its_style_sheet_behind_a_path_prefix(api: Api) -> No
     person = await person_for(api, step("a"))
     for path in ("/", "/docs", f"/r/{person.run_id}"):
         _, page = await get_page(api, path)
-        sheet = next(link for link in page.links if link.endswith(".css"))
+        sheet = next(link for link in page.links if link.endswith(".css") and "pages/" in link)
         prefixed = httpx.URL(f"https://example.com/prefix{path}").join(sheet)
         assert prefixed.path.startswith("/prefix/pages/style."), path

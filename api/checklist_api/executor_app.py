@@ -1,0 +1,100 @@
+"""`/r/...`: the app for the person with the link, and the page that it lives in.
+
+The page needs no token: opening it, also by a messenger that looks for a preview, changes nothing. Whatever the page
+says of the run, the app comes with it, so that a person who has unsent answers sees what becomes of them.
+"""
+
+import logging
+from typing import Any, Final
+
+from aiohttp import web
+
+from checklist_crds.errors import NotFound, RunExpired, RunNotFound, ServiceError, ServiceUnavailable
+from checklist_crds.kube.errors import KubeUnavailable
+from checklist_crds.run_types import Run, RunPhase
+
+from .executor_page import ExecutorPage
+from .markup import SECURITY_HEADERS
+from .run_view import run_preview
+from .services import Services
+from .web_files import BUILT, PAGE, WebFiles
+
+logger = logging.getLogger(__name__)
+
+_CLOSED: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+# Each source has its user: blob: photos and drawings that wait for the network; data: icons in the style sheet.
+PAGE_POLICY: Final = (
+    f"{_CLOSED}; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+    "manifest-src 'self'; worker-src 'self'"
+)
+# The service worker has its own, from its own response: it fetches what the page asks for.
+FILE_POLICY: Final = f"{_CLOSED}; script-src 'self'; connect-src 'self'"
+# The executor's page alone may ask for the camera and the place.
+PAGE_PERMISSIONS: Final = "camera=(self), geolocation=(self), microphone=(), payment=(), usb=()"
+
+
+def add_routes(router: web.UrlDispatcher, services: Services) -> None:
+    app = ExecutorApp(services, WebFiles.read(BUILT / "executor"))
+    router.add_get("/r/{run_id}", app.page)
+    router.add_get("/r/{folder}/{name}", app.file)
+
+
+class ExecutorApp:
+    """The handlers. Files come first: no run id looks like one of their names."""
+
+    def __init__(self, services: Services, built: WebFiles) -> None:
+        self._services = services
+        self._files = built.files
+        self._page = ExecutorPage(built.page, services.settings.app_links)
+        self._limited = services.gate.public(self._run_page)
+        if built.page is None:
+            logger.warning("executor_app.not_built", extra={"folder": str(BUILT), "remedy": "make web"})
+
+    async def page(self, request: web.Request) -> web.StreamResponse:
+        """A file of the app beside the page, the page of no run, or the page of a run."""
+        name = request.match_info["run_id"]
+        if name == PAGE:
+            return _html(self._page.empty(), cache="no-cache")
+        if (file := self._files.get(name)) is not None:
+            return file.response(request, {"Content-Security-Policy": FILE_POLICY})
+        return await self._limited(request)
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        file = self._files.get(f"{request.match_info['folder']}/{request.match_info['name']}")
+        if file is None:
+            raise NotFound()
+        return file.response(request)
+
+    async def _run_page(self, request: web.Request) -> web.StreamResponse:
+        try:
+            run = await self._services.run_access.of_anybody(request.match_info["run_id"])
+            if run.phase_at(self._services.clock()) is RunPhase.EXPIRED:
+                raise RunExpired()
+            return _html(self._page.of_run(await self._preview(run)))
+        except (RunNotFound, RunExpired) as error:
+            return self._refusal(error)
+        except KubeUnavailable:
+            return self._refusal(ServiceUnavailable())
+
+    async def _preview(self, run: Run) -> dict[str, Any]:
+        organization = (
+            await self._services.organizations.get(run.resolved.organization) if run.resolved is not None else None
+        )
+        if organization is None:
+            raise RunNotFound()
+        return run_preview(run, organization, self._services.clock())
+
+    def _refusal(self, error: ServiceError) -> web.Response:
+        response = _html(self._page.refusal(error), status=error.status)
+        response.headers.update(error.headers)
+        return response
+
+
+def _html(text: str, *, status: int = 200, cache: str = "no-store") -> web.Response:
+    headers = {
+        **SECURITY_HEADERS,
+        "Content-Security-Policy": PAGE_POLICY,
+        "Permissions-Policy": PAGE_PERMISSIONS,
+        "Cache-Control": cache,
+    }
+    return web.Response(text=text, status=status, content_type="text/html", charset="utf-8", headers=headers)

@@ -1,0 +1,133 @@
+"""The files of the executor app as they are served, and what native apps are told."""
+
+import gzip
+from pathlib import Path
+
+import httpx
+import pytest
+
+from checklist_crds.kube.kinds import RUN
+
+from .conftest import Api, StartApi
+from .executor_app_settings import APPLE_APP, APPS, FINGERPRINT
+from .executor_client import person_for, step
+from .test_pages import Page
+
+pytestmark = pytest.mark.usefixtures("web_app")
+
+
+@pytest.fixture
+def script(web_app: Path) -> str:
+    return f"/r/assets/{next(path.name for path in (web_app / 'assets').glob('app-*.js'))}"
+
+
+async def test_hashed_files_are_kept_for_good_and_come_compressed(api: Api, script: str, web_app: Path) -> None:
+    content = (web_app / "assets" / Path(script).name).read_bytes()
+    lengths = {}
+    for coding in ("identity", "gzip", "br"):
+        async with api.anonymous.stream("GET", script, headers={"Accept-Encoding": coding}) as response:
+            raw = b"".join([chunk async for chunk in response.aiter_raw()])
+        assert response.headers["Content-Type"] == "text/javascript; charset=utf-8"
+        assert response.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        assert response.headers["Vary"] == "Accept-Encoding"
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers.get("Content-Encoding", "identity") == coding
+        lengths[coding] = len(raw)
+        if coding == "gzip":
+            assert gzip.decompress(raw) == content
+    assert lengths["br"] < lengths["gzip"] < lengths["identity"] == len(content)
+
+
+async def test_the_service_worker_keeps_its_name_and_is_asked_for_each_time(api: Api) -> None:
+    first = await api.anonymous.get("/r/sw.js")
+    assert first.status_code == 200
+    assert first.headers["Cache-Control"] == "no-cache"
+    policy = first.headers["Content-Security-Policy"].split("; ")
+    assert {"default-src 'none'", "connect-src 'self'", "script-src 'self'"} <= set(policy)
+    again = await api.anonymous.get("/r/sw.js", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["Content-Security-Policy"] == first.headers["Content-Security-Policy"]
+
+
+async def test_all_files_of_the_page_are_there_at_their_relative_addresses(api: Api) -> None:
+    page = Page((await api.anonymous.get("/r/index.html")).text)
+    assert page.links
+    for link in page.links:
+        address = httpx.URL("https://example.com/prefix/r/index.html").join(link)
+        assert address.path.startswith("/prefix/"), link
+        response = await api.anonymous.get(address.path.removeprefix("/prefix"))
+        assert response.status_code == 200, link
+        assert "html" not in response.headers["Content-Type"]
+
+
+async def test_the_page_of_no_run_tells_of_no_run(api: Api) -> None:
+    response = await api.anonymous.get("/r/index.html")
+    assert (response.status_code, response.headers["Cache-Control"]) == (200, "no-cache")
+    page = Page(response.text)
+    assert not [name for name in page.meta if name.startswith("og:")]
+    assert "preview" not in page.ids
+    assert page.scripts == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["/r/assets/app.js", "/r/assets/..%2findex.html", "/r/icons/nothing.png", "/r/assets/", "/r/sw.js.br"]
+)
+async def test_nothing_else_is_served(api: Api, path: str) -> None:
+    assert (await api.anonymous.get(path)).status_code == 404
+
+
+@pytest.mark.parametrize("agent", ["WhatsApp/2.24", "facebookexternalhit/1.1", "Mozilla/5.0 (iPhone)"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_opening_the_page_leaves_no_trace(api: Api, method: str, agent: str) -> None:
+    person = await person_for(api, step("a"))
+    before = await api.kube.get(RUN, person.run_id, api.namespace)
+    response = await api.anonymous.request(method, f"/r/{person.run_id}", headers={"User-Agent": agent})
+    assert response.status_code == 200
+    assert bool(response.content) is (method == "GET")
+    after = await api.kube.get(RUN, person.run_id, api.namespace)
+    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+
+
+async def test_apples_systems_are_told_which_apps_take_run_links(start_api: StartApi) -> None:
+    api = await start_api(**APPS)
+    response = await api.anonymous.get("/.well-known/apple-app-site-association")
+    assert response.headers["Content-Type"] == "application/json"
+    (details,) = response.json()["applinks"]["details"]
+    assert details["appIDs"] == [APPLE_APP]
+    assert [component["/"] for component in details["components"]] == ["/r/r-*"]
+
+
+async def test_android_is_told_which_app_takes_run_links(start_api: StartApi) -> None:
+    api = await start_api(**APPS)
+    response = await api.anonymous.get("/.well-known/assetlinks.json")
+    assert response.headers["Content-Type"] == "application/json"
+    (statement,) = response.json()
+    assert statement["relation"] == ["delegate_permission/common.handle_all_urls"]
+    assert statement["target"]["package_name"] == "com.example.checklists"
+    assert statement["target"]["sha256_cert_fingerprints"] == [FINGERPRINT]
+
+
+async def test_without_an_app_there_is_nothing_to_associate_and_nothing_to_install(api: Api) -> None:
+    for name in ("apple-app-site-association", "assetlinks.json"):
+        assert (await api.anonymous.get(f"/.well-known/{name}")).status_code == 404
+    person = await person_for(api, step("a"))
+    response = await api.anonymous.get(f"/r/{person.run_id}")
+    for word in ("apple-itunes-app", "install-", "apps.apple.com", "play.google.com"):
+        assert word not in response.text
+
+
+async def test_with_an_app_the_page_offers_to_install_it_while_there_is_something_to_answer(
+    start_api: StartApi,
+) -> None:
+    api = await start_api(**APPS)
+    person = await person_for(api, step("a"))
+    stores = {
+        "https://apps.apple.com/app/id123456789",
+        "https://play.google.com/store/apps/details?id=com.example.checklists",
+    }
+    page = Page((await api.anonymous.get(f"/r/{person.run_id}")).text)
+    assert stores <= set(page.links)
+    assert {page.meta["install-apple"], page.meta["install-google"]} == stores
+    assert page.meta["apple-itunes-app"] == "app-id=123456789"
+    await person.cancel()
+    assert not stores & set(Page((await api.anonymous.get(f"/r/{person.run_id}")).text).links)

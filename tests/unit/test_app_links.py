@@ -1,0 +1,43 @@
+"""Native apps as settings name them: what is taken, and what is refused with one clear line."""
+
+import pytest
+
+from checklist_api.app_links import AndroidApp, AppLinks
+
+PRINT = ":".join(["AB"] * 32)
+
+
+def test_nothing_is_named_by_default() -> None:
+    links = AppLinks.from_environment({})
+    assert links == AppLinks()
+    assert (links.apple_store, links.google_store) == (None, None)
+
+
+def test_several_apps_are_named_with_commas_between() -> None:
+    links = AppLinks.from_environment(
+        {
+            "CHECKLISTS_APPLE_APPS": "ABCDE12345.com.example.one, FGHIJ67890.com.example.two",
+            "CHECKLISTS_ANDROID_APPS": f"com.example.one {PRINT}, com.example.two {PRINT}",
+        }
+    )
+    assert links.apple_apps == ("ABCDE12345.com.example.one", "FGHIJ67890.com.example.two")
+    assert links.android_apps == (AndroidApp("com.example.one", PRINT), AndroidApp("com.example.two", PRINT))
+    assert len(links.android_association()) == 2
+    assert links.google_store == "https://play.google.com/store/apps/details?id=com.example.one"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CHECKLISTS_APPLE_APPS", "com.example.app"),
+        ("CHECKLISTS_APPLE_APPS", 'ABCDE12345.com.example"><script>'),
+        ("CHECKLISTS_APPLE_STORE_ID", "id123456789"),
+        ("CHECKLISTS_ANDROID_APPS", "com.example.app"),
+        ("CHECKLISTS_ANDROID_APPS", f"com.example.app {PRINT.lower()}"),
+        ("CHECKLISTS_ANDROID_APPS", f"app {PRINT}"),
+    ],
+)
+def test_what_does_not_name_an_app_is_refused_with_the_settings_name(name: str, value: str) -> None:
+    with pytest.raises(ValueError, match=name) as refused:
+        AppLinks.from_environment({name: value})
+    assert "\n" not in str(refused.value)
