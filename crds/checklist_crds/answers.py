@@ -273,4 +273,5 @@ def _display_datetime(value: str) -> str:
         moment = parse_timestamp(value)
     except (ValueError, OverflowError):
         return value
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment.second else f"{moment:%Y-%m-%d %H:%M} UTC"
+    # Not strftime, which leaves out the zeros of years before 1000 on some systems.
+    return moment.replace(tzinfo=None).isoformat(" ", "seconds" if moment.second else "minutes") + " UTC"

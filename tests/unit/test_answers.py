@@ -240,6 +240,7 @@ def test_a_refusal_says_what_would_be_right() -> None:
         (the_step("date"), "2026-11-21", "2026-11-21"),
         (the_step("datetime"), "2026-11-21T13:50:00.000Z", "2026-11-21 13:50 UTC"),
         (the_step("datetime"), "2026-11-21T13:50:07.000Z", "2026-11-21 13:50:07 UTC"),
+        (the_step("datetime"), "0001-01-01T00:00:00.000Z", "0001-01-01 00:00 UTC"),
         (the_step("signature"), {"url": None, "name": "Ada", "signed_at": None}, "Signed by Ada"),
         (the_step("scan"), "4006381333931", "4006381333931"),
         (the_step("photo"), None, ""),

@@ -1,0 +1,198 @@
+"""The vectors file: inputs, and what the Python core makes of each.
+
+```
+{"steps": {name: step as TDL}, "checklists": {name: template as TDL}, "cases": [case, ...]}
+
+{"kind": "value", "step": name, "value": any, "expect": {"value", "display"} | {"problems": [[path, code]]}}
+{"kind": "location", "geo": any, "expect": {"problems": [[path, code]]}}
+{"kind": "identity", "name": text, "email": text, "expect": {"problems": [[path, code]]}}
+{"kind": "state", "checklist": name, "answers": {step id: {"value", "photos": how many, "geo"}}, "skipped": [step id],
+ "expect": {"applicable": [step id], "answered": [step id], "progress": {...}, "missing": [step id]}}
+{"kind": "skip", "checklist": name, "step": step id, "expect": {"allowed": boolean}}
+```
+
+`answered` are the steps whose answers suffice, whether they apply or not; ids of steps are in the checklist's order.
+Whether a step may be skipped is asked of a run without answers.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Final
+
+from checklist_api.executor_commands import give_identity
+from checklist_crds.answers import display_value, validate_geo, validate_value
+from checklist_crds.conditions import applicable_step_ids, is_answered, missing_required, progress
+from checklist_crds.errors import NotFound, Problem, Unprocessable
+from checklist_crds.run_commands import SkipStep
+from checklist_crds.run_lifecycle import decide
+from checklist_crds.run_types import Run
+from checklist_crds.template_types import Definition, Step
+from checklist_crds.template_validation import parse_definition
+from checklist_dev.repository import ROOT, TEMPLATES
+
+from .checklists import CHECKLISTS
+from .states import State, random_states, states
+from .values import IDENTITIES, LOCATIONS, STEPS, value_cases
+
+FILE: Final = ROOT / "tests" / "vectors" / "executor.json"
+REAL_CHECKLISTS: Final = ("restaurant-opening", "driver-vehicle-inspection", "vaccine-storage", "rental-move-in")
+_STATES_OF_REAL_ONES: Final = 12
+_NOW: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+Case = dict[str, Any]
+
+
+@cache
+def steps() -> Mapping[str, Step]:
+    """The steps that values are tried on, by name."""
+    found = {}
+    for name, fields in STEPS.items():
+        written = {"id": "s-1", "label": name, **fields}
+        definition = parse_definition({"name": name, "sections": [{"id": "g-1", "title": "T", "steps": [written]}]})
+        found[name] = next(step for _, step in definition.steps())
+    return found
+
+
+@cache
+def checklists() -> Mapping[str, Definition]:
+    """The checklists that states are tried on, by name: made ones, and real ones from the examples."""
+    real = {name: json.loads((TEMPLATES / f"{name}.json").read_text(encoding="utf-8")) for name in REAL_CHECKLISTS}
+    return {name: parse_definition(data) for name, data in (CHECKLISTS | real).items()}
+
+
+def document() -> dict[str, Any]:
+    """The whole file as JSON."""
+    return {
+        "steps": {name: step.model_dump(mode="json") for name, step in steps().items()},
+        "checklists": {name: definition.to_tdl() for name, definition in checklists().items()},
+        "cases": list(_cases()),
+    }
+
+
+def written() -> str:
+    """The file's text: one step, one checklist and one case a line, so that a difference can be read."""
+    data = document()
+    lines = ["{"]
+    for name in ("steps", "checklists"):
+        members = [f"{_text(key)}: {_text(value)}" for key, value in data[name].items()]
+        lines += [f'"{name}": {{', ",\n".join(members), "},"]
+    lines += ['"cases": [', ",\n".join(_text(case) for case in data["cases"]), "]", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def verdict_on(case: Case) -> dict[str, Any]:
+    """What the Python core says about a case, whatever the case expects."""
+    match case["kind"]:
+        case "value":
+            return _value_verdict(steps()[case["step"]], case["value"])
+        case "location":
+            return _problems_of(lambda: validate_geo(case["geo"]))
+        case "identity":
+            body = {"name": case["name"], "email": case["email"]}
+            return _problems_of(lambda: give_identity(body, None))
+        case "state":
+            return _state_verdict(case)
+        case "skip":
+            return {"allowed": _may_skip(checklists()[case["checklist"]], case["step"])}
+    raise ValueError(f"unknown kind of case {case['kind']!r}")
+
+
+def _cases() -> Iterator[Case]:
+    asked: set[str] = set()
+    for case in _inputs():
+        if _text(case) not in asked:
+            asked.add(_text(case))
+            yield {**case, "expect": verdict_on(case)}
+
+
+def _inputs() -> Iterator[Case]:
+    for name, value in value_cases():
+        yield {"kind": "value", "step": name, "value": value}
+    for geo in LOCATIONS:
+        yield {"kind": "location", "geo": geo}
+    for name, email in IDENTITIES:
+        yield {"kind": "identity", "name": name, "email": email}
+    for state in states():
+        yield _state_input(state)
+    for checklist in REAL_CHECKLISTS:
+        for state in random_states(checklist, checklists()[checklist], _STATES_OF_REAL_ONES):
+            yield _state_input(state)
+    for checklist in ("skips", "no skips", "nothing"):
+        for _, step in checklists()[checklist].steps():
+            yield {"kind": "skip", "checklist": checklist, "step": step.id}
+
+
+def _state_input(state: State) -> Case:
+    answers = {
+        step_id: {"value": answer.value, "photos": len(answer.photos), "geo": answer.geo}
+        for step_id, answer in state.answers.items()
+    }
+    return {"kind": "state", "checklist": state.checklist, "answers": answers, "skipped": state.skipped}
+
+
+class _ReadAnswer:
+    """An answer as it stands in the file."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.value, self.geo = data["value"], data["geo"]
+        self.photos = ["photo"] * data["photos"]
+
+
+def _state_verdict(case: Case) -> dict[str, Any]:
+    definition = checklists()[case["checklist"]]
+    answers = {step_id: _ReadAnswer(answer) for step_id, answer in case["answers"].items()}
+    skipped = case["skipped"]
+    applicable = applicable_step_ids(definition, answers, skipped)
+    counted = progress(definition, answers, skipped)
+    return {
+        "applicable": [step.id for _, step in definition.steps() if step.id in applicable],
+        "answered": [step.id for _, step in definition.steps() if is_answered(step, answers.get(step.id))],
+        "progress": {"total": counted.total, "answered": counted.answered, "skipped": counted.skipped},
+        "missing": [step.id for step in missing_required(definition, answers, skipped)],
+    }
+
+
+def _value_verdict(step: Step, value: Any) -> dict[str, Any]:
+    try:
+        normal = validate_value(step, value)
+    except Unprocessable as error:
+        return {"problems": _problems(error)}
+    return {"value": normal, "display": display_value(step, normal)}
+
+
+def _problems_of(check: Any) -> dict[str, Any]:
+    try:
+        check()
+    except Unprocessable as error:
+        return {"problems": _problems(error)}
+    return {"problems": []}
+
+
+def _problems(error: Unprocessable) -> list[list[str]]:
+    return [[problem.path, problem.code] for problem in error.details or () if isinstance(problem, Problem)]
+
+
+def _may_skip(definition: Definition, step_id: str) -> bool:
+    resolved = {
+        "organization": "acme",
+        "templateId": "t-1",
+        "templateVersion": 1,
+        "templateName": definition.name,
+        "revisionRef": {"name": "revision"},
+        "identityMode": definition.identity_mode,
+        "stepCount": 1,
+        "applicableSteps": 1,
+    }
+    metadata = {"name": "r-1", "uid": "uid-1", "namespace": "ns"}
+    run = Run.parse({"metadata": metadata, "spec": {"createdAt": _NOW, "resolved": resolved}})
+    try:
+        decide(run, definition, SkipStep(step_id=step_id), _NOW)
+    except (Unprocessable, NotFound):
+        return False
+    return True
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False)
