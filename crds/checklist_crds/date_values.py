@@ -11,10 +11,12 @@ from typing import Final
 from .times import format_timestamp, parse_timestamp
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIME: Final = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2})?")
+# Hours to 23 and minutes to 59 are said here: some versions of Python read 24:00 as midnight, and +01:60 as +02:00.
+_HOUR_MINUTE: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_TIME: Final = re.compile(rf"{_HOUR_MINUTE}(:[0-9]{{2}})?")
 # RFC 3339, section 5.6. `fromisoformat` alone would take week dates and other forms of ISO 8601 as well.
 _DATETIME: Final = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})"
+    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T{_HOUR_MINUTE}:[0-9]{{2}}(\.[0-9]{{1,9}})?(Z|[+-]{_HOUR_MINUTE})"
 )
 
 

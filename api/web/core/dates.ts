@@ -7,9 +7,6 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{2}):(\d{2})(?::(\d{2}))?$/;
 const DATETIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-const MINUTE = 60_000;
-const DAY = 24 * 60;
-
 /** `2026-11-21`: a day of the calendar. */
 export function normalDate(text: string): string | null {
   return dayOf(text) === null ? null : text;
@@ -25,12 +22,12 @@ export function normalTime(text: string): string | null {
 export function normalDateTime(text: string): string | null {
   const parts = DATETIME.exec(text.toUpperCase());
   if (parts === null) return null;
-  const [, date = "", time = "", fraction = "", sign, hours = "0", minutes = "0"] = parts;
+  const [, date = "", time = "", fraction = "", sign, hours = "00", minutes = "00"] = parts;
   const [day, seconds] = [dayOf(date), secondsOf(time)];
-  const offset = Number(hours) * 60 + Number(minutes);
-  if (day === null || seconds === null || offset >= DAY) return null;
+  const offset = secondsOf(`${hours}:${minutes}`);
+  if (day === null || seconds === null || offset === null) return null;
   const milliseconds = seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
-  const moment = new Date(day + milliseconds - (sign === "-" ? -offset : offset) * MINUTE);
+  const moment = new Date(day + milliseconds - (sign === "-" ? -offset : offset) * 1000);
   // An offset may leave the calendar, which goes from year 1 to year 9999.
   const year = moment.getUTCFullYear();
   return year < 1 || year > 9999 ? null : moment.toISOString();
