@@ -19,6 +19,8 @@ export interface Translator {
   readonly t: Translate;
   /** `decimals` fixes how many there are; null writes as many as the number has. */
   readonly number: (value: number, decimals?: number | null) => string;
+  /** What separates thousands; `readNumber` of the core needs it. */
+  readonly groupSeparator: string;
   /** 0.25 as `25%`. */
   readonly percent: (share: number) => string;
   readonly list: (items: readonly string[]) => string;
@@ -74,6 +76,9 @@ export function createTranslator(locale: string, messages: Messages): Translator
     direction,
     t,
     number,
+    get groupSeparator() {
+      return new Intl.NumberFormat(locale).formatToParts(1_234_567).find(({ type }) => type === "group")?.value ?? ",";
+    },
     percent: (share) => percents.format(share),
     list: (items) => lists.format(items.map(isolated)),
     date: (text) => date(`${text}T00:00:00Z`, text),
