@@ -138,7 +138,7 @@ class LocalService:
                 child.start()
             for name, port in (("operator", self.operator_port), ("api", self.port)):
                 self._report(f"starting the {name}")
-                self._children[name].wait_until(lambda port=port: _is_ready(port), timeout_s=READY_S)  # type: ignore[misc]
+                self._children[name].wait_until(lambda port=port: is_ready(port), timeout_s=READY_S)  # type: ignore[misc]
         except BaseException:
             self.stop()
             raise
@@ -216,7 +216,8 @@ class _Backoff:
         self._started_at = time.monotonic()
 
 
-def _is_ready(port: int) -> bool:
+def is_ready(port: int) -> bool:
+    """Whether the API or operator at that port of this machine says that it can serve."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", "/readyz")

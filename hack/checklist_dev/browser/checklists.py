@@ -1,0 +1,114 @@
+"""Checklists for the browser: one of every control, the longest that there may be, and the parts to make others."""
+
+from typing import Any, Final
+
+Json = dict[str, Any]
+
+
+def step(name: str, kind: str = "boolean", **fields: Any) -> Json:
+    """A step `s-name` with its name for a label."""
+    return {"id": f"s-{name}", "type": kind, "label": name.replace("-", " ").capitalize(), **fields}
+
+
+def options(*labels: str) -> list[Json]:
+    return [{"id": f"o-{number}", "label": label} for number, label in enumerate(labels, 1)]
+
+
+def section(title: str, *steps: Json) -> Json:
+    return {"id": f"g-{title.lower().replace(' ', '-')}", "title": title, "steps": list(steps)}
+
+
+def checklist(*steps: Json, name: str = "Cold store check", identity: str = "none", **settings: Any) -> Json:
+    """A template of one section. `settings` as in TDL, beside `allow_skip`, which is on."""
+    return {
+        "name": name,
+        "settings": {"allow_skip": True, **settings},
+        "sections": [section("Kitchen", *steps)],
+        "execution": {"identity_required": identity},
+    }
+
+
+EVERY_CONTROL: Final[Json] = {
+    "name": "Every control",
+    "description": "One step of each kind, so that each can be seen and used.",
+    "settings": {"allow_skip": True, "signature_on_complete": True, "est_minutes": 5},
+    "sections": [
+        section(
+            "First look",
+            step("intro", "instruction", label="Put on your gloves before you begin.", hint="They are at the door."),
+            step(
+                "clean",
+                label="Is the floor clean?",
+                required=True,
+                config={"true_label": "Clean", "false_label": "Dirty"},
+            ),
+            step(
+                "why",
+                "text",
+                label="What is dirty?",
+                required=True,
+                config={"multiline": True, "placeholder": "Where, and since when"},
+                condition={"when": {"step": "s-clean", "op": "eq", "value": False}},
+            ),
+            step(
+                "temperature",
+                "number",
+                label="Temperature of the cold store",
+                hint="Read it at the door.",
+                required=True,
+                config={"unit": "°C", "min": -30, "max": 30, "decimal": 1},
+            ),
+            step("place", label="Are you at the store?", geo=True),
+        ),
+        section(
+            "Choices",
+            step("door", "choice", label="Which door?", config={"options": options("North", "South", "Loading bay")}),
+            step(
+                "country",
+                "choice",
+                label="Where do the goods come from?",
+                config={"options": options(*(f"Supplier {number}" for number in range(1, 31)))},
+            ),
+            step(
+                "tools",
+                "multi_choice",
+                label="What did you use?",
+                config={"options": options("Mop", "Bucket", "Gloves"), "min_selected": 1, "max_selected": 2},
+            ),
+            step(
+                "tidy",
+                "rating",
+                label="How tidy is it?",
+                config={"min": 1, "max": 5, "low_label": "Messy", "high_label": "Spotless"},
+            ),
+        ),
+        section(
+            "Evidence",
+            step("shelf", "photo", label="Photos of the shelves", required=True, config={"min": 1, "max": 3}),
+            step("note", "text", label="Anything to remark?", photo={"min": 0, "max": 2}),
+            step("day", "date", label="Day of the last delivery"),
+            step("hour", "time", label="Time of the last delivery"),
+            step("moment", "datetime", label="When did you begin?"),
+            step("code", "scan", label="Code on the thermometer"),
+            step("witness", "signature", label="Signature of a witness"),
+        ),
+    ],
+}
+
+
+def longest(count: int = 500) -> Json:
+    """As many steps as a template may have, each second one under a condition on the one before."""
+    steps: list[Json] = []
+    for number in range(1, count + 1):
+        if number % 2:
+            steps.append(step(f"q{number}", label=f"Is item {number} in order?"))
+        else:
+            condition = {"when": {"step": f"s-q{number - 1}", "op": "eq", "value": False}}
+            steps.append(
+                step(f"q{number}", "text", label=f"What is wrong with item {number - 1}?", condition=condition)
+            )
+    sections = [
+        {"id": f"g-{start}", "title": f"Items {start + 1} to {start + 50}", "steps": steps[start : start + 50]}
+        for start in range(0, count, 50)
+    ]
+    return {"name": "Five hundred steps", "settings": {"allow_skip": True}, "sections": sections}

@@ -1,0 +1,41 @@
+"""The headless Chromium of this machine, driven through Playwright."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Browser, async_playwright
+
+from checklist_dev.failures import Failure
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The camera is a fake one with a moving picture, and nobody is there to allow it. Whether a page may use it at all is
+# still decided by the permissions of its device.
+_ARGUMENTS = ("--use-fake-device-for-media-stream", "--disable-gpu", "--font-render-hinting=none")
+
+
+def find_chromium(env: Mapping[str, str] = os.environ) -> Path:
+    """CHECKLISTS_CHROMIUM, else the first on PATH. Raises Failure."""
+    if given := env.get("CHECKLISTS_CHROMIUM"):
+        if shutil.which(given) is None:
+            raise Failure(f"CHECKLISTS_CHROMIUM names no program: {given}")
+        return Path(given)
+    for name in NAMES:
+        if found := shutil.which(name, path=env.get("PATH", "")):
+            return Path(found)
+    raise Failure(f"no Chromium on PATH ({', '.join(NAMES)}): install it, or name it with CHECKLISTS_CHROMIUM")
+
+
+@asynccontextmanager
+async def chromium(*arguments: str) -> AsyncIterator[Browser]:
+    """A running browser; each `Device` in it has storage, cookies and permissions of its own."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=find_chromium(), args=[*_ARGUMENTS, *arguments], env={**os.environ, "LANG": "C.UTF-8"}
+        )
+        try:
+            yield browser
+        finally:
+            await browser.close()

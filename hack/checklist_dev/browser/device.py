@@ -1,0 +1,80 @@
+"""Somebody's phone or computer: a browser context with one page, and all that went wrong in it."""
+
+import contextlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page
+
+from checklist_dev.failures import Failure
+from checklist_dev.repository import ROOT
+
+Json = dict[str, Any]
+
+PHONE: Final[Mapping[str, Any]] = {
+    "viewport": {"width": 390, "height": 844},
+    "device_scale_factor": 2,
+    "has_touch": True,
+    "is_mobile": True,
+}
+DESKTOP: Final[Mapping[str, Any]] = {"viewport": {"width": 1280, "height": 800}, "device_scale_factor": 1}
+# Everything that WCAG 2.2 A and AA ask and a program can judge, and axe's own good practice.
+_RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+# A browser reports each answer of 400 and above, and each lost connection, as an error of the console. The app expects
+# them; tests that are about them look at what the page shows.
+_EXPECTED: Final = "Failed to load resource"
+
+
+class Device:
+    """`page` is for the test to use; `problems` are exceptions nobody caught, and what the page's policy refused."""
+
+    def __init__(self, context: BrowserContext, page: Page) -> None:
+        self.context = context
+        self.page = page
+        self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
+        context.on("console", self._listen)
+
+    @classmethod
+    async def of(cls, browser: Browser, **options: Any) -> "Device":
+        """`options` as `Browser.new_context` takes them, on top of an English phone with dark mode off."""
+        given = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "color_scheme": "light", **PHONE, **options}
+        context = await browser.new_context(**given)
+        context.set_default_timeout(10_000)
+        return cls(context, await context.new_page())
+
+    async def close(self) -> None:
+        with contextlib.suppress(Exception):  # it may have been closed, or its browser killed, by the test itself
+            await self.context.close()
+
+    async def accessibility_findings(self) -> list[str]:
+        """What axe finds in the page as it is now: `rule: help; where`, one line each."""
+        await self.page.evaluate(_axe())
+        found: Json = await self.page.evaluate(
+            "tags => window.axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})",
+            list(_RULES),
+        )
+        return [
+            f"{finding['id']}: {finding['help']}; {', '.join(str(node['target'][0]) for node in finding['nodes'])}"
+            for finding in found["violations"]
+        ]
+
+    async def overflows(self) -> bool:
+        """Whether the page is wider than its window, so that it would scroll sideways."""
+        wide = await self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        return bool(wide)
+
+    def _listen(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and _EXPECTED not in message.text:
+            self.problems.append(f"console {message.type}: {message.text}")
+
+
+@cache
+def _axe() -> str:
+    path: Path = ROOT / "api" / "web" / "node_modules" / "axe-core" / "axe.min.js"
+    if not path.is_file():
+        raise Failure(f"{path} is missing: run `make web-packages`")
+    # As a function, so that the driver does not take the last expression of the file for its value.
+    return f"() => {{ {path.read_text()}\n }}"

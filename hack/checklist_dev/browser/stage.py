@@ -1,0 +1,131 @@
+"""The service for a browser: a throw-away control plane, API, operator, an account, and a receiver of its events.
+
+with Stage(folder) as stage:
+    link = stage.dispatch(checklist(step("clean")))
+    await device.page.goto(link.url)
+    ...
+    assert stage.run(link)["status"] == "completed"
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from checklist_dev.controlplane import ControlPlane
+from checklist_dev.demo.receiver import Delivery, Receiver
+from checklist_dev.failures import Failure
+from checklist_dev.load.rig import lasting_port
+from checklist_dev.local_service import LocalService, Report, is_ready
+
+Json = dict[str, Any]
+EVENTS_WITHIN_S = 20.0
+READY_WITHIN_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What was dispatched. `url` is the whole link, `bare` the same without the token."""
+
+    run_id: str
+    url: str
+
+    @property
+    def bare(self) -> str:
+        return self.url.partition("#")[0]
+
+    @property
+    def token(self) -> str:
+        return self.url.partition("#")[2]
+
+
+class Stage:
+    """All of it, shared by many tests: each dispatches its own runs. Rates are not limited unless `settings` say so."""
+
+    def __init__(
+        self, folder: Path, *, settings: Mapping[str, str] | None = None, report: Report = lambda line: None
+    ) -> None:
+        self.service = LocalService(
+            folder,
+            port=lasting_port(),
+            cluster=ControlPlane(folder / "controlplane", ephemeral=True),
+            settings={"CHECKLISTS_RATE_LIMIT": "off", **(settings or {})},
+            report=report,
+        )
+        self.receiver = Receiver("a-secret-of-the-stage")
+        self._rest: httpx.Client | None = None
+
+    @property
+    def base_url(self) -> str:
+        return self.service.base_url
+
+    def dispatch(self, template: Mapping[str, Any], *, events: list[str] | None = None, **members: Any) -> Link:
+        """A run of a new template. `members` as `POST /v1/runs` takes them."""
+        template_id = self._call("POST", "/v1/templates", json=dict(template))["id"]
+        webhook = {"url": f"{self.receiver.url}/hook", "secret": self.receiver.secret, "events": events or ["*"]}
+        run = self._call("POST", "/v1/runs", json={"template_id": template_id, "webhook": webhook, **members})
+        return Link(run["run_id"], run["link"])
+
+    def run(self, link: Link) -> Json:
+        """The run as its owner reads it."""
+        return self._call("GET", f"/v1/runs/{link.run_id}")
+
+    def cancel(self, link: Link) -> None:
+        """As the owner."""
+        self._call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
+
+    def execute(self, link: Link, method: str, path: str, **arguments: Any) -> Json:
+        """A call of the executor API, as another device of the same person makes it."""
+        headers = {"Authorization": f"Executor {link.token}"}
+        return self._call(method, f"/v1/executor/runs/{link.run_id}{path}", headers=headers, **arguments)
+
+    async def events(self, link: Link, *, last: str) -> list[Delivery]:
+        """The deliveries of a run, in the order of events, once `last` has arrived. Raises Failure if it does not."""
+        found = await asyncio.to_thread(
+            self.receiver.wait_for,
+            link.run_id,
+            lambda seen: any(delivery.event == last for delivery in seen),
+            within_s=EVENTS_WITHIN_S,
+        )
+        if last not in {delivery.event for delivery in found}:
+            raise Failure(f"{last} did not arrive within {EVENTS_WITHIN_S:.0f} s: {[one.event for one in found]}")
+        return sorted(found, key=lambda delivery: int(delivery.envelope["seq"]))
+
+    def kill_api(self) -> None:
+        """As a crash does: connections break in the middle of whatever they carry."""
+        self.service.api.kill()
+
+    async def start_api(self) -> None:
+        """Returns when it is ready again, at the same address."""
+        api = self.service.api
+        api.start()
+        await asyncio.to_thread(api.wait_until, lambda: is_ready(self.service.port), timeout_s=READY_WITHIN_S)
+
+    def __enter__(self) -> Self:
+        self.service.start()
+        self.receiver.__enter__()
+        headers = {"Authorization": f"Bearer {self.service.account.api_key}"}
+        self._rest = httpx.Client(base_url=self.service.local_url, headers=headers, timeout=30, trust_env=False)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._rest is not None:
+            self._rest.close()
+        self.receiver.__exit__(kind, error, traceback)
+        self.service.stop()
+
+    def _call(self, method: str, path: str, **arguments: Any) -> Json:
+        if self._rest is None:
+            raise Failure("the stage has not been started")
+        response = self._rest.request(method, path, **arguments)
+        if response.is_error:
+            raise Failure(f"{method} {re.sub('[0-9a-f-]{36}', '...', path)} answered {response.text[:500]}")
+        found: Json = response.json() if response.content else {}
+        return found

@@ -1,0 +1,64 @@
+"""The executor app in real Chromium, against the real service on a real control plane.
+
+All tests share one control plane, API, operator (`stage`) and browser; each dispatches runs of its own and opens them
+on devices of its own, whose storage ends with the test::
+
+    async def test_an_answer_is_kept(stage: Stage, new_device: NewDevice) -> None:
+        link = stage.dispatch(checklist(step("clean")))
+        device = await new_device()
+        await device.page.goto(link.url)
+
+Tests are coroutines in one event loop, the session's, since the browser belongs to it; an asynchronous fixture has to
+name it too: `@pytest_asyncio.fixture(loop_scope="session")`. A test fails when a page had an exception that nobody
+caught, or did what its policy forbids, unless it empties `device.problems`.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
+
+from checklist_dev.browser.chromium import chromium
+from checklist_dev.browser.device import Device
+from checklist_dev.browser.stage import Stage
+
+NewDevice = Callable[..., Awaitable[Device]]
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    in_the_sessions_loop = pytest.mark.asyncio(loop_scope="session")
+    for item in items:
+        if HERE in item.path.parents and pytest_asyncio.is_async_test(item):
+            item.add_marker(in_the_sessions_loop, append=False)
+
+
+@pytest.fixture(scope="package")
+def stage(tmp_path_factory: pytest.TempPathFactory, web_app: Path) -> Iterator[Stage]:
+    """The service; it ends with the last of the browser tests, not with the session."""
+    with Stage(tmp_path_factory.mktemp("stage")) as stage:
+        yield stage
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def new_device(browser: Browser) -> AsyncIterator[NewDevice]:
+    """`await new_device(**DESKTOP, color_scheme="dark", permissions=["geolocation"])`; a phone by default."""
+    devices: list[Device] = []
+
+    async def new(**options: object) -> Device:
+        devices.append(await Device.of(browser, **options))
+        return devices[-1]
+
+    yield new
+    problems = [problem for device in devices for problem in device.problems]
+    for device in devices:
+        await device.close()
+    assert problems == []
