@@ -26,6 +26,7 @@ export const english = {
   "app.yes": "Yes",
   "app.no": "No",
   "app.none": "None",
+  "app.done": "Done",
 
   // --- loading
   "loading.title": "Loading the checklist…",
@@ -82,6 +83,11 @@ export const english = {
   "checklist.instruction": "Please read",
   "checklist.kept": "Kept",
   "checklist.kept_on_device": "Kept on this device, not sent yet",
+  "checklist.not_kept": "Not kept yet. Please check it.",
+  "checklist.clear_photos": {
+    one: "The photo of this answer is removed too.",
+    other: "The {count} photos of this answer are removed too.",
+  },
 
   // --- sync
   "sync.saved": "Saved",
@@ -102,6 +108,7 @@ export const english = {
   "number.at_most": "{max} or less",
   "number.whole": "Whole numbers only",
   "number.decimals": { one: "At most {count} decimal place", other: "At most {count} decimal places" },
+  "number.sign": "Plus or minus",
 
   // --- controls: choice
   "choice.one": "Choose one",
@@ -146,6 +153,7 @@ export const english = {
   "photo.no_image": "This file is not a photo that can be used. Use JPEG, PNG, WebP or HEIC.",
   "photo.removed": "Photo removed",
   "photo.added": "Photo added",
+  "photo.no_camera": "The camera cannot be used here. You can choose a photo instead.",
 
   // --- controls: signature
   "signature.title": "Signature",
@@ -265,6 +273,7 @@ export const english = {
   "notice.update_title": "A new version is ready",
   "notice.update": "Your answers stay. It takes a second.",
   "notice.update_now": "Update now",
+  "notice.later": "Later",
   "notice.refused_title": "An answer was not accepted",
   "notice.refused": {
     one: "Please look at this step again:",

@@ -1,6 +1,5 @@
 /** The languages of the web surfaces: one typed catalogue, and what reads it. */
 
-export { displayWords } from "./display_words";
 export { english } from "./en";
 export {
   chooseLocale,
