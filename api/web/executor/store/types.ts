@@ -4,132 +4,26 @@
  */
 import type { ReadonlySignal } from "@preact/signals";
 
-export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
+import type { Geo, JsonValue, Preview, Problem, Progress, ServerRun } from "../../core/types";
 
-/** A place, as the specification writes it: degrees and metres. */
-export interface Geo {
-  lat: number;
-  lng: number;
-  accuracy_m: number | null;
-}
-
-export interface Progress {
-  total: number;
-  answered: number;
-  skipped: number;
-}
-
-/** One thing that is wrong, as the server (contract section 7) and the validation in `core/` tell it. */
-export interface Problem {
-  path: string;
-  code: string;
-  message: string;
-}
-
-export type RunStatus = "pending" | "in_progress" | "completed" | "cancelled" | "expired";
-
-/** `GET /v1/runs/{run_id}/preview`: all that is known without the token. */
-export interface Preview {
-  run_id: string;
-  status: RunStatus;
-  template_name: string;
-  step_count: number;
-  created_by_name: string;
-  expires_at: string | null;
-}
-
-export interface ServerPhoto {
-  photo_index: number;
-  url: string;
-  thumbnail_url?: string | null;
-  content_type?: string;
-  bytes?: number;
-  sha256?: string;
-  width?: number | null;
-  height?: number | null;
-  captured_at?: string | null;
-}
-
-export interface ServerAnswer {
-  value: JsonValue;
-  photos: ServerPhoto[];
-  geo: Geo | null;
-  at: string;
-  by: string | null;
-}
-
-export interface ExecutorIdentity {
-  mode: "anonymous" | "external" | "member";
-  name?: string | null;
-  email?: string | null;
-  user_id?: string | null;
-}
-
-/** What the server has of a completed run. `digest` names exactly these answers and photos. */
-export interface Receipt {
-  run_id: string;
-  completed_at: string;
-  answers: number;
-  photos: number;
-  digest: string;
-}
-
-export interface ServerSignature {
-  url: string | null;
-  name: string;
-  signed_at: string;
-}
-
-export interface Condition {
-  when: JsonValue;
-}
-
-export interface TemplateStep {
-  id: string;
-  type: string;
-  label: string;
-  hint: string | null;
-  required: boolean;
-  photo: false | { min: number; max: number };
-  geo: boolean;
-  geo_required?: boolean;
-  condition?: Condition | null;
-  config: { [key: string]: JsonValue };
-}
-
-export interface Definition {
-  name: string;
-  description: string;
-  tags: string[];
-  settings: { allow_skip: boolean; signature_on_complete: boolean; est_minutes: number | null };
-  sections: { id: string; title: string; steps: TemplateStep[] }[];
-  execution: { scope: string; identity_required: string };
-}
-
-/** `GET /v1/executor/runs/{run_id}`. */
-export interface ServerRun {
-  run_id: string;
-  status: RunStatus;
-  template_id: string;
-  template_v: number;
-  template: Definition;
-  created_by_name: string;
-  created_at: string;
-  started_at: string | null;
-  completed_at: string | null;
-  cancelled_at: string | null;
-  cancel_reason: string | null;
-  expires_at: string | null;
-  assigned_to: string | null;
-  executor_identity: ExecutorIdentity;
-  answers: { [stepId: string]: ServerAnswer };
-  signature: ServerSignature | null;
-  skipped_steps: string[];
-  applicable_steps: string[];
-  missing_steps: string[];
-  progress: Progress;
-  receipt?: Receipt | null;
-}
+export type {
+  Answer,
+  Change,
+  ErrorBody,
+  ExecutorIdentity,
+  Geo,
+  JsonValue,
+  Photo,
+  Preview,
+  Problem,
+  Progress,
+  Receipt,
+  RunStatus,
+  ServerRun,
+  Signature,
+  Step,
+  Template,
+} from "../../core/types";
 
 /**
  * What is on screen. `offline_first`: the link is opened for the first time and there is no network, so there is nothing
@@ -165,7 +59,9 @@ export interface LocalPhoto {
   state: "kept" | "uploading" | "sent" | "refused";
   /** 0 to 1. */
   progress: number;
+  /** The code of `problem`. */
   error: string | null;
+  problem: Problem | null;
 }
 
 export interface LocalAnswer {
@@ -247,6 +143,8 @@ export interface RunStore {
   dismiss(noticeId: string): void;
   /** Opens or closes the review before submit. */
   review(open: boolean): void;
+  /** Takes a queued submit or cancel back, if it has not been sent yet; resolves to whether it could. */
+  withdraw(): Promise<boolean>;
   /** Puts the waiting version of the app in place and reloads (after the notice `update_ready`). */
   applyUpdate(): void;
   /** Ends listening and sending, e.g. when a test is over. */

@@ -1,0 +1,4 @@
+/** The store of the executor app; the views need nothing else of this folder. */
+export { createStore, type StoreOptions } from "./store";
+export { runIdIn, tokenIn } from "./token";
+export * from "./types";

@@ -1,0 +1,84 @@
+/**
+ * Which operations may change places, and which may be sent next.
+ *
+ * The server takes an answer only for a step that applies at that moment. So two operations on different steps can be
+ * exchanged without changing their effect exactly when neither step's condition looks, directly or through others, at
+ * the other step. That lets small answers overtake a photo of ten megabytes without ever being refused for it.
+ */
+import type { Template, When } from "../../core/types";
+import { type Operation, stepOf, type Wish } from "./records";
+
+export class Links {
+  private readonly direct = new Map<string, readonly string[]>();
+  private readonly reachable = new Map<string, ReadonlySet<string>>();
+
+  constructor(template: Pick<Template, "sections"> | null) {
+    for (const section of template?.sections ?? []) {
+      for (const step of section.steps) {
+        if (step.condition) this.direct.set(step.id, [...sourcesOf(step.condition.when)]);
+      }
+    }
+  }
+
+  /** Whether one of the two steps decides, directly or through others, if the other applies. */
+  linked(one: string, other: string): boolean {
+    return one === other || this.sources(one).has(other) || this.sources(other).has(one);
+  }
+
+  /** Whether the order of the two operations matters. */
+  related(one: Wish, other: Wish): boolean {
+    const [left, right] = [stepOf(one), stepOf(other)];
+    if (left !== null && right !== null) return this.linked(left, right);
+    // A drawing matters to the end of the run only; all others without a step matter to everything.
+    const drawing = [one, other].find((wish) => wish.kind === "signature");
+    if (drawing === undefined) return true;
+    return (drawing === one ? right : left) === null;
+  }
+
+  private sources(stepId: string): ReadonlySet<string> {
+    const known = this.reachable.get(stepId);
+    if (known !== undefined) return known;
+    const found = new Set<string>();
+    const open = [...(this.direct.get(stepId) ?? [])];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (found.has(next)) continue;
+      found.add(next);
+      open.push(...(this.direct.get(next) ?? []));
+    }
+    this.reachable.set(stepId, found);
+    return found;
+  }
+}
+
+export type Lane = "changes" | "uploads";
+
+/** Blobs have a lane of their own, so that a slow upload holds up nothing that it need not. */
+export function laneOf(operation: Wish): Lane {
+  return operation.kind === "photo" || operation.kind === "signature" ? "uploads" : "changes";
+}
+
+/**
+ * The first operation that may be sent now and that `wanted` picks: no earlier one must precede it. Who the person is
+ * goes before everything; while the server asks for that and nobody has told it, nothing but giving up would be taken.
+ */
+export function nextToSend(
+  queue: readonly Operation[],
+  links: Links,
+  identityMissing: boolean,
+  wanted: (operation: Operation) => boolean,
+): Operation | null {
+  const identity = queue.find((operation) => operation.kind === "identity");
+  if (identity !== undefined) return wanted(identity) ? identity : null;
+  const open = identityMissing ? queue.filter((operation) => operation.kind === "cancel") : queue;
+  const next = open.find((operation, place) => {
+    // The index of a photo is known as soon as it has arrived.
+    const ready = operation.kind !== "photo_removed" || operation.index !== null;
+    return ready && wanted(operation) && !open.slice(0, place).some((earlier) => links.related(earlier, operation));
+  });
+  return next ?? null;
+}
+
+function* sourcesOf(when: When): Generator<string> {
+  if ("step" in when) yield when.step;
+  else for (const part of "all" in when ? when.all : when.any) yield* sourcesOf(part);
+}

@@ -1,0 +1,44 @@
+/** Pictures of photos that are here, and how far each upload is: what this tab knows and the database need not. */
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import type { PhotoDesk } from "./projection";
+
+export class PhotoTable {
+  private readonly pictures = signal<ReadonlyMap<string, string>>(new Map());
+  private readonly uploads = signal<ReadonlyMap<string, number>>(new Map());
+  private readonly origins = signal<ReadonlyMap<string, string>>(new Map());
+
+  readonly desk: ReadonlySignal<PhotoDesk> = computed(() => {
+    const [pictures, uploads, origins] = [this.pictures.value, this.uploads.value, this.origins.value];
+    return {
+      picture: (opId) => pictures.get(opId) ?? "",
+      upload: (opId) => uploads.get(opId) ?? null,
+      origin: (stepId, index) => origins.get(place(stepId, index)) ?? null,
+    };
+  });
+
+  show(opId: string, content: Blob): void {
+    if (this.pictures.peek().has(opId)) return;
+    this.pictures.value = new Map(this.pictures.peek()).set(opId, URL.createObjectURL(content));
+  }
+
+  uploading(opId: string, share: number | null): void {
+    const uploads = new Map(this.uploads.peek());
+    if (share === null) uploads.delete(opId);
+    // In steps of a hundredth: more is not seen, and each one draws the step anew.
+    else uploads.set(opId, Math.floor(share * 100) / 100);
+    if (uploads.get(opId) !== this.uploads.peek().get(opId)) this.uploads.value = uploads;
+  }
+
+  arrived(opId: string, stepId: string, index: number): void {
+    this.origins.value = new Map(this.origins.peek()).set(place(stepId, index), opId);
+  }
+
+  close(): void {
+    for (const url of this.pictures.peek().values()) URL.revokeObjectURL(url);
+    this.pictures.value = new Map();
+  }
+}
+
+function place(stepId: string, index: number): string {
+  return `${stepId} ${index}`;
+}

@@ -1,0 +1,168 @@
+/** What the person sees: the server's state with the queue applied on top, and the refusals beside it. */
+import { type Answers, standing, type Standing } from "../../core";
+import type { AnswerLike, ExecutorIdentity, Problem, ServerRun, Template } from "../../core/types";
+import { type Operation, type Records, stepOf } from "./records";
+import type { LocalAnswer, LocalPhoto } from "./types";
+
+/** What is known of photos in this tab only: their pictures and how far their upload is. */
+export interface PhotoDesk {
+  /** A blob: address, or "" while the blob is being read. */
+  readonly picture: (opId: string) => string;
+  /** 0 to 1 while it is being uploaded, else null. */
+  readonly upload: (opId: string) => number | null;
+  /** The operation that brought the photo, if this tab sent it: key and picture stay what they were. */
+  readonly origin: (stepId: string, index: number) => string | null;
+}
+
+export interface Projection extends Standing {
+  readonly answers: ReadonlyMap<string, LocalAnswer>;
+}
+
+interface Draft {
+  shown: Mutable<LocalAnswer>;
+  /** What the server has or will have, as far as that is known: refused answers are not in it. */
+  counted: { value: AnswerLike["value"]; geo: unknown };
+  exists: boolean;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+const NOTHING: LocalAnswer = { value: null, geo: null, photos: [], skipped: false, pending: false, problem: null };
+
+/** `previous` answers that are the same still are handed on as the same objects, so that only changed steps are drawn. */
+export function project(
+  records: Records,
+  template: Template,
+  desk: PhotoDesk,
+  previous: ReadonlyMap<string, LocalAnswer>,
+): Projection {
+  const steps = new Map(template.sections.flatMap((section) => section.steps).map((step) => [step.id, step]));
+  const drafts = new Map<string, Draft>();
+  const draft = (stepId: string): Draft => {
+    const known = drafts.get(stepId);
+    if (known !== undefined) return known;
+    const made: Draft = { shown: { ...NOTHING, photos: [] }, counted: { value: null, geo: null }, exists: false };
+    drafts.set(stepId, made);
+    return made;
+  };
+
+  const run = records.run?.run;
+  for (const [stepId, answer] of Object.entries(run?.answers ?? {})) {
+    const { shown, counted } = draft(stepId);
+    Object.assign(shown, { value: answer.value, geo: answer.geo });
+    Object.assign(counted, { value: answer.value, geo: answer.geo });
+    shown.photos = answer.photos.map((photo) => sentPhoto(photo, stepId, desk));
+    draft(stepId).exists = true;
+  }
+  for (const stepId of run?.skipped_steps ?? []) draft(stepId).shown.skipped = true;
+  for (const operation of records.queue) {
+    const stepId = stepOf(operation);
+    if (stepId !== null) apply(draft(stepId), operation, desk, steps.get(stepId)?.type === "signature");
+  }
+  for (const { operation, problems } of records.refused) {
+    const stepId = stepOf(operation);
+    if (stepId !== null) refuse(draft(stepId), operation, problems, desk);
+  }
+
+  const answers = new Map<string, LocalAnswer>();
+  const decided = new Map<string, AnswerLike>();
+  const skipped = new Set<string>();
+  for (const [stepId, { shown, counted, exists }] of drafts) {
+    const before = previous.get(stepId);
+    answers.set(stepId, before !== undefined && same(before, shown) ? before : shown);
+    if (shown.skipped) skipped.add(stepId);
+    const arriving = shown.photos.filter((photo) => photo.state !== "refused");
+    if (exists) decided.set(stepId, { ...counted, photos: arriving });
+  }
+  return { answers, ...withProblems(standing(template, decided as Answers, skipped), answers, template) };
+}
+
+/** The person's identity, with what waits to be sent. */
+export function identityOf(records: Records, run: ServerRun): ExecutorIdentity {
+  const given = records.queue.findLast((operation) => operation.kind === "identity");
+  return given?.kind === "identity" ? { mode: "external", name: given.name, email: given.email } : run.executor_identity;
+}
+
+function apply(draft: Draft, operation: Operation, desk: PhotoDesk, single: boolean): void {
+  const { shown } = draft;
+  shown.pending = true;
+  switch (operation.kind) {
+    case "answer":
+      Object.assign(shown, { value: operation.value, geo: operation.geo, skipped: false });
+      draft.counted = { value: operation.value, geo: operation.geo };
+      draft.exists = true;
+      return;
+    case "clear":
+    case "skip":
+      Object.assign(shown, { value: null, geo: null, photos: [], skipped: operation.kind === "skip" });
+      draft.counted = { value: null, geo: null };
+      draft.exists = false;
+      return;
+    case "photo": {
+      const photo = localPhoto(operation, desk);
+      shown.photos = single ? [photo] : [...shown.photos, photo];
+      shown.skipped = false;
+      draft.exists = true;
+      return;
+    }
+    case "photo_removed": {
+      const gone = (photo: LocalPhoto) =>
+        operation.index === null ? photo.key === operation.photoKey : photo.index === operation.index;
+      shown.photos = shown.photos.filter((photo) => !gone(photo));
+      return;
+    }
+  }
+}
+
+function refuse(draft: Draft, operation: Operation, problems: readonly Problem[], desk: PhotoDesk): void {
+  const problem = problems[0] ?? { path: "", code: "refused" };
+  if (operation.kind === "photo") {
+    const photo = localPhoto(operation, desk);
+    draft.shown.photos = [...draft.shown.photos, { ...photo, state: "refused", error: problem.code, problem }];
+    return;
+  }
+  draft.shown.problem = problem;
+  if (operation.kind === "answer") Object.assign(draft.shown, { value: operation.value, geo: operation.geo });
+}
+
+function localPhoto(operation: Operation, desk: PhotoDesk): LocalPhoto {
+  const { opId } = operation;
+  const [url, progress] = [desk.picture(opId), desk.upload(opId)];
+  const state = progress === null ? "kept" : "uploading";
+  return { key: opId, index: null, url, thumbnailUrl: url, state, progress: progress ?? 0, error: null, problem: null };
+}
+
+function sentPhoto(
+  photo: { readonly photo_index: number; readonly url: string; readonly thumbnail_url?: string | null },
+  stepId: string,
+  desk: PhotoDesk,
+): LocalPhoto {
+  const origin = desk.origin(stepId, photo.photo_index);
+  const picture = origin === null ? "" : desk.picture(origin);
+  return {
+    key: origin ?? `sent-${photo.photo_index}`,
+    index: photo.photo_index,
+    url: picture || photo.url,
+    thumbnailUrl: picture || photo.thumbnail_url || photo.url,
+    state: "sent",
+    progress: 1,
+    error: null,
+    problem: null,
+  };
+}
+
+/** A step whose answer was refused is a gap, whatever the server has of it from before. */
+function withProblems(found: Standing, answers: ReadonlyMap<string, LocalAnswer>, template: Template): Standing {
+  const missing = new Set(found.missing);
+  for (const [stepId, { problem, photos }] of answers) {
+    const open = problem !== null || photos.some((photo) => photo.state === "refused");
+    if (open && found.applicable.has(stepId)) missing.add(stepId);
+  }
+  if (missing.size === found.missing.length) return found;
+  const order = template.sections.flatMap((section) => section.steps).map((step) => step.id);
+  return { ...found, missing: order.filter((stepId) => missing.has(stepId)) };
+}
+
+function same(one: LocalAnswer, other: LocalAnswer): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,138 @@
+/** Reads the run, or its preview, from the server; tells why when there is nothing to show. */
+import type { Preview, ServerRun, Template } from "../../core/types";
+import { backoffMs } from "./backoff";
+import type { Failure } from "./phase";
+import type { Records } from "./records";
+import type { RunAddresses } from "./requests";
+import type { Timers } from "./timers";
+import { closedTo, expired, refreshed, withoutTemplate } from "./transitions";
+import type { Send } from "./transport";
+import type { Reply } from "./verdict";
+
+/** What the reader needs of the store. */
+export interface Shelf {
+  readonly runId: string;
+  readonly addresses: RunAddresses;
+  readonly send: Send;
+  readonly timers: Timers;
+  hasToken(): boolean;
+  records(): Records;
+  change(decide: (before: Records) => Records): Promise<Records>;
+  remember(template: Template): Promise<void>;
+  isOffline(): boolean;
+  heard(reply: Reply): void;
+  /** Milliseconds that the server's clock is ahead. */
+  clockOffsetMs(): number;
+  show(preview: Preview): void;
+  failed(failure: Failure): void;
+  /** Whether the last try reached the service. */
+  reached(reached: boolean): void;
+  barred(): void;
+}
+
+/** While the page is looked at, what other devices do is seen after this long. */
+const POLL_MS = 30_000;
+const STALE_MS = 30_000;
+
+export class Reader {
+  private reading: Promise<boolean> | null = null;
+  private timer: unknown = null;
+  private failures = 0;
+  private lastRead = Number.NEGATIVE_INFINITY;
+  private ended = false;
+
+  constructor(private readonly shelf: Shelf) {}
+
+  isStale(): boolean {
+    return this.now() - this.lastRead > STALE_MS;
+  }
+
+  /** Resolves to whether the service was reached. Calls that come while one is on its way share it. */
+  read(): Promise<boolean> {
+    this.reading ??= this.readOnce().finally(() => {
+      this.reading = null;
+      this.schedule();
+    });
+    return this.reading;
+  }
+
+  close(): void {
+    this.ended = true;
+    this.shelf.timers.clear(this.timer);
+  }
+
+  private async readOnce(): Promise<boolean> {
+    const { shelf } = this;
+    const withToken = shelf.hasToken();
+    const epoch = shelf.records().run?.epoch ?? -1;
+    const reply = await shelf.send(withToken ? shelf.addresses.run() : shelf.addresses.preview());
+    shelf.heard(reply);
+    const reached = reply.kind === "http" && isOurs(reply, shelf.runId);
+    if (reached) {
+      this.lastRead = this.now();
+      this.failures = 0;
+    } else this.failures += 1;
+    shelf.reached(reached || (reply.kind === "http" && reply.status >= 500));
+    if (!reached) shelf.failed(reply.kind === "network" && shelf.isOffline() ? "offline" : "unreachable");
+    else await this.take(reply, withToken, epoch);
+    return reached || reply.kind === "http";
+  }
+
+  private async take(reply: Extract<Reply, { kind: "http" }>, withToken: boolean, epoch: number): Promise<void> {
+    const { shelf } = this;
+    const known = shelf.records().run !== null;
+    if (reply.status === 401) {
+      if (known) shelf.barred();
+      else shelf.failed("not_found");
+    } else if (reply.status === 404) {
+      await shelf.change((before) => closedTo(before, null));
+      shelf.failed("not_found");
+    } else if (reply.status === 410) {
+      await shelf.change(expired);
+      shelf.failed("expired");
+    } else if (!withToken) {
+      shelf.show(reply.body as unknown as Preview);
+      shelf.failed("none");
+    } else {
+      await this.keep(reply.body as unknown as ServerRun, epoch);
+      shelf.failed("none");
+    }
+  }
+
+  private async keep(run: ServerRun, epoch: number): Promise<void> {
+    const { shelf } = this;
+    await shelf.remember(run.template);
+    const offset = shelf.clockOffsetMs();
+    const now = new Date(this.now() + offset);
+    await shelf.change((before) => refreshed(before, withoutTemplate(run), epoch, offset, now));
+  }
+
+  /** Again after a while: soon while there is nothing to show, and to see what other devices do. */
+  private schedule(): void {
+    const { timers } = this.shelf;
+    timers.clear(this.timer);
+    if (this.ended) return;
+    const wait = this.failures > 0 ? backoffMs(this.failures, timers.chance()) : POLL_MS;
+    this.timer = timers.set(() => {
+      if (this.isWanted()) void this.read();
+      else this.schedule();
+    }, wait);
+  }
+
+  private isWanted(): boolean {
+    const run = this.shelf.records().run?.run;
+    const over = run !== undefined && run.status !== "pending" && run.status !== "in_progress";
+    const hidden = typeof document === "object" && document.visibilityState === "hidden";
+    return !over && !hidden;
+  }
+
+  private now(): number {
+    return this.shelf.timers.now().getTime();
+  }
+}
+
+/** Whether the service itself has spoken, and said something final: not a proxy, and not a "later". */
+function isOurs(reply: Extract<Reply, { kind: "http" }>, runId: string): boolean {
+  if (reply.status === 200) return reply.body?.["run_id"] === runId;
+  return [401, 404, 410].includes(reply.status) && typeof reply.body?.["error"] === "string";
+}

@@ -1,0 +1,481 @@
+/** The state of one run in one tab: signals for the views, fed by the database, the reader and the sender. */
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
+import type { Change, Geo, JsonValue, Preview, Problem, Progress, ServerRun, Template } from "../../core/types";
+import { databaseName, RunDatabase } from "./database";
+import { Links } from "./links";
+import { newOpId } from "./op_id";
+import { type Failure, phaseOf, syncOf } from "./phase";
+import { PhotoTable } from "./photo_desk";
+import { identityOf, project, type Projection } from "./projection";
+import { Reader, type Shelf } from "./reader";
+import { NO_RECORDS, type Operation, type Records, stepOf, type Wish } from "./records";
+import { RunAddresses } from "./requests";
+import { type Counter, Sender } from "./sender";
+import { type Channel, Tabs } from "./tabs";
+import { LONGEST_TIMER_MS, realTimers, type Timers } from "./timers";
+import { dismissed, ending, kept, refusedPhotoRemoved, withdrawn } from "./transitions";
+import { httpTransport, type Send } from "./transport";
+import { type LocalAnswer, type Notice, type RunStore, StorageFull } from "./types";
+import type { Reply } from "./verdict";
+import { watchUpdates } from "./updates";
+
+export interface StoreOptions {
+  readonly runId: string;
+  /** From the link; null when the page was opened without it. What an earlier visit kept is used then. */
+  readonly token: string | null;
+  /** The service's base, e.g. `https://host/prefix/v1/`. */
+  readonly api: URL;
+  readonly fetch?: typeof fetch;
+  readonly now?: () => Date;
+  readonly timers?: Timers;
+  readonly db?: IDBFactory;
+  /** null: this is the only tab. */
+  readonly locks?: LockManager | null;
+  readonly channel?: ((name: string) => Channel) | null;
+}
+
+export function createStore(options: StoreOptions): RunStore {
+  return new LocalRun(options);
+}
+
+const DRAWING = "drawing";
+const NOTHING: Projection = {
+  answers: new Map(),
+  applicable: new Set(),
+  missing: [],
+  progress: { total: 0, answered: 0, skipped: 0 },
+};
+
+class LocalRun implements RunStore {
+  private readonly records = signal<Records>(NO_RECORDS);
+  private readonly template = signal<Template | null>(null);
+  private readonly token = signal<string | null>(null);
+  private readonly failure = signal<Failure>("none");
+  private readonly reviewing = signal(false);
+  private readonly reached = signal(true);
+  private readonly barred = signal(false);
+  private readonly failures = signal(0);
+  private readonly timeIsUp = signal(false);
+  private readonly ownNotices = signal<readonly Notice[]>([]);
+  private readonly photos = new PhotoTable();
+  private readonly shownPreview = signal<Preview | null>(null);
+  private readonly drawing = signal<{ readonly content: Blob; readonly url: string } | null>(null);
+
+  private readonly links = computed(() => new Links(this.template.value));
+  private lastAnswers: ReadonlyMap<string, LocalAnswer> = new Map();
+  private readonly projection = computed<Projection>(() => {
+    if (this.template.value === null || this.records.value.run === null) return NOTHING;
+    const found = project(this.records.value, this.template.value, this.photos.desk.value, this.lastAnswers);
+    this.lastAnswers = found.answers;
+    return found;
+  });
+
+  readonly preview: ReadonlySignal<Preview | null> = this.shownPreview;
+  readonly run: ReadonlySignal<ServerRun | null> = computed(() => this.currentRun());
+  readonly answers = computed(() => this.projection.value.answers);
+  readonly applicable = computed(() => this.projection.value.applicable);
+  readonly missing = computed<readonly string[]>(() => this.projection.value.missing);
+  readonly progress = computed<Progress>(() => this.projection.value.progress);
+  readonly submitQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "submit"));
+  readonly cancelQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "cancel"));
+  readonly notArrived = computed(() => this.records.value.lost);
+  readonly notices = computed(() => [...this.ownNotices.value, ...this.records.value.notices]);
+  readonly signatureDrawing = computed(() => this.drawing.value?.url ?? null);
+  readonly refusals = computed<readonly Problem[]>(() =>
+    this.records.value.refused.flatMap(({ operation, problems }) => (stepOf(operation) === null ? problems : [])),
+  );
+  readonly sync = computed(() =>
+    syncOf({
+      waiting: this.records.value.queue.length,
+      refusals: this.openRefusals(),
+      reached: this.reached.value,
+      barred: this.barred.value,
+      failures: this.failures.value,
+    }),
+  );
+  readonly phase = computed(() => {
+    const run = this.run.value;
+    return phaseOf({
+      hasToken: this.token.value !== null,
+      hasPreview: this.shownPreview.value !== null,
+      status: run?.status ?? null,
+      identity: run?.executor_identity ?? null,
+      reviewing: this.reviewing.value,
+      timeIsUp: this.timeIsUp.value,
+      failure: this.failure.value,
+    });
+  });
+
+  private readonly timers: Timers;
+  private readonly database: RunDatabase;
+  private readonly tabs: Tabs;
+  private readonly send: Send;
+  private addresses: RunAddresses;
+  private reader: Reader;
+  private sender: Sender;
+  private clockOffsetMs = 0;
+  private expiryTimer: unknown = null;
+  private readonly ended = new AbortController();
+  private readonly loaded: Promise<void>;
+  private readonly updates: { apply(): void };
+
+  constructor(private readonly options: StoreOptions) {
+    this.timers = options.timers ?? realTimers(options.now);
+    this.database = new RunDatabase(databaseName(options.runId), options.db ?? indexedDB);
+    this.send = httpTransport(options.fetch ?? ((...call) => fetch(...call)), this.timers);
+    this.addresses = new RunAddresses(options.api, options.runId, options.token);
+    this.reader = new Reader(this.shelf());
+    this.sender = new Sender(this.counter());
+    this.tabs = new Tabs(
+      databaseName(options.runId),
+      options.locks === undefined ? ambientLocks() : options.locks,
+      this.timers,
+      options.channel === undefined ? ambientChannel() : options.channel,
+      () => void this.reload(),
+    );
+    this.updates = watchUpdates(this.ended.signal, () => this.tell({ id: "update_ready", kind: "update_ready", stepIds: [] }));
+    this.loaded = this.start();
+  }
+
+  now(): Date {
+    return new Date(this.timers.now().getTime() + this.clockOffsetMs);
+  }
+
+  answer(stepId: string, value: JsonValue, geo: Geo | null = null): Promise<void> {
+    return this.enqueue({ kind: "answer", stepId, value, geo });
+  }
+
+  clear(stepId: string): Promise<void> {
+    return this.enqueue({ kind: "clear", stepId });
+  }
+
+  skip(stepId: string): Promise<void> {
+    return this.enqueue({ kind: "skip", stepId });
+  }
+
+  addPhoto(stepId: string, file: Blob): Promise<void> {
+    return this.enqueue({ kind: "photo", stepId, contentType: file.type }, file);
+  }
+
+  async removePhoto(stepId: string, key: string): Promise<void> {
+    await this.loaded;
+    if (this.records.peek().refused.some((entry) => entry.operation.opId === key)) {
+      await this.keep((before) => refusedPhotoRemoved(before, key));
+      return;
+    }
+    const photo = this.answers.peek().get(stepId)?.photos.find((other) => other.key === key);
+    if (photo !== undefined) await this.enqueue({ kind: "photo_removed", stepId, photoKey: key, index: photo.index });
+  }
+
+  identify(name: string, email: string): Promise<void> {
+    return this.enqueue({ kind: "identity", name, email });
+  }
+
+  async drawSignature(drawing: Blob | null): Promise<void> {
+    await this.loaded;
+    await this.orTellThatItIsFull(() => this.database.setBlob(DRAWING, drawing));
+    const old = this.drawing.peek();
+    this.drawing.value = drawing === null ? null : { content: drawing, url: URL.createObjectURL(drawing) };
+    if (old !== null) URL.revokeObjectURL(old.url);
+  }
+
+  async submit(signature: { name: string } | null): Promise<void> {
+    await this.loaded;
+    const content = signature === null ? null : (this.drawing.peek()?.content ?? null);
+    const [stamp, drawing] = [this.stamp(), content === null ? null : this.stamp()];
+    const wish = { kind: "submit", signature: signature?.name ?? null } as const;
+    const blob = content === null || drawing === null ? undefined : { id: drawing.opId, content };
+    await this.keep((before) => ending(before, wish, stamp, drawing), blob);
+  }
+
+  cancel(reason: string | null): Promise<void> {
+    return this.enqueue({ kind: "cancel", reason });
+  }
+
+  async withdraw(): Promise<boolean> {
+    await this.loaded;
+    await this.keep((before) => withdrawn(this.withTouched(before)));
+    return !this.submitQueued.peek() && !this.cancelQueued.peek();
+  }
+
+  retry(): void {
+    void this.reader.read();
+    this.sender.wake(true);
+  }
+
+  dismiss(noticeId: string): void {
+    this.ownNotices.value = this.ownNotices.peek().filter((notice) => notice.id !== noticeId);
+    void this.change((before) => dismissed(before, noticeId));
+  }
+
+  review(open: boolean): void {
+    this.reviewing.value = open;
+  }
+
+  applyUpdate(): void {
+    this.updates.apply();
+  }
+
+  close(): void {
+    this.ended.abort();
+    this.reader.close();
+    this.sender.stop();
+    this.tabs.close();
+    this.timers.clear(this.expiryTimer);
+    this.photos.close();
+    this.database.close();
+  }
+
+  private async start(): Promise<void> {
+    try {
+      await this.loadKept();
+    } catch {
+      // Without storage the checklist can still be read; what is answered cannot be kept, and is told so.
+    }
+    if (this.ended.signal.aborted) return;
+    this.listen();
+    this.tabs.whenSender(
+      () => this.sender.start(),
+      () => this.sender.stop(),
+    );
+    void this.reader.read();
+  }
+
+  private async loadKept(): Promise<void> {
+    const { token } = this.options;
+    if (token !== null) this.useToken(token);
+    const found = await this.database.load();
+    if (token !== null && token !== found.token) await this.database.remember({ token });
+    const drawing = await this.database.blob(DRAWING);
+    batch(() => {
+      if (token === null && found.token !== null) this.useToken(found.token);
+      if (drawing !== null) this.drawing.value = { content: drawing, url: URL.createObjectURL(drawing) };
+      this.template.value = found.template;
+      this.take(found.records);
+    });
+  }
+
+  private useToken(token: string): void {
+    this.token.value = token;
+    this.addresses = new RunAddresses(this.options.api, this.options.runId, token);
+    this.reader.close();
+    this.reader = new Reader(this.shelf());
+    this.sender = new Sender(this.counter());
+  }
+
+  /** The network, the person or the clock gives a reason to look again. */
+  private listen(): void {
+    if (typeof window !== "object") return;
+    const { signal: ended } = this.ended;
+    const again = () => {
+      this.sender.wake(true);
+      void this.reader.read();
+    };
+    const seen = () => {
+      if (document.visibilityState !== "visible") return;
+      this.takeOver();
+      again();
+    };
+    window.addEventListener("online", again, { signal: ended });
+    window.addEventListener("offline", () => (this.reached.value = false), { signal: ended });
+    window.addEventListener("pageshow", (event) => event.persisted && again(), { signal: ended });
+    document.addEventListener("visibilitychange", seen, { signal: ended });
+  }
+
+  private takeOver(): void {
+    if (this.records.peek().queue.length === 0) return;
+    this.tabs.takeOverIfSilent(
+      () => this.sender.start(),
+      () => this.sender.stop(),
+    );
+  }
+
+  private async enqueue(wish: Wish, content?: Blob): Promise<void> {
+    await this.loaded;
+    const stamp = this.stamp();
+    const blob = content === undefined ? undefined : { id: stamp.opId, content };
+    await this.keep((before) => kept(this.withTouched(before), wish, stamp, this.links.peek()), blob);
+  }
+
+  /** For what the person is told to be kept. Rejects with StorageFull, and tells so, when it is not. */
+  private async keep(decide: (before: Records) => Records, blob?: { id: string; content: Blob }): Promise<void> {
+    await this.orTellThatItIsFull(async () => {
+      const after = await this.database.change({ decide, durable: true, ...(blob === undefined ? {} : { blob }) });
+      if (blob !== undefined) this.photos.show(blob.id, blob.content);
+      this.take(after);
+    });
+    this.tabs.changed();
+    this.sender.wake();
+    void persistStorage();
+  }
+
+  private async orTellThatItIsFull(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+      this.ownNotices.value = this.ownNotices.peek().filter((notice) => notice.kind !== "storage_full");
+    } catch (error) {
+      this.tell({ id: "storage_full", kind: "storage_full", stepIds: [] });
+      throw error instanceof StorageFull ? error : new StorageFull(String(error));
+    }
+  }
+
+  private async change(decide: (before: Records) => Records): Promise<Records> {
+    const after = await this.database.change({ decide });
+    this.take(after);
+    this.tabs.changed();
+    return after;
+  }
+
+  private async reload(): Promise<void> {
+    const found = await this.database.load();
+    batch(() => {
+      if (this.template.peek() === null) this.template.value = found.template;
+      this.take(found.records);
+    });
+    this.sender.wake();
+  }
+
+  private take(after: Records): void {
+    const before = this.records.peek();
+    const sameRun = before.run !== null && before.run.epoch === after.run?.epoch;
+    this.records.value = sameRun ? { ...after, run: before.run } : after;
+    if (before === NO_RECORDS && after.run !== null) this.clockOffsetMs = after.run.clockOffsetMs;
+    this.watchExpiry();
+    void this.showPictures(after);
+  }
+
+  private async showPictures({ queue, refused }: Records): Promise<void> {
+    const desk = this.photos.desk.peek();
+    for (const { kind, opId } of [...queue, ...refused.map((entry) => entry.operation)]) {
+      if (kind !== "photo" || desk.picture(opId) !== "") continue;
+      const content = await this.database.blob(opId).catch(() => null);
+      if (content !== null && !this.ended.signal.aborted) this.photos.show(opId, content);
+    }
+  }
+
+  private watchExpiry(): void {
+    this.timers.clear(this.expiryTimer);
+    const end = this.records.peek().run?.run.expires_at;
+    const left = end == null ? Number.POSITIVE_INFINITY : Date.parse(end) - this.now().getTime();
+    this.timeIsUp.value = left <= 0;
+    if (left > 0 && left < LONGEST_TIMER_MS) this.expiryTimer = this.timers.set(() => this.watchExpiry(), left);
+  }
+
+  private withTouched(before: Records): Records {
+    const { touched } = this.sender;
+    const queue = before.queue.map((operation) =>
+      operation.attempts === 0 && touched.has(operation.opId) ? { ...operation, attempts: 1 } : operation,
+    );
+    return { ...before, queue };
+  }
+
+  private stamp(): { opId: string; at: string } {
+    return { opId: newOpId(), at: this.timers.now().toISOString() };
+  }
+
+  private tell(notice: Notice): void {
+    this.ownNotices.value = [...this.ownNotices.peek().filter((other) => other.id !== notice.id), notice];
+  }
+
+  private openRefusals(): number {
+    const { applicable } = this.projection.value;
+    return this.records.value.refused.filter(({ operation }) => {
+      const stepId = stepOf(operation);
+      return stepId === null || applicable.has(stepId);
+    }).length;
+  }
+
+  private lastRun: ServerRun | null = null;
+  private currentRun(): ServerRun | null {
+    const [records, template] = [this.records.value, this.template.value];
+    if (records.run === null || template === null) return null;
+    const known = { ...records.run.run, template };
+    const run = { ...known, executor_identity: identityOf(records, known) };
+    if (this.lastRun === null || JSON.stringify(this.lastRun) !== JSON.stringify(run)) this.lastRun = run;
+    return this.lastRun;
+  }
+
+  private heard(reply: Reply): void {
+    if (reply.kind !== "http" || reply.date === null) return;
+    // The header counts whole seconds: on average half of one has passed.
+    const offset = reply.date.getTime() + 500 - this.timers.now().getTime();
+    if (Math.abs(offset - this.clockOffsetMs) < 1_500) return;
+    this.clockOffsetMs = offset;
+    this.watchExpiry();
+  }
+
+  private arrived(operation: Operation, change: Change): void {
+    if (operation.kind === "photo" && change.photo) {
+      this.photos.arrived(operation.opId, operation.stepId, change.photo.photo_index);
+    }
+  }
+
+  private shelf(): Shelf {
+    const { timers, addresses, send } = this;
+    return {
+      runId: this.options.runId,
+      addresses,
+      send,
+      timers,
+      hasToken: () => this.token.peek() !== null,
+      records: () => this.records.peek(),
+      change: (decide) => this.change(decide),
+      remember: async (template) => {
+        if (this.template.peek() !== null) return;
+        this.template.value = template;
+        await this.database.remember({ template }).catch(() => undefined);
+      },
+      isOffline: () => typeof navigator === "object" && navigator.onLine === false,
+      heard: (reply) => this.heard(reply),
+      clockOffsetMs: () => this.clockOffsetMs,
+      show: (preview) => (this.shownPreview.value = preview),
+      failed: (failure) => (this.failure.value = failure),
+      reached: (reached) => (this.reached.value = reached),
+      barred: () => (this.barred.value = true),
+    };
+  }
+
+  private counter(): Counter {
+    const { timers, addresses, send } = this;
+    return {
+      runId: this.options.runId,
+      addresses,
+      send,
+      timers,
+      records: () => this.records.peek(),
+      links: () => this.links.peek(),
+      change: (decide) => this.change(decide),
+      blob: (id) => this.database.blob(id),
+      refresh: () => this.reader.read(),
+      isStale: () => this.reader.isStale(),
+      heard: (reply) => this.heard(reply),
+      uploading: (opId, share) => this.photos.uploading(opId, share),
+      arrived: (operation, change) => this.arrived(operation, change),
+      gone: () => (this.failure.value = "not_found"),
+      traffic: ({ reached, barred, failures }) => {
+        batch(() => {
+          if (reached !== undefined) this.reached.value = reached;
+          if (barred !== undefined) this.barred.value = barred;
+          this.failures.value = failures;
+        });
+      },
+    };
+  }
+}
+
+function ambientLocks(): LockManager | null {
+  return typeof navigator === "object" && "locks" in navigator ? navigator.locks : null;
+}
+
+function ambientChannel(): ((name: string) => Channel) | null {
+  return typeof BroadcastChannel === "function" ? (name) => new BroadcastChannel(name) : null;
+}
+
+let asked = false;
+
+/** Asks the browser not to throw away what was answered when the device runs out of room; once is enough. */
+async function persistStorage(): Promise<void> {
+  if (asked || typeof navigator !== "object") return;
+  asked = true;
+  await navigator.storage?.persist?.().catch(() => false);
+}

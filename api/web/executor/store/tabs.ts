@@ -1,0 +1,85 @@
+/**
+ * Several tabs of one run: they share what is kept, tell each other when it changed, and only one of them sends. Two
+ * senders would do no harm (the server knows each operation by its id), but cost the person's data volume twice.
+ */
+import type { Timers } from "./timers";
+
+type Message = "changed" | "ping" | "pong";
+
+export interface Channel {
+  postMessage(message: Message): void;
+  onmessage: ((event: MessageEvent) => unknown) | null;
+  close(): void;
+}
+
+const PONG_WITHIN_MS = 3_000;
+
+export class Tabs {
+  private readonly channel: Channel | null;
+  private readonly ended = new AbortController();
+  private heard = false;
+  private holding = false;
+
+  constructor(
+    private readonly name: string,
+    private readonly locks: LockManager | null,
+    private readonly timers: Timers,
+    openChannel: ((name: string) => Channel) | null,
+    onChanged: () => void,
+  ) {
+    this.channel = openChannel?.(name) ?? null;
+    if (this.channel !== null) {
+      this.channel.onmessage = ({ data }: MessageEvent) => {
+        if (data === "changed") onChanged();
+        if (data === "ping" && this.holding) this.channel?.postMessage("pong");
+        if (data === "pong") this.heard = true;
+      };
+    }
+  }
+
+  changed(): void {
+    this.channel?.postMessage("changed");
+  }
+
+  /** Calls `begin` once this tab is the one that sends, and `end` if it is not any more. */
+  whenSender(begin: () => void, end: () => void): void {
+    if (this.locks === null) begin();
+    else void this.hold(this.locks, { signal: this.ended.signal }, begin, end);
+  }
+
+  /**
+   * Phones freeze tabs in the background, with all that they hold. If the sender says nothing, this tab, which somebody
+   * is looking at, takes its place.
+   */
+  takeOverIfSilent(begin: () => void, end: () => void): void {
+    const { locks } = this;
+    if (locks === null || this.holding || this.channel === null) return;
+    this.heard = false;
+    this.channel.postMessage("ping");
+    this.timers.set(() => {
+      if (this.heard || this.holding || this.ended.signal.aborted) return;
+      void this.hold(locks, { steal: true }, begin, end);
+    }, PONG_WITHIN_MS);
+  }
+
+  close(): void {
+    this.ended.abort();
+    this.channel?.close();
+  }
+
+  private async hold(locks: LockManager, options: LockOptions, begin: () => void, end: () => void): Promise<void> {
+    try {
+      await locks.request(this.name, options, () => {
+        if (this.ended.signal.aborted) return undefined;
+        this.holding = true;
+        begin();
+        return new Promise<void>((resolve) => this.ended.signal.addEventListener("abort", () => resolve()));
+      });
+    } catch {
+      // Taken over by another tab, or closed while waiting.
+    }
+    this.holding = false;
+    end();
+    if (!this.ended.signal.aborted) this.whenSender(begin, end);
+  }
+}

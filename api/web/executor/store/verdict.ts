@@ -1,0 +1,65 @@
+/**
+ * What a reply means for the operation that was sent. An operation ends only by words of the service itself: pages of
+ * hotel networks, proxies and load balancers look like replies too, and must never make an answer disappear.
+ */
+import type { Change, JsonValue, Problem } from "../../core/types";
+import { retryAfterMs } from "./backoff";
+
+/** `network`: nothing came back, in time or at all. */
+export type Reply =
+  | { readonly kind: "network" }
+  | {
+      readonly kind: "http";
+      readonly status: number;
+      /** The decoded JSON object; null when the body is none. */
+      readonly body: { readonly [name: string]: JsonValue } | null;
+      readonly retryAfter: string | null;
+      /** The server's clock, if it said. */
+      readonly date: Date | null;
+    };
+
+export type Verdict =
+  | { readonly kind: "confirmed"; readonly change: Change }
+  | { readonly kind: "refused"; readonly problems: readonly Problem[] }
+  /** The run takes no more changes, whoever asks. */
+  | { readonly kind: "closed"; readonly why: "closed" | "expired" | "gone" }
+  /** Who we are is asked first. */
+  | { readonly kind: "identity_missing" }
+  /** The token is not, or no longer, the run's. */
+  | { readonly kind: "barred" }
+  /** Try again: `network` when the service was not reached, `service` when it was and could not. */
+  | { readonly kind: "again"; readonly cause: "network" | "service"; readonly afterMs: number | null };
+
+const AGAIN = new Set([408, 425, 429]);
+
+export function verdictOf(reply: Reply, runId: string, now: Date): Verdict {
+  if (reply.kind === "network") return { kind: "again", cause: "network", afterMs: null };
+  const { status, body } = reply;
+  if (status >= 200 && status < 300) {
+    if (body?.["run_id"] === runId) return { kind: "confirmed", change: body as unknown as Change };
+    return { kind: "again", cause: "network", afterMs: null };
+  }
+  const again: Verdict = { kind: "again", cause: "service", afterMs: retryAfterMs(reply.retryAfter, now) };
+  if (AGAIN.has(status) || (status >= 500 && status !== 501)) return again;
+  // A proxy in front that takes no large bodies says so in its own words, and would say the same for ever.
+  if (status === 413) return { kind: "refused", problems: problemsIn(body, "too_large") };
+  const code = body?.["error"];
+  if (typeof code !== "string" || typeof body?.["message"] !== "string") return again;
+  if (status === 401) return { kind: "barred" };
+  if (code === "run_closed") return { kind: "closed", why: "closed" };
+  if (code === "run_expired") return { kind: "closed", why: "expired" };
+  if (code === "run_not_found") return { kind: "closed", why: "gone" };
+  if (code === "idempotency_in_progress") return again;
+  const problems = problemsIn(body, code);
+  if (problems.some((problem) => problem.code === "identity_required")) return { kind: "identity_missing" };
+  return status >= 400 ? { kind: "refused", problems } : again;
+}
+
+function problemsIn(body: { readonly [name: string]: JsonValue } | null, code: string): readonly Problem[] {
+  const details = body?.["details"];
+  const told = Array.isArray(details) ? (details as unknown as Problem[]) : [];
+  const sound = told.filter((problem) => typeof problem?.path === "string" && typeof problem.code === "string");
+  if (sound.length > 0) return sound;
+  const message = body?.["message"];
+  return [{ path: "", code, message: typeof message === "string" ? message : "" }];
+}
