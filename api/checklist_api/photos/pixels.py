@@ -62,9 +62,9 @@ def normal_mode(image: Image.Image) -> Image.Image:
     transparent = "transparency" in image.info
     if image.mode == "1":
         image = image.convert("L")
-    elif image.mode.startswith("I") or image.mode == "F":
-        # Sixteen bits of grey: Pillow would clip them at 255.
-        image = image.convert("I").point(lambda value: value * (1 / 257)).convert("L")
+    elif image.mode.startswith("I;16"):
+        # Converted at once, Pillow would clip it at 255.
+        image = image.convert("I").point([value >> 8 for value in range(65_536)], "L")
     elif image.mode in {"P", "PA"}:
         image = image.convert("RGBA" if transparent or image.mode == "PA" else "RGB")
     elif image.mode in {"RGB", "L"} and transparent:
