@@ -4,6 +4,7 @@ Nothing here refuses an image: metadata that cannot be understood is metadata th
 """
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -29,10 +30,12 @@ class ExifFacts:
 def facts_of(image: Image.Image) -> ExifFacts:
     """The facts of a loaded image."""
     try:
-        exif = image.getexif()
-        orientation = exif.get(Base.Orientation)
-        details = _directory(exif, IFD.Exif)
-        position = _directory(exif, IFD.GPSInfo)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there is nobody to read them
+            exif = image.getexif()
+            orientation = exif.get(Base.Orientation)
+            details = _directory(exif, IFD.Exif)
+            position = _directory(exif, IFD.GPSInfo)
     except Exception:
         # Pillow's reader raises nearly anything for a directory that is broken, and so it has nothing to say.
         return ExifFacts()
