@@ -1,4 +1,21 @@
+import "../kit/tokens.css";
+import "../kit/base.css";
+import "../kit/controls/controls.css";
+import "./styles/executor.css";
+
 import { render } from "preact";
 
+import { startLanguage } from "../kit/language";
+import { App } from "./app";
+import { createPage } from "./page";
+import { openLink } from "./start";
+
+// After the review the page itself shows the step that was asked for.
+history.scrollRestoration = "manual";
+
 const root = document.getElementById("app");
-if (root !== null) render(<p>…</p>, root);
+if (root !== null) {
+  const store = openLink();
+  await startLanguage();
+  render(<App store={store} page={createPage(store)} />, root);
+}

@@ -1,0 +1,132 @@
+import { useSignal, type ReadonlySignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+import { type JsonValue, type Problem, type Step, validateValue } from "../core";
+import { locate, type Place } from "../kit/controls/geolocation";
+import type { PlaceState } from "../kit/controls/location";
+import { useApp } from "./context";
+import { StorageFull, type LocalAnswer } from "./store/types";
+
+export interface Answering {
+  /** What is on screen: what is kept, or what was given and cannot be kept. */
+  readonly value: JsonValue;
+  /** Why what is on screen is not kept. */
+  readonly problem: Problem | null;
+  readonly place: Place | null;
+  readonly placeState: PlaceState;
+  keep(value: JsonValue): Promise<void>;
+  /** The field was emptied. */
+  empty(): Promise<void>;
+  /** A text that is no value at all, e.g. letters where a number goes (code `text`); null when it has become one. */
+  refuse(problem: Problem | null): void;
+  /** What is on screen and not kept is given up. */
+  drop(): void;
+  askPlace(): Promise<void>;
+  /** The person has finished with the control: now is the time to ask for the place. */
+  leave(): void;
+}
+
+interface Held {
+  value: JsonValue;
+  problem: Problem;
+}
+
+/** Steps whose answer grows key by key: the question for the place must not interrupt the typing. */
+const TYPED: ReadonlySet<string> = new Set(["text", "number", "scan", "signature"]);
+
+/**
+ * What happens between a control and the store for one step: what cannot be an answer is held on screen and said to be
+ * so, the place is asked for when it is needed, and everything else is kept at once.
+ */
+export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | undefined>): Answering {
+  const { store, page } = useApp();
+  const held = useSignal<Held | null>(null);
+  const placeState = useSignal<PlaceState>("idle");
+  const found = useRef<Place | null>(null);
+  const wanted = useRef(false);
+  const turn = useRef(0);
+
+  const hold = (next: Held | null) => {
+    held.value = next;
+    page.setUnkept(step.id, next?.problem ?? null);
+  };
+  // A step that stops applying takes nothing with it that the person could not see again.
+  useEffect(() => () => page.setUnkept(step.id, null), []);
+
+  const place = (): Place | null => answer.peek()?.geo ?? found.current;
+
+  const keep = async (value: JsonValue): Promise<void> => {
+    turn.current += 1;
+    const verdict = validateValue(step, value);
+    if (verdict.problem !== null) return hold({ value, problem: verdict.problem });
+    const needsPlace = step.geo && place() === null;
+    if (needsPlace && step.geo_required) hold({ value, problem: { path: "geo", code: "geo_required" } });
+    else await put(verdict.value);
+    if (!needsPlace || placeState.peek() === "denied") return;
+    if (TYPED.has(step.type)) wanted.current = true;
+    else await askPlace();
+  };
+
+  const put = async (value: JsonValue): Promise<void> => {
+    const mine = turn.current;
+    try {
+      await store.answer(step.id, value, step.geo ? place() : null);
+      // Something newer may be on screen by now.
+      if (turn.current === mine) hold(null);
+    } catch (error) {
+      if (!(error instanceof StorageFull)) throw error;
+      if (turn.current === mine) hold({ value, problem: { path: "value", code: "storage_full" } });
+    }
+  };
+
+  const askPlace = async (): Promise<void> => {
+    if (placeState.peek() === "finding") return;
+    wanted.current = false;
+    placeState.value = "finding";
+    const place = await locate();
+    if (typeof place === "string") {
+      placeState.value = place;
+      return;
+    }
+    placeState.value = "idle";
+    found.current = place;
+    const waiting = held.peek();
+    const kept = store.answers.peek().get(step.id);
+    if (waiting?.problem.code === "geo_required") await put(waiting.value);
+    else if (kept !== undefined && !kept.skipped) await replacePlace(kept.value, place);
+  };
+
+  const replacePlace = async (value: JsonValue, place: Place): Promise<void> => {
+    // A step that has photos only, and no value yet, has no answer that a place could belong to.
+    if (value === null && step.type !== "photo") return;
+    await store.answer(step.id, value, place);
+  };
+
+  return {
+    value: held.value === null ? (answer.value?.value ?? null) : held.value.value,
+    problem: held.value?.problem ?? null,
+    place: answer.value?.geo ?? found.current,
+    placeState: placeState.value,
+    keep,
+    async empty() {
+      const kept = answer.peek();
+      if (kept === undefined || kept.photos.length === 0) {
+        hold(null);
+        if (kept !== undefined && kept.value !== null) await store.clear(step.id);
+      } else if (step.type === "text" || step.type === "scan") await keep("");
+      // To clear the answer would take its photos away, which emptying a field does not ask for.
+      else hold({ value: null, problem: { path: "value", code: "blank" } });
+    },
+    refuse(problem) {
+      if (problem !== null) hold({ value: answer.peek()?.value ?? null, problem });
+      else if (held.peek()?.problem.code === "text") hold(null);
+    },
+    drop() {
+      hold(null);
+    },
+    askPlace,
+    leave() {
+      if (wanted.current) void askPlace();
+    },
+  };
+}

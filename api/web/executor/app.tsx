@@ -1,0 +1,91 @@
+import { useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { t } from "../kit/language";
+import { AppContext, type App as AppValue } from "./context";
+import type { ServerRun } from "./store/types";
+import { Checklist } from "./views/checklist";
+import { Cancelled, Expired, MemberOnly, NotFound, OfflineFirst, Unreachable } from "./views/closed";
+import { Done } from "./views/done";
+import { Identity } from "./views/identity";
+import { Loading } from "./views/loading";
+import { PreviewOnly } from "./views/preview";
+import { Queued } from "./views/queued";
+import { Review } from "./views/review";
+
+/** The whole page: one view for each phase of the run, and one voice for all that is to be read out. */
+export function App({ store, page }: AppValue) {
+  useSignalEffect(() => {
+    const name = store.run.value?.template.name ?? store.preview.value?.template_name;
+    document.title = name === undefined ? t("app.name") : t("app.title", { name });
+  });
+  useSignalEffect(() => {
+    // What the server wrote for the time until now. It stays while there is nothing better.
+    if (store.phase.value !== "loading") document.getElementById("preview")?.remove();
+  });
+  useBackFromReview({ store, page });
+  return (
+    <AppContext.Provider value={{ store, page }}>
+      <View store={store} />
+      <Voice page={page} />
+    </AppContext.Provider>
+  );
+}
+
+function View({ store }: Pick<AppValue, "store">) {
+  const phase = store.phase.value;
+  const run = store.run.value;
+  switch (phase) {
+    case "loading":
+      return <Loading />;
+    case "preview":
+      return <PreviewOnly />;
+    case "identity":
+      return <Identity />;
+    case "checklist":
+    case "review":
+      return run === null ? <Loading /> : <Open run={run} reviewing={phase === "review"} store={store} />;
+    case "done":
+      return run === null ? <Loading /> : <Done run={run} />;
+    case "cancelled":
+      return <Cancelled />;
+    case "expired":
+      return <Expired />;
+    case "not_found":
+      return <NotFound />;
+    case "offline_first":
+      return <OfflineFirst />;
+    case "unreachable":
+      return <Unreachable />;
+    case "member_only":
+      return <MemberOnly />;
+  }
+}
+
+function Open({ run, reviewing, store }: { run: ServerRun; reviewing: boolean; store: AppValue["store"] }) {
+  if (store.submitQueued.value || store.cancelQueued.value) return <Queued run={run} />;
+  return reviewing ? <Review run={run} /> : <Checklist run={run} />;
+}
+
+function Voice({ page }: Pick<AppValue, "page">) {
+  return (
+    <p class="vh" role="status" aria-live="polite">
+      {page.announcement.value}
+    </p>
+  );
+}
+
+/** The browser's back button leads from the review to the checklist, not out of it. The address does not change. */
+function useBackFromReview({ store }: AppValue): void {
+  useEffect(() => {
+    const onBack = () => store.phase.peek() === "review" && store.review(false);
+    window.addEventListener("popstate", onBack);
+    return () => window.removeEventListener("popstate", onBack);
+  }, []);
+  useSignalEffect(() => {
+    const inReview = store.phase.value === "review";
+    const marked = (history.state as { review?: boolean } | null)?.review === true;
+    if (inReview && !marked) history.pushState({ review: true }, "");
+    else if (!inReview && marked) history.back();
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * The state of the page itself, as opposed to the run's: which steps are drawn already, what was typed and cannot be
+ * kept, what is to be read out. Nothing of it outlives the page.
+ */
+import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";
+
+import type { Problem } from "../core";
+import type { RunStore } from "./store/types";
+
+/** So many steps are drawn at once; the rest follow when the page is at rest, so that a long checklist starts fast. */
+const FIRST = 12;
+const MORE = 40;
+
+export interface Page {
+  /** How many steps are drawn, in their order. */
+  readonly drawn: ReadonlySignal<number>;
+  /** Steps whose answer on screen is not kept, because it cannot be one. */
+  readonly unkept: ReadonlySignal<ReadonlyMap<string, Problem>>;
+  /** What stands between the person and the end: required steps that are missing, and answers that cannot be kept. */
+  readonly gaps: ReadonlySignal<readonly string[]>;
+  /** Whether the person has tried to submit: from then on, gaps are told as errors. */
+  readonly tried: ReadonlySignal<boolean>;
+  /** What is read out next, politely. */
+  readonly announcement: ReadonlySignal<string>;
+  setUnkept(stepId: string, problem: Problem | null): void;
+  setTried(tried: boolean): void;
+  announce(text: string): void;
+  /** Draws all steps in the background, and calls a function to stop that. */
+  drawAll(total: number): () => void;
+  /** Shows the step and puts the focus on its label. The person has asked for it. */
+  jump(stepId: string): void;
+}
+
+export function createPage(store: RunStore): Page {
+  const drawn = signal(FIRST);
+  const unkept = signal<ReadonlyMap<string, Problem>>(new Map());
+  const tried = signal(false);
+  const announcement = signal("");
+  const order = computed(() => (store.run.value?.template.sections ?? []).flatMap((section) => section.steps.map((step) => step.id)));
+  const gaps = computed(() => {
+    const missing = store.missing.value;
+    if (unkept.value.size === 0) return missing;
+    const open = new Set([...missing, ...[...unkept.value.keys()].filter((id) => store.applicable.value.has(id))]);
+    return order.value.filter((id) => open.has(id));
+  });
+
+  return {
+    drawn,
+    unkept,
+    gaps,
+    tried,
+    announcement,
+    setUnkept(stepId, problem) {
+      if (problem === null && !unkept.peek().has(stepId)) return;
+      const next = new Map(unkept.peek());
+      if (problem === null) next.delete(stepId);
+      else next.set(stepId, problem);
+      unkept.value = next;
+    },
+    setTried(value) {
+      tried.value = value;
+    },
+    announce(text) {
+      // A text that is the same as before would not be read again: an invisible difference makes it another one.
+      announcement.value = text === announcement.peek() ? `${text}\u00a0` : text;
+    },
+    drawAll(total) {
+      const rest = window.requestIdleCallback ?? ((run: () => void) => window.setTimeout(run, 16));
+      let stopped = false;
+      const step = () => {
+        if (stopped || drawn.peek() >= total) return;
+        drawn.value += MORE;
+        rest(step);
+      };
+      rest(step);
+      return () => {
+        stopped = true;
+      };
+    },
+    jump(stepId) {
+      batch(() => {
+        drawn.value = Number.POSITIVE_INFINITY;
+      });
+      // The first scroll lets the browser lay out what lay beyond the screen; the second finds the true place.
+      requestAnimationFrame(() => {
+        scrollTo(stepId);
+        requestAnimationFrame(() => scrollTo(stepId)?.focus({ preventScroll: true }));
+      });
+    },
+  };
+}
+
+function scrollTo(stepId: string): HTMLElement | null {
+  const label = document.getElementById(`${stepId}-label`);
+  (label?.closest(".step") ?? label)?.scrollIntoView({ block: "start", behavior: "instant" });
+  return label;
+}
+
+/** The gap after `current` in the order of the checklist, or the first one when there is none after it. */
+export function nextGap(gaps: readonly string[], order: readonly string[], current: string | null): string | null {
+  const position = current === null ? -1 : order.indexOf(current);
+  return gaps.find((id) => order.indexOf(id) > position) ?? gaps[0] ?? null;
+}

@@ -1,0 +1,54 @@
+import { useState } from "preact/hooks";
+
+import { Dialog } from "../../kit/controls/dialog";
+import { Icon } from "../../kit/controls/icon";
+import { t, translator } from "../../kit/language";
+import { useApp } from "../context";
+import type { ServerRun } from "../store/types";
+import { CancelDialog } from "./cancel_dialog";
+import { LanguageChoice } from "./language_choice";
+
+/** What is needed seldom: about the checklist, the language, the review before its time, the way out. */
+export function ChecklistMenu({ run, onClose }: { run: ServerRun; onClose(): void }) {
+  const { store } = useApp();
+  const [cancelling, setCancelling] = useState(false);
+  if (cancelling) return <CancelDialog run={run} onClose={onClose} />;
+  const minutes = run.template.settings.est_minutes;
+  const name = run.executor_identity.mode === "external" ? run.executor_identity.name : null;
+  return (
+    <Dialog title={t("app.menu")} onClose={onClose}>
+      <dl class="facts">
+        <dt>{t("preview.from")}</dt>
+        <dd dir="auto">{run.created_by_name}</dd>
+        <dt>{t("preview.open_until")}</dt>
+        <dd>{run.expires_at === null ? t("preview.no_end") : translator.value.moment(run.expires_at)}</dd>
+        {minutes !== null && minutes >= 1 && (
+          <>
+            <dt>{t("preview.length")}</dt>
+            <dd>{t("preview.minutes", { count: Math.round(minutes) })}</dd>
+          </>
+        )}
+      </dl>
+      {name && (
+        <p class="quiet" dir="auto">
+          {t("identity.signed_in_as", { name })}
+        </p>
+      )}
+      <LanguageChoice id="menu-language" />
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          onClose();
+          store.review(true);
+        }}
+      >
+        <Icon name="check-circle" />
+        {t("review.title")}
+      </button>
+      <button type="button" class="button button-quiet is-bad" onClick={() => setCancelling(true)}>
+        {t("cancel.open")}
+      </button>
+    </Dialog>
+  );
+}

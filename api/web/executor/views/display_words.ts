@@ -1,0 +1,20 @@
+import type { DisplayWords } from "../../core";
+import { t, translator } from "../../kit/language";
+
+/** How answers read in the person's language. */
+export function words(): DisplayWords {
+  const { number, list, date, time, moment } = translator.value;
+  return {
+    yes: t("app.yes"),
+    no: t("app.no"),
+    none: t("app.none"),
+    rating: (value, max, label) =>
+      label === null ? t("rating.value", { value, max }) : t("rating.value_labelled", { value, max, label }),
+    signedBy: (name) => t("signature.signed_by", { name }),
+    number,
+    list,
+    date,
+    time,
+    moment,
+  };
+}

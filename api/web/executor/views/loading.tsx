@@ -1,0 +1,23 @@
+import { useEffect, useState } from "preact/hooks";
+
+import { t } from "../../kit/language";
+
+const SLOW_MS = 5_000;
+
+/** What the server wrote into the page stays in sight meanwhile: it says already what this is. */
+export function Loading() {
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSlow(true), SLOW_MS);
+    return () => window.clearTimeout(timer);
+  }, []);
+  return (
+    <div class="loading" role="status">
+      <span class="spinner" aria-hidden="true" />
+      <div>
+        <p>{t("loading.title")}</p>
+        {slow && <p class="quiet">{t("loading.slow")}</p>}
+      </div>
+    </div>
+  );
+}

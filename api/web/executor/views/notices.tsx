@@ -1,0 +1,91 @@
+import type { ComponentChildren } from "preact";
+
+import { stepsOf, type Step } from "../../core";
+import type { IconName } from "../../kit/controls/icon";
+import { Message, type Tone } from "../../kit/controls/messages";
+import { t } from "../../kit/language";
+import { useApp } from "../context";
+import type { Notice } from "../store/types";
+
+interface Look {
+  tone: Tone;
+  icon: IconName;
+  title: string;
+  text: string;
+}
+
+/** What has happened that the person should know, newest last, until they have read it. */
+export function Notices() {
+  const { store } = useApp();
+  const notices = store.notices.value;
+  const run = store.run.value;
+  const steps = run === null ? [] : stepsOf(run.template);
+  return (
+    <div class="notices" role="status">
+      {notices.map((notice) => (
+        <NoticeMessage key={notice.id} notice={notice} steps={steps} />
+      ))}
+    </div>
+  );
+}
+
+function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step[] }) {
+  const { store, page } = useApp();
+  const { tone, icon, title, text } = look(notice, store.run.value?.status ?? null);
+  const named = steps.filter((step) => notice.stepIds.includes(step.id));
+  const links: ComponentChildren = named.length > 0 && (
+    <ul class="links">
+      {named.map((step) => (
+        <li key={step.id}>
+          <button type="button" class="link" onClick={() => page.jump(step.id)}>
+            <span dir="auto">{step.label}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+  if (notice.kind === "update_ready") {
+    return (
+      <Message tone={tone} icon={icon} title={title}>
+        <p>{text}</p>
+        <div class="actions">
+          <button type="button" class="button" onClick={() => store.applyUpdate()}>
+            {t("notice.update_now")}
+          </button>
+          <button type="button" class="button button-quiet" onClick={() => store.dismiss(notice.id)}>
+            {t("notice.later")}
+          </button>
+        </div>
+      </Message>
+    );
+  }
+  return (
+    <Message tone={tone} icon={icon} title={title} onDismiss={() => store.dismiss(notice.id)}>
+      <p>{text}</p>
+      {links}
+    </Message>
+  );
+}
+
+function look(notice: Notice, status: string | null): Look {
+  const count = Math.max(1, notice.stepIds.length);
+  switch (notice.kind) {
+    case "other_device":
+      return { tone: "info", icon: "info", title: t("notice.other_device_title"), text: t("notice.other_device", { count }) };
+    case "storage_full":
+      return { tone: "bad", icon: "alert", title: t("notice.storage_full_title"), text: t("notice.storage_full") };
+    case "closed_elsewhere":
+      return { tone: "warn", icon: "info", title: t("notice.closed_elsewhere_title"), text: closedText(status) };
+    case "not_arrived":
+      return { tone: "bad", icon: "alert", title: t("notice.not_arrived_title"), text: t("notice.not_arrived", { count }) };
+    case "refused":
+      return { tone: "bad", icon: "alert", title: t("notice.refused_title"), text: t("notice.refused", { count }) };
+    case "update_ready":
+      return { tone: "info", icon: "info", title: t("notice.update_title"), text: t("notice.update") };
+  }
+}
+
+function closedText(status: string | null): string {
+  if (status === "cancelled") return t("notice.closed_cancelled");
+  return t(status === "expired" ? "notice.closed_expired" : "notice.closed_completed");
+}

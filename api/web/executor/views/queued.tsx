@@ -1,0 +1,38 @@
+import { t } from "../../kit/language";
+import { Icon } from "../../kit/controls/icon";
+import { useApp } from "../context";
+import type { ServerRun } from "../store/types";
+import { Screen } from "./screen";
+import { SyncNews } from "./sync_pill";
+
+/** Submitted, or stopped, by the person, and not by the service yet. It says plainly that nothing is sent. */
+export function Queued({ run }: { run: ServerRun }) {
+  const { store } = useApp();
+  const { state, waiting } = store.sync.value;
+  const before = Math.max(0, waiting - 1);
+  const cancelling = store.cancelQueued.value;
+  if (state === "saving" || state === "saved") {
+    return (
+      <Screen title={t("review.submitting")} about={run.template.name}>
+        <div class="sending" role="status">
+          <span class="spinner" aria-hidden="true" />
+          <p>{t("sync.saving_text")}</p>
+        </div>
+      </Screen>
+    );
+  }
+  return (
+    <Screen title={t("review.queued_title")} icon="offline" tone="warn" about={run.template.name}>
+      <p>{t(cancelling ? "cancel.queued" : "review.queued_text")}</p>
+      {before > 0 && <p class="quiet">{t("review.waiting_first", { count: before })}</p>}
+      <button type="button" class="button button-primary button-wide" onClick={() => store.retry()}>
+        <Icon name="retake" />
+        {t("app.try_again_now")}
+      </button>
+      <button type="button" class="button button-wide" onClick={() => void store.withdraw()}>
+        {t("review.back")}
+      </button>
+      <SyncNews />
+    </Screen>
+  );
+}

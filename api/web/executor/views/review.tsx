@@ -1,0 +1,171 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { displayValue, hasVisibleText, type Step } from "../../core";
+import { Icon } from "../../kit/controls/icon";
+import { Message } from "../../kit/controls/messages";
+import { SignatureControl } from "../../kit/controls/signature";
+import { t } from "../../kit/language";
+import { useApp } from "../context";
+import type { LocalAnswer, ServerRun } from "../store/types";
+import { words } from "./display_words";
+import { ErrorSummary } from "./error_summary";
+import { Footer, Heading } from "./screen";
+import { SyncNews, SyncPill } from "./sync_pill";
+
+/** All answers once more, the signature, and the end. */
+export function Review({ run }: { run: ServerRun }) {
+  const { store, page } = useApp();
+  const { template } = run;
+  const steps = new Map(template.sections.flatMap((section) => section.steps).map((step) => [step.id, step]));
+  const [name, setName] = useState(store.run.peek()?.signature?.name ?? "");
+  const [unsigned, setUnsigned] = useState(false);
+  const [tries, setTries] = useState(0);
+  const summary = useRef<HTMLDivElement>(null);
+  const gaps = page.gaps.value;
+  const refusals = store.refusals.value;
+  const signs = template.settings.signature_on_complete;
+  useEffect(() => {
+    if (tries > 0 || refusals.length > 0) summary.current?.focus();
+  }, [tries, refusals]);
+
+  const change = (stepId: string) => {
+    store.review(false);
+    page.jump(stepId);
+  };
+  const toSignature = () => document.getElementById("signature")?.focus();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const nameMissing = signs && !hasVisibleText(name);
+    setUnsigned(nameMissing);
+    page.setTried(true);
+    if (page.gaps.peek().length > 0 || nameMissing) return setTries(tries + 1);
+    void store.submit(signs ? { name: name.trim() } : null);
+  };
+
+  const nameWrong = unsigned || refusals.some((problem) => problem.path.startsWith("signature"));
+  const items = [
+    ...gaps.map((id) => ({ key: id, text: steps.get(id)?.label ?? id, onGo: () => change(id) })),
+    ...(nameWrong ? [{ key: "signature", text: t("problem.signature"), onGo: toSignature }] : []),
+  ];
+  return (
+    <>
+      <div class="status-bar is-plain">
+        <div class="status-row">
+          <button type="button" class="button button-quiet back" onClick={() => store.review(false)}>
+            <Icon name="back" />
+            {t("review.back")}
+          </button>
+          <SyncPill />
+        </div>
+      </div>
+      <main id="content" class="checklist review">
+        <p class="about" dir="auto">
+          {template.name}
+        </p>
+        <Heading>{t("review.title")}</Heading>
+        {items.length > 0 && (
+          <ErrorSummary
+            focus={summary}
+            items={items}
+            title={gaps.length > 0 ? t("review.missing_title", { count: gaps.length }) : t("problem.summary", { count: items.length })}
+          />
+        )}
+        {template.sections.map((section) => (
+          <ReviewSection key={section.id} title={section.title} steps={section.steps} onChange={change} />
+        ))}
+        <form class="form" noValidate onSubmit={submit}>
+          {signs && (
+            <section class="panel sign" aria-labelledby="sign-title">
+              <h2 id="sign-title">{t("signature.title")}</h2>
+              <p class="quiet">{t("review.sign_text")}</p>
+              <SignatureControl
+                id="signature"
+                name={name}
+                drawing={store.signatureDrawing.value}
+                error={nameWrong ? t("problem.signature") : null}
+                onName={(next) => {
+                  setName(next);
+                  if (hasVisibleText(next)) setUnsigned(false);
+                }}
+                onDraw={(drawing) => store.drawSignature(drawing)}
+              />
+            </section>
+          )}
+          <Message tone="info">
+            <p>{t("review.text")}</p>
+          </Message>
+          <button type="submit" class="button button-primary button-wide">
+            {t("review.submit")}
+          </button>
+        </form>
+      </main>
+      <Footer />
+      <SyncNews />
+    </>
+  );
+}
+
+interface ReviewSectionProps {
+  title: string;
+  steps: readonly Step[];
+  onChange(stepId: string): void;
+}
+
+function ReviewSection({ title, steps, onChange }: ReviewSectionProps) {
+  const { store, page } = useApp();
+  const answers = store.answers.value;
+  const shown = steps.filter((step) => step.type !== "instruction" && store.applicable.value.has(step.id));
+  if (shown.length === 0) return null;
+  const gaps = new Set(page.gaps.value);
+  return (
+    <section class="group">
+      <h2 dir="auto">{title}</h2>
+      <dl class="answers panel">
+        {shown.map((step) => (
+          <div key={step.id} class={gaps.has(step.id) ? "row is-gap" : "row"}>
+            <dt dir="auto">{step.label}</dt>
+            <dd>
+              <Given step={step} answer={answers.get(step.id)} isGap={gaps.has(step.id)} />
+            </dd>
+            <dd class="row-action">
+              <button type="button" class="button button-quiet" aria-label={t("review.change_label", { label: step.label })} onClick={() => onChange(step.id)}>
+                {t("app.change")}
+              </button>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Given({ step, answer, isGap }: { step: Step; answer: LocalAnswer | undefined; isGap: boolean }) {
+  const text = answer === undefined || answer.skipped ? "" : displayValue(step, answer.value, words());
+  const photos = answer?.skipped ? [] : (answer?.photos ?? []);
+  return (
+    <>
+      {text !== "" && (
+        <p class="prose given" dir="auto">
+          {text}
+        </p>
+      )}
+      {photos.length > 0 && (
+        <ul class="mini">
+          {photos.map((photo, index) => (
+            <li key={photo.key}>
+              <img src={photo.thumbnailUrl} alt={t("photo.name", { number: index + 1 })} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {isGap ? (
+        <p class="error">
+          <Icon name="alert" />
+          <span>{text === "" && photos.length === 0 ? t("review.not_answered") : t("checklist.not_kept")}</span>
+        </p>
+      ) : (
+        text === "" && photos.length === 0 && <p class="quiet">{t(answer?.skipped ? "checklist.skipped" : "review.not_answered")}</p>
+      )}
+    </>
+  );
+}

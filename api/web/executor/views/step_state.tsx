@@ -1,0 +1,34 @@
+import { gapOf, type Problem, type Step } from "../../core";
+import { Icon, type IconName } from "../../kit/controls/icon";
+import { problemText } from "../../kit/i18n";
+import { t, translator } from "../../kit/language";
+import type { LocalAnswer } from "../store/types";
+
+interface StepStateProps {
+  step: Step;
+  answer: LocalAnswer | undefined;
+  held: Problem | null;
+  /** Whether what is kept here waits for a network. */
+  stuck: boolean;
+}
+
+/** One line that says how the step stands, by an icon and by words. It is always there, so that nothing jumps. */
+export function StepState({ step, answer, held, stuck }: StepStateProps) {
+  const [icon, tone, text] = standing(step, answer, held, stuck);
+  return (
+    <p class={`step-state ${tone}`}>
+      <Icon name={icon} />
+      <span>{text}</span>
+    </p>
+  );
+}
+
+function standing(step: Step, answer: LocalAnswer | undefined, held: Problem | null, stuck: boolean): [IconName, string, string] {
+  if (held !== null) return ["alert", "is-warn", t("checklist.not_kept")];
+  if (answer?.skipped) return ["skip", "", t("checklist.skipped")];
+  const gap = gapOf(step, answer);
+  if (gap !== null && answer !== undefined && gap.code !== "required") return ["circle", "", problemText(translator.value, gap)];
+  if (gap !== null) return ["circle", "", t("review.not_answered")];
+  if (answer?.pending) return stuck ? ["cloud", "is-good", t("checklist.kept_on_device")] : ["check", "is-good", t("checklist.kept")];
+  return ["check-circle", "is-good", t("sync.saved")];
+}

@@ -1,0 +1,50 @@
+import { useComputed } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+import { Icon, type IconName } from "../../kit/controls/icon";
+import { t } from "../../kit/language";
+import { useApp } from "../context";
+import type { SyncState } from "../store/types";
+
+const ICONS: Record<SyncState["state"], IconName> = { saved: "check", saving: "cloud", offline: "offline", attention: "alert" };
+/** A state that lasts shorter is not worth interrupting somebody for. */
+const LASTS_MS = 1_200;
+
+/** Where the answers are. A tap tries to send again at once. */
+export function SyncPill() {
+  const { store } = useApp();
+  // Saving is over in a moment: a count that runs up and down says nothing.
+  const state = useComputed(() => store.sync.value.state).value;
+  const waiting = useComputed(() => (store.sync.value.state === "offline" ? store.sync.value.waiting : 0)).value;
+  return (
+    <button type="button" class={`pill is-${state}`} title={detail(state)} onClick={() => store.retry()}>
+      <Icon name={ICONS[state]} />
+      <span>{words(state, waiting)}</span>
+    </button>
+  );
+}
+
+/** Reads out when the connection goes and comes back; that each answer is being saved is no news. */
+export function SyncNews() {
+  const { store, page } = useApp();
+  const state = useComputed(() => store.sync.value.state).value;
+  const told = useRef<SyncState["state"]>("saved");
+  useEffect(() => {
+    if (state === "saving" || state === told.current) return;
+    const timer = window.setTimeout(() => {
+      page.announce(told.current === "offline" ? `${t("sync.back_online")}. ${detail(state)}` : detail(state));
+      told.current = state;
+    }, LASTS_MS);
+    return () => window.clearTimeout(timer);
+  }, [state]);
+  return null;
+}
+
+function words(state: SyncState["state"], waiting: number): string {
+  if (state === "offline" && waiting > 0) return t("sync.offline_waiting", { count: waiting });
+  return t(`sync.${state}`);
+}
+
+function detail(state: SyncState["state"]): string {
+  return t(`sync.${state}_text`);
+}

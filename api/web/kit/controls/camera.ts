@@ -1,0 +1,35 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** Whether the page can show the camera's picture itself. */
+export function hasCamera(): boolean {
+  return window.isSecureContext && typeof navigator.mediaDevices?.getUserMedia === "function";
+}
+
+/** The camera on the back, for as long as the component is mounted. `failed` when there is none or it is not allowed. */
+export function useCamera(video: { readonly current: HTMLVideoElement | null }): "starting" | "on" | "failed" {
+  const [state, setState] = useState<"starting" | "on" | "failed">("starting");
+  useEffect(() => {
+    let stream: MediaStream | null = null;
+    let gone = false;
+    const start = async () => {
+      const wanted = { facingMode: { ideal: "environment" }, width: { ideal: 2560 }, height: { ideal: 1440 } };
+      stream = await navigator.mediaDevices.getUserMedia({ video: wanted, audio: false });
+      if (gone || video.current === null) return stop(stream);
+      video.current.srcObject = stream;
+      await video.current.play();
+      setState("on");
+    };
+    start().catch(() => {
+      if (!gone) setState("failed");
+    });
+    return () => {
+      gone = true;
+      if (stream !== null) stop(stream);
+    };
+  }, []);
+  return state;
+}
+
+function stop(stream: MediaStream): void {
+  for (const track of stream.getTracks()) track.stop();
+}

@@ -1,0 +1,184 @@
+import { useMemo, useState } from "preact/hooks";
+
+import { t } from "../language";
+import { ChoiceCards, type CardOption } from "./choice_cards";
+import type { ControlProps } from "./control";
+import { ids } from "./control";
+import { Dialog } from "./dialog";
+import { Icon } from "./icon";
+
+/** So many options are seen at a glance; of more, one searches. */
+const GLANCE = 7;
+
+interface ChoiceProps extends ControlProps {
+  label: string;
+  options: readonly CardOption[];
+  chosen: readonly string[];
+  multiple?: boolean;
+  onChange(chosen: string[]): void;
+}
+
+/** One or several of the options: cards while they are few, a list to search when they are many. */
+export function ChoiceControl(props: ChoiceProps) {
+  const { label, ...cards } = props;
+  return props.options.length <= GLANCE ? <ChoiceCards {...cards} /> : <ChoiceList {...props} />;
+}
+
+function ChoiceList({ id, label, options, chosen, multiple = false, labelledBy, describedBy, disabled, onChange }: ChoiceProps) {
+  const [open, setOpen] = useState(false);
+  const names = options.filter((option) => chosen.includes(option.id)).map((option) => option.label);
+  const text = names.length === 0 ? t(multiple ? "choice.any" : "choice.one") : names.join(", ");
+  return (
+    <>
+      <button
+        type="button"
+        id={id}
+        class={names.length === 0 ? "picker is-empty" : "picker"}
+        aria-haspopup="dialog"
+        aria-labelledby={ids(labelledBy, `${id}-chosen`)}
+        aria-describedby={describedBy}
+        disabled={disabled}
+        onClick={() => setOpen(true)}
+      >
+        <span id={`${id}-chosen`}>{text}</span>
+        <Icon name="down" />
+      </button>
+      {open && (
+        <ChoiceDialog
+          {...{ id, label, options, chosen, multiple }}
+          onChange={(next) => {
+            onChange(next);
+            if (!multiple) setOpen(false);
+          }}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
+  );
+}
+
+interface ChoiceDialogProps {
+  id: string;
+  label: string;
+  options: readonly CardOption[];
+  chosen: readonly string[];
+  multiple: boolean;
+  onChange(chosen: string[]): void;
+  onClose(): void;
+}
+
+function ChoiceDialog({ id, label, options, chosen, multiple, onChange, onClose }: ChoiceDialogProps) {
+  const [query, setQuery] = useState("");
+  const [marked, setMarked] = useState<readonly string[]>(chosen);
+  const found = useMemo(() => options.filter((option) => matches(option.label, query)), [options, query]);
+  const choose = (next: string[]) => {
+    // What the search hides stays chosen.
+    const hidden = multiple ? marked.filter((one) => !found.some((option) => option.id === one)) : [];
+    const all = options.map((option) => option.id).filter((one) => hidden.includes(one) || next.includes(one));
+    setMarked(all);
+    onChange(all);
+  };
+  const count = query === "" ? "" : t("choice.found", { count: found.length });
+  return (
+    <Dialog
+      title={label}
+      class="choice-dialog"
+      onClose={onClose}
+      foot={
+        multiple && (
+          <button type="button" class="button button-primary" onClick={onClose}>
+            {t("app.done")}
+          </button>
+        )
+      }
+    >
+      <div class="search">
+        <Icon name="search" />
+        <input
+          class="input"
+          type="search"
+          enterkeyhint="search"
+          autocomplete="off"
+          aria-label={t("choice.search")}
+          placeholder={t("choice.search")}
+          value={query}
+          onInput={(event) => setQuery(event.currentTarget.value)}
+        />
+      </div>
+      <p class="vh" role="status">
+        {count}
+      </p>
+      {found.length === 0 && <p class="quiet">{t("choice.not_found", { query })}</p>}
+      <ChoiceRows {...{ id: `${id}-list`, label, multiple, marked }} options={found} onChange={choose} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+interface ChoiceRowsProps {
+  id: string;
+  label: string;
+  options: readonly CardOption[];
+  multiple: boolean;
+  marked: readonly string[];
+  onChange(chosen: string[]): void;
+  onClose(): void;
+}
+
+/**
+ * Several: check boxes. One: buttons, since arrow keys through radio buttons would choose, and close the list, at the
+ * first step.
+ */
+function ChoiceRows({ id, label, options, multiple, marked, onChange }: ChoiceRowsProps) {
+  if (multiple) {
+    return (
+      <div class="cards" role="group" aria-label={label}>
+        {options.map((option) => (
+          <label key={option.id} class="choice">
+            <input
+              type="checkbox"
+              name={id}
+              checked={marked.includes(option.id)}
+              onChange={(event) =>
+                onChange(
+                  event.currentTarget.checked
+                    ? [...marked, option.id]
+                    : marked.filter((one) => one !== option.id),
+                )
+              }
+            />
+            <span class="choice-label">{option.label}</span>
+          </label>
+        ))}
+      </div>
+    );
+  }
+  return (
+    <ul class="cards">
+      {options.map((option) => (
+        <li key={option.id}>
+          <button
+            type="button"
+            class="choice"
+            aria-pressed={marked.includes(option.id)}
+            onClick={() => onChange([option.id])}
+          >
+            <span class="choice-label">{option.label}</span>
+            {marked.includes(option.id) && <Icon name="check" />}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Every word of the query is somewhere in the label; accents and case do not matter. */
+function matches(label: string, query: string): boolean {
+  const text = plain(label);
+  return plain(query)
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+function plain(text: string): string {
+  return text.normalize("NFD").replace(/\p{Mn}/gu, "").toLocaleLowerCase();
+}

@@ -1,0 +1,30 @@
+/**
+ * What every control takes. Controls know nothing of templates or runs: plain values in, plain values out, so that the
+ * checklist and the template editor's preview show the same ones.
+ */
+export interface ControlProps {
+  /** Of the element that takes the input; unique on the page. */
+  id: string;
+  /** Id of the element that says what is asked. */
+  labelledBy: string;
+  /** Ids of the hint and the error, separated by spaces. */
+  describedBy?: string | undefined;
+  required?: boolean;
+  invalid?: boolean;
+  disabled?: boolean;
+}
+
+/** The ARIA attributes of an element that takes input. */
+export function wiring({ labelledBy, describedBy, required, invalid }: Omit<ControlProps, "id">) {
+  return {
+    "aria-labelledby": labelledBy,
+    "aria-describedby": describedBy || undefined,
+    "aria-required": required ? ("true" as const) : undefined,
+    "aria-invalid": invalid ? ("true" as const) : undefined,
+  };
+}
+
+/** Joins the ids that are there. */
+export function ids(...parts: (string | false | null | undefined)[]): string | undefined {
+  return parts.filter(Boolean).join(" ") || undefined;
+}

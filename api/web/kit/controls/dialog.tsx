@@ -1,0 +1,56 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+import { t } from "../language";
+import { Icon } from "./icon";
+
+interface DialogProps {
+  title: string;
+  onClose(): void;
+  children: ComponentChildren;
+  /** Buttons that stay in sight at the lower edge. */
+  foot?: ComponentChildren;
+  class?: string;
+}
+
+/**
+ * A modal dialog. The browser keeps the focus inside, closes it with Escape and gives the focus back to where it was;
+ * mount it to open it, unmount it to close it.
+ */
+export function Dialog({ title, onClose, children, foot, class: kind }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+
+  useEffect(() => {
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    };
+  }, []);
+
+  const onBackdrop = (event: MouseEvent) => {
+    if (event.target === element.current) onClose();
+  };
+  const onCancel = (event: Event) => {
+    event.preventDefault();
+    onClose();
+  };
+
+  return (
+    <dialog ref={element} class={kind} aria-labelledby={titleId} onClick={onBackdrop} onCancel={onCancel}>
+      <div class="dialog-head">
+        <h2 id={titleId} tabIndex={-1} autofocus>
+          {title}
+        </h2>
+        <button type="button" class="button button-quiet button-icon" aria-label={t("app.close")} onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </div>
+      <div class="dialog-body">{children}</div>
+      {foot && <div class="dialog-foot">{foot}</div>}
+    </dialog>
+  );
+}

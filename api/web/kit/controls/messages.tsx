@@ -1,0 +1,43 @@
+import type { ComponentChildren } from "preact";
+
+import { t } from "../language";
+import { Icon, type IconName } from "./icon";
+
+/** What is wrong with the field above it. It is found by its id through aria-describedby. */
+export function FieldError({ id, children }: { id: string; children: ComponentChildren }) {
+  return (
+    <p class="error" id={id}>
+      <Icon name="alert" />
+      <span>{children}</span>
+    </p>
+  );
+}
+
+export type Tone = "info" | "good" | "warn" | "bad";
+const ICONS: Record<Tone, IconName> = { info: "info", good: "check-circle", warn: "clock", bad: "alert" };
+
+interface MessageProps {
+  tone: Tone;
+  icon?: IconName;
+  title?: string | undefined;
+  children?: ComponentChildren;
+  onDismiss?: (() => void) | undefined;
+}
+
+/** Something to be told, in the flow of the page. Its tone is told by the icon and the words, not by the colour alone. */
+export function Message({ tone, icon, title, children, onDismiss }: MessageProps) {
+  return (
+    <div class={`message is-${tone}`}>
+      <Icon name={icon ?? ICONS[tone]} />
+      <div class="message-text">
+        {title && <p class="message-title">{title}</p>}
+        {children}
+      </div>
+      {onDismiss && (
+        <button type="button" class="button button-quiet" onClick={onDismiss}>
+          {t("app.dismiss")}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,170 @@
+import { useRef, useState } from "preact/hooks";
+
+import { t, translator } from "../language";
+import { hasCamera } from "./camera";
+import { Icon } from "./icon";
+import { FieldError } from "./messages";
+import { PhotoCamera } from "./photo_camera";
+import { PhotoView } from "./photo_view";
+
+export interface ShownPhoto {
+  key: string;
+  url: string;
+  thumbnailUrl: string;
+  state: "kept" | "uploading" | "sent" | "refused";
+  /** 0 to 1. */
+  progress: number;
+  error: string | null;
+}
+
+interface PhotoProps {
+  id: string;
+  labelledBy: string;
+  describedBy?: string | undefined;
+  photos: readonly ShownPhoto[];
+  min: number;
+  max: number;
+  disabled?: boolean;
+  onAdd(photo: Blob): Promise<void> | void;
+  onRemove(key: string): Promise<void> | void;
+}
+
+/** What the service takes; checked here too, so that nobody waits for an upload only to hear no. */
+const MAX_BYTES = 10 * 1024 * 1024;
+
+/** Thumbnails, and two ways to add one: the camera and the files of the device. */
+export function PhotoControl(props: PhotoProps) {
+  const { id, labelledBy, describedBy, photos, min, max, disabled, onAdd, onRemove } = props;
+  const camera = useRef<HTMLInputElement>(null);
+  const retaken = useRef<string | null>(null);
+  const [shooting, setShooting] = useState(false);
+  const [shown, setShown] = useState<string | null>(null);
+  const [wrong, setWrong] = useState<string | null>(null);
+  const room = max - photos.length;
+  const enough = photos.length >= min;
+
+  const add = async (files: readonly Blob[]) => {
+    const replaced = retaken.current;
+    retaken.current = null;
+    const fitting = files.slice(0, replaced === null ? room : 1);
+    setWrong(fitting.map(fault).find((text) => text !== null) ?? null);
+    const good = fitting.filter((file) => fault(file) === null);
+    if (good.length === 0) return;
+    if (replaced !== null) await onRemove(replaced);
+    for (const file of good) await onAdd(file);
+  };
+  const pick = (event: Event & { currentTarget: HTMLInputElement }) => {
+    const files = [...(event.currentTarget.files ?? [])];
+    // So that the same file can be chosen again.
+    event.currentTarget.value = "";
+    void add(files);
+  };
+  const take = (instead: string | null = null) => {
+    retaken.current = instead;
+    if (usesOwnCamera()) camera.current?.click();
+    else setShooting(true);
+  };
+
+  const viewed = photos.findIndex((photo) => photo.key === shown);
+  const photo = photos[viewed];
+  return (
+    <div class="photos" role="group" aria-labelledby={labelledBy} aria-describedby={describedBy}>
+      {photos.length > 0 && (
+        <ul class="thumbs">
+          {photos.map((one, index) => (
+            <li key={one.key}>
+              <Thumb photo={one} number={index + 1} onOpen={() => setShown(one.key)} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {room > 0 && (
+        <div class="photo-buttons">
+          <button type="button" id={id} class="button" disabled={disabled} aria-describedby={`${id}-count`} onClick={() => take()}>
+            <Icon name="camera" />
+            {t(photos.length === 0 ? "photo.take" : "photo.take_another")}
+          </button>
+          <label class="button photo-file">
+            <input type="file" accept={ACCEPTED} multiple={room > 1} class="vh" disabled={disabled} onChange={pick} />
+            <Icon name="image" />
+            <span>{t("photo.choose")}</span>
+          </label>
+        </div>
+      )}
+      <input ref={camera} type="file" accept="image/*" capture="environment" hidden onChange={pick} tabIndex={-1} />
+      <p id={`${id}-count`} class="hint photo-count">
+        {countText(photos.length, min, max)}
+        {enough && min > 0 && photos.length > 0 && <Icon name="check" />}
+      </p>
+      {wrong && <FieldError id={`${id}-wrong`}>{wrong}</FieldError>}
+      {shooting && (
+        <PhotoCamera
+          onClose={() => setShooting(false)}
+          onPhoto={(taken) => {
+            setShooting(false);
+            void add([taken]);
+          }}
+        />
+      )}
+      {photo && (
+        <PhotoView
+          photo={photo}
+          number={viewed + 1}
+          disabled={disabled ?? false}
+          onClose={() => setShown(null)}
+          onRemove={() => {
+            setShown(null);
+            void onRemove(photo.key);
+          }}
+          onRetake={() => {
+            setShown(null);
+            take(photo.key);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+const ACCEPTED = "image/jpeg,image/png,image/webp,image/heic,image/heif";
+
+function Thumb({ photo, number, onOpen }: { photo: ShownPhoto; number: number; onOpen(): void }) {
+  return (
+    <button type="button" class={`thumb is-${photo.state}`} onClick={onOpen}>
+      <img src={photo.thumbnailUrl} alt="" loading="lazy" decoding="async" />
+      <span class="vh">{t("photo.view", { number })}: </span>
+      <span class="thumb-state">
+        <Icon name={photo.state === "sent" ? "check" : photo.state === "refused" ? "alert" : "cloud"} />
+        <span>{stateText(photo)}</span>
+      </span>
+      {photo.state === "uploading" && (
+        <span class="thumb-bar" aria-hidden="true">
+          <span style={{ inlineSize: `${Math.round(photo.progress * 100)}%` }} />
+        </span>
+      )}
+    </button>
+  );
+}
+
+export function stateText(photo: ShownPhoto): string {
+  if (photo.state === "uploading") return t("photo.uploading", { percent: translator.value.percent(photo.progress) });
+  return t(`photo.${photo.state}`);
+}
+
+function countText(have: number, min: number, max: number): string {
+  if (have === 0) return min > 0 ? t("photo.needed", { count: min }) : t("photo.up_to", { count: max });
+  if (have < min) return t("photo.have_of_needed", { have, needed: min });
+  if (have >= max) return t("photo.full");
+  return `${t("photo.have", { count: have })} · ${t("photo.up_to", { count: max })}`;
+}
+
+function fault(file: Blob): string | null {
+  if (file.type !== "" && !file.type.startsWith("image/")) return t("photo.no_image");
+  if (file.size > MAX_BYTES) return t("photo.too_large", { limit: MAX_BYTES / 1024 / 1024 });
+  return null;
+}
+
+/** A phone's file chooser opens its camera; a desktop's does not, so there the page has its own, where it can. */
+function usesOwnCamera(): boolean {
+  return matchMedia("(pointer: coarse)").matches || !hasCamera();
+}

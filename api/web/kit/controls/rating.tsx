@@ -1,0 +1,72 @@
+import { t } from "../language";
+import type { ControlProps } from "./control";
+import { wiring } from "./control";
+
+/** More grades than this do not fit on a phone as buttons. */
+const MOST_BUTTONS = 11;
+
+interface RatingProps extends ControlProps {
+  value: number | null;
+  min: number;
+  max: number;
+  lowLabel: string;
+  highLabel: string;
+  onChange(value: number): void;
+}
+
+/** Grades as buttons in a row with what the ends mean; a list to choose from when there are many. */
+export function RatingControl(props: RatingProps) {
+  const { id, value, min, max, lowLabel, highLabel, disabled, onChange } = props;
+  const grades = Array.from({ length: max - min + 1 }, (_, index) => min + index);
+  const nameOf = (grade: number) => {
+    const label = grade === min ? lowLabel : grade === max ? highLabel : "";
+    return label ? t("rating.value_labelled", { value: grade, max, label }) : t("rating.value", { value: grade, max });
+  };
+  if (grades.length > MOST_BUTTONS) {
+    return (
+      <select
+        id={id}
+        class="input"
+        {...wiring(props)}
+        value={value ?? ""}
+        disabled={disabled}
+        onChange={(event) => event.currentTarget.value !== "" && onChange(Number(event.currentTarget.value))}
+      >
+        <option value="" disabled>
+          {t("choice.one")}
+        </option>
+        {grades.map((grade) => (
+          <option key={grade} value={grade}>
+            {nameOf(grade)}
+          </option>
+        ))}
+      </select>
+    );
+  }
+  return (
+    <div class="rating">
+      <div id={id} class="grades" role="radiogroup" {...wiring(props)}>
+        {grades.map((grade) => (
+          <label key={grade} class="grade">
+            <input
+              type="radio"
+              name={id}
+              value={grade}
+              checked={grade === value}
+              disabled={disabled}
+              aria-label={nameOf(grade)}
+              onChange={() => onChange(grade)}
+            />
+            <span aria-hidden="true">{grade}</span>
+          </label>
+        ))}
+      </div>
+      {(lowLabel || highLabel) && (
+        <div class="grade-ends" aria-hidden="true">
+          <span>{lowLabel}</span>
+          <span>{highLabel}</span>
+        </div>
+      )}
+    </div>
+  );
+}

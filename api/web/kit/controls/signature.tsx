@@ -1,0 +1,47 @@
+import { t } from "../language";
+import { ids } from "./control";
+import { useDraft } from "./draft";
+import { FieldError } from "./messages";
+import { SignaturePad } from "./signature_pad";
+
+interface SignatureProps {
+  id: string;
+  name: string;
+  /** Address of the drawing that is kept. */
+  drawing: string | null;
+  describedBy?: string | undefined;
+  error?: string | null;
+  disabled?: boolean;
+  onName(name: string): Promise<void> | void;
+  onDraw(drawing: Blob | null): Promise<void> | void;
+}
+
+/** Signing is typing one's name; who likes may draw as well. Nobody needs to draw. */
+export function SignatureControl({ id, name, drawing, describedBy, error, disabled, onName, onDraw }: SignatureProps) {
+  const draft = useDraft(name, onName);
+  return (
+    <div class="signature">
+      <div class="field">
+        <label for={id}>{t("signature.name")}</label>
+        <input
+          id={id}
+          class="input"
+          type="text"
+          dir="auto"
+          maxLength={200}
+          autocomplete="name"
+          aria-describedby={ids(describedBy, error && `${id}-wrong`)}
+          aria-required="true"
+          aria-invalid={error ? "true" : undefined}
+          value={draft.text}
+          disabled={disabled}
+          onInput={(event) => draft.input(event.currentTarget.value)}
+          onBlur={draft.flush}
+          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+        />
+        {error && <FieldError id={`${id}-wrong`}>{error}</FieldError>}
+      </div>
+      <SignaturePad id={`${id}-pad`} drawing={drawing} disabled={disabled ?? false} onDraw={onDraw} />
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { t } from "../language";
+import { Icon } from "./icon";
+
+interface SignaturePadProps {
+  id: string;
+  drawing: string | null;
+  disabled: boolean;
+  onDraw(drawing: Blob | null): Promise<void> | void;
+}
+
+type Point = readonly [x: number, y: number];
+
+const INK = "#10233a";
+const PAPER = "#ffffff";
+/** The drawing is made twice as fine as the screen's pixels, so that it can be printed. */
+const SCALE = 2;
+
+/** Paper to draw on with a finger, a pen or the mouse. It is always white with dark ink: it is a picture of paper. */
+export function SignaturePad({ id, drawing, disabled, onDraw }: SignaturePadProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const strokes = useRef<Point[][]>([]);
+  const [drawn, setDrawn] = useState(false);
+  const kept = drawing !== null && !drawn;
+
+  useEffect(() => {
+    const element = canvas.current;
+    if (element === null) return;
+    // The size on screen changes when a phone is turned; what was drawn stays.
+    const observer = new ResizeObserver(() => paint(element, strokes.current));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [kept]);
+
+  const at = (event: PointerEvent): Point => {
+    const box = canvas.current?.getBoundingClientRect();
+    return [event.clientX - (box?.left ?? 0), event.clientY - (box?.top ?? 0)];
+  };
+  const down = (event: PointerEvent) => {
+    if (disabled || event.button !== 0) return;
+    canvas.current?.setPointerCapture(event.pointerId);
+    strokes.current.push([at(event)]);
+    setDrawn(true);
+    repaint();
+  };
+  const move = (event: PointerEvent) => {
+    if (!canvas.current?.hasPointerCapture(event.pointerId)) return;
+    const stroke = strokes.current.at(-1);
+    for (const part of event.getCoalescedEvents?.() ?? [event]) stroke?.push(at(part));
+    repaint();
+  };
+  const up = () => canvas.current?.toBlob((picture) => picture !== null && void onDraw(picture), "image/png");
+  const repaint = () => canvas.current && paint(canvas.current, strokes.current);
+  const clear = () => {
+    strokes.current = [];
+    setDrawn(false);
+    repaint();
+    void onDraw(null);
+  };
+
+  return (
+    <div class="field">
+      <div class="pad-head">
+        <span class="label" id={`${id}-label`}>
+          {t("signature.draw")}
+        </span>
+        <button type="button" class="button button-quiet" disabled={disabled || (!drawn && !kept)} onClick={clear}>
+          {t("signature.clear")}
+        </button>
+      </div>
+      <div class="pad">
+        {kept ? (
+          <img src={drawing} alt={t("signature.title")} />
+        ) : (
+          <canvas
+            ref={canvas}
+            role="img"
+            aria-label={t("signature.pad")}
+            aria-describedby={`${id}-hint`}
+            onPointerDown={down}
+            onPointerMove={move}
+            onPointerUp={up}
+          />
+        )}
+        {!drawn && !kept && (
+          <span class="pad-hint" aria-hidden="true">
+            <Icon name="pen" />
+          </span>
+        )}
+      </div>
+      <p class="hint" id={`${id}-hint`}>
+        {t("signature.draw_hint")}
+      </p>
+    </div>
+  );
+}
+
+function paint(canvas: HTMLCanvasElement, strokes: readonly (readonly Point[])[]): void {
+  const context = canvas.getContext("2d");
+  if (context === null) return;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (canvas.width !== width * SCALE || canvas.height !== height * SCALE) {
+    canvas.width = width * SCALE;
+    canvas.height = height * SCALE;
+  }
+  context.setTransform(SCALE, 0, 0, SCALE, 0, 0);
+  context.fillStyle = PAPER;
+  context.fillRect(0, 0, width, height);
+  context.strokeStyle = INK;
+  context.lineWidth = 2.5;
+  context.lineCap = "round";
+  context.lineJoin = "round";
+  for (const stroke of strokes) {
+    const [first, ...rest] = stroke;
+    if (first === undefined) continue;
+    context.beginPath();
+    context.moveTo(...first);
+    // A dot is a line of no length.
+    if (rest.length === 0) context.lineTo(...first);
+    for (const point of rest) context.lineTo(...point);
+    context.stroke();
+  }
+}

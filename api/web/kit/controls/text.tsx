@@ -1,0 +1,52 @@
+import { t } from "../language";
+import type { ControlProps } from "./control";
+import { ids, wiring } from "./control";
+import { useDraft } from "./draft";
+
+interface TextProps extends ControlProps {
+  value: string;
+  limit: number;
+  multiline: boolean;
+  placeholder: string;
+  onChange(value: string): Promise<void> | void;
+}
+
+/** One line or several. The counter shows when the limit is near; typing past it is told, never cut off. */
+export function TextControl(props: TextProps) {
+  const { id, value, limit, multiline, placeholder, disabled, onChange } = props;
+  const draft = useDraft(value, onChange);
+  // Characters as the service counts them: code points.
+  const left = limit - [...draft.text].length;
+  const near = left <= Math.max(20, limit / 10);
+  const attributes = {
+    id,
+    class: "input",
+    autocomplete: "off",
+    placeholder,
+    disabled,
+    ...wiring({ ...props, describedBy: ids(props.describedBy, near && `${id}-left`), invalid: props.invalid || left < 0 }),
+    value: draft.text,
+    onBlur: draft.flush,
+  };
+  return (
+    <div class="text">
+      {multiline ? (
+        <textarea {...attributes} rows={4} dir="auto" onInput={(event) => draft.input(event.currentTarget.value)} />
+      ) : (
+        <input
+          {...attributes}
+          type="text"
+          dir="auto"
+          enterkeyhint="done"
+          onInput={(event) => draft.input(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+        />
+      )}
+      {near && (
+        <p id={`${id}-left`} class={left < 0 ? "counter is-over" : "counter"}>
+          {left < 0 ? t("text.over", { count: -left }) : t("text.left", { count: left })}
+        </p>
+      )}
+    </div>
+  );
+}
