@@ -5,7 +5,8 @@ import type { Failure } from "./phase";
 import type { Records } from "./records";
 import type { RunAddresses } from "./requests";
 import type { Timers } from "./timers";
-import { closedTo, expired, refreshed, withoutTemplate } from "./transitions";
+import { expired, refreshed, withoutTemplate } from "./server_state";
+import { closedTo } from "./transitions";
 import type { Send } from "./transport";
 import type { Reply } from "./verdict";
 
@@ -38,13 +39,23 @@ export class Reader {
   private reading: Promise<boolean> | null = null;
   private timer: unknown = null;
   private failures = 0;
+  private doubtful = false;
   private lastRead = Number.NEGATIVE_INFINITY;
   private ended = false;
 
   constructor(private readonly shelf: Shelf) {}
 
+  /**
+   * Whether to read before anything is sent: to see what other devices did, and because a read that is lost leaves no
+   * doubt behind, while a change that is lost may have arrived.
+   */
   isStale(): boolean {
-    return this.now() - this.lastRead > STALE_MS;
+    return this.doubtful || this.shelf.isOffline() || this.now() - this.lastRead > STALE_MS;
+  }
+
+  /** The network has failed since. */
+  doubt(): void {
+    this.doubtful = true;
   }
 
   /** Resolves to whether the service was reached. Calls that come while one is on its way share it. */
@@ -71,6 +82,7 @@ export class Reader {
     if (reached) {
       this.lastRead = this.now();
       this.failures = 0;
+      this.doubtful = false;
     } else this.failures += 1;
     shelf.reached(reached || (reply.kind === "http" && reply.status >= 500));
     if (!reached) shelf.failed(reply.kind === "network" && shelf.isOffline() ? "offline" : "unreachable");

@@ -10,7 +10,8 @@ import { type Lane, laneOf, type Links, nextToSend } from "./links";
 import { hasBlob, type Operation, type Records } from "./records";
 import type { RunAddresses } from "./requests";
 import type { Timers } from "./timers";
-import { attempted, closedTo, confirmed, expired, identityForgotten, isOpen, refused } from "./transitions";
+import { expired, isOpen } from "./server_state";
+import { attempted, closedTo, confirmed, identityForgotten, refused } from "./transitions";
 import type { Send } from "./transport";
 import { StorageFull } from "./types";
 import { type Reply, type Verdict, verdictOf } from "./verdict";
@@ -29,6 +30,8 @@ export interface Counter {
   refresh(): Promise<boolean>;
   /** Whether the state is too old to see what other devices did meanwhile. */
   isStale(): boolean;
+  /** The network has failed: the state is to be read before anything else is sent. */
+  doubt(): void;
   heard(reply: Reply): void;
   uploading(opId: string, share: number | null): void;
   arrived(operation: Operation, change: Change): void;
@@ -215,6 +218,7 @@ export class Sender {
 
   private networkFailed(): void {
     this.networkFailures += 1;
+    this.counter.doubt();
     this.pausedUntil = this.now() + backoffMs(this.networkFailures, this.counter.timers.chance());
     this.counter.traffic({ reached: false, failures: this.worst() });
   }

@@ -78,7 +78,7 @@ class LocalRun implements RunStore {
   readonly progress = computed<Progress>(() => this.projection.value.progress);
   readonly submitQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "submit"));
   readonly cancelQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "cancel"));
-  readonly notArrived = computed(() => this.records.value.lost);
+  readonly notArrived = computed(() => [...this.records.value.lost].sort((one, other) => one.seq - other.seq));
   readonly notices = computed(() => [...this.ownNotices.value, ...this.records.value.notices]);
   readonly signatureDrawing = computed(() => this.drawing.value?.url ?? null);
   readonly refusals = computed<readonly Problem[]>(() =>
@@ -205,7 +205,7 @@ class LocalRun implements RunStore {
 
   dismiss(noticeId: string): void {
     this.ownNotices.value = this.ownNotices.peek().filter((notice) => notice.id !== noticeId);
-    void this.change((before) => dismissed(before, noticeId));
+    void this.changeOrShow((before) => dismissed(before, noticeId));
   }
 
   review(open: boolean): void {
@@ -326,8 +326,19 @@ class LocalRun implements RunStore {
     return after;
   }
 
+  /** For what is only shown: where nothing can be kept, it is shown all the same. */
+  private async changeOrShow(decide: (before: Records) => Records): Promise<Records> {
+    try {
+      return await this.change(decide);
+    } catch {
+      this.take(decide(this.records.peek()));
+      return this.records.peek();
+    }
+  }
+
   private async reload(): Promise<void> {
-    const found = await this.database.load();
+    const found = await this.database.load().catch(() => null);
+    if (found === null) return;
     batch(() => {
       if (this.template.peek() === null) this.template.value = found.template;
       this.take(found.records);
@@ -419,7 +430,7 @@ class LocalRun implements RunStore {
       timers,
       hasToken: () => this.token.peek() !== null,
       records: () => this.records.peek(),
-      change: (decide) => this.change(decide),
+      change: (decide) => this.changeOrShow(decide),
       remember: async (template) => {
         if (this.template.peek() !== null) return;
         this.template.value = template;
@@ -448,6 +459,7 @@ class LocalRun implements RunStore {
       blob: (id) => this.database.blob(id),
       refresh: () => this.reader.read(),
       isStale: () => this.reader.isStale(),
+      doubt: () => this.reader.doubt(),
       heard: (reply) => this.heard(reply),
       uploading: (opId, share) => this.photos.uploading(opId, share),
       arrived: (operation, change) => this.arrived(operation, change),

@@ -2,7 +2,7 @@
  * Every change of what is kept, as a function of what was kept before. No clock, no network, no storage: the caller
  * runs them inside one transaction, so that tabs of the same run never see or make half a change.
  */
-import type { Answer, Change, JsonValue, Problem, ServerRun } from "../../core/types";
+import type { Answer, Change, JsonValue, Problem } from "../../core/types";
 import type { Links } from "./links";
 import { type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Wish } from "./records";
 import type { Notice } from "./types";
@@ -103,30 +103,6 @@ export function closedTo(before: Records, done: Operation | null): Records {
   return lost.length === 0 ? told : withNotice(told, "not_arrived", steps);
 }
 
-/** A state that was read from the server while the epoch was `epoch` (-1: there was none); `now` by its clock. */
-export function refreshed(before: Records, read: Run, epoch: number, clockOffsetMs: number, now: Date): Records {
-  const record = before.run;
-  if ((record?.epoch ?? -1) !== epoch) return before;
-  if (record === null) return settled({ ...before, run: { epoch: 0, run: read, clockOffsetMs } });
-  const run = withFreshAddresses(record.run, read, now);
-  if (JSON.stringify(run) === JSON.stringify(record.run)) return settled(before);
-  const steps = changedElsewhere(record.run, run, before.queue);
-  const after = { ...before, run: { epoch: epoch + 1, run, clockOffsetMs } };
-  const told = steps.length === 0 ? after : withNotice(after, "other_device", steps);
-  const ownEnd = before.queue.some((operation) => operation.attempts > 0 && stepOf(operation) === null);
-  const closedMeanwhile = isOpen(record.run) && !isOpen(run) && !ownEnd;
-  return settled(closedMeanwhile ? withNotice(told, "closed_elsewhere", []) : told);
-}
-
-/** The server said that the run is over, without telling its state. */
-export function expired(before: Records): Records {
-  if (before.run === null) return before;
-  const { run, epoch } = before.run;
-  if (!isOpen(run)) return settled(before);
-  const after: Records = { ...before, run: { ...before.run, epoch: epoch + 1, run: { ...run, status: "expired" } } };
-  return settled(withNotice(after, "closed_elsewhere", []));
-}
-
 /** The server asks who the person is, although the last known state had it. */
 export function identityForgotten(before: Records): Records {
   const record = before.run;
@@ -145,14 +121,6 @@ export function dismissed(before: Records, noticeId: string): Records {
 export function refusedPhotoRemoved(before: Records, opId: string): Records {
   const left = before.refused.filter((entry) => entry.operation.opId !== opId);
   return left.length === before.refused.length ? before : { ...before, refused: left, notices: pruned(before, left) };
-}
-
-export function isOpen(run: Pick<Run, "status">): boolean {
-  return run.status === "pending" || run.status === "in_progress";
-}
-
-function settled(before: Records): Records {
-  return before.run === null || isOpen(before.run.run) ? before : closedTo(before, null);
 }
 
 function appended(before: Records, wish: Wish, stamp: Stamp): Records {
@@ -257,48 +225,6 @@ function runAfter(run: Run, done: Operation, change: Change): Run {
   };
 }
 
-/**
- * The steps whose answer another device has changed. What this device has sent without hearing of it may be its own
- * doing, so those steps are left out.
- */
-function changedElsewhere(old: Run, now: Run, queue: readonly Operation[]): string[] {
-  const own = new Set(queue.filter((operation) => operation.attempts > 0).map(stepOf));
-  // Answers of steps that do not apply leave a run when it is completed.
-  if (!isOpen(now)) return [];
-  const steps = new Set([...Object.keys(old.answers), ...Object.keys(now.answers), ...old.skipped_steps, ...now.skipped_steps]);
-  return [...steps].filter((stepId) => {
-    if (own.has(stepId)) return false;
-    const skips = old.skipped_steps.includes(stepId) !== now.skipped_steps.includes(stepId);
-    return skips || mark(old.answers[stepId]) !== mark(now.answers[stepId]);
-  });
-}
-
-const ADDRESS_LASTS_MS = 10 * 60_000;
-
-/** Signed addresses are made anew at each read; the old ones are kept while they last, so that no picture is loaded twice. */
-function withFreshAddresses(old: Run, read: Run, now: Date): Run {
-  const answers = Object.entries(read.answers).map(([stepId, answer]): [string, Answer] => {
-    const photos = answer.photos.map((photo) => {
-      const known = old.answers[stepId]?.photos.find((other) => other.photo_index === photo.photo_index);
-      const usable = known !== undefined && known.sha256 === photo.sha256 && lasts(known.url, now);
-      return usable ? { ...photo, url: known.url, thumbnail_url: known.thumbnail_url ?? null } : photo;
-    });
-    return [stepId, { ...answer, photos }];
-  });
-  return { ...read, answers: Object.fromEntries(answers) };
-}
-
-function lasts(url: string, now: Date): boolean {
-  const end = /[?&]e=(\d+)/.exec(url)?.[1];
-  return end !== undefined && Number(end) * 1000 - now.getTime() > ADDRESS_LASTS_MS;
-}
-
-/** Tells one state of an answer from another; signed addresses are made anew at each read and say nothing. */
-function mark(answer: Answer | undefined): string {
-  if (answer === undefined) return "";
-  return JSON.stringify([answer.at, answer.value, answer.photos.map((photo) => photo.photo_index)]);
-}
-
 function lostBy(operation: Operation, run: Run | null): Lost[] {
   const { seq, at, kind } = operation;
   if (kind === "submit" || kind === "cancel" || kind === "signature" || kind === "identity") return [];
@@ -334,14 +260,9 @@ function pruned(before: Records, left: readonly Refused[]): readonly Notice[] {
 }
 
 /** One notice of a kind, which names all steps that it is about. */
-function withNotice(before: Records, kind: Notice["kind"], stepIds: readonly string[]): Records {
+export function withNotice(before: Records, kind: Notice["kind"], stepIds: readonly string[]): Records {
   const known = before.notices.find((notice) => notice.kind === kind);
   const steps = [...new Set([...(known?.stepIds ?? []), ...stepIds])];
   const notice: Notice = { id: kind, kind, stepIds: steps };
   return { ...before, notices: [...before.notices.filter((other) => other !== known), notice] };
-}
-
-export function withoutTemplate(run: ServerRun): Run {
-  const { template: _, ...rest } = run;
-  return rest;
 }

@@ -1,0 +1,115 @@
+/** What a state that was read from the server does to what is kept: it never undoes, and tells what others did. */
+import type { Answer, JsonValue, ServerRun } from "../../core/types";
+import { type Operation, type Records, type RunRecord, stepOf } from "./records";
+import { closedTo, withNotice } from "./transitions";
+
+type Run = RunRecord["run"];
+
+/** A state that was read from the server while the epoch was `epoch` (-1: there was none); `now` by its clock. */
+export function refreshed(before: Records, read: Run, epoch: number, clockOffsetMs: number, now: Date): Records {
+  const record = before.run;
+  if ((record?.epoch ?? -1) !== epoch) return before;
+  if (record === null) return settled({ ...before, run: { epoch: 0, run: read, clockOffsetMs } });
+  const run = withFreshAddresses(record.run, read, now);
+  if (JSON.stringify(run) === JSON.stringify(record.run)) return settled(before);
+  const steps = changedElsewhere(record.run, run, before.queue);
+  const after = { ...before, run: { epoch: epoch + 1, run, clockOffsetMs } };
+  const told = steps.length === 0 ? after : withNotice(after, "other_device", steps);
+  const ownEnd = before.queue.some((operation) => operation.attempts > 0 && stepOf(operation) === null);
+  const closedMeanwhile = isOpen(record.run) && !isOpen(run) && !ownEnd;
+  return settled(closedMeanwhile ? withNotice(told, "closed_elsewhere", []) : told);
+}
+
+/** The server said that the run is over, without telling its state. */
+export function expired(before: Records): Records {
+  if (before.run === null) return before;
+  const { run, epoch } = before.run;
+  if (!isOpen(run)) return settled(before);
+  const after: Records = { ...before, run: { ...before.run, epoch: epoch + 1, run: { ...run, status: "expired" } } };
+  return settled(withNotice(after, "closed_elsewhere", []));
+}
+
+export function isOpen(run: Pick<Run, "status">): boolean {
+  return run.status === "pending" || run.status === "in_progress";
+}
+
+export function withoutTemplate(run: ServerRun): Run {
+  const { template: _, ...rest } = run;
+  return rest;
+}
+
+function settled(before: Records): Records {
+  return before.run === null || isOpen(before.run.run) ? before : closedTo(before, null);
+}
+
+/**
+ * The steps whose answer another device has changed. What looks like the effect of something that this device has sent
+ * without hearing of it is its own doing.
+ */
+function changedElsewhere(old: Run, now: Run, queue: readonly Operation[]): string[] {
+  const own = new Set(queue.filter((operation) => operation.attempts > 0 && hasHappened(operation, now)).map(stepOf));
+  // Answers of steps that do not apply leave a run when it is completed.
+  if (!isOpen(now)) return [];
+  const steps = new Set([...Object.keys(old.answers), ...Object.keys(now.answers), ...old.skipped_steps, ...now.skipped_steps]);
+  return [...steps].filter((stepId) => {
+    if (own.has(stepId)) return false;
+    const skips = old.skipped_steps.includes(stepId) !== now.skipped_steps.includes(stepId);
+    return skips || mark(old.answers[stepId]) !== mark(now.answers[stepId]);
+  });
+}
+
+function hasHappened(operation: Operation, now: Run): boolean {
+  const stepId = stepOf(operation) ?? "";
+  if (operation.kind === "answer") return sameText(signed(now.answers[stepId]?.value), signed(operation.value));
+  if (operation.kind === "clear") return now.answers[stepId] === undefined;
+  if (operation.kind === "skip") return now.skipped_steps.includes(stepId);
+  // Whose photo it is cannot be told.
+  return true;
+}
+
+function sameText(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+const ADDRESS_LASTS_MS = 10 * 60_000;
+
+/** Signed addresses are made anew at each read; the old ones are kept while they last, so that no picture is loaded twice. */
+function withFreshAddresses(old: Run, read: Run, now: Date): Run {
+  const answers = Object.entries(read.answers).map(([stepId, answer]): [string, Answer] => {
+    const photos = answer.photos.map((photo) => {
+      const known = old.answers[stepId]?.photos.find((other) => other.photo_index === photo.photo_index);
+      const usable = known !== undefined && known.sha256 === photo.sha256 && lasts(known.url, now);
+      return usable ? { ...photo, url: known.url, thumbnail_url: known.thumbnail_url ?? null } : photo;
+    });
+    return [stepId, { ...answer, value: withFreshAddress(old.answers[stepId]?.value, answer.value, now), photos }];
+  });
+  return { ...read, answers: Object.fromEntries(answers) };
+}
+
+/** A signature has the address of its drawing in its value. */
+function withFreshAddress(old: JsonValue | undefined, read: JsonValue, now: Date): JsonValue {
+  const [was, is] = [addressIn(old), addressIn(read)];
+  const usable = was !== null && is !== null && sameText(signed(old), signed(read)) && lasts(was, now);
+  return usable && old !== undefined ? old : read;
+}
+
+function addressIn(value: JsonValue | undefined): string | null {
+  const url = typeof value === "object" && value !== null && "url" in value ? value.url : null;
+  return typeof url === "string" ? url : null;
+}
+
+/** The value without its address, which says nothing about what was signed. */
+function signed(value: JsonValue | undefined): JsonValue | undefined {
+  return addressIn(value) === null ? value : { ...(value as Readonly<Record<string, JsonValue>>), url: null };
+}
+
+function lasts(url: string, now: Date): boolean {
+  const end = /[?&]e=(\d+)/.exec(url)?.[1];
+  return end !== undefined && Number(end) * 1000 - now.getTime() > ADDRESS_LASTS_MS;
+}
+
+/** Tells one state of an answer from another; signed addresses are made anew at each read and say nothing. */
+function mark(answer: Answer | undefined): string {
+  if (answer === undefined) return "";
+  return JSON.stringify([answer.at, signed(answer.value) ?? null, answer.photos.map((photo) => photo.photo_index)]);
+}

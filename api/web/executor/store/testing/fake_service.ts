@@ -1,0 +1,224 @@
+/**
+ * The executor API as far as the store can see it: idempotent by op_id, last write per step wins, conditions hold at the
+ * moment of the write, closed runs take nothing. And a network in front of it that can be made to fail in every way.
+ */
+import { standing } from "../../../core";
+import type { Answer, ExecutorIdentity, JsonValue, Photo, RunStatus, Template } from "../../../core/types";
+import { turn } from "./virtual_time";
+
+export const RUN_ID = "r-00000000-0000-4000-8000-000000000001";
+export const TOKEN = "t".repeat(43);
+export const API = new URL("https://checklists.example/prefix/v1/");
+
+/** What happens to one exchange. `lost_reply`: applied, but nobody hears of it. `late`: so, and after what follows. */
+export type Fate = "ok" | "lost_request" | "lost_reply" | "hangs" | "busy" | "limited" | "broken" | "login_page";
+
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly opId: string | null;
+  readonly body: unknown;
+}
+
+export class FakeService {
+  status: RunStatus = "pending";
+  answers = new Map<string, Answer>();
+  skipped = new Set<string>();
+  identity: ExecutorIdentity;
+  signatureName: string | null = null;
+  drawn = false;
+  /** Ids of the operations in the order in which they took effect. */
+  readonly applied: string[] = [];
+  /** Every value that a step ever had, in order. */
+  readonly history: [string, JsonValue][] = [];
+  readonly calls: Call[] = [];
+  fate: (call: Call) => Fate = () => "ok";
+  expiresAt: string | null = null;
+  private photos = 0;
+
+  constructor(
+    readonly template: Template,
+    readonly now: () => Date,
+    identity: ExecutorIdentity = { mode: "anonymous" },
+  ) {
+    this.identity = identity;
+  }
+
+  readonly fetch: typeof fetch = async (input, init) => {
+    const url = new URL(String(input));
+    const method = init?.method ?? "GET";
+    const text = typeof init?.body === "string" ? (JSON.parse(init.body) as Record<string, unknown>) : null;
+    const opId = url.searchParams.get("op_id") ?? (text?.["op_id"] as string | undefined) ?? null;
+    const path = url.pathname.replace(`/prefix/v1/executor/runs/${RUN_ID}`, "");
+    const call: Call = { method, path: path + url.search, opId, body: text ?? init?.body ?? null };
+    this.calls.push(call);
+    const fate = this.fate(call);
+    await turn();
+    switch (fate) {
+      case "lost_request":
+        throw new TypeError("Failed to fetch");
+      case "hangs":
+        return new Promise<Response>((_, reject) => {
+          init?.signal?.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")));
+        });
+      case "busy":
+        return this.reply(503, { error: "service_unavailable", message: "Later." }, { "Retry-After": "2" });
+      case "limited":
+        return this.reply(429, { error: "rate_limited", message: "Slower." }, { "Retry-After": "3" });
+      case "broken":
+        return this.reply(500, { error: "internal_error", message: "Oh." });
+      case "login_page":
+        return new Response("<html>Welcome to the hotel</html>", { status: 200 });
+      case "lost_reply":
+        this.answer(call, init, url);
+        throw new TypeError("Failed to fetch");
+      default:
+        return this.answer(call, init, url);
+    }
+  };
+
+  /** Another device, or the owner. */
+  write(stepId: string, value: JsonValue): void {
+    this.answers.set(stepId, this.newAnswer(value, this.answers.get(stepId)?.photos ?? []));
+    this.status = "in_progress";
+  }
+
+  close(status: RunStatus): void {
+    this.status = status;
+  }
+
+  private answer(call: Call, init: RequestInit | undefined, url: URL): Response {
+    const authorization = new Headers(init?.headers).get("Authorization");
+    if (url.pathname.endsWith("/preview")) return this.reply(200, this.preview());
+    if (authorization !== `Executor ${TOKEN}`) return this.refusal(401, "unauthorized");
+    if (call.method === "GET") return this.isExpired() ? this.refusal(410, "run_expired") : this.reply(200, this.view());
+    const stepId = /^\/(?:answers|steps)\/([^/?]+)/.exec(call.path)?.[1] ?? null;
+    if (call.opId !== null && this.applied.includes(call.opId)) return this.reply(200, this.change(stepId, true, call.opId));
+    if (this.isExpired()) return this.refusal(410, "run_expired");
+    if (this.status !== "pending" && this.status !== "in_progress") return this.refusal(409, "run_closed");
+    const refusal = this.apply(call, stepId, url);
+    if (refusal !== null) return refusal;
+    if (call.opId !== null) this.applied.push(call.opId);
+    return this.reply(200, this.change(stepId, false, call.opId));
+  }
+
+  private apply(call: Call, stepId: string | null, url: URL): Response | null {
+    const action = `${call.method} ${call.path.replace(/\?.*/, "").replace(stepId ?? "-", "*")}`;
+    const body = (call.body ?? {}) as Record<string, JsonValue>;
+    const asked = this.identity.mode === "external" && !this.identity.email;
+    if (asked && !["PUT /identity", "POST /cancel"].includes(action)) return this.refusal(422, "validation_failed", "identity_required");
+    if (stepId !== null && ["PUT", "POST"].includes(call.method) && !this.standing().applicable.has(stepId)) {
+      return this.refusal(422, "answer_invalid", "not_applicable");
+    }
+    switch (action) {
+      case "PUT /identity":
+        if (!String(body["email"]).includes("@")) return this.refusal(422, "validation_failed", "invalid_format");
+        this.identity = { mode: "external", name: String(body["name"]), email: String(body["email"]) };
+        return null;
+      case "PUT /answers/*":
+        if (body["value"] === "refuse me") return this.refusal(422, "answer_invalid", "out_of_range");
+        this.answers.set(stepId ?? "", this.newAnswer(body["value"] ?? null, this.answers.get(stepId ?? "")?.photos ?? []));
+        this.skipped.delete(stepId ?? "");
+        this.history.push([stepId ?? "", body["value"] ?? null]);
+        break;
+      case "DELETE /answers/*":
+      case "POST /steps/*/skip":
+        this.answers.delete(stepId ?? "");
+        this.skipped.delete(stepId ?? "");
+        if (call.method === "POST") this.skipped.add(stepId ?? "");
+        this.history.push([stepId ?? "", null]);
+        break;
+      case "POST /answers/*/photos": {
+        const known = this.answers.get(stepId ?? "");
+        const photos = [...(known?.photos ?? []), this.newPhoto(call.body as Blob)];
+        this.answers.set(stepId ?? "", this.newAnswer(known?.value ?? null, photos));
+        break;
+      }
+      case "DELETE /answers/*/photos": {
+        const index = Number(url.searchParams.get("photo_index"));
+        const known = this.answers.get(stepId ?? "");
+        if (!known?.photos.some((photo) => photo.photo_index === index)) return this.refusal(404, "not_found");
+        this.answers.set(stepId ?? "", { ...known, photos: known.photos.filter((photo) => photo.photo_index !== index) });
+        break;
+      }
+      case "PUT /signature":
+        this.drawn = true;
+        return null;
+      case "POST /submit":
+        if (this.standing().missing.length > 0) return this.refusal(422, "required_steps_missing", "required");
+        this.signatureName = (body["signature"] as { name?: string } | null)?.name ?? null;
+        this.status = "completed";
+        return null;
+      case "POST /cancel":
+        this.status = "cancelled";
+        return null;
+    }
+    this.status = "in_progress";
+    return null;
+  }
+
+  private standing() {
+    return standing(this.template, this.answers, this.skipped);
+  }
+
+  private isExpired(): boolean {
+    return this.expiresAt !== null && this.now().getTime() >= Date.parse(this.expiresAt);
+  }
+
+  private newAnswer(value: JsonValue, photos: readonly Photo[]): Answer {
+    return { value, photos, geo: null, at: new Date(this.now().getTime() + this.history.length).toISOString(), by: null };
+  }
+
+  private newPhoto(content: Blob): Photo {
+    const photo_index = this.photos++;
+    const url = `https://checklists.example/photos/${photo_index}`;
+    const size = { bytes: content.size, width: 1, height: 1 };
+    return { photo_index, url, content_type: content.type, sha256: "", captured_at: null, ...size };
+  }
+
+  private state() {
+    const { applicable, progress } = this.standing();
+    return { run_id: RUN_ID, status: this.status, progress, applicable_steps: [...applicable], skipped_steps: [...this.skipped] };
+  }
+
+  private change(stepId: string | null, replayed: boolean, opId: string | null) {
+    const answer = stepId === null ? undefined : (this.answers.get(stepId) ?? null);
+    const photo = opId !== null && answer ? (answer.photos.at(-1) ?? null) : null;
+    return { ...this.state(), replayed, ...(stepId === null ? {} : { answer, photo }) };
+  }
+
+  private view() {
+    return {
+      ...this.state(),
+      template_id: "t-1",
+      template_v: 1,
+      template: this.template,
+      created_by_name: "Ada",
+      created_at: "2026-11-21T09:00:00Z",
+      started_at: null,
+      completed_at: null,
+      cancelled_at: null,
+      cancel_reason: null,
+      expires_at: this.expiresAt,
+      assigned_to: null,
+      executor_identity: this.identity,
+      answers: Object.fromEntries(this.answers),
+      signature: null,
+      missing_steps: this.standing().missing,
+    };
+  }
+
+  private preview() {
+    return { run_id: RUN_ID, status: this.status, template_name: this.template.name, step_count: 1, created_by_name: "Ada", expires_at: null };
+  }
+
+  private refusal(status: number, error: string, code?: string): Response {
+    const details = code === undefined ? {} : { details: [{ path: "value", code, message: "No." }] };
+    return this.reply(status, { error, message: "No.", ...details });
+  }
+
+  private reply(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+    const date = this.now().toUTCString();
+    return new Response(JSON.stringify(body), { status, headers: { "Content-Type": "application/json", Date: date, ...headers } });
+  }
+}
