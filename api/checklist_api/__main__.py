@@ -27,7 +27,7 @@ _REQUESTS_MAY_FINISH_S: Final = 10.0
 
 
 async def serve(settings: Settings) -> None:
-    """Raises KubeError when there is no usable configuration, OSError when the port cannot be had."""
+    """Raises InvalidSetting, KubeError when there is no usable configuration, OSError when the port cannot be had."""
     services = Services.build(settings, await KubeConnection.load())
     runner = web.AppRunner(
         create_app(services),
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(50_000, 20, 50)
     try:
         uvloop.run(serve(settings))
-    except (KubeError, OSError) as error:
+    except (InvalidSetting, KubeError, OSError) as error:
         print(f"checklist_api: {error}", file=sys.stderr)  # noqa: T201 - one line for a person
         return 2
     return 0

@@ -89,6 +89,10 @@ class Gate:
         self._keys.note_use(key, self._clock())
         return Caller(organization, key)
 
+    async def count_run(self, run_id: str) -> None:
+        """Count a request of the run's executor. Raises RateLimited."""
+        await self._count(f"run:{run_id}", self._settings.run_rate)
+
     async def _count_address(self, request: web.Request) -> None:
         address = client_address(request, self._settings.trusted_proxies)
         await self._count(f"address:{address}", self._settings.address_rate)

@@ -5,63 +5,47 @@ the credential; no account, no key. Looking (GET, HEAD, open) never changes the 
 and mail scanners leave no trace.
 """
 
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds import sealing
 from checklist_crds.answers import validate_value
-from checklist_crds.errors import (
-    AnswerInvalid,
-    InvalidParameter,
-    NotImplementedYet,
-    Problem,
-    RunExpired,
-    RunNotFound,
-    Unauthorized,
-    Unprocessable,
-    ValidationFailed,
-)
-from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.errors import AnswerInvalid, Problem, RunExpired, RunNotFound, Unprocessable, ValidationFailed
 from checklist_crds.kube.run_store import Change
-from checklist_crds.run_commands import AnswerStep, Command, Open
+from checklist_crds.photo_urls import IN_ANSWERS
+from checklist_crds.run_commands import AnswerStep, Command, Open, RemovePhotos
 from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.template_types import Definition
 
 from . import executor_commands as commands
+from .executor_access import ExecutorGate, Handler, given_op_id
 from .executor_view import answered_view, change_view, executor_run_view
+from .photo_routes import requested_index
 from .request_body import read_json_object, read_optional_json_object
 from .responses import json_response
-from .run_turns import RunTurns
-from .run_view import photo_url
 from .services import Services
 
 BASE: Final = "/v1/executor/runs/{run_id}"
-_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}")
-_PHOTOS_LATER: Final = "Photos cannot be uploaded in this release; every other kind of step can be answered."
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Parse = Callable[[web.Request, str | None], Awaitable[Command]]
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:
     executor = Executor(services)
-    guarded = executor.guarded
+    guarded = ExecutorGate(services).guarded
     router.add_get(BASE, guarded(executor.show))
     for method, path, parse in (
         ("POST", "open", _open),
         ("PUT", "identity", _identity),
         ("PUT", "answers/{step_id}", _answer),
         ("DELETE", "answers/{step_id}", _clear),
+        ("DELETE", "answers/{step_id}/photos", _remove_photos),
         ("POST", "steps/{step_id}/skip", _skip),
+        ("DELETE", "signature", _take_drawing_back),
         ("POST", "submit", _submit),
         ("POST", "cancel", _cancel),
     ):
         router.add_route(method, f"{BASE}/{path}", guarded(executor.write(parse)))
-    for method in ("POST", "DELETE"):
-        router.add_route(method, f"{BASE}/answers/{{step_id}}/photos", guarded(executor.photos))
 
 
 class Executor:
@@ -69,16 +53,7 @@ class Executor:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._turns = RunTurns()
-
-    def guarded(self, handler: Handler) -> Handler:
-        """Limited per address, and for bearers of the run's token."""
-
-        async def authorized(request: web.Request) -> web.StreamResponse:
-            self._check_token(request)
-            return await handler(request)
-
-        return self._services.gate.public(authorized)
+        self._photo_url = services.photo_urls.for_(IN_ANSWERS)
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         run = await self._run(request)
@@ -87,49 +62,29 @@ class Executor:
         if run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
         sender = run.spec.created_by_name or await self._organization_name(run)
-        return json_response(executor_run_view(run, definition, sender, now, photo_url))
+        return json_response(executor_run_view(run, definition, sender, now, self._photo_url))
 
     def write(self, parse: Parse) -> Handler:
         """A route that applies the command which `parse` reads."""
 
         async def handler(request: web.Request) -> web.StreamResponse:
             try:
-                command = await parse(request, _given_op_id(request))
+                command = await parse(request, given_op_id(request))
             except Unprocessable as error:
                 raise await self._with_the_values_problems(request, error) from None
-            async with self._turns.of(request.match_info["run_id"]):
-                change = await self._services.run_access.change_for_anybody(request.match_info["run_id"], command)
+            change = await self._services.run_access.change_for_anybody(request.match_info["run_id"], command)
             return json_response(self._answer_to(command, change))
 
         return handler
 
-    async def photos(self, request: web.Request) -> web.StreamResponse:
-        raise NotImplementedYet(_PHOTOS_LATER)
-
     def _answer_to(self, command: Command, change: Change) -> dict[str, Any]:
         run, now = change.run, self._services.clock()
-        view = change_view(run, change.definition, now, replayed=change.decision.replayed)
+        view = change_view(run, change.definition, now, self._photo_url, replayed=change.decision.replayed)
         if isinstance(command, Open) and run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
-        if isinstance(command, AnswerStep):
-            return answered_view(view, run, command.step_id, photo_url)
+        if isinstance(command, AnswerStep | RemovePhotos):
+            return answered_view(view, run, command.step_id, self._photo_url)
         return view
-
-    def _check_token(self, request: web.Request) -> None:
-        """Raises Unauthorized. One answer for whatever is wrong, also for a run that does not exist."""
-        given = request.headers.getall("Authorization", [])
-        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        run_id = request.match_info["run_id"]
-        right = (
-            scheme.lower() == "executor"
-            and _TOKEN.fullmatch(token) is not None
-            and run_id.isascii()
-            and sealing.is_executor_token(self._services.settings.server_key, run_id, token)
-        )
-        if not right:
-            raise Unauthorized(
-                "The token of the run's link is missing or not valid.", headers={"WWW-Authenticate": "Executor"}
-            )
 
     async def _run(self, request: web.Request) -> Run:
         return await self._services.run_access.of_anybody(request.match_info["run_id"])
@@ -141,10 +96,7 @@ class Executor:
         return organization.display_name
 
     async def _definition(self, run: Run) -> Definition:
-        try:
-            return await self._services.runs.definition(run)
-        except KubeNotFound:
-            raise RunNotFound() from None
+        return await self._services.run_access.definition(run)
 
     async def _with_the_values_problems(self, request: web.Request, error: Unprocessable) -> Unprocessable:
         """The same error with what is wrong about the answer's value too: all problems are told at once."""
@@ -163,18 +115,6 @@ class Executor:
         return kind(details=problems)
 
 
-def _given_op_id(request: web.Request) -> str | None:
-    """The op_id of the query or the header; a body may have it too. Raises InvalidParameter."""
-    given = {*request.query.getall("op_id", []), *request.headers.getall("Op-Id", [])}
-    if len(given) > 1:
-        problem = Problem("op_id", "ambiguous", "It is given more than once, and not the same.")
-        raise InvalidParameter(details=[problem])
-    op_id = next(iter(given), None)
-    if op_id is not None and (wrong := commands.op_id_problem(op_id)):
-        raise InvalidParameter(details=[wrong])
-    return op_id
-
-
 async def _open(request: web.Request, op_id: str | None) -> Command:
     return commands.open_run(await read_optional_json_object(request), op_id)
 
@@ -189,6 +129,15 @@ async def _answer(request: web.Request, op_id: str | None) -> Command:
 
 async def _clear(request: web.Request, op_id: str | None) -> Command:
     return commands.clear_answer(request.match_info["step_id"], await read_optional_json_object(request), op_id)
+
+
+async def _remove_photos(request: web.Request, op_id: str | None) -> Command:
+    body = await read_optional_json_object(request)
+    return commands.remove_photos(request.match_info["step_id"], requested_index(request), body, op_id)
+
+
+async def _take_drawing_back(request: web.Request, op_id: str | None) -> Command:
+    return commands.take_drawing_back(await read_optional_json_object(request), op_id)
 
 
 async def _skip(request: web.Request, op_id: str | None) -> Command:

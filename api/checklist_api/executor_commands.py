@@ -14,7 +14,17 @@ import idna
 from checklist_crds.answers import validate_geo
 from checklist_crds.errors import AnswerInvalid, Problem, ValidationFailed
 from checklist_crds.json_types import has_visible_text, text_fault
-from checklist_crds.run_commands import AnswerStep, Cancel, ClearAnswer, GiveIdentity, Open, SkipStep, Submit
+from checklist_crds.run_commands import (
+    AnswerStep,
+    Cancel,
+    ClearAnswer,
+    DrawSignature,
+    GiveIdentity,
+    Open,
+    RemovePhotos,
+    SkipStep,
+    Submit,
+)
 from checklist_crds.run_types import Geo
 from checklist_crds.template_structure import json_type_name
 
@@ -46,6 +56,16 @@ def clear_answer(step_id: str, body: Body, op_id: str | None) -> ClearAnswer:
 def skip_step(step_id: str, body: Body, op_id: str | None) -> SkipStep:
     """`{op_id?}`"""
     return SkipStep(step_id=step_id, op_id=_only_op_id(body, op_id))
+
+
+def remove_photos(step_id: str, photo_index: int | None, body: Body, op_id: str | None) -> RemovePhotos:
+    """`{op_id?}`; the index is in the query."""
+    return RemovePhotos(step_id=step_id, photo_index=photo_index, op_id=_only_op_id(body, op_id))
+
+
+def take_drawing_back(body: Body, op_id: str | None) -> DrawSignature:
+    """`{op_id?}`"""
+    return DrawSignature(photo=None, op_id=_only_op_id(body, op_id))
 
 
 def open_run(body: Body, op_id: str | None) -> Open:

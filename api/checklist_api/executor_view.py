@@ -5,7 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from checklist_crds.conditions import applicable_step_ids, missing_required
-from checklist_crds.events import PhotoUrl, answer_view, identity_view, progress_view, signature_view
+from checklist_crds.events import answer_view, identity_view, progress_view, signature_view
+from checklist_crds.photo_urls import PhotoUrl
+from checklist_crds.receipt import receipt_view
 from checklist_crds.run_types import Run
 from checklist_crds.template_types import Definition
 from checklist_crds.times import format_optional, format_timestamp
@@ -36,17 +38,19 @@ def executor_run_view(
         "executor_identity": identity_view(run),
         "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
         "signature": signature_view(run, photo_url),
-        **_state(run, definition),
+        **_state(run, definition, photo_url),
         "missing_steps": [step.id for step in missing_required(definition, status.answers, status.skipped_steps)],
     }
 
 
-def change_view(run: Run, definition: Definition, now: datetime, *, replayed: bool) -> dict[str, Any]:
+def change_view(
+    run: Run, definition: Definition, now: datetime, photo_url: PhotoUrl, *, replayed: bool
+) -> dict[str, Any]:
     """What became of the run by a write."""
     return {
         "run_id": run.name,
         "status": run.phase_at(now).rest,
-        **_state(run, definition),
+        **_state(run, definition, photo_url),
         "replayed": replayed,
     }
 
@@ -57,11 +61,13 @@ def answered_view(change: Mapping[str, Any], run: Run, step_id: str, photo_url: 
     return {**change, "answer": None if answer is None else answer_view(answer, photo_url)}
 
 
-def _state(run: Run, definition: Definition) -> dict[str, Any]:
+def _state(run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, Any]:
     status = run.status
     applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
     return {
         "progress": progress_view(run.progress),
         "applicable_steps": [step.id for _, step in definition.steps() if step.id in applicable],
         "skipped_steps": list(status.skipped_steps),
+        "signature_drawing": None if status.drawing is None else photo_url(status.drawing),
+        "receipt": receipt_view(run),
     }

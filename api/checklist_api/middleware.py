@@ -56,9 +56,7 @@ def request_frame(metrics: Metrics) -> Middleware:
             logger.exception("request.failed", extra={"request_id": request_id})
             response = error_response(InternalError(), request_id)
         if not response.prepared:
-            response.headers[_HEADER] = request_id
-            # Otherwise aiohttp tells everybody its own and Python's exact version.
-            response.headers["Server"] = "checklist-dispatch"
+            frame_headers(request, response)
         metrics.count_request(
             _route_of(request),
             request.method if request.method in _METHODS else "other",
@@ -68,6 +66,13 @@ def request_frame(metrics: Metrics) -> Middleware:
         return response
 
     return frame
+
+
+def frame_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """What every response bears; for a handler that starts to send its response itself."""
+    response.headers[_HEADER] = request[REQUEST_ID]
+    # Otherwise aiohttp tells everybody its own and Python's exact version.
+    response.headers["Server"] = "checklist-dispatch"
 
 
 def error_response(error: ServiceError, request_id: str) -> web.Response:

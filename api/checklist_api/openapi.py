@@ -14,14 +14,31 @@ from . import openapi_event_models as events
 from . import openapi_examples as examples
 from .openapi_executor_operations import EXECUTOR_OPERATIONS
 from .openapi_models import Error
-from .openapi_operations import PATH_PARAMETERS, REPLY_HEADERS, REQUEST_ID, Access, Body, Operation, Reply, error_body
+from .openapi_operations import (
+    PATH_PARAMETERS,
+    REPLY_HEADERS,
+    REQUEST_ID,
+    Access,
+    Body,
+    Operation,
+    Reply,
+    Upload,
+    error_body,
+)
 from .openapi_owner_operations import RUN_OPERATIONS, TEMPLATE_OPERATIONS
+from .openapi_photo_operations import PHOTO_OPERATIONS
 from .openapi_schema import Schema, component_schemas, reference, without_required
 from .openapi_service_operations import SERVICE_OPERATIONS
 from .services import Services
 
 API_VERSION: Final = "1.0.0"
-OPERATIONS: Final = (*TEMPLATE_OPERATIONS, *RUN_OPERATIONS, *EXECUTOR_OPERATIONS, *SERVICE_OPERATIONS)
+OPERATIONS: Final = (
+    *TEMPLATE_OPERATIONS,
+    *RUN_OPERATIONS,
+    *EXECUTOR_OPERATIONS,
+    *PHOTO_OPERATIONS,
+    *SERVICE_OPERATIONS,
+)
 EVENT_MODELS: Final[dict[str, type[BaseModel]]] = {
     "step.completed": events.StepCompletedEvent,
     "step.skipped": events.StepSkippedEvent,
@@ -43,9 +60,14 @@ _TAGS: Final = {
     "Usage": "The plan's monthly quota.",
     "Executor": "What the person with the link does. The token is the fragment of the link, sent as "
     "`Authorization: Executor <token>`. Each write may carry an `op_id`, so that a queue can be sent again.",
+    "Photos": "The images behind signed addresses.",
     "Pages": "Pages for people, and this document.",
     "Operations": "For those who run the service.",
 }
+_IMAGES: Final = ("image/jpeg", "image/png", "image/webp", "image/heic", "application/octet-stream")
+_SERVED: Final = ("image/jpeg", "image/png", "image/webp")
+_BYTES: Final[dict[str, Any]] = {}
+"""OpenAPI 3.1 describes bytes by their media type alone."""
 _SIGNATURE_HEADERS: Final = {
     "Content-Digest": "SHA-256 of the body (RFC 9530).",
     "Signature-Input": "What is signed, when, and with which key (RFC 9421).",
@@ -102,7 +124,7 @@ def openapi_document(base_url: str) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Schema]:
-    bodies = [operation.body for operation in OPERATIONS if operation.body is not None]
+    bodies = [operation.body for operation in OPERATIONS if isinstance(operation.body, Body)]
     answers = {reply.model for operation in OPERATIONS for reply in operation.replies if reply.model is not None}
     everything: set[type[BaseModel]] = {*answers, *EVENT_MODELS.values(), Error}
     schemas = component_schemas({body.model: None for body in bodies}, sorted(everything, key=lambda it: it.__name__))
@@ -131,7 +153,9 @@ def _operation(operation: Operation, schemas: dict[str, Schema]) -> dict[str, An
     return {key: value for key, value in document.items() if value not in (None, "")}
 
 
-def _request_body(body: Body, schemas: dict[str, Schema]) -> dict[str, Any]:
+def _request_body(body: Body | Upload, schemas: dict[str, Schema]) -> dict[str, Any]:
+    if isinstance(body, Upload):
+        return {"required": True, "content": {kind: {"schema": _BYTES} for kind in _IMAGES}}
     schema = reference(body.model, sent=True, schemas=schemas)
     if body.partial:
         schema = {"$ref": f"#/components/schemas/{body.model.__name__}Patch"}
@@ -145,7 +169,9 @@ def _reply(reply: Reply, schemas: dict[str, Schema]) -> dict[str, Any]:
     if reply.model is not None:
         schema = reference(reply.model, schemas=schemas)
         document["content"] = {reply.media_type: {"schema": schema, "examples": _examples(reply.examples)}}
-    elif reply.status != 204:
+    elif reply.media_type == "image/*":
+        document["content"] = {kind: {"schema": _BYTES} for kind in _SERVED}
+    elif reply.status not in (204, 304):
         kind = ["object", "array"] if reply.media_type == "application/json" else "string"
         document["content"] = {reply.media_type: {"schema": {"type": kind}}}
     return document

@@ -40,6 +40,11 @@ class StepCompletedData(Shape):
     value: JsonValue = Field(description="See Answer.")
     display: str = Field(description="The value in words.")
     photos: list[EventPhoto]
+    thumbnails_dropped: bool = Field(
+        default=False,
+        exclude_if=lambda dropped: not dropped,
+        description="true when thumbnails were left out: the event would be too large, or they could not be read.",
+    )
     geo: Geo | None
     at: Moment
     by: UserId | None

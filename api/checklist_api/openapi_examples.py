@@ -10,6 +10,7 @@ RUN_ID: Final = "r-9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d"
 ORGANIZATION_ID: Final = "org-1c9e6679-7425-40de-944b-e07fc1f90ae7"
 EVENT_ID: Final = "evt-6ba7b810-9dad-51d1-80b4-00c04fd430c8"
 REQUEST_ID: Final = "req-5f2b7c0a9d3e4f1800a1b2c3"
+PHOTO_ID: Final = "0f8fad5b-d9cb-5f9f-a165-70867728950e"
 LINK: Final = f"https://checklists.example.com/r/{RUN_ID}#2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ"
 
 CREATED_AT: Final = "2026-11-21T06:30:00.000Z"
@@ -129,12 +130,20 @@ RUN_SUMMARY: Final[Json] = {
     "executor_identity": {"mode": "anonymous"},
     "progress": {"total": 3, "answered": 2, "skipped": 1},
 }
+RECEIPT: Final[Json] = {
+    "run_id": RUN_ID,
+    "completed_at": COMPLETED_AT,
+    "answers": 2,
+    "photos": 0,
+    "digest": "sha-256=n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+}
 RUN: Final[Json] = {
     **RUN_SUMMARY,
     "cancel_reason": None,
     "answers": ANSWERS,
     "skipped_steps": ["s-note"],
     "signature": None,
+    "receipt": RECEIPT,
 }
 CANCELLED_RUN: Final[Json] = {
     **RUN,
@@ -146,6 +155,7 @@ CANCELLED_RUN: Final[Json] = {
     "progress": {"total": 2, "answered": 0, "skipped": 0},
     "answers": {},
     "skipped_steps": [],
+    "receipt": None,
 }
 PREVIEW: Final[Json] = {
     "run_id": RUN_ID,
@@ -182,6 +192,8 @@ EXECUTOR_RUN: Final[Json] = {
     "executor_identity": {"mode": "anonymous"},
     "answers": {"s-fridge-ok": ANSWERS["s-fridge-ok"]},
     "signature": None,
+    "signature_drawing": None,
+    "receipt": None,
     "progress": {"total": 3, "answered": 1, "skipped": 0},
     "applicable_steps": ["s-fridge-ok", "s-fridge-temp", "s-note"],
     "skipped_steps": [],
@@ -199,6 +211,8 @@ CHANGE: Final[Json] = {
     "progress": {"total": 3, "answered": 1, "skipped": 0},
     "applicable_steps": ["s-fridge-ok", "s-fridge-temp", "s-note"],
     "skipped_steps": [],
+    "signature_drawing": None,
+    "receipt": None,
     "replayed": False,
 }
 SKIPPED: Final[Json] = {
@@ -211,8 +225,29 @@ ANSWERED: Final[Json] = {
     "progress": {"total": 3, "answered": 2, "skipped": 0},
     "answer": ANSWERS["s-fridge-temp"],
 }
-SUBMITTED: Final[Json] = {**SKIPPED, "status": "completed"}
+SUBMITTED: Final[Json] = {**SKIPPED, "status": "completed", "receipt": RECEIPT}
 CANCELLED: Final[Json] = {**CHANGE, "status": "cancelled"}
+
+_PHOTO_URL: Final = f"https://checklists.example.com/v1/photos/{RUN_ID}/{PHOTO_ID}"
+_SIGNED: Final = "e=1795244600&s=2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ"
+PHOTO: Final[Json] = {
+    "photo_index": 0,
+    "url": f"{_PHOTO_URL}?{_SIGNED}",
+    "thumbnail_url": f"{_PHOTO_URL}/thumbnail?{_SIGNED}",
+    "content_type": "image/jpeg",
+    "bytes": 1_482_337,
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "width": 3024,
+    "height": 4032,
+    "captured_at": "2026-11-21T07:03:02.000Z",
+    "distance_m": 4,
+}
+PHOTO_ADDED: Final[Json] = {
+    **ANSWERED,
+    "answer": {**ANSWERS["s-fridge-temp"], "photos": [PHOTO]},
+    "photo": PHOTO,
+}
+DRAWN: Final[Json] = {**CHANGE, "signature_drawing": PHOTO["url"]}
 
 
 def event(kind: str, ts: str, seq: int, data: Json) -> Json:

@@ -10,6 +10,8 @@ from .openapi_models import (
     Geo,
     Identity,
     Moment,
+    Photo,
+    Receipt,
     RunId,
     RunProgress,
     RunStatusName,
@@ -43,6 +45,8 @@ class ExecutorRun(Shape):
         description="By step id; also of steps that do not apply now, until the run is completed."
     )
     signature: Signature | None
+    signature_drawing: str | None = Field(description="Signed address of a drawn signature that waits for submit.")
+    receipt: Receipt | None
     progress: RunProgress
     applicable_steps: list[StepId] = Field(description="Steps whose condition holds now, in order.")
     skipped_steps: list[StepId]
@@ -57,6 +61,8 @@ class RunChange(Shape):
     progress: RunProgress
     applicable_steps: list[StepId] = Field(description="Steps whose condition holds now, in order.")
     skipped_steps: list[StepId]
+    signature_drawing: str | None = Field(description="Signed address of a drawn signature that waits for submit.")
+    receipt: Receipt | None
     replayed: bool = Field(description="Whether this op_id was applied before; then nothing was changed.")
 
 
@@ -64,6 +70,12 @@ class AnswerChange(RunChange):
     """What became of the run, and the answer as it is kept now."""
 
     answer: Answer | None = Field(description="null when a later operation took it away.")
+
+
+class PhotoChange(AnswerChange):
+    """What became of the run, the answer as it is kept now, and the photo of this upload."""
+
+    photo: Photo | None = Field(description="null when a later operation took it away.")
 
 
 class Operation(BaseModel):

@@ -8,7 +8,6 @@ from checklist_crds.errors import (
     InvalidParameter,
     MissingField,
     NotFound,
-    NotImplementedYet,
     RequiredStepsMissing,
     RunClosed,
     RunExpired,
@@ -22,15 +21,15 @@ from . import openapi_executor_models as shapes
 from .executor_commands import MAX_OP_ID
 from .openapi_operations import Access, Body, Operation, Reply, header, problem, query
 
-_BASE: Final = "/v1/executor/runs/{run_id}"
-_TAG: Final = "Executor"
-_OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
-_OP_ID: Final = (
-    query("op_id", _OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
-    header("Op-Id", _OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
+BASE: Final = "/v1/executor/runs/{run_id}"
+TAG: Final = "Executor"
+OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
+OP_ID_PARAMETERS: Final = (
+    query("op_id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
+    header("Op-Id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
 )
 _REUSED: Final = IdempotencyKeyReused("This op_id was used for another operation of this run.")
-_WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
+WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
     InvalidParameter(details=[problem("op_id", "out_of_range", "Must have 1 to 128 characters, not 129.")]),
     RunNotFound(),
     RunClosed("The run is completed; it takes no more changes."),
@@ -38,14 +37,14 @@ _WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
     ValidationFailed(details=[problem("op_id", "wrong_type", "Must be a string, not a number.")]),
     _REUSED,
 )
-_NO_STEP: Final = NotFound("There is no such step to answer in this run.")
-_IDENTITY_FIRST: Final = ValidationFailed(
+NO_STEP: Final = NotFound("There is no such step to answer in this run.")
+IDENTITY_FIRST: Final = ValidationFailed(
     "This checklist asks who you are first.",
     details=[problem("identity", "identity_required", "Name and e-mail address are needed before answering.")],
 )
 
 
-def _changed(description: str, example: dict[str, object]) -> tuple[Reply, ...]:
+def changed(description: str, example: dict[str, object]) -> tuple[Reply, ...]:
     return (Reply(200, description, shapes.RunChange, {"changed": example, "replayed": example | {"replayed": True}}),)
 
 
@@ -53,14 +52,14 @@ def _without(errors: tuple[ServiceError, ...], kind: type[ServiceError]) -> tupl
     return tuple(error for error in errors if not isinstance(error, kind))
 
 
-_OPERATION: Final = Body(shapes.Operation, {"with an op_id": examples.OPERATION_REQUEST}, required=False)
+ONLY_OP_ID: Final = Body(shapes.Operation, {"with an op_id": examples.OPERATION_REQUEST}, required=False)
 
 EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
         "get",
-        _BASE,
+        BASE,
         "getExecutorRun",
-        _TAG,
+        TAG,
         "The checklist and its state",
         Access.TOKEN,
         (Reply(200, "The run as its executor sees it.", shapes.ExecutorRun, {"started": examples.EXECUTOR_RUN}),),
@@ -69,31 +68,31 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         "post",
-        f"{_BASE}/open",
+        f"{BASE}/open",
         "openExecutorRun",
-        _TAG,
+        TAG,
         "Say that the link was opened",
         Access.TOKEN,
-        _changed("The run.", examples.CHANGE),
+        changed("The run.", examples.CHANGE),
         "Changes no status. When a member of the organization opens a run for members, it is assigned to them.",
-        parameters=_OP_ID,
-        body=_OPERATION,
-        errors=tuple(error for error in _WRITE_ERRORS if not isinstance(error, RunClosed) and error is not _REUSED),
+        parameters=OP_ID_PARAMETERS,
+        body=ONLY_OP_ID,
+        errors=tuple(error for error in WRITE_ERRORS if not isinstance(error, RunClosed) and error is not _REUSED),
     ),
     Operation(
         "put",
-        f"{_BASE}/identity",
+        f"{BASE}/identity",
         "putExecutorIdentity",
-        _TAG,
+        TAG,
         "Say who answers",
         Access.TOKEN,
-        _changed("Kept.", examples.CHANGE),
+        changed("Kept.", examples.CHANGE),
         "Needed before the first answer when `execution.identity_required` is external.",
-        parameters=_OP_ID,
+        parameters=OP_ID_PARAMETERS,
         body=Body(shapes.IdentityRequest, {"external executor": examples.IDENTITY_REQUEST}),
         errors=(
             MissingField("Missing: email.", details=[problem("email", "missing", "This field is required.")]),
-            *_without(_WRITE_ERRORS, ValidationFailed),
+            *_without(WRITE_ERRORS, ValidationFailed),
             ValidationFailed(
                 details=[problem("email", "invalid_format", "Must be an e-mail address like name@example.com.")]
             ),
@@ -101,9 +100,9 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     Operation(
         "put",
-        f"{_BASE}/answers/{{step_id}}",
+        f"{BASE}/answers/{{step_id}}",
         "putAnswer",
-        _TAG,
+        TAG,
         "Answer a step",
         Access.TOKEN,
         (
@@ -117,109 +116,88 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         "The first answer starts the run. Answering again replaces the answer, and is a new event with the next "
         "revision; with several devices the last one wins, step by step. Steps whose condition does not hold now "
         "take no answer.",
-        parameters=_OP_ID,
+        parameters=OP_ID_PARAMETERS,
         body=Body(shapes.AnswerRequest, {"number with a location": examples.ANSWER_REQUEST, "yes": {"value": True}}),
         errors=(
             MissingField("Missing: value.", details=[problem("value", "missing", "This field is required.")]),
-            *_without(_WRITE_ERRORS, ValidationFailed),
-            _NO_STEP,
+            *_without(WRITE_ERRORS, ValidationFailed),
+            NO_STEP,
             AnswerInvalid(
                 "The answer must be at least -30.",
                 details=[problem("value", "out_of_range", "The answer must be at least -30.")],
             ),
-            _IDENTITY_FIRST,
+            IDENTITY_FIRST,
         ),
     ),
     Operation(
         "delete",
-        f"{_BASE}/answers/{{step_id}}",
+        f"{BASE}/answers/{{step_id}}",
         "deleteAnswer",
-        _TAG,
+        TAG,
         "Take an answer or a skip back",
         Access.TOKEN,
-        _changed("Taken back; also when there was nothing.", examples.CHANGE),
+        changed("Taken back; also when there was nothing.", examples.CHANGE),
         "Makes no event.",
-        parameters=_OP_ID,
-        body=_OPERATION,
-        errors=(*_WRITE_ERRORS, _NO_STEP),
+        parameters=OP_ID_PARAMETERS,
+        body=ONLY_OP_ID,
+        errors=(*WRITE_ERRORS, NO_STEP),
     ),
     Operation(
         "post",
-        f"{_BASE}/steps/{{step_id}}/skip",
+        f"{BASE}/steps/{{step_id}}/skip",
         "skipStep",
-        _TAG,
+        TAG,
         "Skip a step",
         Access.TOKEN,
-        _changed("Skipped; also when it was before.", examples.SKIPPED),
+        changed("Skipped; also when it was before.", examples.SKIPPED),
         "Only a step that is not required, in a checklist whose `settings.allow_skip` is true.",
-        parameters=_OP_ID,
-        body=_OPERATION,
+        parameters=OP_ID_PARAMETERS,
+        body=ONLY_OP_ID,
         errors=(
-            *_WRITE_ERRORS,
-            _NO_STEP,
+            *WRITE_ERRORS,
+            NO_STEP,
             AnswerInvalid(
                 "A required step cannot be skipped.",
                 details=[problem("s-fridge-ok", "skip_not_allowed", "A required step cannot be skipped.")],
             ),
-            _IDENTITY_FIRST,
+            IDENTITY_FIRST,
         ),
     ),
     Operation(
         "post",
-        f"{_BASE}/submit",
+        f"{BASE}/submit",
         "submitRun",
-        _TAG,
+        TAG,
         "Submit the checklist",
         Access.TOKEN,
-        _changed("The run is completed.", examples.SUBMITTED),
+        changed("The run is completed.", examples.SUBMITTED),
         "All required steps that apply need an answer. The first submit wins. Answers to steps that do not apply "
         "leave the run.",
-        parameters=_OP_ID,
+        parameters=OP_ID_PARAMETERS,
         body=Body(
             shapes.SubmitRequest,
             {"plain": {"op_id": examples.OP_ID}, "signed": examples.SUBMIT_REQUEST},
             required=False,
         ),
         errors=(
-            *_WRITE_ERRORS,
+            *WRITE_ERRORS,
             RequiredStepsMissing(
                 details=[problem("s-fridge-temp", "required", "'What does the thermometer say?' needs an answer.")]
             ),
-            _IDENTITY_FIRST,
+            IDENTITY_FIRST,
         ),
     ),
     Operation(
         "post",
-        f"{_BASE}/cancel",
+        f"{BASE}/cancel",
         "cancelExecutorRun",
-        _TAG,
+        TAG,
         "Give up the checklist",
         Access.TOKEN,
-        _changed("The run is cancelled.", examples.CANCELLED),
+        changed("The run is cancelled.", examples.CANCELLED),
         "Final. What was answered so far goes to the owner.",
-        parameters=_OP_ID,
+        parameters=OP_ID_PARAMETERS,
         body=Body(shapes.CancelRequest, {"with a reason": examples.CANCEL_REQUEST}, required=False),
-        errors=_WRITE_ERRORS,
-    ),
-    *(
-        Operation(
-            method,
-            f"{_BASE}/answers/{{step_id}}/photos",
-            operation_id,
-            _TAG,
-            summary,
-            Access.TOKEN,
-            (),
-            "Not part of this release: answers 501.",
-            errors=(
-                NotImplementedYet(
-                    "Photos cannot be uploaded in this release; every other kind of step can be answered."
-                ),
-            ),
-        )
-        for method, operation_id, summary in (
-            ("post", "addPhoto", "Add a photo to an answer"),
-            ("delete", "deletePhotos", "Take photos back"),
-        )
+        errors=WRITE_ERRORS,
     ),
 )

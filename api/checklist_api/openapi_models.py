@@ -150,14 +150,22 @@ class Geo(Shape):
 
 
 class Photo(Shape):
-    photo_index: Count = Field(description="Starts at 0.")
-    url: str = Field(description="Signed address that expires; made anew at each read.")
-    content_type: str
-    bytes: Count
-    sha256: str
-    width: Count
-    height: Count
-    captured_at: Moment | None
+    """A photo of an answer. Its metadata is not served; time and place that it had are told here."""
+
+    photo_index: Count = Field(
+        description="Starts at 0. Given once: when a photo is taken back, the others keep theirs, and it is not reused."
+    )
+    url: str = Field(description="Signed address of the image, valid for an hour; made anew at each read.")
+    thumbnail_url: str = Field(description="The same of a JPEG of at most 320 px.")
+    content_type: str = Field(description="image/jpeg, image/png or image/webp.")
+    bytes: Count = Field(description="Size of what `url` serves.")
+    sha256: str = Field(description="Of what `url` serves, in hex.")
+    width: Count = Field(description="Pixels.")
+    height: Count = Field(description="Pixels.")
+    captured_at: Moment | None = Field(description="When it was taken; null when the file does not say.")
+    distance_m: Count | None = Field(
+        description="Metres from where it was taken to the answer's `geo`; null when either is not known."
+    )
 
 
 class Answer(Shape):
@@ -200,6 +208,20 @@ class RunProgress(Shape):
     skipped: Count
 
 
+class Receipt(Shape):
+    """What the service has of a completed run."""
+
+    run_id: RunId
+    completed_at: Moment
+    answers: Count = Field(description="How many answers.")
+    photos: Count = Field(description="How many photos.")
+    digest: str = Field(
+        pattern=r"^sha-256=[A-Za-z0-9_-]{43}$",
+        description="`sha-256=` and the base64url digest of the run's answers, photos and signature as a canonical "
+        "JSON document (RFC 8785), which docs/rest.md describes: whoever reads the run can compute it again.",
+    )
+
+
 class Signature(Shape):
     """The signature on completion."""
 
@@ -234,6 +256,7 @@ class Run(RunSummary):
     answers: dict[str, Answer] = Field(description="By step id.")
     skipped_steps: list[StepId]
     signature: Signature | None
+    receipt: Receipt | None = Field(description="null before the run is completed.")
 
 
 class RunList(Shape):

@@ -46,6 +46,11 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
+class Upload:
+    """A request body that is one image."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A successful answer (or the one operation's own failure). Without model and media type it has no body."""
 
@@ -70,14 +75,20 @@ class Operation:
     replies: tuple[Reply, ...]
     description: str = ""
     parameters: tuple[Json, ...] = ()
-    body: Body | None = None
+    body: Body | Upload | None = None
     errors: tuple[ServiceError, ...] = ()
 
     def all_errors(self) -> list[ServiceError]:
         """Every error of the operation, by status."""
         found: list[ServiceError] = list(self.errors)
-        if self.body is not None:
+        if isinstance(self.body, Body):
             found += [MalformedJson(), PayloadTooLarge(), UnsupportedMediaType()]
+        elif self.body is not None:
+            found += [
+                MalformedJson("The body does not fit its Content-Encoding or Transfer-Encoding."),
+                PayloadTooLarge("A photo may have at most 10 MiB."),
+                UnsupportedMediaType("The body must be an image, sent as image/* or application/octet-stream."),
+            ]
         match self.access:
             case Access.KEY:
                 found.append(Unauthorized(headers={"WWW-Authenticate": "Bearer"}))
@@ -90,8 +101,12 @@ class Operation:
 
 
 REPLY_HEADERS: Final[dict[str, str]] = {
-    "ETag": "The template's version in quotes, for If-Match.",
+    "ETag": "Of a template: its version in quotes, for If-Match. Of a photo: for If-None-Match.",
     "Location": "The path of what was made.",
+    "Content-Disposition": "A file name, should the image be saved.",
+    "Content-Security-Policy": "Nothing but the image: no script, no frame, no other address.",
+    "X-Content-Type-Options": "`nosniff`.",
+    "Cache-Control": "Private, until the address expires.",
     "Idempotency-Replayed": "`true` when this is the answer to an earlier request with the same Idempotency-Key.",
     "Retry-After": "Whole seconds, at least 1, after which to try again.",
     "WWW-Authenticate": "The scheme that is asked for.",
@@ -122,6 +137,7 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
         ("run_id", "Id of the run, `r-<uuid>`.", examples.RUN_ID),
         ("step_id", "Id of the step, `s-<short id>`.", "s-fridge-temp"),
         ("folder", "A folder of the app, as its page refers to it.", "assets"),
+        ("photo_id", "Id of the photo, a UUID.", examples.PHOTO_ID),
         ("name", "Name of the file, as the pages refer to it.", "style.css"),
     )
 }

@@ -45,6 +45,7 @@ class Rate:
 
 
 DEFAULT_RATE: Final = Rate(100, 200)
+DEFAULT_RUN_RATE: Final = Rate(50, 300)
 
 
 class RateLimiter(Protocol):

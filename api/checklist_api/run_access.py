@@ -11,11 +11,13 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_store import Change, RunStore
 from checklist_crds.run_lifecycle import Command
 from checklist_crds.run_types import Run
+from checklist_crds.template_types import Definition
 
 from .organizations import Organization, OrganizationDirectory
 from .recent_absences import RecentAbsences
 from .recent_runs import RecentRuns
 from .run_index import RunIndex
+from .run_turns import RunTurns
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ class RunAccess:
         self._client = client
         self._absences = RecentAbsences()
         self._recent = RecentRuns()
+        self._turns = RunTurns()
         index.also_tell(self._recent.learn)
         self._runs = runs
         self._index = index
@@ -63,8 +66,20 @@ class RunAccess:
     async def change_for_anybody(self, run_id: str, command: Command) -> Change:
         """Apply `command` to the run, for whoever may do that by its id (executor). Raises what `decide` raises.
 
-        A run that this process had in hands a moment ago is changed without being read again.
+        Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
+        without being read again.
         """
+        async with self._turns.of(run_id):
+            return await self._change_for_anybody(run_id, command)
+
+    async def definition(self, run: Run) -> Definition:
+        """The snapshot of an admitted run."""
+        try:
+            return await self._runs.definition(run)
+        except KubeNotFound:
+            raise RunNotFound() from None
+
+    async def _change_for_anybody(self, run_id: str, command: Command) -> Change:
         namespace = self._index.namespace_of(run_id)
         remembered = self._recent.get((namespace, run_id)) if namespace is not None else None
         if remembered is not None and await self._is_anybodys(remembered):

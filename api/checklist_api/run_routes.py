@@ -8,6 +8,7 @@ from aiohttp import web
 from checklist_crds.errors import RunExpired, RunNotFound
 from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.organization_types import OrganizationSpec
+from checklist_crds.photo_urls import IN_ANSWERS
 from checklist_crds.quota import Quota, usage
 from checklist_crds.run_lifecycle import CANCELLED_BY_OWNER, Cancel
 from checklist_crds.run_types import REST_STATUSES, RunPhase
@@ -40,6 +41,7 @@ class RunRoutes:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._photo_url = services.photo_urls.for_(IN_ANSWERS)
 
     async def dispatch(self, request: web.Request, caller: Caller) -> web.Response:
         services = self._services
@@ -74,7 +76,7 @@ class RunRoutes:
 
     async def get(self, request: web.Request, caller: Caller) -> web.Response:
         run = await self._services.run_access.of_organization(request.match_info["run_id"], caller.organization)
-        return json_response(run_view(run, self._services.clock()))
+        return json_response(run_view(run, self._services.clock(), self._photo_url))
 
     async def preview(self, request: web.Request) -> web.Response:
         run = await self._services.run_access.of_anybody(request.match_info["run_id"])
@@ -91,7 +93,7 @@ class RunRoutes:
         access = self._services.run_access
         run = await access.of_organization(request.match_info["run_id"], caller.organization)
         change = await access.change(run, Cancel(reason=CANCELLED_BY_OWNER))
-        return json_response(run_view(change.run, self._services.clock()))
+        return json_response(run_view(change.run, self._services.clock(), self._photo_url))
 
     async def usage(self, _: web.Request, caller: Caller) -> web.Response:
         """The count as it is now, from the cluster itself."""

@@ -4,18 +4,15 @@ from datetime import datetime
 from typing import Any
 
 from checklist_crds.events import answer_view, identity_view, progress_view, signature_view
-from checklist_crds.run_types import PhotoRef, Run
+from checklist_crds.photo_urls import PhotoUrl
+from checklist_crds.receipt import receipt_view
+from checklist_crds.run_types import Run
 from checklist_crds.times import format_optional, format_timestamp
 
 from .organizations import Organization
 
 
-def photo_url(photo: PhotoRef, *, thumbnail: bool = False) -> str:
-    """Where the bytes of a photo are served."""
-    return f"/v1/photos/{photo.key}"
-
-
-def run_view(run: Run, now: datetime) -> dict[str, Any]:
+def run_view(run: Run, now: datetime, photo_url: PhotoUrl) -> dict[str, Any]:
     """The Run object of the specification for an admitted run."""
     resolved, status = run.resolved, run.status
     if resolved is None:
@@ -39,6 +36,7 @@ def run_view(run: Run, now: datetime) -> dict[str, Any]:
         "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
         "skipped_steps": list(status.skipped_steps),
         "signature": signature_view(run, photo_url),
+        "receipt": receipt_view(run),
     }
 
 

@@ -10,6 +10,8 @@ from checklist_crds.kube.informer import Informer
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
+from checklist_crds.photo_store import InvalidStore, PhotoStore
+from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.times import Clock, utc_now
 
 from .auth import Gate
@@ -20,14 +22,20 @@ from .kube_guard import GuardedKubeClient
 from .member_names import MemberNames
 from .metrics import Metrics
 from .organizations import OrganizationDirectory
+from .photo_intake import PhotoIntake, upload_folder
+from .photos.limits import RECOMMENDED_MEMORY_MIB
+from .photos.processing import ImageWorkers
 from .rate_limit import LocalRateLimiter, RateLimiter
 from .run_access import RunAccess
 from .run_index import RunIndex
-from .settings import Settings
+from .settings import InvalidSetting, Settings
 from .template_catalogue import TemplateCatalogue
 from .template_writes import TemplateWriter
 
 logger = logging.getLogger(__name__)
+
+_PHOTO_S = 10.0
+"""Processor time that one photo may take."""
 
 
 @dataclass(slots=True)
@@ -52,6 +60,9 @@ class Services:
     templates: TemplateCatalogue
     template_writer: TemplateWriter
     dispatcher: Dispatcher
+    photo_store: PhotoStore
+    photo_urls: SignedUrls
+    photo_intake: PhotoIntake
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -63,7 +74,7 @@ class Services:
         clock: Clock = utc_now,
         limiter: RateLimiter | None = None,
     ) -> "Services":
-        """Put together; nothing runs yet. Must be called in the event loop that will serve."""
+        """Put together; nothing runs yet. Must be called in the event loop that will serve. Raises InvalidSetting."""
         metrics = Metrics()
         client = GuardedKubeClient(connection, metrics)
         watcher = KubeClient(connection)
@@ -75,6 +86,11 @@ class Services:
         quota = QuotaLedger(client, clock)
         templates = TemplateCatalogue(client, watcher)
         idempotency = Idempotency(client, settings.server_key, clock)
+        photo_store = _photo_store(settings)
+        uploads = upload_folder(settings.upload_folder)
+        workers = ImageWorkers(
+            processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads
+        )
         return cls(
             settings=settings,
             clock=clock,
@@ -112,6 +128,9 @@ class Services:
                 metrics=metrics,
                 clock=clock,
             ),
+            photo_store=photo_store,
+            photo_urls=SignedUrls(settings.server_key, settings.base_url, clock),
+            photo_intake=PhotoIntake(photo_store, workers, uploads),
         )
 
     @property
@@ -133,6 +152,7 @@ class Services:
         return reasons
 
     async def start(self) -> None:
+        await self.photo_intake.start()
         for name, informer in self.informers.items():
             self._tasks.append(asyncio.create_task(informer.run(), name=f"watch {name}"))
         self._tasks.append(asyncio.create_task(self.client.watch_over(), name="watch over the cluster"))
@@ -141,6 +161,7 @@ class Services:
 
     async def close(self) -> None:
         """Write what is still to be written, then let go of everything."""
+        await self.photo_intake.close()
         await self.quota.close()
         for task in self._tasks:
             task.cancel()
@@ -151,6 +172,13 @@ class Services:
         await self.client.close()
         await self.watcher.close()
         self.index.close()
+
+
+def _photo_store(settings: Settings) -> PhotoStore:
+    try:
+        return PhotoStore.open(settings.photo_store)
+    except InvalidStore as error:
+        raise InvalidSetting(f"CHECKLISTS_PHOTO_STORE: {error}") from None
 
 
 def _tell_of_death(task: asyncio.Task[None]) -> None:

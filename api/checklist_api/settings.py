@@ -2,14 +2,17 @@
 
 import base64
 import binascii
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
+from checklist_crds.photo_store import default_url
 from checklist_crds.sealing import KeyRing
 
 from .app_links import AppLinks
-from .rate_limit import DEFAULT_RATE, Rate
+from .rate_limit import DEFAULT_RATE, DEFAULT_RUN_RATE, Rate
 
 DESCRIPTION: Final = """\
 CHECKLISTS_NAMESPACE              namespace of the installation (required)
@@ -20,6 +23,11 @@ CHECKLISTS_PORT                   port to listen on (8080)
 CHECKLISTS_BASE_URL               the service's public address, without a path (http://HOST:PORT)
 CHECKLISTS_RATE_LIMIT             of one API key: "100/s burst 200" (the default), or "off"
 CHECKLISTS_ADDRESS_RATE_LIMIT     of one client address where no key is needed (as CHECKLISTS_RATE_LIMIT)
+CHECKLISTS_RUN_RATE_LIMIT         of one run's executor routes ("50/s burst 300"; off where CHECKLISTS_RATE_LIMIT is)
+CHECKLISTS_PHOTO_STORE            where photos are kept: file:///folder, s3://bucket/prefix, gs://... or az://...
+                                  (a folder of the user's; the operator must be told the same)
+CHECKLISTS_UPLOAD_FOLDER          where uploads are while they are worked on (the system's folder for such files)
+CHECKLISTS_PHOTO_WORKERS          processes that decode uploaded photos (1)
 CHECKLISTS_TRUSTED_PROXIES        number of proxies in front that append to X-Forwarded-For (0: not trusted)
 CHECKLISTS_ALLOW_INSECURE_TARGETS 1 allows webhooks to http and to internal hosts: development only (0)
 CHECKLISTS_APPLE_APPS             apps that run links open on Apple's systems: TEAMID.bundle.id, comma-separated
@@ -46,6 +54,10 @@ class Settings:
     rate: Rate | None = DEFAULT_RATE
     """None: requests are not limited."""
     address_rate: Rate | None = DEFAULT_RATE
+    run_rate: Rate | None = DEFAULT_RUN_RATE
+    photo_store: str = field(default_factory=lambda: default_url({}))
+    upload_folder: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+    photo_workers: int = 1
     trusted_proxies: int = 0
     allow_insecure_targets: bool = False
     access_log: bool = False
@@ -66,6 +78,10 @@ class Settings:
             base_url=_base_url(env.get("CHECKLISTS_BASE_URL") or f"http://{host}:{port}"),
             rate=rate,
             address_rate=_rate(env, "CHECKLISTS_ADDRESS_RATE_LIMIT", rate),
+            run_rate=_rate(env, "CHECKLISTS_RUN_RATE_LIMIT", None if rate is None else DEFAULT_RUN_RATE),
+            photo_store=env.get("CHECKLISTS_PHOTO_STORE", "").strip() or default_url(env),
+            upload_folder=Path(env.get("CHECKLISTS_UPLOAD_FOLDER", "").strip() or tempfile.gettempdir()),
+            photo_workers=_integer(env, "CHECKLISTS_PHOTO_WORKERS", 1, 1, 64),
             trusted_proxies=_integer(env, "CHECKLISTS_TRUSTED_PROXIES", 0, 0, 16),
             allow_insecure_targets=_flag(env, "CHECKLISTS_ALLOW_INSECURE_TARGETS"),
             access_log=_flag(env, "CHECKLISTS_ACCESS_LOG"),

@@ -9,7 +9,7 @@ from .answers import display_value
 from .event_names import ALL_EVENTS, EVENT_NAMES, EventName, event_name_problem
 from .photo_urls import PhotoUrl
 from .places import distance_m
-from .run_types import Answer, OutboxEntry, PhotoRef, Progress, Run
+from .run_types import Answer, Geo, OutboxEntry, PhotoRef, Progress, Run
 from .template_types import Definition, Section, Step
 from .times import format_optional, format_timestamp
 
@@ -40,9 +40,8 @@ def geo_view(answer: Answer) -> dict[str, float | None] | None:
     return None if geo is None else {"lat": geo.lat, "lng": geo.lng, "accuracy_m": geo.accuracy_m}
 
 
-def photo_view(photo: PhotoRef, answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
-    """A photo as REST and events show it; `distance_m` is from where it was taken to where `answer` was given."""
-    geo = answer.geo
+def photo_view(photo: PhotoRef, geo: Geo | None, photo_url: PhotoUrl) -> dict[str, Any]:
+    """A photo as REST and events show it; `distance_m` is from where it was taken to where the answer was given."""
     return {
         "photo_index": photo.index,
         "url": photo_url(photo),
@@ -61,7 +60,7 @@ def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
     """The Answer object of the specification."""
     return {
         "value": _with_drawing(answer.value, answer.drawing, photo_url),
-        "photos": [photo_view(photo, answer, photo_url) for photo in answer.photos],
+        "photos": [photo_view(photo, answer.geo, photo_url) for photo in answer.photos],
         "geo": geo_view(answer),
         "at": format_timestamp(answer.at),
         "by": answer.by,

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -125,8 +126,19 @@ async def namespace(kube: KubeClient) -> str:
 
 
 @pytest.fixture
-async def start_api(
-    control_plane: ControlPlane, kube: KubeClient, namespace: str, sealing_keys: str, server_key: bytes
+def photo_settings(tmp_path: Path) -> dict[str, str]:
+    """Photos of a test are in a folder of its own; parametrise to keep them elsewhere."""
+    return {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri(), "CHECKLISTS_UPLOAD_FOLDER": str(tmp_path)}
+
+
+@pytest.fixture
+async def start_api(  # noqa: PLR0917 - fixtures
+    control_plane: ControlPlane,
+    kube: KubeClient,
+    namespace: str,
+    sealing_keys: str,
+    server_key: bytes,
+    photo_settings: dict[str, str],
 ) -> AsyncIterator[StartApi]:
     """`await start_api(CHECKLISTS_RATE_LIMIT="2/s burst 3")`: an API with its own settings; rates are off by default.
 
@@ -144,6 +156,7 @@ async def start_api(
                     "CHECKLISTS_SEALING_KEYS": sealing_keys,
                     "CHECKLISTS_BASE_URL": "https://checklists.example",
                     "CHECKLISTS_RATE_LIMIT": "off",
+                    **photo_settings,
                     **environment,
                 }
             )

@@ -62,6 +62,25 @@ class Person:
     async def cancel(self, **members: Any) -> httpx.Response:
         return await self.call("POST", "/cancel", json=members)
 
+    async def upload(self, name: str, image: bytes | Any, kind: str = "image/jpeg", **query: Any) -> httpx.Response:
+        """Add a photo; `image` may be an async generator of chunks."""
+        return await self.call(
+            "POST", f"/answers/s-{name}/photos", params=query, content=image, headers={"Content-Type": kind}
+        )
+
+    async def take_back(self, name: str, **query: Any) -> httpx.Response:
+        return await self.call("DELETE", f"/answers/s-{name}/photos", params=query)
+
+    async def draw(self, image: bytes, **query: Any) -> httpx.Response:
+        """The drawing of the signature on completion."""
+        return await self.call("PUT", "/signature", params=query, content=image, headers={"Content-Type": "image/png"})
+
+    async def fetch(self, url: str, method: str = "GET", **arguments: Any) -> httpx.Response:
+        """What is at a photo's signed address, from this API wherever the address says it is."""
+        path = url.removeprefix(self.api.services.settings.base_url)
+        assert path.startswith("/v1/photos/"), url
+        return await self.api.anonymous.request(method, path, **arguments)
+
     async def stored(self) -> Json:
         """The status in the cluster."""
         body = await self.api.kube.get(RUN, self.run_id, self.api.namespace)

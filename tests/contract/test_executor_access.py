@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.sealing import executor_token
@@ -19,6 +17,8 @@ WRITES = [
     ("DELETE", "/answers/s-a", {}),
     ("POST", "/answers/s-a/photos", {}),
     ("DELETE", "/answers/s-a/photos", {}),
+    ("PUT", "/signature", {}),
+    ("DELETE", "/signature", {}),
     ("POST", "/steps/s-a/skip", {}),
     ("POST", "/submit", {}),
     ("POST", "/cancel", {}),
@@ -80,14 +80,6 @@ async def test_requests_count_for_their_address(start_api: StartApi) -> None:
     assert int((await person.call("GET")).headers["Retry-After"]) >= 1
 
 
-@pytest.mark.parametrize("method", ["POST", "DELETE"])
-async def test_photos_say_that_they_are_not_part_of_this_release(api: Api, method: str) -> None:
-    person = await person_for(api, step("a"))
-    response = await person.call(method, "/answers/s-a/photos")
-    assert error_of(response) == (501, "not_implemented")
-    assert "Photos" in response.json()["message"]
-
-
 async def test_looking_and_opening_leave_no_trace(api: Api) -> None:
     person = await person_for(api, step("a"))
     before = await api.kube.get(RUN, person.run_id, api.namespace)
@@ -142,9 +134,8 @@ async def test_from_the_instant_of_expiry_on_the_run_is_gone_for_its_executor(st
     moment[0] = now + timedelta(hours=1)
     assert error_of(await person.call("GET")) == (410, "run_expired")
     for method, path, body in WRITES:
-        if "photos" not in path:
-            response = await person.call(method, path, **({"json": body} if body else {}))
-            assert error_of(response) == (410, "run_expired"), path
+        response = await person.call(method, path, **({"json": body} if body else {}))
+        assert error_of(response) == (410, "run_expired"), path
     replay = await person.answer("a", op_id="1")
     assert (replay.status_code, replay.json()["status"], replay.json()["replayed"]) == (200, "expired", True)
     assert (await person.stored())["phase"] == "InProgress"

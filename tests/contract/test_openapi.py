@@ -18,6 +18,7 @@ from checklist_crds.errors import ServiceError
 from checklist_crds.events import EventName, envelope, event_data, for_attempt
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import RUN
+from checklist_crds.photo_urls import IN_EVENTS
 from checklist_crds.run_types import Run
 from checklist_crds.sealing import executor_token
 from checklist_crds.template_validation import parse_definition
@@ -26,6 +27,7 @@ from .conftest import Api, StartApi
 from .executor_app_settings import APPS
 from .executor_client import WEBHOOK, Person, checklist, person_for, step
 from .openapi_check import Contract
+from .pictures import drawing, photo_of_a_camera, picture
 
 DOCUMENT = openapi_document("https://checklists.example")
 Json = dict[str, Any]
@@ -131,7 +133,13 @@ def test_every_error_of_the_service_is_told_somewhere_with_its_own_status() -> N
 
 def test_security_is_as_the_specification_says() -> None:
     open_paths = {path for _, path, operation in operations() if not operation["security"]}
-    assert {path for path in open_paths if path.startswith("/v1/")} == {"/v1/runs/{run_id}/preview", "/v1/openapi.json"}
+    # The signature in a photo's address is its credential.
+    assert {path for path in open_paths if path.startswith("/v1/")} == {
+        "/v1/runs/{run_id}/preview",
+        "/v1/openapi.json",
+        "/v1/photos/{run_id}/{photo_id}",
+        "/v1/photos/{run_id}/{photo_id}/thumbnail",
+    }
     for _, path, operation in operations():
         if path.startswith("/v1/executor/"):
             assert operation["security"] == [{"executorToken": []}]
@@ -168,7 +176,7 @@ async def test_real_answers_of_every_operation_are_as_the_document_tells(
     for name in ("apple-app-site-association", "assetlinks.json"):
         await api.anonymous.get(f"/.well-known/{name}")
     successes = {name for name, statuses in contract.seen.items() if any(status < 300 for status in statuses)}
-    not_yet = {"generateTemplate", "addPhoto", "deletePhotos"}
+    not_yet = {"generateTemplate"}
     assert successes == {operation["operationId"] for _, _, operation in operations()} - not_yet
     assert all(contract.seen[name] == {501} for name in not_yet)
 
@@ -200,12 +208,28 @@ async def test_real_refusals_are_as_the_document_tells(start_api: StartApi, cont
     await person.answer("nothing")
     await person.skip("a")
     await person.submit()
+    await person.upload("a", b"")
+    await person.upload("a", b"", "text/plain")
+    await person.upload("nothing", b"")
+    await person.take_back("a", photo_index="x")
+    await person.take_back("nothing")
+    await person.draw(b"", op_id="")
     await person.call("PUT", "/identity", json={"name": ""})
     await person.call("PUT", "/identity", json={"name": "", "email": ""})
     await person.clear("a", params={"op_id": ""})
     await person.cancel()
     for response in (await person.submit(), await person.answer("a"), await person.cancel()):
         assert response.status_code in (409, 422)
+    other = await person_for(api, step("a", "photo"), signature_on_complete=True)
+    for response in (
+        await other.upload("a", b""),
+        await other.upload("a", b"", "text/plain"),
+        await other.upload("a", bytes(10 * 1024 * 1024 + 1)),
+        await other.draw(b""),
+        await other.fetch(f"/v1/photos/{other.run_id}/x?e=1&s=x"),
+        await other.fetch(f"/v1/photos/{other.run_id}/x/thumbnail"),
+    ):
+        assert response.status_code in (404, 413, 415, 422)
     for statuses in contract.seen.values():
         assert 500 not in statuses
 
@@ -222,10 +246,11 @@ async def test_over_quota_and_over_rate_are_as_the_document_tells(start_api: Sta
 
 
 async def test_real_events_are_as_the_document_tells(api: Api, contract: Contract) -> None:
-    steps = (step("a", geo=True), step("b"), step("c", "text"))
+    steps = (step("a", geo=True, photo={"max": 2}), step("b"), step("c", "text"))
     stories: list[Person] = [await person_for(api, *steps, allow_skip=True) for _ in range(2)]
     for person in stories:
         await person.answer("a", geo={"lat": 1, "lng": 2})
+        await person.upload("a", picture())
         await person.skip("b")
     await stories[0].submit(signature={"name": "Ada"})
     await stories[1].cancel(reason="late")
@@ -234,7 +259,7 @@ async def test_real_events_are_as_the_document_tells(api: Api, contract: Contrac
         run = Run.parse(await api.kube.get(RUN, person.run_id, api.namespace))
         definition = await api.services.runs.definition(run)
         for entry in run.status.outbox:
-            data = event_data(entry, run, definition, lambda photo: photo.key)
+            data = event_data(entry, run, definition, api.services.photo_urls.for_(IN_EVENTS))
             sent = for_attempt(envelope(entry, run, data), 1)
             schema = {"$ref": f"#/components/schemas/{EVENT_MODELS[entry.event.value].__name__}"}
             assert contract.problems(schema, sent) == []
@@ -273,7 +298,8 @@ async def _owner_story(api: Api) -> None:
 
 async def _executor_story(api: Api) -> None:
     steps = (step("a", required=True), step("b"), step("c", "signature"), step("d", "number", geo=True))
-    person = await person_for(api, *steps, identity="external", allow_skip=True)
+    steps = (*steps, step("e", "photo"))
+    person = await person_for(api, *steps, identity="external", allow_skip=True, signature_on_complete=True)
     await person.look()
     await person.call("POST", "/open")
     await person.call("PUT", "/identity", json={"name": "Ada", "email": "ada@example.com"})
@@ -283,8 +309,17 @@ async def _executor_story(api: Api) -> None:
     await person.answer("d", 2.5, geo={"lat": 1, "lng": 2})
     await person.skip("b")
     await person.clear("b")
-    await person.call("POST", "/answers/s-a/photos")
-    await person.call("DELETE", "/answers/s-a/photos")
+    await person.upload("c", drawing(), "image/png")
+    await person.answer("e", None, geo={"lat": 52.5, "lng": 13.4})
+    for op_id in ("2", "2", "3"):
+        photo = (await person.upload("e", photo_of_a_camera(), op_id=op_id)).json()["photo"]
+    await person.take_back("e", photo_index=0)
+    served = await person.fetch(photo["url"])
+    await person.fetch(photo["thumbnail_url"])
+    await person.fetch(photo["url"], headers={"If-None-Match": served.headers["ETag"]})
+    await person.draw(drawing())
+    await person.call("DELETE", "/signature")
+    await person.draw(drawing())
     await person.submit(signature={"name": "Ada"})
     assert (await person.look())["status"] == "completed"
     assert (await api.http.get(f"/v1/runs/{person.run_id}")).json()["status"] == "completed"

@@ -1,0 +1,96 @@
+"""/v1/photos: the bytes behind a signed address (contract section 4).
+
+The signature is all that is asked for, so no run is read and the cluster may be down. What is served was written by
+our own workers; the headers see to it that even so a browser never takes it for anything but an image.
+"""
+
+from typing import Final
+
+from aiohttp import web
+
+from checklist_crds.errors import NotFound, ServiceUnavailable
+from checklist_crds.photo_keys import photo_key, thumbnail_key
+from checklist_crds.photo_store import StoredPhoto, StoreUnavailable
+
+from .middleware import frame_headers
+from .services import Services
+
+PHOTO: Final = "/v1/photos/{run_id}/{photo_id}"
+_NOT_FOUND: Final = "There is no such photo, or its address has expired."
+_KINDS: Final = (
+    (b"\xff\xd8\xff", "image/jpeg", ".jpg"),
+    (b"\x89PNG\r\n\x1a\n", "image/png", ".png"),
+    (b"RIFF", "image/webp", ".webp"),
+)
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Referrer-Policy": "no-referrer",
+    # The address is the permission: whoever was given it may show the photo in a page of their own.
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
+
+
+def add_routes(router: web.UrlDispatcher, services: Services) -> None:
+    routes = PhotoServing(services)
+    router.add_get(PHOTO, services.gate.public(routes.photo))
+    router.add_get(f"{PHOTO}/thumbnail", services.gate.public(routes.thumbnail))
+
+
+class PhotoServing:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def photo(self, request: web.Request) -> web.StreamResponse:
+        return await self._serve(request, thumbnail=False)
+
+    async def thumbnail(self, request: web.Request) -> web.StreamResponse:
+        return await self._serve(request, thumbnail=True)
+
+    async def _serve(self, request: web.Request, *, thumbnail: bool) -> web.StreamResponse:
+        run_id, photo_id = request.match_info["run_id"], request.match_info["photo_id"]
+        expires, signature = request.query.get("e", ""), request.query.get("s", "")
+        left = self._services.photo_urls.seconds_left(run_id, photo_id, expires, signature, thumbnail=thumbnail)
+        if left is None:
+            raise NotFound(_NOT_FOUND)
+        # The same key never has other bytes.
+        tag = f'"{photo_id}"'
+        headers = {**_HEADERS, "Cache-Control": f"private, max-age={left}, immutable", "ETag": tag}
+        if tag in (part.strip() for part in request.headers.get("If-None-Match", "").split(",")):
+            return web.Response(status=304, headers=headers)
+        key = photo_key(run_id, photo_id)
+        try:
+            photo = await self._services.photo_store.get(thumbnail_key(key) if thumbnail else key)
+        except StoreUnavailable:
+            raise ServiceUnavailable("Photos cannot be read at the moment; please try again.") from None
+        if photo is None:
+            raise NotFound(_NOT_FOUND)
+        return await _send(request, photo, photo_id, headers)
+
+
+async def _send(request: web.Request, photo: StoredPhoto, name: str, headers: dict[str, str]) -> web.StreamResponse:
+    kind, suffix = next(
+        ((kind, suffix) for magic, kind, suffix in _KINDS if photo.head.startswith(magic)),
+        ("application/octet-stream", ""),
+    )
+    response = web.StreamResponse(
+        headers={
+            **headers,
+            "Content-Type": kind,
+            "Content-Length": str(photo.size),
+            "Content-Disposition": f'inline; filename="{name}{suffix}"',
+        }
+    )
+    frame_headers(request, response)
+    await response.prepare(request)
+    if request.method != "HEAD":
+        try:
+            async for chunk in photo.chunks():
+                await response.write(chunk)
+        except StoreUnavailable:
+            # The head has promised more bytes: only a broken connection tells that they are not coming.
+            if request.transport is not None:
+                request.transport.abort()
+            return response
+    await response.write_eof()
+    return response
