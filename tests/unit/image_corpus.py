@@ -327,6 +327,7 @@ REFUSED: list[Case] = [
         ("a lossless JPEG", lambda: patched(jpeg(), b"\xff\xc0", 1, b"\xc3")),
         ("a WebP full of noise", lambda: riff((b"VP8 ", webp()[20:30] + noise(2000)))),
         ("a WebP without an image", lambda: riff((b"VP8X", bytes(10)))),
+        ("a HEIC that is larger than it says", lambda: heic_claim(8, 8)),
         ("a HEIC whose boxes were overwritten", lambda: patched(heic(), b"meta", 4, noise(200))),
         ("a PNG with 100 MB of text in 100 kB", lambda: with_png_chunk(b"zTXt", b"Comment\0\0" + expanding(10**8))),
         ("a PNG with a colour profile of 100 MB", lambda: with_png_chunk(b"iCCP", b"sRGB\0\0" + expanding(10**8))),

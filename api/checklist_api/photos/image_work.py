@@ -2,7 +2,10 @@
 
 import errno
 import hashlib
+import importlib
 from pathlib import Path
+
+from PIL import Image
 
 from .exif_facts import facts_of
 from .image_files import load
@@ -10,6 +13,12 @@ from .image_formats import ImageFormat
 from .jobs import Job, Made, line_of_failure, line_of_made, line_of_refusal
 from .pixels import encoding_of, normal_mode, small_copy, upright, write, write_thumbnail
 from .refusals import ImageRefused, RefusalCode
+
+
+def warm_up() -> None:
+    """Loads what Pillow would load with the first image, so that no forked process has to."""
+    Image.preinit()
+    importlib.import_module("PIL.TiffImagePlugin")  # reads EXIF
 
 
 def outcome_line(job: Job) -> bytes:

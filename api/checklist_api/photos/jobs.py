@@ -97,7 +97,7 @@ def outcome_of(line: bytes, job: Job) -> Made:
             raise WorkerFailed(str(document["failed"])[:300])
         made = _made(document["made"])
         _check(made, job)
-    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
         raise WorkerFailed(f"the outcome makes no sense: {type(error).__name__}") from error
     return made
 

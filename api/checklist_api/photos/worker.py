@@ -13,7 +13,7 @@ import sys
 from typing import Final
 
 from .confinement import confine, die_with, step_back
-from .image_work import outcome_line
+from .image_work import outcome_line, warm_up
 from .jobs import READY, Job, line_of_failure, line_of_refusal
 from .refusals import ImageRefused, RefusalCode
 
@@ -25,6 +25,7 @@ def main() -> None:
     memory_mib, seconds, parent = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
     die_with(parent)
     step_back()
+    warm_up()
     gc.freeze()
     jobs, outcomes = sys.stdin.buffer, sys.stdout.buffer
     outcomes.write(READY)
