@@ -42,7 +42,7 @@ count=$(grep -c '==' requirements.lock)
 say "installing $count packages of requirements.lock, then this project (output: $log)"
 (
     .venv/bin/python -m pip install --disable-pip-version-check --no-input --require-hashes -r requirements.lock &&
-    .venv/bin/python -m pip install --disable-pip-version-check --no-input --no-deps --editable .
+    HATCH_BUILD_NO_HOOKS=true .venv/bin/python -m pip install --disable-pip-version-check --no-input --no-deps --editable .
 ) >"$log" 2>&1 </dev/null &
 pip=$!
 trap 'kill $pip 2>/dev/null; exit 130' INT TERM HUP

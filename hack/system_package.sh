@@ -1,13 +1,16 @@
 #!/bin/sh
-# system_package.sh PACKAGE WHY [COMMAND]: makes sure that a package of the operating system is there.
-# With COMMAND it does nothing when that command exists. Root on Debian: installs it. Everybody else: prints the one
+# system_package.sh PACKAGE WHY [COMMAND...]: makes sure that a package of the operating system is there.
+# With COMMANDs it does nothing when one of them exists. Root on Debian: installs it. Everybody else: prints the one
 # command to type, and fails.
 set -eu
-package=$1 why=$2 command=${3:-}
+package=$1 why=$2
+shift 2
 
 say() { printf '%s\n' "$*" >&2; }
 
-if [ -n "$command" ] && command -v "$command" >/dev/null 2>&1; then exit 0; fi
+for command in "$@"; do
+    if command -v "$command" >/dev/null 2>&1; then exit 0; fi
+done
 
 if ! command -v apt-get >/dev/null 2>&1; then
     say "error: $package is missing ($why): install it with your system's package manager"

@@ -23,6 +23,10 @@ def build(web: Workspace) -> None:
     web.ensure_built()
 
 
+def packages(web: Workspace) -> None:
+    web.ensure_packages()
+
+
 def check(web: Workspace) -> None:
     """Types of the TypeScript, and whether the generated ones are current."""
     web.ensure_packages()
@@ -63,7 +67,7 @@ def _pass_on(web: Workspace, script: str, *arguments: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.web", description=__doc__)
-    commands = {"build": build, "check": check, "test": test, "types": types, "dev": develop}
+    commands = {"build": build, "packages": packages, "check": check, "test": test, "types": types, "dev": develop}
     parser.add_argument("command", choices=commands)
     command = parser.parse_args().command
     if command != "dev":

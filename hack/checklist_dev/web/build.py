@@ -7,6 +7,7 @@ some milliseconds and needs no Node.
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -23,6 +24,11 @@ STAMP = "sources.sha256"
 SURFACES = ("executor",)
 # What no built file depends on: packages are known by the lock file, tests and their helpers are left out of builds.
 _LEFT_OUT = frozenset({"node_modules", "test", "tests"})
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# Of the bundler (`[UNRESOLVED_IMPORT] Could not ...`), of npm and Node, then anything that speaks of an error.
+_SIGNS_OF_AN_ERROR = tuple(
+    map(re.compile, (r"^\[[A-Z_]{3,}\] ", r"^npm error (?!code|A complete)", r"Error: .", r"(?i)error"))
+)
 _NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
 
 
@@ -145,6 +151,10 @@ class Workspace:
 
 
 def _reason(code: int, lines: Sequence[str]) -> str:
-    """The line that tells most: build tools end with a stack trace or a hint, and name the error before it."""
-    errors = (line.strip() for line in lines if "error" in line.lower() and "log of this run" not in line)
-    return next(errors, None) or last_word(code, lines)
+    """The line that tells most: these tools end with a stack trace or a hint, and name the error before it."""
+    plain = [_COLOUR.sub("", line).strip() for line in lines]
+    for sign in _SIGNS_OF_AN_ERROR:
+        for line in plain:
+            if sign.search(line):
+                return line
+    return last_word(code, plain)
