@@ -84,7 +84,7 @@ class Workspace:
                 self._ensure_packages()
 
     def run(self, script: str, *arguments: str, what: str, log: str | None = None) -> list[str]:
-        """Run a script of node_modules (or at an absolute path). Raises Failure that says `what` could not be done, and why."""
+        """The output of a script of node_modules (or at an absolute path). Raises Failure: `what`, and why."""
         command = [str(self.node.program), str(self.sources / "node_modules" / script), *arguments]
         code, lines = run_with_progress(command, self.sources, self.node.env(self._env), "lines", self._report)
         if code != 0:
