@@ -27,20 +27,22 @@ export function Checklist({ run }: { run: ServerRun }) {
       <a class="skip-link" href="#content" onClick={(event) => toContent(event)}>
         {t("app.skip_to_content")}
       </a>
-      <header class="intro">
-        <p class="about" dir="auto">
-          {t("checklist.sent_by", { sender: run.created_by_name })}
-        </p>
-        <Heading>
-          <span dir="auto">{template.name}</span>
-        </Heading>
-        {template.description && (
-          <p class="prose quiet" dir="auto">
-            {template.description}
+      <header class="top">
+        <div class="intro">
+          <p class="about" dir="auto">
+            {t("checklist.sent_by", { sender: run.created_by_name })}
           </p>
-        )}
+          <Heading>
+            <span dir="auto">{template.name}</span>
+          </Heading>
+          {template.description && (
+            <p class="prose quiet" dir="auto">
+              {template.description}
+            </p>
+          )}
+        </div>
+        <StatusBar run={run} />
       </header>
-      <StatusBar run={run} />
       <main id="content" class="checklist" tabIndex={-1}>
         <ExpiryNotice expiresAt={run.expires_at} />
         <Notices />

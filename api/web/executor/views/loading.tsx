@@ -11,7 +11,7 @@ export function Loading() {
     const timer = window.setTimeout(() => setSlow(true), SLOW_MS);
     return () => window.clearTimeout(timer);
   }, []);
-  return (
+  const text = (
     <div class="loading" role="status">
       <span class="spinner" aria-hidden="true" />
       <div>
@@ -19,5 +19,12 @@ export function Loading() {
         {slow && <p class="quiet">{t("loading.slow")}</p>}
       </div>
     </div>
+  );
+  if (document.getElementById("preview") !== null) return <aside>{text}</aside>;
+  return (
+    <main id="content">
+      <h1 class="vh">{t("app.name")}</h1>
+      {text}
+    </main>
   );
 }

@@ -12,7 +12,7 @@ export function PreviewOnly() {
   const open = status === "pending" || status === "in_progress";
   const stores = appStores();
   return (
-    <Screen title={preview.template_name} icon={open ? "check-circle" : "info"} about={status === "expired" ? "" : t(`preview.${status}`)}>
+    <Screen title={preview.template_name} about={status === "expired" ? "" : t(`preview.${status}`)}>
       <dl class="facts">
         <dt>{t("preview.from")}</dt>
         <dd dir="auto">{preview.created_by_name}</dd>

@@ -49,7 +49,7 @@ export function Review({ run }: { run: ServerRun }) {
   ];
   return (
     <>
-      <div class="status-bar is-plain">
+      <header class="status-bar">
         <div class="status-row">
           <button type="button" class="button button-quiet back" onClick={() => store.review(false)}>
             <Icon name="back" />
@@ -57,7 +57,7 @@ export function Review({ run }: { run: ServerRun }) {
           </button>
           <SyncPill />
         </div>
-      </div>
+      </header>
       <main id="content" class="checklist review">
         <p class="about" dir="auto">
           {template.name}

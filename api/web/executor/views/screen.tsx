@@ -28,14 +28,14 @@ export function Heading({ children, class: kind }: { children: ComponentChildren
 interface ScreenProps {
   title: string;
   icon?: IconName;
-  tone?: Tone;
+  tone?: Tone | "plain";
   /** A line above the title: what it is about. */
   about?: string;
   children?: ComponentChildren;
 }
 
 /** A view that says one thing: where the person stands, and what to do next. */
-export function Screen({ title, icon, tone = "info", about, children }: ScreenProps) {
+export function Screen({ title, icon, tone = "plain", about, children }: ScreenProps) {
   return (
     <>
       <main id="content" class="screen">

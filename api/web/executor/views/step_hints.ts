@@ -3,7 +3,8 @@ import { t } from "../../kit/language";
 
 /** What is said below the question: the author's hint, and the bounds, before anybody breaks them. */
 export function stepHints(step: Step): string[] {
-  return [step.hint ?? "", ...boundsOf(step)].filter((text) => text !== "");
+  const bounds = boundsOf(step).filter((text) => text !== "");
+  return [step.hint ?? "", bounds.join(" · ")].filter((text) => text !== "");
 }
 
 function boundsOf(step: Step): string[] {

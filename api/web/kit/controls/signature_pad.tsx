@@ -17,10 +17,16 @@ const PAPER = "#ffffff";
 /** The drawing is made twice as fine as the screen's pixels, so that it can be printed. */
 const SCALE = 2;
 
+/** A signature has several strokes: it is kept when the hand has come to rest, not after each of them. */
+const REST_MS = 700;
+
 /** Paper to draw on with a finger, a pen or the mouse. It is always white with dark ink: it is a picture of paper. */
 export function SignaturePad({ id, drawing, disabled, onDraw }: SignaturePadProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const strokes = useRef<Point[][]>([]);
+  const timer = useRef(0);
+  const handOver = useRef(onDraw);
+  handOver.current = onDraw;
   const [drawn, setDrawn] = useState(false);
   const kept = drawing !== null && !drawn;
 
@@ -32,6 +38,16 @@ export function SignaturePad({ id, drawing, disabled, onDraw }: SignaturePadProp
     observer.observe(element);
     return () => observer.disconnect();
   }, [kept]);
+
+  useEffect(() => {
+    // Leaving the page is the end of the signature too.
+    const onHide = () => timer.current !== 0 && hand();
+    document.addEventListener("visibilitychange", onHide);
+    return () => {
+      document.removeEventListener("visibilitychange", onHide);
+      onHide();
+    };
+  }, []);
 
   const at = (event: PointerEvent): Point => {
     const box = canvas.current?.getBoundingClientRect();
@@ -50,9 +66,19 @@ export function SignaturePad({ id, drawing, disabled, onDraw }: SignaturePadProp
     for (const part of event.getCoalescedEvents?.() ?? [event]) stroke?.push(at(part));
     repaint();
   };
-  const up = () => canvas.current?.toBlob((picture) => picture !== null && void onDraw(picture), "image/png");
+  const hand = () => {
+    window.clearTimeout(timer.current);
+    timer.current = 0;
+    canvas.current?.toBlob((picture) => picture !== null && void handOver.current(picture), "image/png");
+  };
+  const up = () => {
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(hand, REST_MS);
+  };
   const repaint = () => canvas.current && paint(canvas.current, strokes.current);
   const clear = () => {
+    window.clearTimeout(timer.current);
+    timer.current = 0;
     strokes.current = [];
     setDrawn(false);
     repaint();
@@ -65,9 +91,11 @@ export function SignaturePad({ id, drawing, disabled, onDraw }: SignaturePadProp
         <span class="label" id={`${id}-label`}>
           {t("signature.draw")}
         </span>
-        <button type="button" class="button button-quiet" disabled={disabled || (!drawn && !kept)} onClick={clear}>
-          {t("signature.clear")}
-        </button>
+        {(drawn || kept) && (
+          <button type="button" class="button button-quiet" disabled={disabled} onClick={clear}>
+            {t("signature.clear")}
+          </button>
+        )}
       </div>
       <div class="pad">
         {kept ? (
