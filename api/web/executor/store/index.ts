@@ -1,4 +1,5 @@
 /** The store of the executor app; the views need nothing else of this folder. */
+export { lastRun, rememberRun } from "./last_run";
 export { createStore, type StoreOptions } from "./store";
 export { runIdIn, tokenIn } from "./token";
 export * from "./types";

@@ -1,0 +1,47 @@
+/**
+ * What the service worker does with a request. It answers for the app's own files and pages, and for nothing else: what
+ * comes from the API carries a token and answers, and is kept by the app in IndexedDB, never in Cache Storage.
+ */
+
+export type Plan =
+  /** The page of whatever run: the same page, which finds its run by its own address. */
+  | { readonly kind: "page" }
+  | { readonly kind: "file"; readonly name: string }
+  | { readonly kind: "network" };
+
+export interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly mode: string;
+}
+
+const PAGE = /^(?:r-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|index\.html)?$/;
+const NETWORK: Plan = { kind: "network" };
+
+/** `scope` is the folder of the app, e.g. `https://host/prefix/r/`; `files` are named relative to it. */
+export function planFor(asked: Asked, scope: string, files: readonly string[]): Plan {
+  const url = new URL(asked.url);
+  const folder = new URL(scope);
+  if (asked.method !== "GET" || url.origin !== folder.origin || !url.pathname.startsWith(folder.pathname)) return NETWORK;
+  const name = url.pathname.slice(folder.pathname.length);
+  if (asked.mode === "navigate") return PAGE.test(name) ? { kind: "page" } : NETWORK;
+  return files.includes(name) ? { kind: "file", name } : NETWORK;
+}
+
+/**
+ * Whether the page is of the same build as the files. While a new version is being rolled out, the two may come from
+ * different servers; together they would be a page that cannot start without network.
+ */
+export function fits(page: string, files: readonly string[]): boolean {
+  const used = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => match[1] ?? "");
+  return used.length > 0 && used.every((name) => files.includes(name));
+}
+
+/** Caches are shared by all that the origin serves; only those of this app in this folder are its own. */
+export function cacheName(scope: string, build: string): string {
+  return `${cachePrefix(scope)}${build}`;
+}
+
+export function cachePrefix(scope: string): string {
+  return `checklist-executor ${new URL(scope).pathname} `;
+}
