@@ -25,7 +25,7 @@ export const french: Messages = {
   "app.menu": "Menu",
   "app.yes": "Oui",
   "app.no": "Non",
-  "app.none": "Aucun",
+  "app.none": "Aucune",
   "app.done": "Terminé",
 
   // --- loading

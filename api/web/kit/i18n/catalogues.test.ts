@@ -1,0 +1,115 @@
+/** The catalogues are complete, agree with English about their parameters, and read as their languages are written. */
+
+import { describe, expect, it } from "vitest";
+
+import { english } from "./en";
+import { LANGUAGES, loadMessages, type Language } from "./languages";
+import type { Message, MessageKey, Messages } from "./messages";
+
+const languages = Object.keys(LANGUAGES) as Language[];
+const keys = Object.keys(english) as MessageKey[];
+const catalogues: Readonly<Record<string, Messages>> = Object.fromEntries(
+  await Promise.all(languages.map(async (language) => [language, await loadMessages(language)] as const)),
+);
+
+function messagesOf(language: Language): Messages {
+  const messages = catalogues[language];
+  if (messages === undefined) throw new Error(`no catalogue of ${language}`);
+  return messages;
+}
+
+function textsOf(message: Message): string[] {
+  return typeof message === "string" ? [message] : Object.values<string>(message as Readonly<Record<string, string>>);
+}
+
+function parametersOf(message: Message): string[] {
+  const names = textsOf(message).flatMap((text) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ""));
+  return [...new Set(names)].sort();
+}
+
+/** The plural forms that whole numbers of this language need; numbers in millions have forms that nobody meets here. */
+function formsOf(language: Language): string[] {
+  const rules = new Intl.PluralRules(language);
+  return [...new Set(Array.from({ length: 1001 }, (_, count) => rules.select(count)))].sort();
+}
+
+describe.each(languages)("the catalogue of %s", (language) => {
+  const messages = messagesOf(language);
+
+  it("has every text, in the order of English, and no other", () => {
+    expect(Object.keys(messages)).toEqual(keys);
+  });
+
+  it("has the parameters of English in every text", () => {
+    for (const key of keys) {
+      const [ours, theirs]: [Message, Message] = [messages[key], english[key]];
+      expect(typeof ours, key).toBe(typeof theirs);
+      if (typeof ours === "string" || typeof theirs === "string") {
+        expect(parametersOf(ours), key).toEqual(parametersOf(theirs));
+        continue;
+      }
+      // The forms of one and two may say the number in words; the general form says all that English's does.
+      expect(parametersOf(ours.other), key).toEqual(expect.arrayContaining(parametersOf(theirs.other)));
+      expect([...parametersOf(theirs), "count"], key).toEqual(expect.arrayContaining(parametersOf(ours)));
+    }
+  });
+
+  it("has every plural form of the language, and none that it does not know", () => {
+    for (const key of keys) {
+      const message: Message = messages[key];
+      if (typeof message !== "string") expect(Object.keys(message).sort(), key).toEqual(formsOf(language));
+    }
+  });
+
+  it("has no text that is empty, spaced by accident, or set with a typewriter's quotes and dots", () => {
+    for (const key of keys) {
+      for (const text of textsOf(messages[key])) {
+        expect(text, key).toMatch(/^\S(.*\S)?$/s);
+        expect(text, key).not.toMatch(/ {2}|\.\.\.|["']|[<>]/);
+      }
+    }
+  });
+});
+
+describe("a translation", () => {
+  // What is the same in another language by nature.
+  const SAME: Readonly<Record<string, readonly MessageKey[]>> = {
+    de: ["sync.offline"],
+    es: ["app.no"],
+    fr: ["app.menu", "choice.found", "photo.have", "photo.name", "signature.title", "date.label", "done.photos"],
+    ar: [],
+  };
+
+  it.each(languages.filter((language) => language !== "en"))("into %s leaves nothing in English", (language) => {
+    const messages = messagesOf(language);
+    const left = keys.filter((key) => /[a-z]/.test(textsOf(english[key]).join("").replace(/\{\w+\}/g, "")));
+    const untranslated = left.filter((key) => JSON.stringify(messages[key]) === JSON.stringify(english[key]));
+    expect(new Set(untranslated)).toEqual(new Set(SAME[language]));
+  });
+
+  it("into Arabic has only those Latin letters that have no others", () => {
+    for (const key of keys) {
+      for (const text of textsOf(messagesOf("ar")[key])) {
+        const rest = text.replace(/\{\w+\}|JPEG|PNG|WebP|HEIC|name@example\.com/g, "");
+        expect(rest, key).not.toMatch(/\p{Script=Latin}/u);
+        expect(rest, key).not.toMatch(/[,;?]/);
+      }
+    }
+  });
+
+  it("into French never lets a line begin with a punctuation mark", () => {
+    for (const key of keys) {
+      for (const text of textsOf(messagesOf("fr")[key])) expect(text, key).not.toMatch(/ [:;?!»]|« /);
+    }
+  });
+
+  it("into German and Spanish opens its quotes and questions as they do", () => {
+    for (const key of keys) {
+      for (const text of textsOf(messagesOf("de")[key])) expect(/“/.test(text), key).toBe(/„/.test(text));
+      for (const text of textsOf(messagesOf("es")[key])) {
+        expect(/\?/.test(text), key).toBe(/¿/.test(text));
+        expect(/!/.test(text), key).toBe(/¡/.test(text));
+      }
+    }
+  });
+});

@@ -1,0 +1,73 @@
+/** Whatever is wrong is said in the person's language, with the bound that was broken. */
+
+import { describe, expect, it } from "vitest";
+
+import vectors from "../../../../tests/vectors/executor.json";
+import { validateValue, type JsonValue, type Problem, type Step } from "../../core";
+import { LANGUAGES, loadMessages, type Language } from "./languages";
+import { problemText } from "./problem_text";
+import { createTranslator } from "./translator";
+
+const languages = Object.keys(LANGUAGES) as Language[];
+const english = createTranslator("en", await loadMessages("en"));
+
+const steps = vectors.steps as unknown as Readonly<Record<string, Step>>;
+const refused = (vectors.cases as unknown as readonly { kind: string; step: string; value: JsonValue }[])
+  .filter(({ kind }) => kind === "value")
+  .flatMap(({ step, value }) => {
+    const its = steps[step];
+    const problem = its === undefined ? null : validateValue(its, value).problem;
+    return its === undefined || problem === null ? [] : [{ type: its.type, problem }];
+  });
+
+/** What the service refuses and the core does not look at: the run, the photos, what a stale page does. */
+const OF_THE_SERVICE: readonly Problem[] = [
+  { path: "s-1", code: "not_applicable" },
+  { path: "s-1", code: "skip_not_allowed" },
+  { path: "s-1", code: "required" },
+  { path: "signature", code: "required" },
+  { path: "identity", code: "identity_required" },
+  { path: "name", code: "blank" },
+  { path: "email", code: "invalid_format" },
+  { path: "geo", code: "geo_required" },
+  { path: "geo.lat", code: "out_of_range" },
+  { path: "value", code: "too_large" },
+  { path: "photo", code: "not_an_image" },
+  { path: "photo", code: "unsupported_format" },
+  { path: "photo", code: "truncated" },
+  { path: "photo", code: "too_many_pixels" },
+  { path: "photo", code: "too_large" },
+  { path: "photo", code: "too_slow" },
+  { path: "photo", code: "polyglot" },
+];
+
+describe("what is wrong", () => {
+  it.each(languages)("has words in %s for everything that the core refuses", async (language) => {
+    const translator = createTranslator(language, await loadMessages(language));
+    for (const { problem } of refused) expect(problemText(translator, problem)).toMatch(/^[^{}]{4,}$/);
+    for (const problem of OF_THE_SERVICE) {
+      expect(problemText(translator, problem)).not.toBe(translator.t("problem.generic"));
+    }
+  });
+
+  it("is only left general where no person can cause it", () => {
+    const general = refused.filter(({ problem }) => problemText(english, problem) === english.t("problem.generic"));
+    const kinds = new Set(general.map(({ type, problem }) => `${type} ${problem.code}`));
+    expect([...kinds].sort()).toEqual(["instruction no_answer", "photo wrong_type", "scan wrong_type", "text wrong_type"]);
+  });
+
+  it.each<[Problem, string]>([
+    [{ path: "value", code: "out_of_range", params: { min: 0, max: 10 } }, "Enter a value from 0 to 10."],
+    [{ path: "value", code: "out_of_range", params: { min: -0.5 } }, "Enter -0.5 or more."],
+    [{ path: "value", code: "out_of_range", params: { max: 1000 } }, "Enter 1,000 or less."],
+    [{ path: "value", code: "too_many_decimals", params: { count: 0 } }, "Enter a whole number."],
+    [{ path: "value", code: "too_many_decimals", params: { count: 1 } }, "Use at most 1 decimal place."],
+    [{ path: "value", code: "wrong_type", params: { wanted: "number" } }, "Enter a number, such as 12.5."],
+    [{ path: "value.name", code: "blank" }, "Enter your name."],
+    [{ path: "photo", code: "too_few", params: { count: 2 } }, "2 more photos needed."],
+    [{ path: "photo", code: "from_the_future" }, "This photo could not be read. Please take another one."],
+    [{ path: "value", code: "from_the_future", message: "In English." }, "This answer cannot be used. Please check it."],
+  ])("%j reads: %s", (problem, text) => {
+    expect(problemText(english, problem)).toBe(text);
+  });
+});
