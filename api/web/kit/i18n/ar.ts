@@ -530,11 +530,12 @@ export const arabic: Messages = {
     many: "{count} صورة على الأكثر هنا.",
     other: "{count} صورة على الأكثر هنا.",
   },
-  "problem.photos_full": "لا تقبل هذه القائمة مزيدًا من الصور.",
+  "problem.photos_full": "لا مكان لمزيد من الصور هنا.",
   "problem.photo_not_an_image": "هذا الملف ليس صورة.",
   "problem.photo_unsupported": "لا يمكن استخدام هذا النوع من الصور. الأنواع الممكنة: JPEG وPNG وWebP وHEIC.",
   "problem.photo_broken": "هذه الصورة تالفة. يُرجى التقاطها من جديد.",
   "problem.photo_too_large": "هذه الصورة كبيرة جدًا. يُرجى التقاط صورة أصغر.",
   "problem.photo_not_read": "تعذّرت قراءة هذه الصورة. يُرجى التقاط صورة أخرى.",
+  "problem.photo_lost": "لم تعد هذه الصورة على هذا الجهاز. يُرجى التقاطها من جديد.",
   "problem.generic": "لا يمكن استخدام هذه الإجابة. يُرجى التحقق منها.",
 };

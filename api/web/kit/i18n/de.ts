@@ -343,11 +343,12 @@ export const german: Messages = {
     one: "Hier ist höchstens {count} Foto möglich.",
     other: "Hier sind höchstens {count} Fotos möglich.",
   },
-  "problem.photos_full": "Diese Checkliste nimmt keine weiteren Fotos auf.",
+  "problem.photos_full": "Mehr Fotos sind hier nicht möglich.",
   "problem.photo_not_an_image": "Diese Datei ist kein Foto.",
   "problem.photo_unsupported": "Diese Art von Bild lässt sich nicht nutzen. Möglich sind JPEG, PNG, WebP und HEIC.",
   "problem.photo_broken": "Dieses Foto ist beschädigt. Bitte nehmen Sie es neu auf.",
   "problem.photo_too_large": "Dieses Foto ist zu groß. Bitte nehmen Sie ein kleineres auf.",
   "problem.photo_not_read": "Dieses Foto ließ sich nicht lesen. Bitte nehmen Sie ein anderes.",
+  "problem.photo_lost": "Dieses Foto ist nicht mehr auf diesem Gerät. Bitte nehmen Sie es neu auf.",
   "problem.generic": "Diese Antwort geht so nicht. Bitte prüfen Sie sie.",
 };

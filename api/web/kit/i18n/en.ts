@@ -320,11 +320,12 @@ export const english = {
   "problem.too_large": "All answers together are too large. Please shorten this one.",
   "problem.photos_missing": { one: "{count} more photo needed.", other: "{count} more photos needed." },
   "problem.photos_too_many": { one: "At most {count} photo fits here.", other: "At most {count} photos fit here." },
-  "problem.photos_full": "This checklist cannot take more photos.",
+  "problem.photos_full": "No more photos fit here.",
   "problem.photo_not_an_image": "This file is not a photo.",
   "problem.photo_unsupported": "This kind of image cannot be used. Use JPEG, PNG, WebP or HEIC.",
   "problem.photo_broken": "This photo is damaged. Please take it again.",
   "problem.photo_too_large": "This photo is too large. Please take a smaller one.",
   "problem.photo_not_read": "This photo could not be read. Please take another one.",
+  "problem.photo_lost": "This photo is no longer on this device. Please take it again.",
   "problem.generic": "This answer cannot be used. Please check it.",
 } as const;

@@ -332,11 +332,12 @@ export const spanish: Messages = {
     one: "Aquí cabe como máximo {count} foto.",
     other: "Aquí caben como máximo {count} fotos.",
   },
-  "problem.photos_full": "Esta lista no admite más fotos.",
+  "problem.photos_full": "Aquí no caben más fotos.",
   "problem.photo_not_an_image": "Este archivo no es una foto.",
   "problem.photo_unsupported": "Este tipo de imagen no se puede usar. Use JPEG, PNG, WebP o HEIC.",
   "problem.photo_broken": "Esta foto está dañada. Tómela de nuevo.",
   "problem.photo_too_large": "Esta foto es demasiado grande. Tome una más pequeña.",
   "problem.photo_not_read": "No se pudo leer esta foto. Tome otra.",
+  "problem.photo_lost": "Esta foto ya no está en este dispositivo. Tómela de nuevo.",
   "problem.generic": "Esta respuesta no se puede usar. Revísela.",
 };

@@ -344,11 +344,12 @@ export const french: Messages = {
     one: "Au plus {count} photo ici.",
     other: "Au plus {count} photos ici.",
   },
-  "problem.photos_full": "Cette liste n’accepte plus de photos.",
+  "problem.photos_full": "Il n’y a plus de place pour d’autres photos.",
   "problem.photo_not_an_image": "Ce fichier n’est pas une photo.",
   "problem.photo_unsupported": "Ce type d’image n’est pas utilisable. Utilisez JPEG, PNG, WebP ou HEIC.",
   "problem.photo_broken": "Cette photo est abîmée. Merci de la reprendre.",
   "problem.photo_too_large": "Cette photo est trop grande. Prenez-en une plus petite.",
   "problem.photo_not_read": "Cette photo est illisible. Merci d’en prendre une autre.",
+  "problem.photo_lost": "Cette photo n’est plus sur cet appareil. Merci de la reprendre.",
   "problem.generic": "Cette réponse ne convient pas. Merci de la vérifier.",
 };

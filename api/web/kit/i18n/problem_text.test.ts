@@ -38,7 +38,10 @@ const OF_THE_SERVICE: readonly Problem[] = [
   { path: "photo", code: "too_many_pixels" },
   { path: "photo", code: "too_large" },
   { path: "photo", code: "too_slow" },
-  { path: "photo", code: "polyglot" },
+  { path: "photo", code: "damaged" },
+  { path: "photo", code: "too_much_memory" },
+  { path: "photo", code: "too_many" },
+  { path: "photo", code: "lost_on_device" },
 ];
 
 describe("what is wrong", () => {

@@ -40,12 +40,16 @@ const WANTED: Readonly<Record<string, PlainKey>> = {
 
 const PHOTO_TEXTS: Readonly<Record<string, PlainKey>> = {
   not_an_image: "problem.photo_not_an_image",
-  polyglot: "problem.photo_not_an_image",
   unsupported_format: "problem.photo_unsupported",
   truncated: "problem.photo_broken",
+  damaged: "problem.photo_broken",
   too_many_pixels: "problem.photo_too_large",
   too_large: "problem.photo_too_large",
+  too_much_memory: "problem.photo_too_large",
   too_slow: "problem.photo_not_read",
+  too_many: "problem.photos_full",
+  photos_not_taken: "problem.photos_full",
+  lost_on_device: "problem.photo_lost",
 };
 
 export function problemText({ t, number }: Translator, problem: Problem): string {
