@@ -20,6 +20,7 @@ from checklist_dev.bench.raw import RawCluster, RunFactory
 from checklist_dev.bench.report import Figure, table, write_report
 from checklist_dev.bench.requests import Caller, measure_gets, measure_posts
 from checklist_dev.bench.scale import measure_start
+from checklist_dev.bench.web import measure_web
 from checklist_dev.failures import end_on_signals, run_tool, say
 from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import ServiceClient
@@ -28,7 +29,7 @@ from checklist_dev.load.rig import Rig
 from checklist_dev.repository import STATE
 from checklist_dev.tether import end_with_parent
 
-PARTS = ("requests", "latency", "deliveries", "photos", "scale")
+PARTS = ("requests", "latency", "deliveries", "photos", "web", "scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Sizes:
     live_runs: int = 20_000
     photos: int = 100
     quiet_s: float = 8.0
+    loads: int = 5
+    taps: int = 40
 
 
 QUICK = Sizes(
@@ -58,6 +61,8 @@ QUICK = Sizes(
     live_runs=300,
     photos=8,
     quiet_s=1.0,
+    loads=1,
+    taps=5,
 )
 
 
@@ -74,6 +79,7 @@ class Bench:
             "latency": lambda rig: self._serve(rig, self._latency),
             "deliveries": lambda rig: self._serve(rig, self._deliveries),
             "photos": lambda rig: self._serve(rig, self._photos),
+            "web": lambda rig: self._serve(rig, self._web),
             "scale": lambda rig: measure_start(rig, live_runs=self._sizes.live_runs),
         }
         figures: list[Figure] = []
@@ -165,6 +171,9 @@ class Bench:
                 photos=self._sizes.photos,
                 quiet_s=self._sizes.quiet_s,
             )
+
+    async def _web(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        return await measure_web(stage.client, rounds=self._sizes.loads, taps=self._sizes.taps)
 
 
 @dataclass(frozen=True)
