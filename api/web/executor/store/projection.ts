@@ -100,7 +100,12 @@ function apply(draft: Draft, operation: Operation, desk: PhotoDesk, single: bool
       return;
     case "photo": {
       const photo = localPhoto(operation, desk);
-      shown.photos = single ? [photo] : [...shown.photos, photo];
+      // It may have arrived without our hearing of it; then the server's is the same photo.
+      const { indexBefore = Number.POSITIVE_INFINITY } = operation;
+      const arrived = shown.photos.findIndex((other) => other.index !== null && other.index > indexBefore);
+      if (single) shown.photos = [photo];
+      else if (arrived >= 0) shown.photos = shown.photos.map((other, place) => (place === arrived ? photo : other));
+      else shown.photos = [...shown.photos, photo];
       shown.skipped = false;
       draft.exists = true;
       return;

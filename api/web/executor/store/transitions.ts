@@ -54,9 +54,11 @@ export function withdrawn(before: Records): Records {
 
 /** Notes that the operation may reach the server from now on. */
 export function attempted(before: Records, opId: string): Records {
-  const queue = before.queue.map((operation) =>
-    operation.opId === opId ? { ...operation, attempts: operation.attempts + 1 } : operation,
-  );
+  const queue = before.queue.map((operation) => {
+    if (operation.opId !== opId) return operation;
+    const sent = { ...operation, attempts: operation.attempts + 1 };
+    return sent.kind === "photo" && sent.attempts === 1 ? { ...sent, indexBefore: lastIndex(before, sent.stepId) } : sent;
+  });
   return { ...before, queue };
 }
 
@@ -192,6 +194,11 @@ function indexOfNew(before: Records, done: Operation, change: Change): number | 
   if (change.photo) return change.photo.photo_index;
   const known = before.run?.run.answers[done.stepId]?.photos.map((photo) => photo.photo_index) ?? [];
   return change.answer?.photos.map((photo) => photo.photo_index).find((index) => !known.includes(index)) ?? null;
+}
+
+function lastIndex(before: Records, stepId: string): number {
+  const photos = before.run?.run.answers[stepId]?.photos ?? [];
+  return Math.max(-1, ...photos.map((photo) => photo.photo_index));
 }
 
 /** A removal that waited for its photo's index; without one, the photo was taken away already. */

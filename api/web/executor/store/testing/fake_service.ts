@@ -10,8 +10,8 @@ export const RUN_ID = "r-00000000-0000-4000-8000-000000000001";
 export const TOKEN = "t".repeat(43);
 export const API = new URL("https://checklists.example/prefix/v1/");
 
-/** What happens to one exchange. `lost_reply`: applied, but nobody hears of it. `late`: so, and after what follows. */
-export type Fate = "ok" | "lost_request" | "lost_reply" | "hangs" | "busy" | "limited" | "broken" | "login_page";
+/** What happens to one exchange. `lost_reply`: applied, but nobody hears of it. `late`: so, but some exchanges later. */
+export type Fate = "ok" | "late" | "lost_request" | "lost_reply" | "hangs" | "busy" | "limited" | "broken" | "login_page";
 
 interface Call {
   readonly method: string;
@@ -35,6 +35,7 @@ export class FakeService {
   fate: (call: Call) => Fate = () => "ok";
   expiresAt: string | null = null;
   private photos = 0;
+  private readonly travelling: { arrivesIn: number; readonly arrive: () => void }[] = [];
 
   constructor(
     readonly template: Template,
@@ -52,6 +53,7 @@ export class FakeService {
     const path = url.pathname.replace(`/prefix/v1/executor/runs/${RUN_ID}`, "");
     const call: Call = { method, path: path + url.search, opId, body: text ?? init?.body ?? null };
     this.calls.push(call);
+    this.letArrive();
     const fate = this.fate(call);
     await turn();
     switch (fate) {
@@ -69,6 +71,9 @@ export class FakeService {
         return this.reply(500, { error: "internal_error", message: "Oh." });
       case "login_page":
         return new Response("<html>Welcome to the hotel</html>", { status: 200 });
+      case "late":
+        this.travelling.push({ arrivesIn: 1 + (this.calls.length % 5), arrive: () => void this.answer(call, init, url) });
+        throw new TypeError("Failed to fetch");
       case "lost_reply":
         this.answer(call, init, url);
         throw new TypeError("Failed to fetch");
@@ -85,6 +90,13 @@ export class FakeService {
 
   close(status: RunStatus): void {
     this.status = status;
+  }
+
+  private letArrive(): void {
+    for (const request of this.travelling) {
+      request.arrivesIn -= 1;
+      if (request.arrivesIn === 0) request.arrive();
+    }
   }
 
   private answer(call: Call, init: RequestInit | undefined, url: URL): Response {
