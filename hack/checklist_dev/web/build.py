@@ -23,7 +23,7 @@ from checklist_dev.web.node import Node, find_node
 STAMP = "sources.sha256"
 SURFACES = ("executor",)
 # What no built file depends on: packages are known by the lock file, tests and their helpers are left out of builds.
-_LEFT_OUT = frozenset({"node_modules", "test", "tests"})
+_LEFT_OUT = frozenset({"node_modules", "testing", "fixture"})
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # Of the bundler (`[UNRESOLVED_IMPORT] Could not ...`), of npm and Node, then anything that speaks of an error.
 _SIGNS_OF_AN_ERROR = tuple(
