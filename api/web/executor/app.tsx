@@ -19,10 +19,6 @@ export function App({ store, page }: AppValue) {
     const name = store.run.value?.template.name ?? store.preview.value?.template_name;
     document.title = name === undefined ? t("app.name") : t("app.title", { name });
   });
-  useSignalEffect(() => {
-    // What the server wrote for the time until now. It stays while there is nothing better.
-    if (store.phase.value !== "loading") document.getElementById("preview")?.remove();
-  });
   useBackFromReview({ store, page });
   return (
     <AppContext.Provider value={{ store, page }}>

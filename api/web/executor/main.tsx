@@ -3,6 +3,7 @@ import "../kit/base.css";
 import "../kit/controls/controls.css";
 import "./styles/executor.css";
 
+import { effect } from "@preact/signals";
 import { render } from "preact";
 
 import { startLanguage } from "../kit/language";
@@ -17,5 +18,9 @@ const root = document.getElementById("app");
 if (root !== null) {
   const store = openLink();
   await startLanguage();
+  // What the server wrote for the time until now stays while there is nothing better, and goes before the view is drawn.
+  effect(() => {
+    if (store.phase.value !== "loading") document.getElementById("preview")?.remove();
+  });
   render(<App store={store} page={createPage(store)} />, root);
 }

@@ -1,0 +1,74 @@
+"""The checklist on a device's screen, in the words of the person who looks at it."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Self
+
+from playwright.async_api import Locator, Page, expect
+
+from checklist_dev.browser.device import Device
+from checklist_dev.browser.stage import Link, Stage
+
+Json = dict[str, Any]
+
+
+class ChecklistScreen:
+    """Waits for what it looks for, as Playwright does, and gives up after the device's time."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    @classmethod
+    async def opened(cls, device: Device, link: Link) -> Self:
+        await device.page.goto(link.url)
+        await device.page.locator("#content").wait_for()
+        return cls(device.page)
+
+    def card(self, label: str) -> Locator:
+        """A step, by its question."""
+        return self.page.get_by_role("article", name=label, exact=True)
+
+    async def saved(self, label: str) -> None:
+        """The service has the answer of the step."""
+        await expect(self.card(label).locator(".step-state")).to_have_text("Saved")
+
+    async def choose(self, label: str, option: str) -> None:
+        await self.card(label).get_by_text(option, exact=True).click()
+
+    async def write(self, label: str, text: str) -> None:
+        """Into the step's only field, and leaves it."""
+        field = self.card(label).locator("input:not([type=file]), textarea").first
+        await field.fill(text)
+        await field.blur()
+
+    async def photo(self, label: str, *pictures: bytes) -> None:
+        """Chooses files, as from the gallery of a phone."""
+        files = [{"name": f"{number}.png", "mimeType": "image/png", "buffer": it} for number, it in enumerate(pictures)]
+        await self.card(label).locator("input[type=file]:not([capture])").set_input_files(files)
+
+    async def menu(self, entry: str) -> None:
+        await self.page.get_by_role("button", name="Menu").click()
+        await self.page.get_by_role("dialog").get_by_role("button", name=entry).click()
+
+    async def to_review(self) -> None:
+        """By the bar at the lower edge, which offers it when nothing required is left."""
+        await self.page.get_by_role("button", name="Check and submit").click()
+        await expect(self.heading("Check your answers")).to_be_visible()
+
+    async def submit(self) -> None:
+        await self.page.get_by_role("button", name="Submit", exact=True).click()
+
+    def heading(self, name: str) -> Locator:
+        return self.page.get_by_role("heading", name=name, level=1)
+
+
+def answers(stage: Stage, link: Link) -> Json:
+    """Values by step, without the `s-`, as the owner reads them."""
+    return {step_id[2:]: answer["value"] for step_id, answer in stage.run(link)["answers"].items()}
+
+
+async def until(holds: Callable[[], bool], *, within_s: float = 10.0) -> None:
+    """Waits for something that is not on the screen, such as what the service has."""
+    async with asyncio.timeout(within_s):
+        while not await asyncio.to_thread(holds):
+            await asyncio.sleep(0.05)
