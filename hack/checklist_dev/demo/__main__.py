@@ -1,6 +1,7 @@
 """`python -m checklist_dev.demo`: starts a service of its own, does the main job, checks everything, and ends it."""
 
 import argparse
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -67,6 +68,7 @@ def main() -> int:
                     retry_gaps=RETRY_GAPS,
                 )
                 scenario.real_checklists(TEMPLATES)
+                scenario.a_person_in_a_cellar(json.loads((TEMPLATES / "hotel-room-turnover.json").read_text()))
                 scenario.retries()
                 scenario.replayed_answer()
                 scenario.expiry()

@@ -1,11 +1,13 @@
-"""A scripted person who answers a checklist through its link, as the page in the browser will."""
+"""A scripted person who answers a checklist through its link, as the page in the browser does."""
 
+import io
 import uuid
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+from PIL import Image, ImageDraw
 
 Json = dict[str, Any]
 
@@ -45,6 +47,22 @@ class Person:
             body["geo"] = {"lat": 52.52, "lng": 13.405, "accuracy_m": 8}
         return self._client.put(f"{self._path}/answers/{step['id']}", json=body)
 
+    def photograph(self, step: Json, photo: bytes) -> httpx.Response:
+        return self._client.post(
+            f"{self._path}/answers/{step['id']}/photos",
+            params={"op_id": new_op()},
+            content=photo,
+            headers={"Content-Type": "image/jpeg"},
+        )
+
+    def draw_signature(self, drawing: bytes) -> httpx.Response:
+        return self._client.put(
+            f"{self._path}/signature",
+            params={"op_id": new_op()},
+            content=drawing,
+            headers={"Content-Type": "image/png"},
+        )
+
     def skip(self, step_id: str) -> httpx.Response:
         return self._client.post(f"{self._path}/steps/{step_id}/skip", json={"op_id": new_op()})
 
@@ -67,11 +85,27 @@ def steps_of(template: Mapping[str, Any]) -> list[Json]:
     return [step for section in template["sections"] for step in section["steps"]]
 
 
-def needs_photo(step: Json) -> bool:
-    """Whether the step cannot be answered without a photo."""
+def photos_needed(step: Json) -> int:
+    """How many photos the step cannot be answered without."""
     if step["type"] == "photo":
-        return True
-    return isinstance(step.get("photo"), dict) and step["photo"].get("min", 0) > 0
+        return max(1, int((step.get("config") or {}).get("min", 1)))
+    return int(step["photo"].get("min", 0)) if isinstance(step.get("photo"), dict) else 0
+
+
+def taken_photo(number: int) -> bytes:
+    """A JPEG of 640 x 480 pixels in a colour of its own."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (640, 480), ((37 * number) % 256, (91 * number) % 256, 128)).save(buffer, "JPEG", quality=85)
+    return buffer.getvalue()
+
+
+def drawn_signature() -> bytes:
+    """A PNG with a line, as the signature pad sends it."""
+    picture = Image.new("RGBA", (400, 160), (255, 255, 255, 0))
+    ImageDraw.Draw(picture).line([(20, 120), (120, 30), (180, 130), (380, 60)], fill=(20, 20, 60, 255), width=4)
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def plausible_value(step: Json) -> Any:

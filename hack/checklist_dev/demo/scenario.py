@@ -10,7 +10,16 @@ from typing import Any
 import httpx
 
 from checklist_dev.bootstrap import NAMESPACE
-from checklist_dev.demo.person import Json, Person, needs_photo, new_op, steps_of
+from checklist_dev.demo.browser import finish_offline
+from checklist_dev.demo.person import (
+    Json,
+    Person,
+    drawn_signature,
+    new_op,
+    photos_needed,
+    steps_of,
+    taken_photo,
+)
 from checklist_dev.demo.receiver import Delivery, Receiver
 from checklist_dev.demo.transcript import Transcript
 from checklist_dev.failures import Failure
@@ -70,23 +79,19 @@ class Scenario:
         mode = view["executor_identity"]["mode"]
         if mode == "external":
             expect(person.introduce("Sam Example", "sam@example.com"), 200)
-        answered = self._answer_all(person)
-        gaps = [step for step in self._open_steps(person) if step["required"] and needs_photo(step)]
-        signature = "Sam Example" if tdl.get("settings", {}).get("signature_on_complete") else None
+        answered, photos = self._answer_all(person)
+        signature = None
+        if tdl.get("settings", {}).get("signature_on_complete"):
+            signature = "Sam Example"
+            expect(person.draw_signature(drawn_signature()), 200)
         outcome = person.submit(signature)
-        if gaps:
-            # Photos come with the browser app; until then such a run can only be given up, and says why.
-            named = {problem["path"] for problem in outcome.json().get("details", [])}
-            self._say.check(
-                f"{name}: {answered} answers; submit is refused for the {len(gaps)} photo steps and nothing else",
-                outcome.status_code == 422 and named == {step["id"] for step in gaps},
-                outcome.text,
-            )
-            expect(person.cancel("no camera at hand"), 200)
-            self._events(run["run_id"], last="run.cancelled")
-        else:
-            self._say.check(f"{name}: {answered} answers, submitted", outcome.status_code == 200, outcome.text)
-            self._events(run["run_id"], last="run.completed")
+        self._say.check(
+            f"{name}: {answered} answers, {photos} photos{', signed' if signature else ''}, submitted",
+            outcome.status_code == 200,
+            outcome.text,
+        )
+        completed = self._events(run["run_id"], last="run.completed")[-1].envelope["data"]
+        self._photos_arrive(name, completed, photos, signature)
         person.close()
 
     def _open_steps(self, person: Person) -> list[Json]:
@@ -101,15 +106,31 @@ class Scenario:
             and step["type"] != "instruction"
         ]
 
-    def _answer_all(self, person: Person) -> int:
-        """Answer what applies, in order, and look again: an answer may make further steps apply."""
-        count = 0
-        while True:
-            step = next((step for step in self._open_steps(person) if not needs_photo(step)), None)
-            if step is None:
-                return count
-            expect(person.answer(step), 200)
-            count += 1
+    def _answer_all(self, person: Person) -> tuple[int, int]:
+        """Answer what applies, in order, and look again: an answer may make further steps apply. (answers, photos)"""
+        answers = photos = 0
+        while steps := self._open_steps(person):
+            expect(person.answer(steps[0]), 200)
+            for _ in range(photos_needed(steps[0])):
+                expect(person.photograph(steps[0], taken_photo(photos)), 201)
+                photos += 1
+            answers += 1
+        return answers, photos
+
+    def _photos_arrive(self, name: str, completed: Json, photos: int, signature: str | None) -> None:
+        """Each photo of the event, and the drawing, is served by its signed address."""
+        addresses = [photo["url"] for photo in completed["photos"]]
+        if signature is not None:
+            addresses.append(completed["signature"]["url"])
+        if not addresses:
+            return
+        served = [httpx.get(address, trust_env=False) for address in addresses]
+        self._say.check(
+            f"{name}: all of them are served by their signed addresses",
+            len(completed["photos"]) == photos
+            and all(one.status_code == 200 and one.headers["Content-Type"].startswith("image/") for one in served),
+            [one.status_code for one in served],
+        )
 
     def _events(self, run_id: str, *, last: str) -> list[Delivery]:
         """Wait for the last event of a run; check order, signatures, and that none came twice."""
@@ -124,8 +145,36 @@ class Scenario:
         )
         return arrived
 
+    def a_person_in_a_cellar(self, tdl: Json) -> None:
+        """One of the real checklists, answered in a browser without network."""
+        self._say.chapter("2. A telephone in a cellar")
+        run = self._dispatch(self._created("/v1/templates", tdl)["id"])
+        errand = finish_offline(run["link"], tdl)
+        self._say.check(
+            f"{tdl['name']}: {errand.answered} steps, {errand.photos} photos in a browser, offline from the second on",
+            errand.answered > 3 and not errand.problems,
+            errand.problems,
+        )
+        self._say.check(
+            "without network, the page says that it is not sent yet",
+            "not sent" in errand.said_offline.lower(),
+            errand.said_offline,
+        )
+        self._say.check(
+            "with the network back, it sends everything and shows the receipt",
+            run["run_id"] in errand.receipt,
+            errand.receipt,
+        )
+        found = self._rest.get(f"/v1/runs/{run['run_id']}").json()
+        self._say.check(
+            "the caller reads the very answers",
+            found["status"] == "completed" and len(found["answers"]) >= errand.answered,
+            found["status"],
+        )
+        self._events(run["run_id"], last="run.completed")
+
     def retries(self) -> None:
-        self._say.chapter("2. The receiver fails twice")
+        self._say.chapter("3. The receiver fails twice")
         run = self._dispatch(self._small_template(), events=["run.completed"])
         self._receiver.fail_next(2)
         self._complete(run)
@@ -140,7 +189,7 @@ class Scenario:
         self._await_delivery(run["run_id"], "Delivered", attempt=3)
 
     def replayed_answer(self) -> None:
-        self._say.chapter("3. An answer that is sent twice")
+        self._say.chapter("4. An answer that is sent twice")
         run = self._dispatch(self._small_template())
         person, op_id = Person(run["link"]), new_op()
         step = steps_of(SMALL)[0]
@@ -156,7 +205,7 @@ class Scenario:
         person.close()
 
     def expiry(self) -> None:
-        self._say.chapter("4. A link that expires")
+        self._say.chapter("5. A link that expires")
         run = self._dispatch(self._small_template(), expires_in_hours=3 / 3600)
         run_id = run["run_id"]
         preview = self._rest.get(f"/v1/runs/{run_id}/preview")
@@ -176,7 +225,7 @@ class Scenario:
         person.close()
 
     def cancellation(self) -> None:
-        self._say.chapter("5. A run that the owner cancels")
+        self._say.chapter("6. A run that the owner cancels")
         run = self._dispatch(self._small_template())
         response = self._rest.post(f"/v1/runs/{run['run_id']}/cancel", json={})
         self._say.check("the owner cancels it", response.status_code == 200, response.text)
@@ -185,7 +234,7 @@ class Scenario:
         self._say.check("the event says who did it", reason == "cancelled_by_owner", reason)
 
     def kubernetes(self) -> None:
-        self._say.chapter("6. The same things with kubectl")
+        self._say.chapter("7. The same things with kubectl")
         run = self._dispatch(self._small_template())
         self._complete(run)
         name = run["run_id"]
@@ -208,7 +257,7 @@ class Scenario:
         )
 
     def quota(self) -> None:
-        self._say.chapter("7. The quota")
+        self._say.chapter("8. The quota")
         used = expect(self._rest.get("/v1/usage"), 200)["used"]
         self._plan(used + 2)
         codes = [self._try_dispatch().status_code for _ in range(2)]
