@@ -79,6 +79,8 @@ export function nextToSend(
 }
 
 function* sourcesOf(when: When): Generator<string> {
-  if ("step" in when) yield when.step;
-  else for (const part of "all" in when ? when.all : when.any) yield* sourcesOf(part);
+  if ("step" in when && when.step) yield when.step;
+  for (const parts of ["all" in when ? when.all : null, "any" in when ? when.any : null]) {
+    for (const part of parts ?? []) yield* sourcesOf(part);
+  }
 }

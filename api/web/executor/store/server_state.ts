@@ -79,7 +79,8 @@ function withFreshAddresses(old: Run, read: Run, now: Date): Run {
     const photos = answer.photos.map((photo) => {
       const known = old.answers[stepId]?.photos.find((other) => other.photo_index === photo.photo_index);
       const usable = known !== undefined && known.sha256 === photo.sha256 && lasts(known.url, now);
-      return usable ? { ...photo, url: known.url, thumbnail_url: known.thumbnail_url ?? null } : photo;
+      if (!usable) return photo;
+      return { ...photo, url: known.url, ...(known.thumbnail_url ? { thumbnail_url: known.thumbnail_url } : {}) };
     });
     return [stepId, { ...answer, value: withFreshAddress(old.answers[stepId]?.value, answer.value, now), photos }];
   });

@@ -228,6 +228,7 @@ function runAfter(run: Run, done: Operation, change: Change): Run {
         ? { mode: "external", name: done.name, email: done.email }
         : run.executor_identity,
     answers,
+    signature_drawing: change.signature_drawing ?? null,
     receipt: change.receipt ?? run.receipt ?? null,
   };
 }

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+
+import { phaseOf, type Situation, syncOf } from "./phase";
+import { type PhotoDesk, project } from "./projection";
+import { NO_RECORDS, type Operation, type Records, type Wish } from "./records";
+import { step, template } from "./testing/templates";
+import { newOpId } from "./op_id";
+import { runIdIn, tokenIn } from "./token";
+
+const CHECKLIST = template([step("s-a", { required: true }), step("s-b"), step("s-sign", { type: "signature" })]);
+const DESK: PhotoDesk = { picture: (opId) => `blob:${opId}`, upload: () => null, origin: () => null };
+
+const queue = (...wishes: Wish[]): Records => ({
+  ...NO_RECORDS,
+  queue: wishes.map((wish, place): Operation => ({ ...wish, seq: place, opId: `op-${place}`, at: "", attempts: 0 })),
+});
+const answer = (stepId: string, value: string): Wish => ({ kind: "answer", stepId, value, geo: null });
+
+test("steps that did not change are the same objects, so that they need not be drawn", () => {
+  const first = project(queue(answer("s-a", "1"), answer("s-b", "1")), CHECKLIST, DESK, new Map());
+  const second = project(queue(answer("s-a", "2"), answer("s-b", "1")), CHECKLIST, DESK, first.answers);
+  expect(second.answers.get("s-b")).toBe(first.answers.get("s-b"));
+  expect(second.answers.get("s-a")).toMatchObject({ value: "2" });
+});
+
+test("a refused answer counts as a gap, and not as an answer", () => {
+  const [operation] = queue(answer("s-a", "wrong")).queue;
+  if (operation === undefined) throw new Error("no operation");
+  const records = { ...NO_RECORDS, refused: [{ operation, problems: [{ path: "value", code: "too_long" }] }] };
+  const found = project(records, CHECKLIST, DESK, new Map());
+  expect(found.progress.answered).toBe(0);
+  expect(found.missing).toEqual(["s-a"]);
+});
+
+test("a signature has one drawing, the newest", () => {
+  const drawing: Wish = { kind: "photo", stepId: "s-sign", contentType: "image/png" };
+  const found = project(queue(drawing, drawing), CHECKLIST, DESK, new Map());
+  expect(found.answers.get("s-sign")?.photos).toMatchObject([{ key: "op-1", url: "blob:op-1", state: "kept" }]);
+});
+
+const OPEN: Situation = {
+  hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none",
+};
+
+test("what is on screen follows from what is known", () => {
+  expect(phaseOf(OPEN)).toBe("checklist");
+  expect(phaseOf({ ...OPEN, reviewing: true })).toBe("review");
+  expect(phaseOf({ ...OPEN, failure: "unreachable" })).toBe("checklist");
+  expect(phaseOf({ ...OPEN, timeIsUp: true })).toBe("expired");
+  expect(phaseOf({ ...OPEN, status: "completed", timeIsUp: true })).toBe("done");
+  expect(phaseOf({ ...OPEN, identity: { mode: "member", user_id: null } })).toBe("member_only");
+  expect(phaseOf({ ...OPEN, identity: { mode: "external", name: null, email: null } })).toBe("identity");
+  const nothing = { ...OPEN, status: null, identity: null };
+  expect(phaseOf(nothing)).toBe("loading");
+  expect(phaseOf({ ...nothing, failure: "offline" })).toBe("offline_first");
+  expect(phaseOf({ ...nothing, failure: "unreachable" })).toBe("unreachable");
+  expect(phaseOf({ ...nothing, hasToken: false, hasPreview: true })).toBe("preview");
+});
+
+test("the pill asks for attention before it speaks of the network", () => {
+  const quiet = { waiting: 0, refusals: 0, reached: true, barred: false, failures: 0 };
+  expect(syncOf(quiet).state).toBe("saved");
+  expect(syncOf({ ...quiet, waiting: 2 })).toEqual({ state: "saving", waiting: 2 });
+  expect(syncOf({ ...quiet, waiting: 2, reached: false }).state).toBe("offline");
+  expect(syncOf({ ...quiet, waiting: 2, reached: false, refusals: 1 }).state).toBe("attention");
+  expect(syncOf({ ...quiet, waiting: 1, failures: 5 }).state).toBe("attention");
+});
+
+test("run and token are read from the address, and nothing else is taken for them", () => {
+  expect(runIdIn("/prefix/r/r-00000000-0000-4000-8000-000000000001")).toBe("r-00000000-0000-4000-8000-000000000001");
+  expect(runIdIn("/prefix/r/index.html")).toBeNull();
+  expect(tokenIn(`#${"a".repeat(43)}`)).toBe("a".repeat(43));
+  expect(tokenIn("#section")).toBeNull();
+});
+
+test("operations have ids of their own also where the browser makes none", () => {
+  const poor = { getRandomValues: (bytes: Uint8Array) => bytes.fill(255) } as unknown as Crypto;
+  expect(newOpId(poor)).toBe("ffffffff-ffff-4fff-bfff-ffffffffffff");
+  expect(newOpId()).not.toBe(newOpId());
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test, vi } from "vitest";
+
+import { type Channel, Tabs } from "./tabs";
+import { settle, VirtualTime } from "./testing/virtual_time";
+
+/** Web Locks for one name: one holder, a line, and stealing. */
+class Locks {
+  private holder: { readonly lose: (reason: Error) => void } | null = null;
+  private readonly line: (() => void)[] = [];
+
+  readonly manager = {
+    request: (_name: string, options: LockOptions, held: () => Promise<void> | undefined) =>
+      new Promise<void>((resolve, reject) => {
+        const begin = () => {
+          const mine = { lose: reject };
+          this.holder = mine;
+          void Promise.resolve(held()).then(() => {
+            resolve();
+            if (this.holder === mine) this.release();
+          });
+        };
+        if (options.steal) {
+          this.holder?.lose(new DOMException("stolen", "AbortError"));
+          begin();
+        } else if (this.holder === null) begin();
+        else {
+          this.line.push(begin);
+          options.signal?.addEventListener("abort", () => reject(new DOMException("gone", "AbortError")));
+        }
+      }),
+  } as unknown as LockManager;
+
+  private release(): void {
+    this.holder = null;
+    this.line.shift()?.();
+  }
+}
+
+/** BroadcastChannel whose tabs can be frozen. */
+class Air {
+  private readonly channels = new Set<Channel & { frozen: boolean }>();
+
+  readonly open = (): Channel & { frozen: boolean } => {
+    const channel: Channel & { frozen: boolean } = {
+      frozen: false,
+      onmessage: null,
+      postMessage: (message) => {
+        for (const other of this.channels) {
+          if (other !== channel && !other.frozen) queueMicrotask(() => other.onmessage?.({ data: message } as MessageEvent));
+        }
+      },
+      close: () => void this.channels.delete(channel),
+    };
+    this.channels.add(channel);
+    return channel;
+  };
+}
+
+function tab(locks: Locks, air: Air, time: VirtualTime) {
+  const channel = air.open();
+  const changed = vi.fn();
+  const tabs = new Tabs("run", locks.manager, time.device(), () => channel, changed);
+  const state = { sending: false };
+  const [begin, end] = [() => (state.sending = true), () => (state.sending = false)] as const;
+  tabs.whenSender(begin, end);
+  return { tabs, changed, state, channel, takeOver: () => tabs.takeOverIfSilent(begin, end) };
+}
+
+describe("of several tabs", () => {
+  test("one sends, and another goes on when it is closed", async () => {
+    const [locks, air, time] = [new Locks(), new Air(), new VirtualTime()];
+    const [first, second] = [tab(locks, air, time), tab(locks, air, time)];
+    await settle();
+    expect([first.state.sending, second.state.sending]).toEqual([true, false]);
+    first.tabs.close();
+    await settle();
+    expect(second.state.sending).toBe(true);
+    second.tabs.close();
+  });
+
+  test("each hears of what the others keep", async () => {
+    const [locks, air, time] = [new Locks(), new Air(), new VirtualTime()];
+    const [first, second] = [tab(locks, air, time), tab(locks, air, time)];
+    first.tabs.changed();
+    await settle();
+    expect(second.changed).toHaveBeenCalledOnce();
+    expect(first.changed).not.toHaveBeenCalled();
+    first.tabs.close();
+    second.tabs.close();
+  });
+
+  test("the one that is looked at takes over from one that the phone has frozen, and not from one that lives", async () => {
+    const [locks, air, time] = [new Locks(), new Air(), new VirtualTime()];
+    const [first, second] = [tab(locks, air, time), tab(locks, air, time)];
+    await settle();
+    second.takeOver();
+    await time.pass(5_000);
+    expect([first.state.sending, second.state.sending]).toEqual([true, false]);
+    first.channel.frozen = true;
+    second.takeOver();
+    await time.pass(5_000);
+    expect([first.state.sending, second.state.sending]).toEqual([false, true]);
+    first.tabs.close();
+    second.tabs.close();
+  });
+});

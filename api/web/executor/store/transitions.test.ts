@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+
+import type { Change } from "../../core/types";
+import { Links, nextToSend } from "./links";
+import { NO_RECORDS, type Operation, type Records, type Wish } from "./records";
+import { refreshed, withoutTemplate } from "./server_state";
+import { step, template, when } from "./testing/templates";
+import { attempted, closedTo, confirmed, kept, refused, withdrawn } from "./transitions";
+
+const CHECKLIST = template([step("s-a"), step("s-gate", { type: "boolean" }), step("s-behind", { condition: when("s-gate", true) }), step("s-photo")]);
+const LINKS = new Links(CHECKLIST);
+const NOW = new Date("2026-11-21T10:00:00Z");
+let count = 0;
+
+const answer = (stepId: string, value: string | boolean = "x"): Wish => ({ kind: "answer", stepId, value, geo: null });
+const photo = (stepId = "s-photo"): Wish => ({ kind: "photo", stepId, contentType: "image/jpeg" });
+const submit: Wish = { kind: "submit", signature: null };
+const after = (before: Records, ...wishes: Wish[]) =>
+  wishes.reduce((records, wish) => kept(records, wish, { opId: `op-${(count += 1)}`, at: NOW.toISOString() }, LINKS), before);
+const sent = (before: Records, place: number) => attempted(before, before.queue[place]?.opId ?? "");
+const outline = (records: Records) => records.queue.map((op) => ("stepId" in op ? `${op.kind} ${op.stepId}` : op.kind));
+const at = (records: Records, place: number): Operation => {
+  const found = records.queue[place];
+  if (found === undefined) throw new Error(`nothing at ${place}`);
+  return found;
+};
+
+const RUN = withoutTemplate({
+  run_id: "r-1", status: "in_progress", template_id: "t-1", template_v: 1, template: CHECKLIST, created_by_name: "Ada",
+  created_at: "", started_at: null, completed_at: null, cancelled_at: null, cancel_reason: null, expires_at: null,
+  assigned_to: null, executor_identity: { mode: "anonymous" }, answers: {}, signature: null,
+  progress: { total: 0, answered: 0, skipped: 0 }, applicable_steps: [], skipped_steps: [], missing_steps: [],
+});
+const CHANGE: Change = { run_id: "r-1", status: "in_progress", progress: RUN.progress, applicable_steps: [], skipped_steps: [], replayed: false };
+const WITH_RUN: Records = { ...NO_RECORDS, run: { epoch: 0, run: RUN, clockOffsetMs: 0 } };
+const picture = (index: number, url = "u") => ({ photo_index: index, url, content_type: "image/jpeg", bytes: 1, sha256: "", width: 1, height: 1, captured_at: null });
+
+describe("a wish that joins the queue", () => {
+  test("takes the place of an older answer of its step", () => {
+    const records = after(NO_RECORDS, answer("s-a", "1"), answer("s-gate", true), answer("s-a", "2"));
+    expect(outline(records)).toEqual(["answer s-a", "answer s-gate"]);
+    expect(at(records, 0)).toMatchObject({ value: "2", seq: 1, attempts: 0 });
+  });
+
+  test("goes to the end when the older one may have been sent", () => {
+    const records = after(sent(after(NO_RECORDS, answer("s-a", "1")), 0), answer("s-a", "2"));
+    expect(outline(records)).toEqual(["answer s-a", "answer s-a"]);
+  });
+
+  test("goes to the end when a step between the two depends on it", () => {
+    const records = after(NO_RECORDS, answer("s-gate", true), answer("s-behind"), answer("s-gate", false));
+    expect(outline(records)).toEqual(["answer s-gate", "answer s-behind", "answer s-gate"]);
+  });
+
+  test("does not bring photos back that clearing took away", () => {
+    const records = after(sent(after(NO_RECORDS, photo()), 0), { kind: "clear", stepId: "s-photo" }, answer("s-photo"));
+    expect(outline(records)).toEqual(["photo s-photo", "clear s-photo", "answer s-photo"]);
+  });
+
+  test("spares the upload of photos that it takes away", () => {
+    expect(outline(after(NO_RECORDS, photo(), photo(), { kind: "skip", stepId: "s-photo" }))).toEqual(["skip s-photo"]);
+  });
+
+  test("takes back a submit that was not sent, and only such a one", () => {
+    const queued = after(NO_RECORDS, submit);
+    expect(outline(after(queued, answer("s-a")))).toEqual(["answer s-a"]);
+    expect(outline(after(sent(queued, 0), answer("s-a")))).toEqual(["submit", "answer s-a"]);
+    expect(withdrawn(sent(queued, 0)).queue).toHaveLength(1);
+  });
+
+  test("is one submit however often it is tapped", () => {
+    expect(outline(after(NO_RECORDS, submit, submit))).toEqual(["submit"]);
+    const asked = sent(after(NO_RECORDS, submit), 0);
+    expect(after(asked, submit)).toBe(asked);
+  });
+});
+
+describe("what is sent next", () => {
+  const next = (records: Records, wanted: (operation: Operation) => boolean = () => true, identityMissing = false) =>
+    nextToSend(records.queue, LINKS, identityMissing, wanted);
+  const notAPhoto = (operation: Operation) => operation.kind !== "photo";
+
+  test("may overtake a photo of a step that it has nothing to do with", () => {
+    expect(next(after(NO_RECORDS, photo(), answer("s-a")), notAPhoto)).toMatchObject({ stepId: "s-a" });
+  });
+
+  test("never overtakes its own step, nor one whose condition it decides or that decides its own", () => {
+    expect(next(after(NO_RECORDS, photo(), answer("s-photo")), notAPhoto)).toBeNull();
+    expect(next(after(NO_RECORDS, photo("s-behind"), answer("s-gate", false)), notAPhoto)).toBeNull();
+    expect(next(after(NO_RECORDS, photo("s-gate"), answer("s-behind")), notAPhoto)).toBeNull();
+  });
+
+  test("is a submit only when nothing is left before it", () => {
+    expect(next(after(NO_RECORDS, photo(), submit), notAPhoto)).toBeNull();
+    expect(next(after(NO_RECORDS, submit))).toMatchObject({ kind: "submit" });
+  });
+
+  test("is the identity before all else, and nothing else while it is missing", () => {
+    const identity: Wish = { kind: "identity", name: "Ada", email: "a@b.example" };
+    expect(next(after(NO_RECORDS, answer("s-a"), identity))).toMatchObject({ kind: "identity" });
+    expect(next(after(NO_RECORDS, answer("s-a")), () => true, true)).toBeNull();
+  });
+});
+
+describe("what the server says", () => {
+  test("gives a removal the index of the photo that it waited for", () => {
+    const uploading = sent(after(WITH_RUN, photo()), 0);
+    const removal: Wish = { kind: "photo_removed", stepId: "s-photo", photoKey: at(uploading, 0).opId, index: null };
+    const records = after(uploading, removal);
+    expect(nextToSend(records.queue.slice(1), LINKS, false, () => true)).toBeNull();
+    const done = confirmed(records, at(records, 0), { ...CHANGE, photo: picture(4) });
+    expect(done.queue).toMatchObject([{ kind: "photo_removed", index: 4 }]);
+  });
+
+  test("refusing a photo ends the wish to remove it too", () => {
+    const uploading = sent(after(WITH_RUN, photo()), 0);
+    const records = after(uploading, { kind: "photo_removed", stepId: "s-photo", photoKey: at(uploading, 0).opId, index: null });
+    expect(refused(records, at(records, 0), [])).toMatchObject({ queue: [], refused: [], notices: [] });
+  });
+
+  test("refusing an answer that was replaced meanwhile bothers nobody", () => {
+    const records = after(sent(after(WITH_RUN, answer("s-a", "1")), 0), answer("s-a", "2"));
+    expect(refused(records, at(records, 0), []).refused).toEqual([]);
+  });
+
+  test("closing the run gives up what was never sent, and asks about what was", () => {
+    const records = after(sent(after(WITH_RUN, answer("s-a")), 0), answer("s-gate", true));
+    expect(outline(closedTo(records, null))).toEqual(["answer s-a"]);
+    expect(closedTo(records, at(records, 0)).lost).toMatchObject([{ stepId: "s-a" }, { stepId: "s-gate" }]);
+  });
+});
+
+describe("a state that was read", () => {
+  const read = (records: Records, answers: typeof RUN.answers, epoch = 0) => refreshed(records, { ...RUN, answers }, epoch, 0, NOW);
+  const given = (value: string, at: string, photos: ReturnType<typeof picture>[] = []) => ({ value, photos, geo: null, at, by: null });
+
+  test("never undoes a write that was confirmed while it was on its way", () => {
+    const records = after(WITH_RUN, answer("s-a"));
+    const done = confirmed(records, at(records, 0), { ...CHANGE, answer: given("x", "1") });
+    expect(read(done, {})).toBe(done);
+  });
+
+  test("tells of steps that another device changed, and not of our own unheard writes", () => {
+    const own = sent(after(WITH_RUN, answer("s-a", "mine")), 0);
+    expect(read(own, { "s-a": given("mine", "1") }).notices).toEqual([]);
+    expect(read(own, { "s-a": given("theirs", "1") }).notices).toMatchObject([{ kind: "other_device", stepIds: ["s-a"] }]);
+  });
+
+  test("keeps signed addresses while they last, so that no picture is loaded twice", () => {
+    const url = (seconds: number) => `/photo?e=${NOW.getTime() / 1000 + seconds}&s=1`;
+    const known = read(WITH_RUN, { "s-photo": given("", "1", [picture(0, url(3600))]) });
+    expect(read(known, { "s-photo": given("", "1", [picture(0, url(3630))]) }, 1)).toBe(known);
+    const old = { ...known, notices: [], run: { epoch: 1, run: { ...RUN, answers: { "s-photo": given("", "1", [picture(0, url(60))]) } }, clockOffsetMs: 0 } };
+    const renewed = read(old, { "s-photo": given("", "1", [picture(0, url(3630))]) }, 1);
+    expect(renewed.run?.run.answers["s-photo"]?.photos[0]?.url).toBe(url(3630));
+    expect(renewed.notices).toEqual([]);
+  });
+});
