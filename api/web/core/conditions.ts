@@ -35,10 +35,12 @@ export function standing(template: Template, answers: Answers, skipped: Readonly
   function holds(part: When): boolean {
     if ("all" in part && part.all) return part.all.every(holds);
     if ("any" in part && part.any) return part.any.some(holds);
-    return "step" in part && compares(part, applicable.get(part.step));
+    const { step, op, value } = part;
+    return step !== undefined && op !== undefined && value !== undefined && compares({ step, op, value });
   }
 
-  function compares(part: Comparison, source: Step | undefined): boolean {
+  function compares(part: Comparison): boolean {
+    const source = applicable.get(part.step);
     const answer = answers.get(part.step);
     const known = source !== undefined && answer !== undefined && !skipped.has(part.step) && hasValue(source, answer);
     if (part.op === "exists") return known === part.value;

@@ -41,6 +41,9 @@ export interface components {
             /** @description Steps whose condition holds now, in order. */
             applicable_steps: string[];
             skipped_steps: string[];
+            /** @description Signed address of a drawn signature that waits for submit. */
+            signature_drawing: string | null;
+            receipt: components["schemas"]["Receipt"] | null;
             /** @description Whether this op_id was applied before; then nothing was changed. */
             replayed: boolean;
             /** @description null when a later operation took it away. */
@@ -303,6 +306,9 @@ export interface components {
                 [key: string]: components["schemas"]["Answer"];
             };
             signature: components["schemas"]["Signature"] | null;
+            /** @description Signed address of a drawn signature that waits for submit. */
+            signature_drawing: string | null;
+            receipt: components["schemas"]["Receipt"] | null;
             progress: components["schemas"]["RunProgress"];
             /** @description Steps whose condition holds now, in order. */
             applicable_steps: string[];
@@ -420,17 +426,28 @@ export interface components {
             /** @description null when there is no further page. */
             next_page: number | null;
         };
+        /** @description A photo of an answer. Its metadata is not served; time and place that it had are told here. */
         Photo: {
-            /** @description Starts at 0. */
+            /** @description Starts at 0. Given once: when a photo is taken back, the others keep theirs, and it is not reused. */
             photo_index: number;
-            /** @description Signed address that expires; made anew at each read. */
+            /** @description Signed address of the image, valid for an hour; made anew at each read. */
             url: string;
+            /** @description The same of a JPEG of at most 320 px. */
+            thumbnail_url: string;
+            /** @description image/jpeg, image/png or image/webp. */
             content_type: string;
+            /** @description Size of what `url` serves. */
             bytes: number;
+            /** @description Of what `url` serves, in hex. */
             sha256: string;
+            /** @description Pixels. */
             width: number;
+            /** @description Pixels. */
             height: number;
+            /** @description When it was taken; null when the file does not say. */
             captured_at: string | null;
+            /** @description Metres from where it was taken to the answer's `geo`; null when either is not known. */
+            distance_m: number | null;
         };
         /** @description How many photos are attached to a step. */
         PhotoBounds: {
@@ -458,6 +475,25 @@ export interface components {
              */
             max?: number;
         };
+        /** @description What became of the run, the answer as it is kept now, and the photo of this upload. */
+        PhotoChange: {
+            run_id: string;
+            /** @enum {string} */
+            status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+            progress: components["schemas"]["RunProgress"];
+            /** @description Steps whose condition holds now, in order. */
+            applicable_steps: string[];
+            skipped_steps: string[];
+            /** @description Signed address of a drawn signature that waits for submit. */
+            signature_drawing: string | null;
+            receipt: components["schemas"]["Receipt"] | null;
+            /** @description Whether this op_id was applied before; then nothing was changed. */
+            replayed: boolean;
+            /** @description null when a later operation took it away. */
+            answer: components["schemas"]["Answer"] | null;
+            /** @description null when a later operation took it away. */
+            photo: components["schemas"]["Photo"] | null;
+        };
         /** @description One thing that is wrong with the request. */
         Problem: {
             /** @description Where: `sections[0].steps[1].id`, a step id, a header's name. */
@@ -478,6 +514,18 @@ export interface components {
              * @description The first instant of the next month.
              */
             resets_at: string;
+        };
+        /** @description What the service has of a completed run. */
+        Receipt: {
+            run_id: string;
+            /** Format: date-time */
+            completed_at: string;
+            /** @description How many answers. */
+            answers: number;
+            /** @description How many photos. */
+            photos: number;
+            /** @description `sha-256=` and the base64url digest of the run's answers, photos and signature as a canonical JSON document (RFC 8785), which docs/rest.md describes: whoever reads the run can compute it again. */
+            digest: string;
         };
         /** @description A run with all its answers. */
         Run: {
@@ -513,6 +561,8 @@ export interface components {
             };
             skipped_steps: string[];
             signature: components["schemas"]["Signature"] | null;
+            /** @description null before the run is completed. */
+            receipt: components["schemas"]["Receipt"] | null;
         };
         /** @description The executor left before completion, or the owner cancelled. */
         RunCancelledData: {
@@ -557,6 +607,9 @@ export interface components {
             /** @description Steps whose condition holds now, in order. */
             applicable_steps: string[];
             skipped_steps: string[];
+            /** @description Signed address of a drawn signature that waits for submit. */
+            signature_drawing: string | null;
+            receipt: components["schemas"]["Receipt"] | null;
             /** @description Whether this op_id was applied before; then nothing was changed. */
             replayed: boolean;
         };
@@ -796,6 +849,11 @@ export interface components {
             /** @description The value in words. */
             display: string;
             photos: components["schemas"]["EventPhoto"][];
+            /**
+             * @description true when thumbnails were left out: the event would be too large, or they could not be read.
+             * @default false
+             */
+            thumbnails_dropped?: boolean;
             geo: components["schemas"]["Geo"] | null;
             /** Format: date-time */
             at: string;
@@ -1104,8 +1162,10 @@ export type Pagination = components['schemas']['Pagination'];
 export type Photo = components['schemas']['Photo'];
 export type PhotoBounds = components['schemas']['PhotoBounds'];
 export type PhotoBoundsInput = components['schemas']['PhotoBoundsInput'];
+export type PhotoChange = components['schemas']['PhotoChange'];
 export type Problem = components['schemas']['Problem'];
 export type QuotaDetails = components['schemas']['QuotaDetails'];
+export type Receipt = components['schemas']['Receipt'];
 export type Run = components['schemas']['Run'];
 export type RunCancelledData = components['schemas']['RunCancelledData'];
 export type RunCancelledEvent = components['schemas']['RunCancelledEvent'];
