@@ -55,11 +55,14 @@ _REFUSALS: Final[dict[type[ServiceError], tuple[str, str]]] = {
         "The checklist is safe, but it cannot be shown at the moment. Load this page again in a few seconds.",
     ),
 }
-_KEEP_IT: Final = """<p class="hint">Whoever has the complete link can answer this checklist. Pass it on only to the
-person who shall do it.</p>"""
-_NO_SCRIPTS: Final = """<noscript><p class="note"><strong>To answer it, this page needs JavaScript.</strong>
-Allow it for this page, or open the complete link in another browser. What is written above is all that can be shown
-without.</p></noscript>"""
+_KEEP_IT: Final = (
+    '<p class="hint">Whoever has the complete link can answer this checklist. '
+    "Pass it on only to the person who shall do it.</p>"
+)
+_NO_SCRIPTS: Final = (
+    '<noscript><p class="note"><strong>To answer it, this page needs JavaScript.</strong> Allow it for this page, or '
+    "open the complete link in another browser. What is written above is all that can be shown without.</p></noscript>"
+)
 
 
 @dataclass(frozen=True, slots=True)

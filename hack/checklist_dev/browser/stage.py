@@ -81,7 +81,7 @@ class Stage:
 
     def execute(self, link: Link, method: str, path: str, **arguments: Any) -> Json:
         """A call of the executor API, as another device of the same person makes it."""
-        headers = {"Authorization": f"Executor {link.token}"}
+        headers = {"Authorization": f"Executor {link.token}"} | arguments.pop("headers", {})
         return self._call(method, f"/v1/executor/runs/{link.run_id}{path}", headers=headers, **arguments)
 
     async def events(self, link: Link, *, last: str) -> list[Delivery]:

@@ -1,0 +1,1 @@
+"""`make screenshots`: every state of the web app, photographed for a critical eye."""
