@@ -20,7 +20,7 @@ _LAST_YEAR: Final = 2200
 @dataclass(frozen=True, slots=True)
 class ExifFacts:
     orientation: int = 1
-    """1 to 8 (EXIF tag 0x0112)."""
+    """1 to 8 (EXIF tag 0x0112). Always 1 for HEIC, which is turned by its container when it is decoded."""
     captured_at: datetime | None = None
     """In UTC; None when the file does not say in which time zone its clock was, and has no time from GPS."""
     place: tuple[float, float] | None = None

@@ -9,7 +9,6 @@ from PIL import Image
 
 from .exif_facts import facts_of
 from .image_files import load
-from .image_formats import ImageFormat
 from .jobs import Job, Made, line_of_failure, line_of_made, line_of_refusal
 from .pixels import encoding_of, normal_mode, small_copy, upright, write, write_thumbnail
 from .refusals import ImageRefused, RefusalCode
@@ -41,13 +40,11 @@ def make(job: Job) -> Made:
     """Writes the image and its thumbnail. Raises ImageRefused, MemoryError, OSError."""
     format_, image = load(job.upload)
     facts = facts_of(image)
-    # libheif has turned the image already, by the container's own words; its EXIF only repeats them.
-    orientation = 1 if format_ is ImageFormat.HEIC else facts.orientation
     encoding = encoding_of(image, format_)
     picture = normal_mode(image)
     del image
-    write_thumbnail(small_copy(picture, orientation), job.thumbnail_path)
-    picture = upright(picture, orientation)
+    write_thumbnail(small_copy(picture, facts.orientation), job.thumbnail_path)
+    picture = upright(picture, facts.orientation)
     served_as = format_.served_as
     path = job.image_path(served_as)
     write(picture, path, encoding)

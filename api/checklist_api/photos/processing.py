@@ -103,7 +103,6 @@ class ImageWorkers:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
         await asyncio.gather(*(worker.end() for worker in self._workers))
-        self._idle.put_nowait(self._workers[0])  # for who waits: it goes from one to the next
 
     async def process(self, upload: Path, into: Path) -> ProcessedPhoto:
         """The photo that the file `upload` becomes, written into the folder `into`; `upload` stays as it is.
