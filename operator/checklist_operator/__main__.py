@@ -16,6 +16,7 @@ import uvloop
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
+from checklist_crds.photo_store import InvalidStore, PhotoStore
 from checklist_crds.times import utc_now
 from checklist_operator.health import HealthServer
 from checklist_operator.json_logging import about, configure_logging
@@ -130,6 +131,10 @@ def main() -> int:
     parser.parse_args()
     try:
         settings = from_process_environment()
+        PhotoStore.open(settings.photo_store)
+    except InvalidStore as problem:
+        print(f"checklist-operator: CHECKLISTS_PHOTO_STORE: {problem}", file=sys.stderr)  # noqa: T201 - no log yet
+        return 2
     except InvalidSetting as problem:
         print(f"checklist-operator: {problem}", file=sys.stderr)  # noqa: T201 - there is no log yet
         return 2

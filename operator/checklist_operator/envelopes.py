@@ -1,6 +1,7 @@
 """The body of a delivery: the event's envelope as the bytes that are digested, signed and sent (contract section 9).
 
-What is stored for retries is the envelope without the number of the attempt and without thumbnails, as JSON text.
+What is stored for retries is the envelope without the number of the attempt and without thumbnails, as JSON text, and
+with photos named by their keys (`event_photos` makes addresses of them).
 """
 
 import json
@@ -8,18 +9,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from checklist_crds.delivery_types import MAX_PAYLOAD
-from checklist_crds.events import PhotoUrl, envelope, event_data, for_attempt
-from checklist_crds.run_types import OutboxEntry, PhotoRef, Run
+from checklist_crds.events import envelope, event_data, for_attempt
+from checklist_crds.photo_urls import PhotoUrl
+from checklist_crds.run_types import OutboxEntry, Run
 from checklist_crds.template_types import Definition
-from checklist_operator.faults import OurFault
 
 THUMBNAILS_DROPPED: Final = "thumbnails_dropped"
 """Set to true in `data` when the thumbnails made the envelope too large and were left out."""
-
-
-def no_photo_store(photo: PhotoRef, *, thumbnail: bool = False) -> str:
-    """The address of a photo where no store of photos is configured. Raises OurFault."""
-    raise OurFault("PhotoStoreMissing", f"there is no photo store to serve a photo of {photo.bytes} bytes")
 
 
 def first_envelope(entry: OutboxEntry, run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, Any]:
@@ -40,9 +36,15 @@ def payload_of(message: Mapping[str, Any]) -> str:
     return _encode(_without_thumbnails(message, mark=False)).decode()
 
 
-def retry_body(payload: str, attempt: int) -> bytes:
-    """The body of a later attempt: the same event with another number."""
-    return body_of(json.loads(payload), attempt)
+def kept_message(payload: str) -> dict[str, Any]:
+    """The envelope that a WebhookDelivery has kept, for a later attempt."""
+    message: dict[str, Any] = json.loads(payload)
+    return message
+
+
+def size_of(message: Mapping[str, Any]) -> int:
+    """Bytes of the envelope as it is sent, give or take the number of the attempt."""
+    return len(_encode(message))
 
 
 def _encode(value: Mapping[str, Any]) -> bytes:

@@ -3,12 +3,15 @@
 Everything is read and judged once, at start: a wrong value ends the process with one line that names the variable.
 """
 
+import base64
+import binascii
 import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from checklist_crds.photo_store import default_url
 from checklist_crds.sealing import KeyRing
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.fairness import Limits
@@ -37,6 +40,12 @@ class Settings:
     namespace: str
     operator_id: str
     key_ring: KeyRing = field(repr=False)
+    server_key: bytes | None = field(default=None, repr=False)
+    """None: events with photos cannot be sent."""
+    base_url: str = "http://127.0.0.1:8080"
+    photo_store: str = field(default_factory=lambda: default_url({}))
+    photo_sweep_every_s: float = 21_600.0
+    photo_orphan_after_s: float = 86_400.0
     watch_namespaces: tuple[str, ...] = ()
     health_host: str = "127.0.0.1"
     health_port: int = 8081
@@ -64,6 +73,11 @@ class Settings:
             namespace=read.text("CHECKLISTS_NAMESPACE"),
             operator_id=read.text("CHECKLISTS_OPERATOR_ID") or socket.gethostname(),
             key_ring=read.parsed("CHECKLISTS_SEALING_KEYS", _key_ring),
+            server_key=read.parsed("CHECKLISTS_SERVER_KEY", _server_key),
+            base_url=read.text("CHECKLISTS_BASE_URL").rstrip("/"),
+            photo_store=read.text("CHECKLISTS_PHOTO_STORE") or default_url(environment),
+            photo_sweep_every_s=read.number("CHECKLISTS_PHOTO_SWEEP_SECONDS", least=0.1),
+            photo_orphan_after_s=read.number("CHECKLISTS_PHOTO_ORPHAN_SECONDS"),
             watch_namespaces=read.words("CHECKLISTS_WATCH_NAMESPACES"),
             health_host=read.text("CHECKLISTS_HOST"),
             health_port=read.port("CHECKLISTS_OPERATOR_PORT"),
@@ -104,6 +118,11 @@ VARIABLES: Final = (
     Variable("CHECKLISTS_WATCH_NAMESPACES", "", "namespaces to serve, separated by commas; empty: all"),
     Variable("CHECKLISTS_OPERATOR_ID", "", "who holds the lease; empty: the host's name"),
     Variable("CHECKLISTS_SEALING_KEYS", None, "keys that open webhook secrets: id:base64 of 32 bytes, ..."),
+    Variable("CHECKLISTS_SERVER_KEY", "", "the API's, base64 of 32 bytes: signs the addresses of photos in events"),
+    Variable("CHECKLISTS_BASE_URL", "http://127.0.0.1:8080", "the API's public address, which those begin with"),
+    Variable("CHECKLISTS_PHOTO_STORE", "", "where photos are kept, as the API is told; empty: a folder of the user's"),
+    Variable("CHECKLISTS_PHOTO_SWEEP_SECONDS", "21600", "how often photos that nobody needs are looked for"),
+    Variable("CHECKLISTS_PHOTO_ORPHAN_SECONDS", "86400", "how old such a photo must be before the sweep removes it"),
     Variable("CHECKLISTS_HOST", "127.0.0.1", "address of /healthz, /readyz and /metrics"),
     Variable("CHECKLISTS_OPERATOR_PORT", "8081", "their port; 0: none"),
     Variable("CHECKLISTS_RETRY_GAPS", ",".join(f"{gap:g}" for gap in DEFAULT_GAPS), "seconds between the attempts"),
@@ -138,6 +157,18 @@ def _key_ring(text: str) -> KeyRing:
         return KeyRing.parse(text)
     except ValueError:  # its text may repeat what was given, and a key given without its id is a key
         raise ValueError("must be id:base64 of 32 bytes, or several of these separated by commas") from None
+
+
+def _server_key(text: str) -> bytes | None:
+    if not text:
+        return None
+    try:
+        key = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        key = b""
+    if len(key) != 32:
+        raise ValueError("must be base64 of 32 bytes")
+    return key
 
 
 class _Reader:

@@ -7,6 +7,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
@@ -15,11 +16,14 @@ from checklist_crds.kube.informer import Key
 from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, WEBHOOK_DELIVERY, Kind
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.photo_store import PhotoStore
+from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.resource_types import API_VERSION, GROUP
 from checklist_crds.times import Clock
 from checklist_operator.controllers.deliveries import Deliveries
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
+from checklist_operator.controllers.photo_collector import PhotoCollector
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.controllers.revisions import RevisionCollector
 from checklist_operator.controllers.run_admission import RunAdmission
@@ -30,7 +34,7 @@ from checklist_operator.delivery.fairness import Permits
 from checklist_operator.delivery.sender import Sender
 from checklist_operator.delivery_objects import DeliveryObjects
 from checklist_operator.embedding import EmbeddedKopf
-from checklist_operator.envelopes import no_photo_store
+from checklist_operator.event_photos import EventPhotos
 from checklist_operator.handlers import WATCHED
 from checklist_operator.json_logging import about
 from checklist_operator.metrics import Metrics
@@ -76,6 +80,9 @@ class Term:
         tenancy = Tenancy(client, settings.namespace)
         objects = DeliveryObjects(client, settings.schedule, clock=clock)
         on_removed = self._count_removed
+        store = PhotoStore.open(settings.photo_store)
+        key = settings.server_key
+        photos = EventPhotos(store, SignedUrls(key, settings.base_url, clock) if key is not None else None)
         self.outbox = RunOutbox(
             client,
             revisions=revisions,
@@ -84,7 +91,7 @@ class Term:
             deliveries=objects,
             metrics=metrics,
             clock=clock,
-            photo_url=no_photo_store,
+            photos=photos,
             allow_insecure=settings.allow_insecure_targets,
             on_bug=self._count_bug,
         )
@@ -93,6 +100,7 @@ class Term:
             objects=objects,
             secrets=secrets,
             transmitter=transmitter,
+            photos=photos,
             timers=self._timers,
             metrics=metrics,
             clock=clock,
@@ -139,7 +147,22 @@ class Term:
             namespaces=settings.watch_namespaces,
             on_removed=on_removed,
         )
-        self.retention = Retention(client, clock=clock, namespaces=settings.watch_namespaces, on_removed=on_removed)
+        self.photos = PhotoCollector(
+            client,
+            store,
+            clock=clock,
+            namespaces=(settings.namespace, *settings.watch_namespaces),
+            orphan_after=timedelta(seconds=settings.photo_orphan_after_s),
+            on_removed=on_removed,
+            on_bug=self._count_bug,
+        )
+        self.retention = Retention(
+            client,
+            clock=clock,
+            namespaces=settings.watch_namespaces,
+            on_removed=on_removed,
+            on_run_removed=self.photos.run_removed,
+        )
         self._kopf = EmbeddedKopf(
             self.observe,
             namespaces=settings.watch_namespaces,
@@ -160,6 +183,7 @@ class Term:
         self._every("resync", settings.resync_every_s, self._resync)
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
         self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
+        self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
         self._spawn("kopf", self._kopf.run())
         ended, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in ended:
@@ -199,6 +223,7 @@ class Term:
             self.expiry.observe(type_, body)
             self.admission.observe(type_, body)
             self.outbox.observe(type_, body)
+            self.photos.observe(type_, body)
         elif kind == WEBHOOK_DELIVERY:
             self.deliveries.observe(type_, body)
         elif kind == TEMPLATE:
@@ -237,6 +262,7 @@ class Term:
             self.expiry.queue,
             self.organizations.queue,
             self.members.queue,
+            self.photos.queue,
         ]
 
     def _watch_sizes(self) -> None:

@@ -32,6 +32,8 @@ from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
 
+SERVER_KEY = bytes(range(1, 33))
+BASE_URL = "https://checklists.example"
 SEALING_KEYS = "k1:" + base64.b64encode(bytes(range(32))).decode()
 WEBHOOK_SECRET = "a secret of the caller"
 
@@ -104,6 +106,9 @@ class OperatorProcess:
             "CHECKLISTS_NAMESPACE": namespace,
             "CHECKLISTS_WATCH_NAMESPACES": namespace,
             "CHECKLISTS_SEALING_KEYS": SEALING_KEYS,
+            "CHECKLISTS_SERVER_KEY": base64.b64encode(SERVER_KEY).decode(),
+            "CHECKLISTS_BASE_URL": BASE_URL,
+            "CHECKLISTS_PHOTO_STORE": (folder / "photos").as_uri(),
             "CHECKLISTS_OPERATOR_PORT": str(self.port),
             "CHECKLISTS_OPERATOR_ID": name,
             "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",

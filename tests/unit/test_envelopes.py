@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checklist_crds.delivery_types import MAX_PAYLOAD
-from checklist_operator.envelopes import body_of, payload_of, retry_body
+from checklist_operator.envelopes import body_of, kept_message, payload_of
 from checklist_operator.json_logging import JsonLines, about
 from checklist_operator.settings import VARIABLES, InvalidSetting, Settings, help_text
 
@@ -29,7 +29,7 @@ def test_only_the_number_differs_between_attempts() -> None:
 def test_what_is_kept_for_retries_has_neither_number_nor_thumbnails() -> None:
     kept = payload_of(message("AAAA"))
     assert "AAAA" not in kept and "delivery_attempt" not in kept
-    assert json.loads(retry_body(kept, 3)) == {**message(None), "delivery_attempt": 3}
+    assert json.loads(body_of(kept_message(kept), 3)) == {**message(None), "delivery_attempt": 3}
 
 
 def test_thumbnails_make_way_when_a_body_is_too_large_and_say_so() -> None:
@@ -58,6 +58,8 @@ def test_every_setting_but_the_keys_has_a_default_and_is_explained() -> None:
         ("CHECKLISTS_DENIED_ADDRESSES", "10.0.0.0/99"),
         ("CHECKLISTS_SWEEP_SECONDS", "-1"),
         ("CHECKLISTS_MAX_DELIVERIES", "0"),
+        ("CHECKLISTS_SERVER_KEY", "c2hvcnQ="),
+        ("CHECKLISTS_PHOTO_ORPHAN_SECONDS", "-1"),
     ],
 )
 def test_a_wrong_setting_is_named(name: str, value: str) -> None:

@@ -108,6 +108,7 @@ class Rig:
         self.programs: dict[str, Program] = {}
         self.receivers: list[Child] = []
         self._settings = dict(settings or {})
+        self._api_port = 0
         self._keys: ServerKeys | None = None
         self._report = report
 
@@ -197,17 +198,21 @@ class Rig:
 
     def _add(self, name: str, module: str, port_setting: str) -> Program:
         port = lasting_port()
+        if module == "checklist_api":
+            self._api_port = port
         env = {
             **{key: value for key, value in os.environ.items() if not key.startswith("CHECKLISTS_")},
             "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
             "CHECKLISTS_RATE_LIMIT": "off",
             "CHECKLISTS_OPERATOR_ID": OPERATOR_ID,
+            "CHECKLISTS_PHOTO_STORE": (self.folder / "photos").absolute().as_uri(),
             **self._settings,
             "KUBECONFIG": str(self.cluster.kubeconfig),
             "CHECKLISTS_NAMESPACE": NAMESPACE,
             "CHECKLISTS_HOST": "127.0.0.1",
             port_setting: str(port),
-            "CHECKLISTS_BASE_URL": f"http://127.0.0.1:{port}",
+            # What an operator signs leads to the API that was added last.
+            "CHECKLISTS_BASE_URL": f"http://127.0.0.1:{self._api_port or port}",
             "CHECKLISTS_SERVER_KEY": self.keys.server_key,
             "CHECKLISTS_SEALING_KEYS": self.keys.sealing_keys,
             "PYTHONUNBUFFERED": "1",

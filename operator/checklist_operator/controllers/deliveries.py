@@ -32,7 +32,8 @@ from checklist_operator.delivery_progress import (
     record_of,
     settled,
 )
-from checklist_operator.envelopes import retry_body
+from checklist_operator.envelopes import body_of, kept_message
+from checklist_operator.event_photos import EventPhotos
 from checklist_operator.faults import OurFault
 from checklist_operator.json_logging import about
 from checklist_operator.metrics import Metrics
@@ -59,6 +60,7 @@ class Deliveries:
         objects: DeliveryObjects,
         secrets: SigningSecrets,
         transmitter: Transmitter,
+        photos: EventPhotos,
         timers: Timers,
         metrics: Metrics,
         clock: Clock,
@@ -70,6 +72,7 @@ class Deliveries:
         self._objects = objects
         self._secrets = secrets
         self._transmitter = transmitter
+        self._photos = photos
         self._metrics = metrics
         self._clock = clock
         self._holder = holder
@@ -168,12 +171,12 @@ class Deliveries:
             return None
         try:
             secret = await self._secrets.of(delivery.namespace, run_id, webhook)
+            body = body_of(await self._photos.dressed(kept_message(delivery.spec.payload)), step.attempt)
             delivery = await self._objects.write(
                 delivery, claimed(delivery.status, step.attempt, holder=self._holder, now=self._clock())
             )
             self._sending += 1
             try:
-                body = retry_body(delivery.spec.payload, step.attempt)
                 outcome = await self._transmitter.send(delivery.spec.url, body, secret, run_id, attempt=step.attempt)
             except BaseException:
                 self._sending -= 1

@@ -12,6 +12,7 @@ from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.informer import Key
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.organization_types import OrganizationSpec
 from checklist_crds.times import Clock, parse_timestamp
@@ -43,11 +44,13 @@ class Retention:
         clock: Clock,
         namespaces: tuple[str, ...],
         on_removed: Callable[[str], None],
+        on_run_removed: Callable[[Key], None],
     ) -> None:
         self._client = client
         self._clock = clock
         self._namespaces = namespaces
         self._on_removed = on_removed
+        self._on_run_removed = on_run_removed
         self._run_seen: dict[tuple[str, str], datetime] = {}
 
     async def sweep(self) -> int:
@@ -86,7 +89,10 @@ class Retention:
         deleted = 0
         for delivery in deliveries:
             deleted += await self._delete(WEBHOOK_DELIVERY, delivery)
-        return deleted + await self._delete(RUN, body)
+        removed = await self._delete(RUN, body)
+        if removed:
+            self._on_run_removed((namespace, name))
+        return deleted + removed
 
     async def _sweep_deliveries(self, keeps: Mapping[str, _Keep]) -> int:
         deleted, now = 0, self._clock()

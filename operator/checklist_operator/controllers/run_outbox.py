@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from checklist_crds.events import PhotoUrl
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of, version_of
@@ -26,6 +25,8 @@ from checklist_operator.controllers.record_pace import GATHER_S, QUIET_S, Record
 from checklist_operator.delivery.outcome import Outcome
 from checklist_operator.delivery_objects import DeliveryObjects
 from checklist_operator.envelopes import body_of, first_envelope
+from checklist_operator.event_photos import EventPhotos
+from checklist_operator.event_photos import key_of as key_of_photo
 from checklist_operator.faults import OurFault
 from checklist_operator.json_logging import about
 from checklist_operator.metrics import Metrics
@@ -53,7 +54,7 @@ class RunOutbox:
         deliveries: DeliveryObjects,
         metrics: Metrics,
         clock: Clock,
-        photo_url: PhotoUrl,
+        photos: EventPhotos,
         allow_insecure: bool,
         on_bug: Callable[[str], None],
         workers: int = 64,
@@ -65,7 +66,7 @@ class RunOutbox:
         self._deliveries = deliveries
         self._metrics = metrics
         self._clock = clock
-        self._photo_url = photo_url
+        self._photos = photos
         self._allow_insecure = allow_insecure
         self._on_bug = on_bug
         self._lanes: dict[Key, Lane] = {}
@@ -232,8 +233,8 @@ class RunOutbox:
         async with self._transmitter.permit(attempt.url, attempt.organization, first=True):
             if self._stopping or lane.fault is not None or self._lanes.get(key) is not lane:
                 return None
-            message = first_envelope(entry, run, attempt.definition, self._photo_url)
-            body = body_of(message, 1)
+            message = first_envelope(entry, run, attempt.definition, key_of_photo)
+            body = body_of(await self._photos.dressed(message), 1)
             attempt.turn.started.set()
             self._metrics.outbox_lag.observe(max(0.0, (self._clock() - entry.ts).total_seconds()))
             outcome = await self._transmitter.send(attempt.url, body, attempt.secret, run.name, attempt=1)
