@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run stop demo test check bench chaos web web-dev web-packages rest-types screenshots crds cluster lock
-.PHONY: clean environment binaries redis-server chromium
+.PHONY: clean environment binaries s3-server redis-server chromium
 
 PYTHON ?=
 export PYTHON
@@ -32,7 +32,7 @@ stop: environment ## End what `make run` started
 demo: environment binaries web ## Run the main job on real checklists, with a transcript of what was checked
 	@$(BIN)/python -m checklist_dev.demo $(ARGS)
 
-test: environment redis-server chromium binaries web ## Run all tests (ARGS="tests/unit -k word" for some)
+test: environment redis-server chromium binaries s3-server web ## Run all tests (ARGS="tests/unit -k word" for some)
 	@$(if $(ARGS),:,$(BIN)/python -m checklist_dev.web test)
 	@$(BIN)/python -m pytest $(or $(ARGS),tests)
 
@@ -102,6 +102,9 @@ environment:
 
 binaries: environment
 	@$(BIN)/python -m checklist_dev.controlplane binaries >/dev/null
+
+s3-server: environment
+	@$(BIN)/python -m checklist_dev.s3_server >/dev/null
 
 redis-server:
 	@sh hack/system_package.sh redis-server 'the tests of shared rate limits start it' redis-server
