@@ -58,7 +58,8 @@ class RunRoutes:
             "expires_at": dispatched.body["spec"].get("expiresAt"),
             "assigned_to": None,
         }
-        headers = {"Location": f"/v1/runs/{run_id}", **(REPLAYED if dispatched.replayed else {})}
+        location = f"{services.settings.path_prefix}/v1/runs/{run_id}"
+        headers = {"Location": location, **(REPLAYED if dispatched.replayed else {})}
         return json_response(answer, status=201, headers=headers)
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:

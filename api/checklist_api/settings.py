@@ -2,11 +2,13 @@
 
 import base64
 import binascii
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from checklist_crds.photo_store import default_url
 from checklist_crds.sealing import KeyRing
@@ -14,6 +16,7 @@ from checklist_crds.sealing import KeyRing
 from .app_links import AppLinks
 from .rate_limit import DEFAULT_RATE, DEFAULT_RUN_RATE, Rate
 
+_BASE_URL: Final = re.compile(r"https?://[^\s/?#@]+(/[A-Za-z0-9._~-]+)*/?")
 DESCRIPTION: Final = """\
 CHECKLISTS_NAMESPACE              namespace of the installation (required)
 CHECKLISTS_SERVER_KEY             base64 of 32 bytes: signs run links and idempotent ids (required)
@@ -62,6 +65,11 @@ class Settings:
     allow_insecure_targets: bool = False
     access_log: bool = False
     app_links: AppLinks = field(default_factory=AppLinks)
+
+    @property
+    def path_prefix(self) -> str:
+        """What callers write before `/v1`: `/checklists` behind a proxy that takes it off, else nothing."""
+        return urlsplit(self.base_url).path
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str]) -> "Settings":
@@ -147,7 +155,7 @@ def _app_links(env: Mapping[str, str]) -> AppLinks:
 
 
 def _base_url(text: str) -> str:
-    scheme, _, rest = text.rstrip("/").partition("://")
-    if scheme not in ("http", "https") or not rest or any(character in rest for character in "/?#@ "):
-        raise InvalidSetting(f"CHECKLISTS_BASE_URL must be scheme and host without a path, not {text!r}")
-    return f"{scheme}://{rest}"
+    """Scheme, host, and the prefix that a proxy in front takes off, if there is one; no slash at the end."""
+    if _BASE_URL.fullmatch(text) is None:
+        raise InvalidSetting(f"CHECKLISTS_BASE_URL must be http(s)://host, perhaps with a path, not {text!r}")
+    return text.rstrip("/")

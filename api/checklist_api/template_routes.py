@@ -57,7 +57,8 @@ class TemplateRoutes:
         )
         with self._services.idempotency.claim(key, caller.organization.name, "t", body) as claim:
             created = await self._services.template_writer.create(caller.organization, definition, claim)
-        headers = {"Location": f"/v1/templates/{created.template.meta.id}", **(REPLAYED if created.replayed else {})}
+        location = f"{self._services.settings.path_prefix}/v1/templates/{created.template.meta.id}"
+        headers = {"Location": location, **(REPLAYED if created.replayed else {})}
         return _answer(created.template, caller.organization, status=201, headers=headers)
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:

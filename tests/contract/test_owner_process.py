@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from checklist_api.settings import Settings
 from checklist_crds.kube.kinds import RUN
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.ports import free_ports
@@ -57,7 +58,8 @@ def test_help_names_every_setting() -> None:
         ("CHECKLISTS_PORT", "65536"),
         ("CHECKLISTS_RATE_LIMIT", "fast"),
         ("CHECKLISTS_BASE_URL", "checklists.example"),
-        ("CHECKLISTS_BASE_URL", "https://checklists.example/api"),
+        ("CHECKLISTS_BASE_URL", "https://checklists.example/api?x=1"),
+        ("CHECKLISTS_BASE_URL", "https://somebody@checklists.example"),
         ("CHECKLISTS_ALLOW_INSECURE_TARGETS", "perhaps"),
         ("CHECKLISTS_TRUSTED_PROXIES", "-1"),
     ],
@@ -186,3 +188,13 @@ async def test_a_port_that_is_taken_is_one_clear_line(processes: Callable[..., P
     second = processes(first.port)
     assert await second.ended() == 2
     assert str(first.port) in second.log.read_text().splitlines()[-1]
+
+
+def test_the_service_may_stand_behind_a_prefix_of_a_proxy() -> None:
+    secrets = {name: value for name, value in GOOD.items() if name != "KUBECONFIG"}
+    for given, kept, prefix in (
+        ("https://checklists.example/", "https://checklists.example", ""),
+        ("https://example.com/tools/checklists/", "https://example.com/tools/checklists", "/tools/checklists"),
+    ):
+        settings = Settings.from_environment({**secrets, "CHECKLISTS_BASE_URL": given})
+        assert (settings.base_url, settings.path_prefix) == (kept, prefix)
