@@ -2,7 +2,7 @@
  * The state of the page itself, as opposed to the run's: which steps are drawn already, what was typed and cannot be
  * kept, what is to be read out. Nothing of it outlives the page.
  */
-import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";
+import { computed, signal, type ReadonlySignal } from "@preact/signals";
 
 import type { Problem } from "../core";
 import type { RunStore } from "./store/types";
@@ -10,6 +10,8 @@ import type { RunStore } from "./store/types";
 /** So many steps are drawn at once; the rest follow when the page is at rest, so that a long checklist starts fast. */
 const FIRST = 12;
 const MORE = 40;
+/** How long a step that was asked for may take until it is drawn, e.g. because another view has to go first. */
+const FRAMES_TO_APPEAR = 60;
 
 export interface Page {
   /** How many steps are drawn, in their order. */
@@ -27,7 +29,7 @@ export interface Page {
   announce(text: string): void;
   /** Draws all steps in the background, and calls a function to stop that. */
   drawAll(total: number): () => void;
-  /** Shows the step and puts the focus on its label. The person has asked for it. */
+  /** Shows the step and puts the focus on its label, as soon as it is there. The person has asked for it. */
   jump(stepId: string): void;
 }
 
@@ -78,14 +80,16 @@ export function createPage(store: RunStore): Page {
       };
     },
     jump(stepId) {
-      batch(() => {
-        drawn.value = Number.POSITIVE_INFINITY;
-      });
-      // The first scroll lets the browser lay out what lay beyond the screen; the second finds the true place.
-      requestAnimationFrame(() => {
-        scrollTo(stepId);
+      drawn.value = Number.POSITIVE_INFINITY;
+      const attempt = (frames: number) => {
+        if (scrollTo(stepId) === null) {
+          if (frames > 0) requestAnimationFrame(() => attempt(frames - 1));
+          return;
+        }
+        // The first scroll lets the browser lay out what lay beyond the screen; the second finds the true place.
         requestAnimationFrame(() => scrollTo(stepId)?.focus({ preventScroll: true }));
-      });
+      };
+      requestAnimationFrame(() => attempt(FRAMES_TO_APPEAR));
     },
   };
 }

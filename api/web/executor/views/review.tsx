@@ -21,6 +21,7 @@ export function Review({ run }: { run: ServerRun }) {
   const [unsigned, setUnsigned] = useState(false);
   const [tries, setTries] = useState(0);
   const summary = useRef<HTMLDivElement>(null);
+  const settle = useRef(async () => {});
   const gaps = page.gaps.value;
   const refusals = store.refusals.value;
   const signs = template.settings.signature_on_complete;
@@ -33,13 +34,14 @@ export function Review({ run }: { run: ServerRun }) {
     page.jump(stepId);
   };
   const toSignature = () => document.getElementById("signature")?.focus();
-  const submit = (event: Event) => {
+  const submit = async (event: Event) => {
     event.preventDefault();
+    await settle.current();
     const nameMissing = signs && !hasVisibleText(name);
     setUnsigned(nameMissing);
     page.setTried(true);
     if (page.gaps.peek().length > 0 || nameMissing) return setTries(tries + 1);
-    void store.submit(signs ? { name: name.trim() } : null);
+    await store.submit(signs ? { name: name.trim() } : null);
   };
 
   const nameWrong = unsigned || refusals.some((problem) => problem.path.startsWith("signature"));
@@ -73,7 +75,7 @@ export function Review({ run }: { run: ServerRun }) {
         {template.sections.map((section) => (
           <ReviewSection key={section.id} title={section.title} steps={section.steps} onChange={change} />
         ))}
-        <form class="form" noValidate onSubmit={submit}>
+        <form class="form" noValidate onSubmit={(event) => void submit(event)}>
           {signs && (
             <section class="panel sign" aria-labelledby="sign-title">
               <h2 id="sign-title">{t("signature.title")}</h2>
@@ -88,6 +90,7 @@ export function Review({ run }: { run: ServerRun }) {
                   if (hasVisibleText(next)) setUnsigned(false);
                 }}
                 onDraw={(drawing) => store.drawSignature(drawing)}
+                settle={settle}
               />
             </section>
           )}

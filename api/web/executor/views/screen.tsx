@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { Icon, type IconName } from "../../kit/controls/icon";
 import type { Tone } from "../../kit/controls/messages";
@@ -11,7 +11,8 @@ let isFirst = true;
 /** The heading of a view. When a view takes the place of another one, it gets the focus, so that it is read out. */
 export function Heading({ children, class: kind }: { children: ComponentChildren; class?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  // At once, so that a jump to a step, which comes after it, has the last word.
+  useLayoutEffect(() => {
     if (!isFirst) {
       window.scrollTo(0, 0);
       heading.current?.focus({ preventScroll: true });

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** How long after the last key a text is kept: short enough that nothing is lost, long enough not to keep each letter. */
-const PAUSE_MS = 300;
+/** How long after the last key a text is an answer: long enough not to send every word of a sentence as one. */
+const PAUSE_MS = 600;
 
 interface Draft {
   text: string;
@@ -13,14 +13,16 @@ interface Draft {
 
 /**
  * Text between the keyboard and what is kept. It is handed to `keep` after a pause, on leaving the field, and when the
- * page is hidden, which on a phone may be the last thing that happens to it.
+ * page is hidden, which on a phone may be the last thing that happens to it: then there may be no time to keep it, so it
+ * is also put aside in one stroke, and taken up again when the page is opened the next time.
  *
  * A kept text that changes from outside (another device, "clear") is taken over, but never while the person types, and
  * never while an own change is still on its way, because then the older one would overwrite the newer.
  */
-export function useDraft(kept: string, keep: (text: string) => Promise<void> | void, same = equal): Draft {
-  const [text, setText] = useState(kept);
-  const state = useRef({ text: kept, dirty: false, onTheWay: 0, timer: 0, keep });
+export function useDraft(id: string, kept: string, keep: (text: string) => Promise<void> | void, same = equal): Draft {
+  const [start] = useState(() => putAside(id));
+  const [text, setText] = useState(start ?? kept);
+  const state = useRef({ text: start ?? kept, dirty: start !== null, onTheWay: 0, timer: 0, keep });
   state.current.keep = keep;
 
   const flush = () => {
@@ -30,6 +32,7 @@ export function useDraft(kept: string, keep: (text: string) => Promise<void> | v
     now.dirty = false;
     now.onTheWay += 1;
     Promise.resolve(now.keep(now.text))
+      .then(() => forget(id))
       .catch(() => {
         now.dirty = true;
       })
@@ -46,7 +49,11 @@ export function useDraft(kept: string, keep: (text: string) => Promise<void> | v
   }, [kept]);
 
   useEffect(() => {
-    const onHide = () => flush();
+    const onHide = () => {
+      if (state.current.dirty) setAside(id, state.current.text);
+      flush();
+    };
+    if (state.current.dirty) flush();
     document.addEventListener("visibilitychange", onHide);
     window.addEventListener("pagehide", onHide);
     return () => {
@@ -69,6 +76,33 @@ export function useDraft(kept: string, keep: (text: string) => Promise<void> | v
     },
     flush,
   };
+}
+
+/** By the address of the run's page, as ids are those of its checklist. */
+const nameOf = (id: string) => `draft ${location.pathname} ${id}`;
+
+function setAside(id: string, text: string): void {
+  try {
+    localStorage.setItem(nameOf(id), text);
+  } catch {
+    // No room, or none allowed: it is still handed to `keep`.
+  }
+}
+
+function putAside(id: string): string | null {
+  try {
+    return localStorage.getItem(nameOf(id));
+  } catch {
+    return null;
+  }
+}
+
+function forget(id: string): void {
+  try {
+    localStorage.removeItem(nameOf(id));
+  } catch {
+    // Then there is nothing to forget either.
+  }
 }
 
 function equal(left: string, right: string): boolean {

@@ -14,11 +14,12 @@ interface SignatureProps {
   disabled?: boolean;
   onName(name: string): Promise<void> | void;
   onDraw(drawing: Blob | null): Promise<void> | void;
+  settle?: { current: () => Promise<void> };
 }
 
 /** Signing is typing one's name; who likes may draw as well. Nobody needs to draw. */
-export function SignatureControl({ id, name, drawing, describedBy, error, disabled, onName, onDraw }: SignatureProps) {
-  const draft = useDraft(name, onName);
+export function SignatureControl({ id, name, drawing, describedBy, error, disabled, onName, onDraw, settle }: SignatureProps) {
+  const draft = useDraft(id, name, onName);
   return (
     <div class="signature">
       <div class="field">
@@ -41,7 +42,7 @@ export function SignatureControl({ id, name, drawing, describedBy, error, disabl
         />
         {error && <FieldError id={`${id}-wrong`}>{error}</FieldError>}
       </div>
-      <SignaturePad id={`${id}-pad`} drawing={drawing} disabled={disabled ?? false} onDraw={onDraw} />
+      <SignaturePad id={`${id}-pad`} drawing={drawing} disabled={disabled ?? false} onDraw={onDraw} settle={settle} />
     </div>
   );
 }

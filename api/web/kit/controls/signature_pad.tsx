@@ -8,6 +8,8 @@ interface SignaturePadProps {
   drawing: string | null;
   disabled: boolean;
   onDraw(drawing: Blob | null): Promise<void> | void;
+  /** Gets a function that keeps the drawing now, for whoever cannot wait until the hand rests. */
+  settle?: { current: () => Promise<void> } | undefined;
 }
 
 type Point = readonly [x: number, y: number];
@@ -21,7 +23,7 @@ const SCALE = 2;
 const REST_MS = 700;
 
 /** Paper to draw on with a finger, a pen or the mouse. It is always white with dark ink: it is a picture of paper. */
-export function SignaturePad({ id, drawing, disabled, onDraw }: SignaturePadProps) {
+export function SignaturePad({ id, drawing, disabled, onDraw, settle }: SignaturePadProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const strokes = useRef<Point[][]>([]);
   const timer = useRef(0);
@@ -41,7 +43,7 @@ export function SignaturePad({ id, drawing, disabled, onDraw }: SignaturePadProp
 
   useEffect(() => {
     // Leaving the page is the end of the signature too.
-    const onHide = () => timer.current !== 0 && hand();
+    const onHide = () => void hand();
     document.addEventListener("visibilitychange", onHide);
     return () => {
       document.removeEventListener("visibilitychange", onHide);
@@ -66,14 +68,17 @@ export function SignaturePad({ id, drawing, disabled, onDraw }: SignaturePadProp
     for (const part of event.getCoalescedEvents?.() ?? [event]) stroke?.push(at(part));
     repaint();
   };
-  const hand = () => {
+  const hand = async () => {
+    if (timer.current === 0) return;
     window.clearTimeout(timer.current);
     timer.current = 0;
-    canvas.current?.toBlob((picture) => picture !== null && void handOver.current(picture), "image/png");
+    const picture = await new Promise<Blob | null>((done) => (canvas.current ? canvas.current.toBlob(done, "image/png") : done(null)));
+    if (picture !== null) await handOver.current(picture);
   };
+  if (settle !== undefined) settle.current = hand;
   const up = () => {
     window.clearTimeout(timer.current);
-    timer.current = window.setTimeout(hand, REST_MS);
+    timer.current = window.setTimeout(() => void hand(), REST_MS);
   };
   const repaint = () => canvas.current && paint(canvas.current, strokes.current);
   const clear = () => {
