@@ -301,12 +301,16 @@ REFUSED: list[Case] = [
         ("a HEIC that claims 30,000 x 30,000", lambda: heic_claim(30000, 30000)),
     ),
     *_refused(
-        "truncated damaged",
+        "truncated",
         ("a JPEG of which half came", lambda: (whole := jpeg())[: len(whole) // 2]),
         ("a progressive JPEG of which half came", lambda: (whole := jpeg(progressive=True))[: len(whole) // 2]),
         ("a PNG of which half came", lambda: (whole := png())[: len(whole) // 2]),
         ("a WebP of which half came", lambda: (whole := webp())[: len(whole) // 2]),
         ("a HEIC of which half came", lambda: (whole := heic())[: len(whole) // 2]),
+        ("a HEIC that lacks an end", lambda: heic()[:-8]),
+    ),
+    *_refused(
+        "truncated damaged",
         ("the first three bytes of a JPEG", lambda: b"\xff\xd8\xff"),
         ("the signature of a PNG", lambda: b"\x89PNG\r\n\x1a\n"),
         ("the first box of a HEIC", lambda: heic()[:24]),

@@ -15,7 +15,7 @@ from PIL.WebPImagePlugin import WebPImageFile
 from pillow_heif import HeifImageFile
 
 from .image_formats import HEAD_BYTES, ImageFormat, format_of, promised_length, webp_size
-from .limits import MAX_PIXELS, MAX_SIDE, MAX_UPLOAD_BYTES, MAX_WEBP_PIXELS
+from .limits import MAX_PIXELS, MAX_SIDE, MAX_WEBP_PIXELS
 from .refusals import ImageRefused, RefusalCode
 
 ImageFile.LOAD_TRUNCATED_IMAGES = False
@@ -42,8 +42,6 @@ def load(upload: Path) -> tuple[ImageFormat, ImageFile.ImageFile]:
     cannot be read at all.
     """
     size = upload.stat().st_size
-    if size > MAX_UPLOAD_BYTES:
-        raise ImageRefused(RefusalCode.TOO_LARGE)
     with upload.open("rb") as file:
         head = file.read(HEAD_BYTES)
     format_ = format_of(head)
@@ -82,7 +80,10 @@ def _check_size(size: tuple[int, int], max_pixels: int) -> None:
 
 
 def _check_boxes(upload: Path, size: int) -> None:
-    """Raises ImageRefused when a box of the outermost level (ISO/IEC 14496-12, section 4.2) ends behind the file."""
+    """Raises ImageRefused when a box of the outermost level (ISO/IEC 14496-12, section 4.2) ends behind the file.
+
+    libheif only says that something is wrong with it then, and a person can do more about a file that was cut off.
+    """
     at = 0
     with upload.open("rb") as file:
         while at < size:
