@@ -39,7 +39,8 @@ function dayOf(text: string): number | null {
   if (year === undefined || month === undefined || day === undefined || year < 1) return null;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : null;
+  // A day that its month has not is one of another month here.
+  return date.getUTCMonth() === month - 1 ? date.getTime() : null;
 }
 
 function secondsOf(text: string): number | null {
