@@ -13,7 +13,7 @@ from tests.cluster.photo_lab import PhotoLab
 
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
 from checklist_crds.photo_store import PhotoStore
-from checklist_crds.run_commands import RemovePhotos
+from checklist_crds.run_commands import AddPhoto, RemovePhotos
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.s3_server import S3Server
 
@@ -129,8 +129,6 @@ async def test_an_event_does_not_wait_for_a_thumbnail_that_is_not_there(
     run = await photos.lab.dispatch(receiver.url, events=["run.cancelled", "step.completed"])
     photo = await photos.put(run)
     await photos.store.delete([stored.key for stored in await photos.store.objects_of(run)])
-    from checklist_crds.run_commands import AddPhoto
-
     await photos.lab.store.change(photos.lab.namespace, run, AddPhoto(step_id="s-0", photo=photo))
     await eventually(lambda: receiver.received)
     data = receiver.events(run)[0]["data"]

@@ -131,6 +131,17 @@ def photo_settings(tmp_path: Path) -> dict[str, str]:
     return {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri(), "CHECKLISTS_UPLOAD_FOLDER": str(tmp_path)}
 
 
+@pytest.fixture(params=["file", "s3"])
+def each_store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Settings of a photo store: a folder, and then a real S3 server."""
+    settings = {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri()}
+    if request.param == "s3":
+        settings = request.getfixturevalue("s3").settings(tmp_path.name)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)  # clouds' credentials are looked for in the environment of the process
+    return settings | {"CHECKLISTS_UPLOAD_FOLDER": str(tmp_path)}
+
+
 @pytest.fixture
 async def start_api(  # noqa: PLR0917 - fixtures
     control_plane: ControlPlane,

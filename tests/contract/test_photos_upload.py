@@ -3,21 +3,32 @@
 import asyncio
 import base64
 import hashlib
+import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from io import BytesIO
 from typing import Any
 
 import httpx
+import pillow_heif
 import pytest
 from PIL import Image
 
 from checklist_crds.errors import ServiceUnavailable
+from checklist_crds.photo_store import PhotoStore, StoreUnavailable
+from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi
 from .executor_client import Person, error_of, person_for, step
 from .pictures import drawing, photo_of_a_camera, picture
 
 MIB = 1024 * 1024
+
+
+@pytest.fixture
+def photo_settings(each_store: dict[str, str]) -> dict[str, str]:
+    """All of it with a folder and with S3."""
+    return each_store
 
 
 def codes(response: httpx.Response) -> list[str]:
@@ -56,8 +67,6 @@ async def test_a_photo_is_kept_and_can_be_fetched(api: Api) -> None:
 
 @pytest.mark.parametrize(("kind", "served_as"), [("PNG", "image/png"), ("WEBP", "image/webp"), ("HEIF", "image/jpeg")])
 async def test_every_format_is_taken_and_served_as_what_browsers_show(api: Api, kind: str, served_as: str) -> None:
-    import pillow_heif
-
     pillow_heif.register_heif_opener()
     person = await person_for(api, step("a", "photo"))
     photo = (await person.upload("a", picture(kind), "application/octet-stream")).json()["photo"]
@@ -78,10 +87,6 @@ async def test_what_a_photo_says_of_itself_becomes_data_and_is_not_served(api: A
 
 
 async def test_owner_and_executor_read_addresses_made_anew(start_api: StartApi) -> None:
-    from datetime import timedelta
-
-    from checklist_crds.times import utc_now
-
     ahead = [timedelta()]
     api = await start_api(clock=lambda: utc_now() + ahead[0])
     person = await person_for(api, step("a", "photo"))
@@ -120,15 +125,7 @@ async def test_an_address_that_was_changed_is_like_one_that_never_was(api: Api) 
     url = photo["url"]
     unknown = url.replace(url.split("/")[-1][:8], "00000000")
     longer = url.replace("e=", "e=9")
-    for changed in (
-        unknown,
-        longer,
-        url[:-1] + ("A" if url[-1] != "A" else "B"),
-        url.partition("?")[0],
-        url + "&e=1&s=",
-    ):
-        if changed.endswith("&e=1&s="):
-            continue
+    for changed in (unknown, longer, url[:-1] + ("A" if url[-1] != "A" else "B"), url.partition("?")[0]):
         assert error_of(await person.fetch(changed)) == (404, "not_found"), changed
     query = url.partition("?")[2]
     assert (await person.fetch(f"{photo['thumbnail_url'].partition('?')[0]}?{query}")).status_code == 404
@@ -338,8 +335,6 @@ async def test_a_completed_run_has_a_receipt_that_owner_and_executor_see_alike(a
 
 async def test_the_receipt_can_be_computed_from_what_the_owner_reads(api: Api) -> None:
     """As docs/rest.md tells it; JSON of this run needs nothing of RFC 8785 but sorted names."""
-    import json
-
     person = await person_for(api, step("a"), step("b", "photo"), step("c", "signature"), signature_on_complete=True)
     await person.answer("a", geo={"lat": 52.5, "lng": 13.25, "accuracy_m": 8.5})
     await person.upload("b", picture())
@@ -376,8 +371,6 @@ async def test_the_receipt_can_be_computed_from_what_the_owner_reads(api: Api) -
 async def test_a_store_that_is_away_refuses_for_now_and_the_retry_succeeds(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from checklist_crds.photo_store import PhotoStore, StoreUnavailable
-
     person = await person_for(api, step("a", "photo"))
 
     async def away(*_: Any) -> None:

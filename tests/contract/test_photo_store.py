@@ -1,0 +1,124 @@
+"""The store of photos, in a folder and in S3: the same promises."""
+
+from pathlib import Path
+
+import pytest
+
+from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
+from checklist_crds.photo_store import InvalidStore, PhotoStore, StoreUnavailable, default_url
+from checklist_dev.ports import free_ports
+
+RUN = "r-00000000-0000-4000-8000-000000000001"
+OTHER_RUN = "r-00000000-0000-4000-8000-000000000002"
+KEY = photo_key(RUN, photo_id(RUN, "one", "ab"))
+
+
+@pytest.fixture
+def store(each_store: dict[str, str]) -> PhotoStore:
+    return PhotoStore.open(each_store["CHECKLISTS_PHOTO_STORE"])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "file"
+
+
+async def content_of(store: PhotoStore, key: str) -> bytes | None:
+    photo = await store.get(key)
+    return None if photo is None else b"".join([chunk async for chunk in photo.chunks()])
+
+
+@pytest.mark.parametrize("size", [0, 1, 300_000, 11_000_000])
+async def test_what_was_put_is_what_is_got(store: PhotoStore, file: Path, size: int) -> None:
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    file.write_bytes(content)
+    await store.put(KEY, file, "image/jpeg")
+    photo = await store.get(KEY)
+    assert photo is not None
+    assert photo.size == size
+    assert await content_of(store, KEY) == content
+
+
+async def test_chunks_are_small_so_that_serving_needs_little_memory(store: PhotoStore, file: Path) -> None:
+    file.write_bytes(bytes(8_000_000))
+    await store.put(KEY, file, "image/jpeg")
+    photo = await store.get(KEY)
+    assert photo is not None
+    assert max([len(chunk) async for chunk in photo.chunks()]) <= 1024 * 1024
+
+
+async def test_what_is_not_there_is_none_and_can_be_deleted(store: PhotoStore) -> None:
+    assert await store.get(KEY) is None
+    assert await store.read(KEY, at_most=10) is None
+    await store.delete([KEY])
+    assert (await store.runs(), await store.objects_of(RUN)) == ([], [])
+
+
+async def test_only_small_objects_are_read_whole(store: PhotoStore, file: Path) -> None:
+    file.write_bytes(b"0123456789")
+    await store.put(KEY, file, "image/jpeg")
+    assert await store.read(KEY, at_most=10) == b"0123456789"
+    assert await store.read(KEY, at_most=9) is None
+
+
+async def test_a_listing_is_of_one_run_and_goes_with_its_objects(store: PhotoStore, file: Path) -> None:
+    file.write_bytes(b"x")
+    other = photo_key(OTHER_RUN, photo_id(OTHER_RUN, "one", "ab"))
+    for key in (KEY, thumbnail_key(KEY), other):
+        await store.put(key, file, "image/jpeg")
+    assert await store.runs() == [RUN, OTHER_RUN]
+    assert {found.key for found in await store.objects_of(RUN)} == {KEY, thumbnail_key(KEY)}
+    await store.delete([KEY, thumbnail_key(KEY), KEY])
+    assert await store.runs() == [OTHER_RUN]
+    assert await content_of(store, other) == b"x"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "photos",
+        "http://example.com/photos",
+        "memory:///",
+        "file://elsewhere/photos",
+        "file:photos",
+        "s3://user:secret@bucket/x",
+        "s3://bucket/x?key=secret",
+        "file:///proc/nothing/here",
+    ],
+)
+def test_an_address_that_is_no_store_is_refused_without_repeating_secrets(url: str) -> None:
+    with pytest.raises(InvalidStore) as caught:
+        PhotoStore.open(url)
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_store_that_is_away_is_told_apart_from_a_photo_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    away = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_ports(1)[0]}",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "y",
+    }
+    for name, value in away.items():
+        monkeypatch.setenv(name, value)
+    store = PhotoStore.open("s3://bucket/x")
+    file.write_bytes(b"x")
+    for call in (store.get(KEY), store.put(KEY, file, "image/jpeg"), store.runs(), store.delete([KEY])):
+        with pytest.raises(StoreUnavailable):
+            await call
+
+
+async def test_a_name_with_spaces_is_a_folder_like_any_other(tmp_path: Path, file: Path) -> None:
+    file.write_bytes(b"x")
+    store = PhotoStore.open((tmp_path / "my photos").as_uri())
+    await store.put(KEY, file, "image/jpeg")
+    assert (tmp_path / "my photos" / KEY).read_bytes() == b"x"
+
+
+def test_api_and_operator_of_one_user_find_the_same_folder() -> None:
+    assert default_url({"HOME": "/home/ada"}) == "file:///home/ada/.local/share/checklist-dispatch/photos"
+    assert default_url({"XDG_DATA_HOME": "/data", "HOME": "/x"}) == "file:///data/checklist-dispatch/photos"
