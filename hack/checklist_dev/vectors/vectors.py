@@ -1,7 +1,7 @@
 """The vectors file: inputs, and what the Python core makes of each.
 
 ```
-{"steps": {name: step as TDL}, "checklists": {name: template as TDL}, "cases": [case, ...]}
+{"steps": {name: step as TDL}, "checklists": {name: template as TDL}, "photo_refusals": [code], "cases": [case, ...]}
 
 {"kind": "value", "step": name, "value": any, "expect": {"value", "display"} | {"problems": [[path, code]]}}
 {"kind": "location", "geo": any, "expect": {"problems": [[path, code]]}}
@@ -22,6 +22,7 @@ from functools import cache
 from typing import Any, Final
 
 from checklist_api.executor_commands import give_identity
+from checklist_api.photos.refusals import RefusalCode
 from checklist_crds.answers import display_value, validate_geo, validate_value
 from checklist_crds.conditions import applicable_step_ids, is_answered, missing_required, progress
 from checklist_crds.errors import NotFound, Problem, Unprocessable
@@ -67,6 +68,7 @@ def document() -> dict[str, Any]:
     return {
         "steps": {name: step.model_dump(mode="json") for name, step in steps().items()},
         "checklists": {name: definition.to_tdl() for name, definition in checklists().items()},
+        "photo_refusals": [code.value for code in RefusalCode],
         "cases": list(_cases()),
     }
 
@@ -78,6 +80,7 @@ def written() -> str:
     for name in ("steps", "checklists"):
         members = [f"{_text(key)}: {_text(value)}" for key, value in data[name].items()]
         lines += [f'"{name}": {{', ",\n".join(members), "},"]
+    lines += [f'"photo_refusals": {_text(data["photo_refusals"])},']
     lines += ['"cases": [', ",\n".join(_text(case) for case in data["cases"]), "]", "}"]
     return "\n".join(lines) + "\n"
 

@@ -32,16 +32,9 @@ const OF_THE_SERVICE: readonly Problem[] = [
   { path: "geo", code: "geo_required" },
   { path: "geo.lat", code: "out_of_range" },
   { path: "value", code: "too_large" },
-  { path: "photo", code: "not_an_image" },
-  { path: "photo", code: "unsupported_format" },
-  { path: "photo", code: "truncated" },
-  { path: "photo", code: "too_many_pixels" },
-  { path: "photo", code: "too_large" },
-  { path: "photo", code: "too_slow" },
-  { path: "photo", code: "damaged" },
-  { path: "photo", code: "too_much_memory" },
   { path: "photo", code: "too_many" },
   { path: "photo", code: "lost_on_device" },
+  ...vectors.photo_refusals.map((code) => ({ path: "photo", code })),
 ];
 
 describe("what is wrong", () => {
@@ -51,6 +44,12 @@ describe("what is wrong", () => {
     for (const problem of OF_THE_SERVICE) {
       expect(problemText(translator, problem)).not.toBe(translator.t("problem.generic"));
     }
+  });
+
+  it("says of every image that the service refuses what to do about it", () => {
+    const unknown = problemText(english, { path: "photo", code: "from_the_future" });
+    const vague = vectors.photo_refusals.filter((code) => problemText(english, { path: "photo", code }) === unknown);
+    expect(vague).toEqual(["too_slow"]);
   });
 
   it("is only left general where no person can cause it", () => {
