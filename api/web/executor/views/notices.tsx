@@ -17,7 +17,8 @@ interface Look {
 /** What has happened that the person should know, newest last, until they have read it. */
 export function Notices() {
   const { store } = useApp();
-  const notices = store.notices.value;
+  // What did not arrive has a list of its own, which says what it was.
+  const notices = store.notices.value.filter((notice) => notice.kind !== "not_arrived");
   const run = store.run.value;
   const steps = run === null ? [] : stepsOf(run.template);
   return (

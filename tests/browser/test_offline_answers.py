@@ -1,0 +1,169 @@
+"""Answers and photos without network: kept on the device at once, sent when there is a way, and never lost."""
+
+import io
+import os
+
+from PIL import Image
+from playwright.async_api import expect
+
+from checklist_dev.browser.checklists import checklist, step
+from checklist_dev.browser.device import Device
+from checklist_dev.browser.stage import Link, Stage
+
+from .checklist_screen import ChecklistScreen, answers
+from .conftest import NewDevice
+
+THREE = checklist(step("clean"), step("note", "text"), step("shelf", "photo", config={"min": 1, "max": 3}))
+CONTROLLED = "navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller !== null)"
+
+
+async def installed(device: Device, link: Link) -> ChecklistScreen:
+    """The link is open, and the service worker could start the page without network."""
+    screen = await ChecklistScreen.opened(device, link)
+    await expect(screen.page.get_by_role("article").first).to_be_visible()
+    await screen.page.wait_for_function(CONTROLLED)
+    return screen
+
+
+def noise(width: int, height: int) -> bytes:
+    """A photo that does not get smaller by compression."""
+    file = io.BytesIO()
+    Image.frombytes("RGB", (width, height), os.urandom(width * height * 3)).save(file, "PNG")
+    return file.getvalue()
+
+
+async def test_answers_given_without_network_are_kept_over_a_reload_and_arrive_with_it(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(THREE)
+    device = await new_device()
+    screen = await installed(device, link)
+    await device.context.set_offline(True)
+    await screen.choose("Clean", "Yes")
+    await screen.write("Note", "no mice")
+    await expect(screen.page.locator(".pill")).to_have_text("Offline: 2 waiting")
+    await device.page.reload()
+    await expect(screen.card("Clean").get_by_role("radio", name="Yes")).to_be_checked()
+    await expect(screen.card("Note").get_by_role("textbox")).to_have_value("no mice")
+    await expect(screen.page.locator(".pill")).to_have_text("Offline: 2 waiting")
+    assert answers(stage, link) == {}
+    await device.context.set_offline(False)
+    await expect(screen.page.locator(".pill")).to_have_text("Saved")
+    assert answers(stage, link) == {"clean": True, "note": "no mice"}
+
+
+async def test_an_answer_survives_the_tab_and_is_sent_by_the_next_one_opened_without_the_token(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(THREE)
+    device = await new_device()
+    screen = await installed(device, link)
+    await device.context.set_offline(True)
+    await screen.choose("Clean", "No")
+    await screen.photo("Shelf", noise(40, 40))
+    await expect(screen.page.locator(".pill")).to_have_text("Offline: 2 waiting")
+    await device.page.close()
+    await device.context.set_offline(False)
+    device.page = await device.context.new_page()
+    await device.page.goto(link.bare)
+    await expect(device.page.locator(".pill")).to_have_text("Saved")
+    assert answers(stage, link)["clean"] is False
+    assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1
+
+
+async def test_a_service_killed_in_the_middle_of_an_upload_gets_the_photo_once(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(THREE)
+    device = await new_device()
+    screen = await ChecklistScreen.opened(device, link)
+    network = await device.context.new_cdp_session(device.page)
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 200_000}
+    await network.send("Network.enable")
+    await network.send("Network.emulateNetworkConditions", slow)
+    await screen.photo("Shelf", noise(700, 500))
+    await expect(screen.card("Shelf").get_by_text("Sending…")).to_be_visible()
+    stage.kill_api()
+    try:
+        await screen.choose("Clean", "Yes")
+        await expect(screen.card("Clean").get_by_role("radio", name="Yes")).to_be_checked()
+        await expect(screen.page.locator(".pill")).to_have_text("Offline: 2 waiting")
+        await network.send("Network.emulateNetworkConditions", {**slow, "uploadThroughput": -1})
+    finally:
+        await stage.start_api()
+    await screen.page.locator(".pill").click()
+    await expect(screen.page.locator(".pill")).to_have_text("Saved", timeout=30_000)
+    run = stage.run(link)
+    assert len(run["answers"]["s-shelf"]["photos"]) == 1
+    assert run["answers"]["s-clean"]["value"] is True
+
+
+async def test_a_full_device_says_so_and_shows_nothing_as_kept_that_is_not(stage: Stage, new_device: NewDevice) -> None:
+    link = stage.dispatch(THREE)
+    device = await new_device()
+    # Before anything is kept: the browser measures the room that is left only now and then.
+    storage = await device.context.new_cdp_session(device.page)
+    await storage.send("Storage.overrideQuotaForOrigin", {"origin": stage.base_url, "quotaSize": 4_000_000})
+    screen = await installed(device, link)
+    await screen.choose("Clean", "Yes")
+    await screen.saved("Clean")
+    await device.context.set_offline(True)
+    await screen.photo("Shelf", noise(1_600, 1_100))
+    await expect(screen.page.get_by_text("This device is full")).to_be_visible()
+    await expect(screen.card("Shelf").get_by_role("listitem")).to_have_count(0)
+    await expect(screen.page.locator(".pill")).to_have_text("Offline")
+    await storage.send("Storage.overrideQuotaForOrigin", {"origin": stage.base_url})
+    await device.page.reload()
+    await expect(screen.card("Clean").get_by_role("radio", name="Yes")).to_be_checked()
+    await screen.photo("Shelf", noise(40, 40))
+    await expect(screen.page.locator(".pill")).to_have_text("Offline: 1 waiting")
+    await device.context.set_offline(False)
+    await expect(screen.page.locator(".pill")).to_have_text("Saved")
+    assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1
+
+
+async def test_nothing_but_the_apps_own_files_is_in_the_cache_of_the_service_worker(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(THREE)
+    screen = await installed(await new_device(), link)
+    await screen.choose("Clean", "Yes")
+    await screen.saved("Clean")
+    await screen.page.reload()
+    await screen.saved("Clean")
+    cached: list[str] = await screen.page.evaluate(
+        """async () => {
+            const found = [];
+            for (const name of await caches.keys()) {
+                for (const request of await (await caches.open(name)).keys()) found.push(request.url);
+            }
+            return found;
+        }"""
+    )
+    assert f"{stage.base_url}/r/index.html" in cached
+    assert all(address.startswith(f"{stage.base_url}/r/") for address in cached)
+    assert not [address for address in cached if link.run_id in address or link.token in address]
+
+
+async def test_the_app_can_be_installed(stage: Stage, new_device: NewDevice) -> None:
+    device = await new_device()
+    await installed(device, stage.dispatch(THREE))
+    session = await device.context.new_cdp_session(device.page)
+    manifest = await session.send("Page.getAppManifest")
+    assert manifest["errors"] == []
+    assert manifest["url"] == f"{stage.base_url}/r/app.webmanifest"
+    found = (await session.send("Page.getInstallabilityErrors"))["installabilityErrors"]
+    # Playwright's devices are incognito windows, from which nothing can be installed.
+    assert [error["errorId"] for error in found if error["errorId"] != "in-incognito"] == []
+
+
+async def test_the_installed_app_goes_on_with_the_checklist_that_was_opened_last(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(THREE)
+    device = await new_device()
+    screen = await installed(device, link)
+    await device.context.set_offline(True)
+    await device.page.goto(f"{stage.base_url}/r/index.html")
+    await expect(screen.card("Clean")).to_be_visible()
+    assert device.page.url == link.bare
