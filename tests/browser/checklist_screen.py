@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Self
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import FilePayload, Locator, Page, expect
 
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.stage import Link, Stage
@@ -43,7 +43,10 @@ class ChecklistScreen:
 
     async def photo(self, label: str, *pictures: bytes) -> None:
         """Chooses files, as from the gallery of a phone."""
-        files = [{"name": f"{number}.png", "mimeType": "image/png", "buffer": it} for number, it in enumerate(pictures)]
+        files: list[FilePayload] = [
+            {"name": f"{number}.png", "mimeType": "image/png", "buffer": content}
+            for number, content in enumerate(pictures)
+        ]
         await self.card(label).locator("input[type=file]:not([capture])").set_input_files(files)
 
     async def menu(self, entry: str) -> None:

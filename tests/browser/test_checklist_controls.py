@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.async_api import expect
+from playwright.async_api import FilePayload, expect
 
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, options, step
 from checklist_dev.browser.device import DESKTOP
@@ -274,7 +274,7 @@ async def test_a_desktop_takes_a_photo_with_the_camera_in_the_page(stage: Stage,
 
 async def test_what_is_no_photo_is_refused_before_it_is_sent(stage: Stage, new_device: NewDevice) -> None:
     link, screen = await one_step(stage, new_device, "photo")
-    wrong = {"name": "notes.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7"}
+    wrong: FilePayload = {"name": "notes.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7"}
     await screen.card("Answer").locator("input[type=file]:not([capture])").set_input_files([wrong])
     await expect(screen.card("Answer").locator(".error")).to_contain_text("not a photo")
     assert answers(stage, link) == {}
