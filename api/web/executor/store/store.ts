@@ -276,6 +276,9 @@ class LocalRun implements RunStore {
       this.takeOver();
       again();
     };
+    // The notice has told it; whoever only asked for something to be kept need not say it again.
+    const told = (event: PromiseRejectionEvent) => event.reason instanceof StorageFull && event.preventDefault();
+    window.addEventListener("unhandledrejection", told, { signal: ended });
     window.addEventListener("online", again, { signal: ended });
     window.addEventListener("offline", () => (this.reached.value = false), { signal: ended });
     window.addEventListener("pageshow", (event) => event.persisted && again(), { signal: ended });
@@ -396,14 +399,19 @@ class LocalRun implements RunStore {
     }).length;
   }
 
-  private lastRun: ServerRun | null = null;
+  /** The same object as long as nothing of it has changed, however often the queue does. */
+  private lastRun: { readonly run: ServerRun; readonly of: unknown; readonly who: string } | null = null;
   private currentRun(): ServerRun | null {
     const [records, template] = [this.records.value, this.template.value];
     if (records.run === null || template === null) return null;
-    const known = { ...records.run.run, template };
-    const run = { ...known, executor_identity: identityOf(records, known) };
-    if (this.lastRun === null || JSON.stringify(this.lastRun) !== JSON.stringify(run)) this.lastRun = run;
-    return this.lastRun;
+    const of = records.run.run;
+    const known = { ...of, template };
+    const identity = identityOf(records, known);
+    const who = JSON.stringify(identity);
+    if (this.lastRun?.of !== of || this.lastRun.who !== who) {
+      this.lastRun = { run: { ...known, executor_identity: identity }, of, who };
+    }
+    return this.lastRun.run;
   }
 
   private heard(reply: Reply): void {
