@@ -95,16 +95,18 @@ async def test_killed_between_store_and_run_it_leaves_an_orphan_at_most_and_the_
 
 async def test_killed_while_it_receives_it_leaves_nothing(api: Api, process: Process, tmp_path: Path) -> None:
     person = await person_for(api, step("a", "photo"))
-    image = picture()
+    image, was_killed = picture(), asyncio.Event()
 
     async def body() -> AsyncIterator[bytes]:
         yield image[: len(image) // 2]
-        await asyncio.sleep(30)
+        await was_killed.wait()
+        yield image[len(image) // 2 :]
 
     sending = asyncio.create_task(upload(process, person, body(), "one"))
     while not list(tmp_path.glob("checklist-dispatch-uploads-*/*/upload")):
         await asyncio.sleep(0.01)
     await killed_and_started_again(process)
+    was_killed.set()
     with pytest.raises(httpx.TransportError):
         await sending
     assert list(tmp_path.glob("checklist-dispatch-uploads-*/*/upload")) == []
