@@ -16,11 +16,7 @@ export const arabic: Messages = {
   "app.back": "رجوع",
   "app.try_again": "إعادة المحاولة",
   "app.try_again_now": "إعادة المحاولة الآن",
-  "app.remove": "إزالة",
   "app.change": "تغيير",
-  "app.undo": "تراجع",
-  "app.more": "المزيد",
-  "app.copy": "نسخ",
   "app.copied": "تم النسخ",
   "app.dismiss": "حسنًا",
   "app.menu": "القائمة الرئيسية",
@@ -64,8 +60,6 @@ export const arabic: Messages = {
   "preview.keep_link": "كل من لديه الرابط الكامل يستطيع الإجابة. يُرجى عدم مشاركته إلا مع الشخص المعني.",
   "preview.app_prompt": "التجربة أفضل في التطبيق.",
   "preview.app_get": "الحصول على التطبيق",
-  "preview.app_open": "فتح في التطبيق",
-  "preview.go_on_here": "المتابعة في المتصفح",
 
   // --- identity form
   "identity.title": "أولًا، من أنت؟",
@@ -80,7 +74,6 @@ export const arabic: Messages = {
   "checklist.progress": "{answered} من {total}",
   "checklist.progress_label": "أُنجز {answered} من {total} من الخطوات",
   "checklist.required": "إلزامي",
-  "checklist.optional": "اختياري",
   "checklist.skip": "تخطٍّ",
   "checklist.skip_label": "تخطّي: {label}",
   "checklist.skipped": "تم التخطي",
@@ -96,7 +89,6 @@ export const arabic: Messages = {
     other: "بقيت {count} خطوة إلزامية",
   },
   "checklist.next_gap": "الانتقال إلى التالية",
-  "checklist.all_required_done": "اكتمل كل ما هو إلزامي",
   "checklist.to_review": "مراجعة وإرسال",
   "checklist.until": "مفتوحة حتى {date}",
   "checklist.steps_appeared": {
@@ -146,14 +138,6 @@ export const arabic: Messages = {
   "sync.saving_text": "إجاباتك في الطريق.",
   "sync.offline_text": "يمكنك المتابعة. تبقى إجاباتك محفوظة على هذا الجهاز وتُرسل فور عودة الاتصال.",
   "sync.attention_text": "تعذّر إرسال شيء ما. التفاصيل في الملاحظات أدناه.",
-  "sync.waiting": {
-    zero: "لا تغييرات في انتظار الإرسال",
-    one: "تغيير واحد في انتظار الإرسال",
-    two: "تغييران في انتظار الإرسال",
-    few: "{count} تغييرات في انتظار الإرسال",
-    many: "{count} تغييرًا في انتظار الإرسال",
-    other: "{count} تغيير في انتظار الإرسال",
-  },
   "sync.back_online": "عاد الاتصال",
 
   // --- controls: number
@@ -199,14 +183,6 @@ export const arabic: Messages = {
     other: "يُرجى اختيار {count} خيار على الأكثر",
   },
   "choice.between": "عدد الخيارات المطلوب: من {min} إلى {max}",
-  "choice.selected": {
-    zero: "لم يُختر شيء",
-    one: "اختير خيار واحد",
-    two: "اختير خياران",
-    few: "اختيرت {count} خيارات",
-    many: "اختير {count} خيارًا",
-    other: "اختير {count} خيار",
-  },
   "choice.search": "البحث في الخيارات",
   "choice.found": {
     zero: "لا خيارات",
@@ -217,7 +193,6 @@ export const arabic: Messages = {
     other: "{count} خيار",
   },
   "choice.not_found": "لا خيار يطابق «{query}».",
-  "choice.clear_search": "مسح البحث",
 
   // --- controls: text
   "text.left": {
@@ -272,7 +247,6 @@ export const arabic: Messages = {
   },
   "photo.full": "لا تقبل هذه الخطوة مزيدًا من الصور.",
   "photo.name": "الصورة {number}",
-  "photo.name_of": "الصورة {number}: {label}",
   "photo.view": "عرض الصورة {number}",
   "photo.remove": "إزالة الصورة {number}",
   "photo.retake": "إعادة التقاط الصورة {number}",
@@ -283,7 +257,6 @@ export const arabic: Messages = {
   "photo.too_large": "هذا الملف كبير جدًا. الحد الأقصى للصورة {limit} ميغابايت.",
   "photo.no_image": "لا يمكن استخدام هذا الملف كصورة. الأنواع الممكنة: JPEG وPNG وWebP وHEIC.",
   "photo.removed": "أُزيلت الصورة",
-  "photo.added": "أُضيفت الصورة",
   "photo.no_camera": "لا يمكن استخدام الكاميرا هنا. يمكنك اختيار صورة بدلًا من ذلك.",
 
   // --- controls: signature
@@ -294,8 +267,6 @@ export const arabic: Messages = {
   "signature.pad": "مساحة لرسم توقيعك",
   "signature.clear": "مسح الرسم",
   "signature.signed_by": "موقَّع من {name}",
-  "signature.signed_at": "تاريخ التوقيع: {date}",
-  "signature.sign": "توقيع",
 
   // --- controls: location
   "geo.add": "إضافة موقعي",
@@ -305,7 +276,6 @@ export const arabic: Messages = {
   "geo.added": "أُضيف الموقع",
   "geo.accuracy": "الدقة: نحو {metres} م",
   "geo.update": "تحديث الموقع",
-  "geo.remove": "إزالة الموقع",
   "geo.denied": "لا يشارك متصفحك موقعك. يمكنك المتابعة بدونه.",
   "geo.denied_required":
     "تحتاج هذه الخطوة إلى موقعك. يُرجى السماح به لهذه الصفحة في إعدادات المتصفح، ثم إعادة المحاولة.",
@@ -313,8 +283,6 @@ export const arabic: Messages = {
   "geo.unsupported": "لا يستطيع هذا الجهاز تحديد موقعه.",
 
   // --- controls: date and time
-  "date.label": "التاريخ",
-  "time.label": "الوقت",
   "date.today": "اليوم",
   "time.now": "الآن",
   "datetime.zone": "التوقيت المحلي لديك ({zone})",
@@ -323,10 +291,7 @@ export const arabic: Messages = {
   "scan.start": "مسح رمز ضوئيًا",
   "scan.again": "إعادة المسح الضوئي",
   "scan.aim": "يُرجى توجيه الكاميرا نحو الرمز.",
-  "scan.stop": "إيقاف المسح الضوئي",
   "scan.type": "كتابة الرمز",
-  "scan.type_hint": "يمكنك أيضًا كتابة الرمز.",
-  "scan.found": "قُرئ الرمز: {code}",
   "scan.no_camera": "لا يمكن استخدام الكاميرا هنا. يُرجى كتابة الرمز.",
 
   // --- review
@@ -396,14 +361,6 @@ export const arabic: Messages = {
     "لم تُفتح هذه القائمة على هذا الجهاز من قبل، لذلك تحتاج إلى اتصال في المرة الأولى. بعد ذلك تعمل دون اتصال.",
   "unreachable.title": "غير متاحة حاليًا",
   "unreachable.text": "القائمة في أمان، لكن يتعذّر الوصول إليها الآن. المحاولة مستمرة.",
-  "unreachable.retry_in": {
-    zero: "تُعاد المحاولة الآن",
-    one: "المحاولة التالية بعد ثانية واحدة",
-    two: "المحاولة التالية بعد ثانيتين",
-    few: "المحاولة التالية بعد {count} ثوانٍ",
-    many: "المحاولة التالية بعد {count} ثانية",
-    other: "المحاولة التالية بعد {count} ثانية",
-  },
   "member_only.title": "للأعضاء فقط",
   "member_only.text": "هذه القائمة لأعضاء {sender} فقط. يُرجى تسجيل الدخول للمتابعة.",
 
@@ -446,7 +403,6 @@ export const arabic: Messages = {
     many: "يُرجى مراجعة هذه الخطوات ({count}):",
     other: "يُرجى مراجعة هذه الخطوات ({count}):",
   },
-  "notice.show_step": "عرض الخطوة",
 
   // --- what is wrong
   "problem.summary": {

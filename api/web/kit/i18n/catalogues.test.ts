@@ -71,12 +71,30 @@ describe.each(languages)("the catalogue of %s", (language) => {
   });
 });
 
+describe("the catalogue of English", () => {
+  const sources = import.meta.glob<string>(["../../{executor,kit}/**/*.{ts,tsx}", "!../**/i18n/??.ts", "!../../**/*.test.ts"], {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  });
+  const code = Object.values(sources).join("\n");
+  // Keys are written out, or made of a beginning, a state and an end: `sync.${state}_text`.
+  const made = [...code.matchAll(/`([a-z_]+\.[a-z_.]*)\$\{[^}]+\}([a-z_]*)`/g)].map(
+    ([, start = "", end = ""]) => new RegExp(`^${start.replaceAll(".", "\\.")}[a-z_]+${end}$`),
+  );
+
+  it("has no text that nobody ever reads", () => {
+    const unused = keys.filter((key) => !code.includes(`"${key}"`) && !made.some((form) => form.test(key)));
+    expect(unused).toEqual([]);
+  });
+});
+
 describe("a translation", () => {
   // What is the same in another language by nature.
   const SAME: Readonly<Record<string, readonly MessageKey[]>> = {
     de: ["sync.offline"],
     es: ["app.no"],
-    fr: ["app.menu", "choice.found", "photo.have", "photo.name", "signature.title", "date.label", "done.photos"],
+    fr: ["app.menu", "choice.found", "photo.have", "photo.name", "signature.title", "done.photos"],
     ar: [],
   };
 

@@ -11,12 +11,8 @@ export const german: Messages = {
   "app.close": "Schließen",
   "app.back": "Zurück",
   "app.try_again": "Noch einmal versuchen",
-  "app.try_again_now": "Jetzt noch einmal versuchen",
-  "app.remove": "Entfernen",
+  "app.try_again_now": "Jetzt erneut versuchen",
   "app.change": "Ändern",
-  "app.undo": "Rückgängig",
-  "app.more": "Mehr",
-  "app.copy": "Kopieren",
   "app.copied": "Kopiert",
   "app.dismiss": "OK",
   "app.menu": "Menü",
@@ -48,8 +44,6 @@ export const german: Messages = {
     "Wer den vollständigen Link hat, kann antworten. Geben Sie ihn nur an die Person weiter, die das tun soll.",
   "preview.app_prompt": "In der App geht es noch besser.",
   "preview.app_get": "App holen",
-  "preview.app_open": "In der App öffnen",
-  "preview.go_on_here": "Im Browser weitermachen",
 
   // --- identity form
   "identity.title": "Zuerst: Wer sind Sie?",
@@ -64,7 +58,6 @@ export const german: Messages = {
   "checklist.progress": "{answered} von {total}",
   "checklist.progress_label": "{answered} von {total} Schritten erledigt",
   "checklist.required": "Pflicht",
-  "checklist.optional": "Freiwillig",
   "checklist.skip": "Überspringen",
   "checklist.skip_label": "Überspringen: {label}",
   "checklist.skipped": "Übersprungen",
@@ -73,7 +66,6 @@ export const german: Messages = {
   "checklist.clear_label": "Antwort löschen: {label}",
   "checklist.required_left": { one: "Noch {count} Pflichtschritt", other: "Noch {count} Pflichtschritte" },
   "checklist.next_gap": "Zum nächsten",
-  "checklist.all_required_done": "Alles Nötige ist erledigt",
   "checklist.to_review": "Prüfen und absenden",
   "checklist.until": "Offen bis {date}",
   "checklist.steps_appeared": {
@@ -105,10 +97,6 @@ export const german: Messages = {
   "sync.offline_text":
     "Machen Sie einfach weiter. Ihre Antworten bleiben auf diesem Gerät und werden gesendet, sobald Sie wieder Netz haben.",
   "sync.attention_text": "Etwas konnte nicht gesendet werden. Die Hinweise unten sagen mehr.",
-  "sync.waiting": {
-    one: "{count} Änderung ist noch nicht gesendet",
-    other: "{count} Änderungen sind noch nicht gesendet",
-  },
   "sync.back_online": "Wieder online",
 
   // --- controls: number
@@ -126,11 +114,9 @@ export const german: Messages = {
   "choice.at_least": { one: "Wählen Sie mindestens {count} aus", other: "Wählen Sie mindestens {count} aus" },
   "choice.at_most": { one: "Wählen Sie höchstens {count} aus", other: "Wählen Sie höchstens {count} aus" },
   "choice.between": "Wählen Sie {min} bis {max} aus",
-  "choice.selected": { one: "{count} ausgewählt", other: "{count} ausgewählt" },
   "choice.search": "Auswahl durchsuchen",
   "choice.found": { one: "{count} Möglichkeit", other: "{count} Möglichkeiten" },
   "choice.not_found": "Nichts passt zu „{query}“.",
-  "choice.clear_search": "Suche löschen",
 
   // --- controls: text
   "text.left": { one: "Noch {count} Zeichen", other: "Noch {count} Zeichen" },
@@ -150,7 +136,6 @@ export const german: Messages = {
   "photo.have": { one: "{count} Foto", other: "{count} Fotos" },
   "photo.full": "Mehr Fotos sind hier nicht möglich.",
   "photo.name": "Foto {number}",
-  "photo.name_of": "Foto {number}: {label}",
   "photo.view": "Foto {number} ansehen",
   "photo.remove": "Foto {number} entfernen",
   "photo.retake": "Foto {number} neu aufnehmen",
@@ -161,7 +146,6 @@ export const german: Messages = {
   "photo.too_large": "Diese Datei ist zu groß. Ein Foto darf höchstens {limit} MB haben.",
   "photo.no_image": "Diese Datei ist kein brauchbares Foto. Möglich sind JPEG, PNG, WebP und HEIC.",
   "photo.removed": "Foto entfernt",
-  "photo.added": "Foto hinzugefügt",
   "photo.no_camera": "Die Kamera lässt sich hier nicht nutzen. Sie können stattdessen ein Foto auswählen.",
 
   // --- controls: signature
@@ -172,8 +156,6 @@ export const german: Messages = {
   "signature.pad": "Zeichenfläche für Ihre Unterschrift",
   "signature.clear": "Zeichnung löschen",
   "signature.signed_by": "Unterschrieben von {name}",
-  "signature.signed_at": "Unterschrieben am {date}",
-  "signature.sign": "Unterschreiben",
 
   // --- controls: location
   "geo.add": "Standort hinzufügen",
@@ -183,7 +165,6 @@ export const german: Messages = {
   "geo.added": "Standort hinzugefügt",
   "geo.accuracy": "Auf etwa {metres} m genau",
   "geo.update": "Standort erneuern",
-  "geo.remove": "Standort entfernen",
   "geo.denied": "Ihr Browser gibt den Standort nicht weiter. Sie können ohne ihn weitermachen.",
   "geo.denied_required":
     "Dieser Schritt braucht Ihren Standort. Erlauben Sie ihn für diese Seite in den Einstellungen Ihres Browsers und versuchen Sie es noch einmal.",
@@ -191,8 +172,6 @@ export const german: Messages = {
   "geo.unsupported": "Dieses Gerät kennt seinen Standort nicht.",
 
   // --- controls: date and time
-  "date.label": "Datum",
-  "time.label": "Uhrzeit",
   "date.today": "Heute",
   "time.now": "Jetzt",
   "datetime.zone": "Ihre Ortszeit ({zone})",
@@ -201,10 +180,7 @@ export const german: Messages = {
   "scan.start": "Code scannen",
   "scan.again": "Noch einmal scannen",
   "scan.aim": "Richten Sie die Kamera auf den Code.",
-  "scan.stop": "Scannen beenden",
   "scan.type": "Code eintippen",
-  "scan.type_hint": "Sie können den Code auch eintippen.",
-  "scan.found": "Code gelesen: {code}",
   "scan.no_camera": "Die Kamera lässt sich hier nicht nutzen. Bitte tippen Sie den Code ein.",
 
   // --- review
@@ -265,10 +241,6 @@ export const german: Messages = {
     "Diese Checkliste wurde auf diesem Gerät noch nie geöffnet, darum braucht sie einmal Netz. Danach geht es auch offline.",
   "unreachable.title": "Gerade nicht erreichbar",
   "unreachable.text": "Die Checkliste ist sicher, nur im Moment nicht erreichbar. Wir versuchen es weiter.",
-  "unreachable.retry_in": {
-    one: "Nächster Versuch in {count} Sekunde",
-    other: "Nächster Versuch in {count} Sekunden",
-  },
   "member_only.title": "Nur für Mitglieder",
   "member_only.text": "Nur Mitglieder von {sender} können diese Checkliste beantworten. Melden Sie sich dafür an.",
 
@@ -299,7 +271,6 @@ export const german: Messages = {
     one: "Bitte sehen Sie sich diesen Schritt noch einmal an:",
     other: "Bitte sehen Sie sich diese {count} Schritte noch einmal an:",
   },
-  "notice.show_step": "Schritt zeigen",
 
   // --- what is wrong
   "problem.summary": { one: "Etwas stimmt noch nicht", other: "{count} Dinge stimmen noch nicht" },

@@ -15,11 +15,7 @@ export const english = {
   "app.back": "Back",
   "app.try_again": "Try again",
   "app.try_again_now": "Try again now",
-  "app.remove": "Remove",
   "app.change": "Change",
-  "app.undo": "Undo",
-  "app.more": "More",
-  "app.copy": "Copy",
   "app.copied": "Copied",
   "app.dismiss": "OK",
   "app.menu": "Menu",
@@ -49,8 +45,6 @@ export const english = {
   "preview.keep_link": "Anyone who has the complete link can answer. Only pass it on to the person who should.",
   "preview.app_prompt": "It works even better in the app.",
   "preview.app_get": "Get the app",
-  "preview.app_open": "Open in the app",
-  "preview.go_on_here": "Continue in the browser",
 
   // --- identity form
   "identity.title": "First, who are you?",
@@ -65,7 +59,6 @@ export const english = {
   "checklist.progress": "{answered} of {total}",
   "checklist.progress_label": "{answered} of {total} steps done",
   "checklist.required": "Required",
-  "checklist.optional": "Optional",
   "checklist.skip": "Skip",
   "checklist.skip_label": "Skip: {label}",
   "checklist.skipped": "Skipped",
@@ -74,7 +67,6 @@ export const english = {
   "checklist.clear_label": "Clear answer: {label}",
   "checklist.required_left": { one: "{count} required left", other: "{count} required left" },
   "checklist.next_gap": "Go to the next one",
-  "checklist.all_required_done": "Everything required is done",
   "checklist.to_review": "Check and submit",
   "checklist.until": "Open until {date}",
   "checklist.steps_appeared": { one: "A new step appeared: {label}", other: "{count} new steps appeared" },
@@ -99,7 +91,6 @@ export const english = {
   "sync.saving_text": "Your answers are on their way.",
   "sync.offline_text": "Keep going. Your answers are kept on this device and sent as soon as you are back online.",
   "sync.attention_text": "Something could not be sent. See the notes below.",
-  "sync.waiting": { one: "{count} change waits to be sent", other: "{count} changes wait to be sent" },
   "sync.back_online": "Back online",
 
   // --- controls: number
@@ -117,11 +108,9 @@ export const english = {
   "choice.at_least": { one: "Choose at least {count}", other: "Choose at least {count}" },
   "choice.at_most": { one: "Choose at most {count}", other: "Choose at most {count}" },
   "choice.between": "Choose {min} to {max}",
-  "choice.selected": { one: "{count} chosen", other: "{count} chosen" },
   "choice.search": "Search the options",
   "choice.found": { one: "{count} option", other: "{count} options" },
   "choice.not_found": "No option matches “{query}”.",
-  "choice.clear_search": "Clear search",
 
   // --- controls: text
   "text.left": { one: "{count} character left", other: "{count} characters left" },
@@ -141,7 +130,6 @@ export const english = {
   "photo.have": { one: "{count} photo", other: "{count} photos" },
   "photo.full": "This step takes no more photos.",
   "photo.name": "Photo {number}",
-  "photo.name_of": "Photo {number}: {label}",
   "photo.view": "View photo {number}",
   "photo.remove": "Remove photo {number}",
   "photo.retake": "Retake photo {number}",
@@ -152,7 +140,6 @@ export const english = {
   "photo.too_large": "This file is too large. A photo may have at most {limit} MB.",
   "photo.no_image": "This file is not a photo that can be used. Use JPEG, PNG, WebP or HEIC.",
   "photo.removed": "Photo removed",
-  "photo.added": "Photo added",
   "photo.no_camera": "The camera cannot be used here. You can choose a photo instead.",
 
   // --- controls: signature
@@ -163,8 +150,6 @@ export const english = {
   "signature.pad": "Drawing area for your signature",
   "signature.clear": "Clear drawing",
   "signature.signed_by": "Signed by {name}",
-  "signature.signed_at": "Signed on {date}",
-  "signature.sign": "Sign",
 
   // --- controls: location
   "geo.add": "Add my location",
@@ -174,15 +159,12 @@ export const english = {
   "geo.added": "Location added",
   "geo.accuracy": "Accurate to about {metres} m",
   "geo.update": "Update location",
-  "geo.remove": "Remove location",
   "geo.denied": "Your browser does not share your location. You can go on without it.",
   "geo.denied_required": "This step needs your location. Allow it for this page in your browser’s settings, then try again.",
   "geo.unavailable": "Your location could not be found. Try again near a window or outdoors.",
   "geo.unsupported": "This device cannot tell its location.",
 
   // --- controls: date and time
-  "date.label": "Date",
-  "time.label": "Time",
   "date.today": "Today",
   "time.now": "Now",
   "datetime.zone": "Your local time ({zone})",
@@ -191,10 +173,7 @@ export const english = {
   "scan.start": "Scan a code",
   "scan.again": "Scan again",
   "scan.aim": "Point the camera at the code.",
-  "scan.stop": "Stop scanning",
   "scan.type": "Type the code",
-  "scan.type_hint": "You can also type the code.",
-  "scan.found": "Code read: {code}",
   "scan.no_camera": "The camera cannot be used here. Please type the code.",
 
   // --- review
@@ -249,7 +228,6 @@ export const english = {
   "offline_first.text": "This checklist has not been opened on this device yet, so it needs a network once. After that it works offline.",
   "unreachable.title": "Not available right now",
   "unreachable.text": "The checklist is safe, but cannot be reached at the moment. We keep trying.",
-  "unreachable.retry_in": { one: "Next try in {count} second", other: "Next try in {count} seconds" },
   "member_only.title": "For members only",
   "member_only.text": "Only members of {sender} can answer this checklist. Sign in to go on.",
 
@@ -279,7 +257,6 @@ export const english = {
     one: "Please look at this step again:",
     other: "Please look at these {count} steps again:",
   },
-  "notice.show_step": "Show the step",
 
   // --- what is wrong: texts for the codes of the service, chosen by `problemText`
   "problem.summary": { one: "There is a problem", other: "There are {count} problems" },

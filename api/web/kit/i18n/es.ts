@@ -12,11 +12,7 @@ export const spanish: Messages = {
   "app.back": "Atrás",
   "app.try_again": "Intentar de nuevo",
   "app.try_again_now": "Intentar de nuevo ahora",
-  "app.remove": "Quitar",
   "app.change": "Cambiar",
-  "app.undo": "Deshacer",
-  "app.more": "Más",
-  "app.copy": "Copiar",
   "app.copied": "Copiado",
   "app.dismiss": "Aceptar",
   "app.menu": "Menú",
@@ -47,8 +43,6 @@ export const spanish: Messages = {
     "Quien tenga el enlace completo puede responder. Compártalo solo con la persona que deba hacerlo.",
   "preview.app_prompt": "En la aplicación funciona aún mejor.",
   "preview.app_get": "Obtener la aplicación",
-  "preview.app_open": "Abrir en la aplicación",
-  "preview.go_on_here": "Seguir en el navegador",
 
   // --- identity form
   "identity.title": "Primero, ¿quién es usted?",
@@ -63,7 +57,6 @@ export const spanish: Messages = {
   "checklist.progress": "{answered} de {total}",
   "checklist.progress_label": "{answered} de {total} pasos hechos",
   "checklist.required": "Obligatorio",
-  "checklist.optional": "Opcional",
   "checklist.skip": "Omitir",
   "checklist.skip_label": "Omitir: {label}",
   "checklist.skipped": "Omitido",
@@ -72,7 +65,6 @@ export const spanish: Messages = {
   "checklist.clear_label": "Borrar la respuesta: {label}",
   "checklist.required_left": { one: "Falta {count} obligatorio", other: "Faltan {count} obligatorios" },
   "checklist.next_gap": "Ir al siguiente",
-  "checklist.all_required_done": "Todo lo obligatorio está hecho",
   "checklist.to_review": "Revisar y enviar",
   "checklist.until": "Abierta hasta el {date}",
   "checklist.steps_appeared": {
@@ -101,7 +93,6 @@ export const spanish: Messages = {
   "sync.offline_text":
     "Siga adelante. Sus respuestas se guardan en este dispositivo y se envían en cuanto vuelva a tener conexión.",
   "sync.attention_text": "Algo no se pudo enviar. Vea los avisos más abajo.",
-  "sync.waiting": { one: "{count} cambio por enviar", other: "{count} cambios por enviar" },
   "sync.back_online": "De nuevo en línea",
 
   // --- controls: number
@@ -119,11 +110,9 @@ export const spanish: Messages = {
   "choice.at_least": { one: "Elija al menos {count}", other: "Elija al menos {count}" },
   "choice.at_most": { one: "Elija como máximo {count}", other: "Elija como máximo {count}" },
   "choice.between": "Elija de {min} a {max}",
-  "choice.selected": { one: "{count} elegida", other: "{count} elegidas" },
   "choice.search": "Buscar entre las opciones",
   "choice.found": { one: "{count} opción", other: "{count} opciones" },
   "choice.not_found": "Ninguna opción coincide con «{query}».",
-  "choice.clear_search": "Borrar la búsqueda",
 
   // --- controls: text
   "text.left": { one: "Queda {count} carácter", other: "Quedan {count} caracteres" },
@@ -143,7 +132,6 @@ export const spanish: Messages = {
   "photo.have": { one: "{count} foto", other: "{count} fotos" },
   "photo.full": "Este paso no admite más fotos.",
   "photo.name": "Foto {number}",
-  "photo.name_of": "Foto {number}: {label}",
   "photo.view": "Ver la foto {number}",
   "photo.remove": "Quitar la foto {number}",
   "photo.retake": "Repetir la foto {number}",
@@ -154,7 +142,6 @@ export const spanish: Messages = {
   "photo.too_large": "Este archivo es demasiado grande. Una foto puede tener como máximo {limit} MB.",
   "photo.no_image": "Este archivo no es una foto que se pueda usar. Use JPEG, PNG, WebP o HEIC.",
   "photo.removed": "Foto quitada",
-  "photo.added": "Foto añadida",
   "photo.no_camera": "Aquí no se puede usar la cámara. En su lugar puede elegir una foto.",
 
   // --- controls: signature
@@ -165,8 +152,6 @@ export const spanish: Messages = {
   "signature.pad": "Zona para dibujar su firma",
   "signature.clear": "Borrar el dibujo",
   "signature.signed_by": "Firmado por {name}",
-  "signature.signed_at": "Firmado el {date}",
-  "signature.sign": "Firmar",
 
   // --- controls: location
   "geo.add": "Añadir mi ubicación",
@@ -176,7 +161,6 @@ export const spanish: Messages = {
   "geo.added": "Ubicación añadida",
   "geo.accuracy": "Precisión de unos {metres} m",
   "geo.update": "Actualizar la ubicación",
-  "geo.remove": "Quitar la ubicación",
   "geo.denied": "Su navegador no comparte la ubicación. Puede seguir sin ella.",
   "geo.denied_required":
     "Este paso necesita su ubicación. Permítala para esta página en los ajustes del navegador e inténtelo de nuevo.",
@@ -184,8 +168,6 @@ export const spanish: Messages = {
   "geo.unsupported": "Este dispositivo no puede indicar su ubicación.",
 
   // --- controls: date and time
-  "date.label": "Fecha",
-  "time.label": "Hora",
   "date.today": "Hoy",
   "time.now": "Ahora",
   "datetime.zone": "Su hora local ({zone})",
@@ -194,10 +176,7 @@ export const spanish: Messages = {
   "scan.start": "Escanear un código",
   "scan.again": "Escanear de nuevo",
   "scan.aim": "Apunte la cámara al código.",
-  "scan.stop": "Dejar de escanear",
   "scan.type": "Escribir el código",
-  "scan.type_hint": "También puede escribir el código.",
-  "scan.found": "Código leído: {code}",
   "scan.no_camera": "Aquí no se puede usar la cámara. Escriba el código.",
 
   // --- review
@@ -257,10 +236,6 @@ export const spanish: Messages = {
     "Esta lista todavía no se ha abierto en este dispositivo, así que la primera vez necesita conexión. Después funciona sin ella.",
   "unreachable.title": "No disponible por ahora",
   "unreachable.text": "La lista está a salvo, pero en este momento no se puede acceder a ella. Seguimos intentándolo.",
-  "unreachable.retry_in": {
-    one: "Próximo intento en {count} segundo",
-    other: "Próximo intento en {count} segundos",
-  },
   "member_only.title": "Solo para miembros",
   "member_only.text": "Solo los miembros de {sender} pueden responder esta lista. Inicie sesión para seguir.",
 
@@ -288,7 +263,6 @@ export const spanish: Messages = {
   "notice.later": "Más tarde",
   "notice.refused_title": "Una respuesta no se aceptó",
   "notice.refused": { one: "Vuelva a mirar este paso:", other: "Vuelva a mirar estos {count} pasos:" },
-  "notice.show_step": "Mostrar el paso",
 
   // --- what is wrong
   "problem.summary": { one: "Hay un problema", other: "Hay {count} problemas" },

@@ -15,11 +15,7 @@ export const french: Messages = {
   "app.back": "Retour",
   "app.try_again": "Réessayer",
   "app.try_again_now": "Réessayer maintenant",
-  "app.remove": "Retirer",
   "app.change": "Modifier",
-  "app.undo": "Annuler",
-  "app.more": "Plus",
-  "app.copy": "Copier",
   "app.copied": "Copié",
   "app.dismiss": "OK",
   "app.menu": "Menu",
@@ -33,7 +29,7 @@ export const french: Messages = {
   "loading.slow": "C’est un peu long. Votre réseau est peut-être lent.",
 
   // --- preview: the link without its secret part
-  "preview.from": "De la part de",
+  "preview.from": "De",
   "preview.length": "Longueur",
   "preview.steps": { one: "{count} étape", other: "{count} étapes" },
   "preview.minutes": { one: "Environ {count} minute", other: "Environ {count} minutes" },
@@ -50,11 +46,9 @@ export const french: Messages = {
     "Toute personne qui a le lien complet peut répondre. Ne le transmettez qu’à celle qui doit le faire.",
   "preview.app_prompt": "C’est encore mieux dans l’application.",
   "preview.app_get": "Obtenir l’application",
-  "preview.app_open": "Ouvrir dans l’application",
-  "preview.go_on_here": "Continuer dans le navigateur",
 
   // --- identity form
-  "identity.title": "D’abord, qui êtes-vous\u202f?",
+  "identity.title": "D’abord, qui êtes\u2011vous\u202f?",
   "identity.text": "{sender} verra votre nom et votre adresse e-mail à côté de vos réponses.",
   "identity.name": "Votre nom",
   "identity.email": "Votre adresse e-mail",
@@ -66,7 +60,6 @@ export const french: Messages = {
   "checklist.progress": "{answered} sur {total}",
   "checklist.progress_label": "{answered} étapes sur {total} terminées",
   "checklist.required": "Obligatoire",
-  "checklist.optional": "Facultatif",
   "checklist.skip": "Passer",
   "checklist.skip_label": "Passer\u00a0: {label}",
   "checklist.skipped": "Passée",
@@ -75,7 +68,6 @@ export const french: Messages = {
   "checklist.clear_label": "Effacer la réponse\u00a0: {label}",
   "checklist.required_left": { one: "Encore {count} obligatoire", other: "Encore {count} obligatoires" },
   "checklist.next_gap": "Aller à la suivante",
-  "checklist.all_required_done": "Tout l’obligatoire est fait",
   "checklist.to_review": "Vérifier et envoyer",
   "checklist.until": "Ouverte jusqu’au {date}",
   "checklist.steps_appeared": {
@@ -107,7 +99,6 @@ export const french: Messages = {
   "sync.offline_text":
     "Continuez. Vos réponses sont gardées sur cet appareil et envoyées dès que vous serez de nouveau en ligne.",
   "sync.attention_text": "Quelque chose n’a pas pu être envoyé. Voyez les messages ci-dessous.",
-  "sync.waiting": { one: "{count} modification à envoyer", other: "{count} modifications à envoyer" },
   "sync.back_online": "De nouveau en ligne",
 
   // --- controls: number
@@ -125,11 +116,9 @@ export const french: Messages = {
   "choice.at_least": { one: "Choisissez-en au moins {count}", other: "Choisissez-en au moins {count}" },
   "choice.at_most": { one: "Choisissez-en au plus {count}", other: "Choisissez-en au plus {count}" },
   "choice.between": "Choisissez-en de {min} à {max}",
-  "choice.selected": { one: "{count} choisie", other: "{count} choisies" },
   "choice.search": "Chercher dans les options",
   "choice.found": { one: "{count} option", other: "{count} options" },
   "choice.not_found": "Aucune option ne correspond à «\u00a0{query}\u00a0».",
-  "choice.clear_search": "Effacer la recherche",
 
   // --- controls: text
   "text.left": { one: "Encore {count} caractère", other: "Encore {count} caractères" },
@@ -149,7 +138,6 @@ export const french: Messages = {
   "photo.have": { one: "{count} photo", other: "{count} photos" },
   "photo.full": "Cette étape n’accepte plus de photos.",
   "photo.name": "Photo {number}",
-  "photo.name_of": "Photo {number}\u00a0: {label}",
   "photo.view": "Voir la photo {number}",
   "photo.remove": "Retirer la photo {number}",
   "photo.retake": "Reprendre la photo {number}",
@@ -160,7 +148,6 @@ export const french: Messages = {
   "photo.too_large": "Ce fichier est trop lourd. Une photo peut faire au plus {limit} Mo.",
   "photo.no_image": "Ce fichier n’est pas une photo utilisable. Utilisez JPEG, PNG, WebP ou HEIC.",
   "photo.removed": "Photo retirée",
-  "photo.added": "Photo ajoutée",
   "photo.no_camera": "L’appareil photo n’est pas utilisable ici. Vous pouvez choisir une photo à la place.",
 
   // --- controls: signature
@@ -171,8 +158,6 @@ export const french: Messages = {
   "signature.pad": "Zone pour dessiner votre signature",
   "signature.clear": "Effacer le dessin",
   "signature.signed_by": "Signé par {name}",
-  "signature.signed_at": "Signé le {date}",
-  "signature.sign": "Signer",
 
   // --- controls: location
   "geo.add": "Ajouter ma position",
@@ -182,7 +167,6 @@ export const french: Messages = {
   "geo.added": "Position ajoutée",
   "geo.accuracy": "Précise à environ {metres}\u00a0m",
   "geo.update": "Actualiser la position",
-  "geo.remove": "Retirer la position",
   "geo.denied": "Votre navigateur ne partage pas votre position. Vous pouvez continuer sans elle.",
   "geo.denied_required":
     "Cette étape a besoin de votre position. Autorisez-la pour cette page dans les réglages du navigateur, puis réessayez.",
@@ -190,8 +174,6 @@ export const french: Messages = {
   "geo.unsupported": "Cet appareil ne peut pas donner sa position.",
 
   // --- controls: date and time
-  "date.label": "Date",
-  "time.label": "Heure",
   "date.today": "Aujourd’hui",
   "time.now": "Maintenant",
   "datetime.zone": "Votre heure locale ({zone})",
@@ -200,10 +182,7 @@ export const french: Messages = {
   "scan.start": "Scanner un code",
   "scan.again": "Scanner à nouveau",
   "scan.aim": "Visez le code avec l’appareil photo.",
-  "scan.stop": "Arrêter le scan",
   "scan.type": "Saisir le code",
-  "scan.type_hint": "Vous pouvez aussi saisir le code.",
-  "scan.found": "Code lu\u00a0: {code}",
   "scan.no_camera": "L’appareil photo n’est pas utilisable ici. Saisissez le code.",
 
   // --- review
@@ -266,10 +245,6 @@ export const french: Messages = {
     "Cette liste n’a pas encore été ouverte sur cet appareil\u00a0: il lui faut le réseau une première fois. Ensuite, elle fonctionne hors ligne.",
   "unreachable.title": "Indisponible pour le moment",
   "unreachable.text": "La liste est en sécurité, mais elle est injoignable pour le moment. Nous continuons d’essayer.",
-  "unreachable.retry_in": {
-    one: "Prochain essai dans {count} seconde",
-    other: "Prochain essai dans {count} secondes",
-  },
   "member_only.title": "Réservé aux membres",
   "member_only.text": "Seuls les membres de {sender} peuvent répondre à cette liste. Connectez-vous pour continuer.",
 
@@ -300,7 +275,6 @@ export const french: Messages = {
     one: "Merci de revoir cette étape\u00a0:",
     other: "Merci de revoir ces {count} étapes\u00a0:",
   },
-  "notice.show_step": "Montrer l’étape",
 
   // --- what is wrong
   "problem.summary": { one: "Il y a un problème", other: "Il y a {count} problèmes" },
