@@ -119,7 +119,8 @@ class LocalService:
                 **os.environ,
                 "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
                 "CHECKLISTS_HOST": "127.0.0.1",
-                "CHECKLISTS_PHOTO_STORE": (self._folder / "photos").absolute().as_uri(),
+                "CHECKLISTS_PHOTO_STORE": os.environ.get("CHECKLISTS_PHOTO_STORE")
+                or (self._folder / "photos").absolute().as_uri(),
                 **self._settings,
                 "KUBECONFIG": str(self.cluster.kubeconfig),
                 "CHECKLISTS_NAMESPACE": NAMESPACE,

@@ -164,6 +164,8 @@ def test_api_and_operator_get_their_settings(developer: Developer) -> None:
         assert settings["CHECKLISTS_RATE_LIMIT"] == "off"
         assert settings["CHECKLISTS_SEALING_KEYS"].startswith("k1:")
         assert len(settings["CHECKLISTS_SERVER_KEY"]) == 44
+        assert settings["CHECKLISTS_BASE_URL"] == info["base_url"]
+        assert settings["CHECKLISTS_PHOTO_STORE"] == (developer.state / "photos").as_uri()
 
 
 def test_the_cluster_knows_the_key_by_its_digest_only(developer: Developer, cluster: ControlPlane) -> None:
