@@ -1,9 +1,12 @@
 """The checklist on a device's screen, in the words of the person who looks at it."""
 
 import asyncio
+import os
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any, Self
 
+from PIL import Image
 from playwright.async_api import FilePayload, Locator, Page, expect
 
 from checklist_dev.browser.device import Device
@@ -68,6 +71,20 @@ class ChecklistScreen:
 def answers(stage: Stage, link: Link) -> Json:
     """Values by step, without the `s-`, as the owner reads them."""
     return {step_id[2:]: answer["value"] for step_id, answer in stage.run(link)["answers"].items()}
+
+
+def picture(color: str = "teal", size: tuple[int, int] = (640, 480)) -> bytes:
+    """A photo as a PNG."""
+    content = BytesIO()
+    Image.new("RGB", size, color).save(content, "PNG")
+    return content.getvalue()
+
+
+def noise(width: int, height: int) -> bytes:
+    """A photo that does not get smaller by compression."""
+    content = BytesIO()
+    Image.frombytes("RGB", (width, height), os.urandom(width * height * 3)).save(content, "PNG")
+    return content.getvalue()
 
 
 async def until(holds: Callable[[], bool], *, within_s: float = 10.0) -> None:

@@ -10,7 +10,7 @@ from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.device import DESKTOP, Device
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answers
+from .checklist_screen import ChecklistScreen, answers, noise, picture
 from .conftest import NewDevice
 
 Json = dict[str, Any]
@@ -138,6 +138,60 @@ async def submitted_without_a_network(stage: Stage, device: Device) -> None:
     await expect(screen.heading("Not sent yet")).to_be_visible()
 
 
+async def answered_on_another_device(stage: Stage, device: Device) -> None:
+    link, screen = await _open(stage, device, checklist(step("clean"), step("note", "text")))
+    await device.context.set_offline(True)
+    await screen.write("Note", "from the cellar")
+    await expect(device.page.locator(".pill")).to_have_text("Offline: 1 waiting")
+    stage.execute(link, "PUT", "/answers/s-note", json={"value": "from the desk"})
+    await device.context.set_offline(False)
+    await device.page.get_by_text("Answered on another device").wait_for()
+
+
+async def without_a_network(stage: Stage, device: Device) -> None:
+    _, screen = await _open(stage, device, EVERY_CONTROL)
+    await device.context.set_offline(True)
+    await screen.choose("Is the floor clean?", "Clean")
+    await screen.photo("Photos of the shelves", picture())
+    await device.page.get_by_role("button", name="Offline: 2 waiting").wait_for()
+
+
+async def a_photo_looked_at(stage: Stage, device: Device) -> None:
+    _, screen = await _open(stage, device, checklist(step("shelf", "photo")))
+    await screen.photo("Shelf", picture())
+    await screen.saved("Shelf")
+    await screen.card("Shelf").get_by_role("button", name="View photo 1").click()
+    await device.page.get_by_role("dialog", name="Photo 1").wait_for()
+
+
+async def a_photo_refused(stage: Stage, device: Device) -> None:
+    _, screen = await _open(stage, device, checklist(step("shelf", "photo")))
+    await screen.photo("Shelf", picture()[:200])
+    await device.page.get_by_role("button", name="Needs attention").wait_for()
+
+
+async def no_room_on_the_device(stage: Stage, device: Device) -> None:
+    storage = await device.context.new_cdp_session(device.page)
+    await storage.send("Storage.overrideQuotaForOrigin", {"origin": stage.base_url, "quotaSize": 4_000_000})
+    _, screen = await _open(stage, device, checklist(step("clean"), step("shelf", "photo")))
+    await screen.choose("Clean", "Yes")
+    await screen.saved("Clean")
+    await device.context.set_offline(True)
+    await screen.photo("Shelf", noise(1_600, 1_100))
+    await device.page.get_by_text("This device is full").wait_for()
+    await expect(screen.card("Shelf").locator(".error")).to_be_visible()
+
+
+async def too_late(stage: Stage, device: Device) -> None:
+    link, screen = await _open(stage, device, checklist(step("clean"), step("note", "text")))
+    await device.context.set_offline(True)
+    await screen.write("Note", "mice in the cellar")
+    await expect(device.page.locator(".pill")).to_have_text("Offline: 1 waiting")
+    stage.cancel(link)
+    await device.context.set_offline(False)
+    await device.page.get_by_text("mice in the cellar").wait_for()
+
+
 STATES: Final[tuple[Reach, ...]] = (
     the_checklist,
     the_checklist_with_answers,
@@ -155,6 +209,12 @@ STATES: Final[tuple[Reach, ...]] = (
     unreachable,
     offline_at_first,
     submitted_without_a_network,
+    answered_on_another_device,
+    without_a_network,
+    a_photo_looked_at,
+    a_photo_refused,
+    no_room_on_the_device,
+    too_late,
 )
 
 

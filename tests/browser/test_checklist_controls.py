@@ -1,25 +1,17 @@
 """Each control: what the person does on the screen is what the owner reads by the API."""
 
 import re
-from io import BytesIO
 from typing import Any
 
 import pytest
-from PIL import Image
 from playwright.async_api import FilePayload, expect
 
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, options, step
 from checklist_dev.browser.device import DESKTOP
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answers, until
+from .checklist_screen import ChecklistScreen, answers, picture, until
 from .conftest import NewDevice
-
-
-def picture(color: str = "teal", size: tuple[int, int] = (640, 480)) -> bytes:
-    content = BytesIO()
-    Image.new("RGB", size, color).save(content, "PNG")
-    return content.getvalue()
 
 
 async def one_step(

@@ -4,8 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { type JsonValue, type Problem, type Step, validateValue } from "../core";
 import { locate, type Place } from "../kit/controls/geolocation";
 import type { PlaceState } from "../kit/controls/location";
-import { useApp } from "./context";
-import { StorageFull, type LocalAnswer } from "./store/types";
+import { isKept, useApp } from "./context";
+import type { LocalAnswer } from "./store/types";
 
 export interface Answering {
   /** What is on screen: what is kept, or what was given and cannot be kept. */
@@ -69,14 +69,9 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
 
   const put = async (value: JsonValue): Promise<void> => {
     const mine = turn.current;
-    try {
-      await store.answer(step.id, value, step.geo ? place() : null);
-      // Something newer may be on screen by now.
-      if (turn.current === mine) hold(null);
-    } catch (error) {
-      if (!(error instanceof StorageFull)) throw error;
-      if (turn.current === mine) hold({ value, problem: { path: "value", code: "storage_full" } });
-    }
+    const kept = await isKept(store.answer(step.id, value, step.geo ? place() : null));
+    // Something newer may be on screen by now.
+    if (turn.current === mine) hold(kept ? null : { value, problem: { path: "value", code: "storage_full" } });
   };
 
   const askPlace = async (): Promise<void> => {
@@ -99,7 +94,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
   const replacePlace = async (value: JsonValue, place: Place): Promise<void> => {
     // A step that has photos only, and no value yet, has no answer that a place could belong to.
     if (value === null && step.type !== "photo") return;
-    await store.answer(step.id, value, place);
+    await isKept(store.answer(step.id, value, place));
   };
 
   return {
@@ -112,7 +107,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
       const kept = answer.peek();
       if (kept === undefined || kept.photos.length === 0) {
         hold(null);
-        if (kept !== undefined && kept.value !== null) await store.clear(step.id);
+        if (kept !== undefined && kept.value !== null) await isKept(store.clear(step.id));
       } else if (step.type === "text" || step.type === "scan") await keep("");
       // To clear the answer would take its photos away, which emptying a field does not ask for.
       else hold({ value: null, problem: { path: "value", code: "blank" } });

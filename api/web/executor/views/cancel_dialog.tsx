@@ -3,7 +3,7 @@ import { useId, useState } from "preact/hooks";
 import { MAX_REASON } from "../../core";
 import { Dialog } from "../../kit/controls/dialog";
 import { t } from "../../kit/language";
-import { useApp } from "../context";
+import { isKept, useApp } from "../context";
 import type { ServerRun } from "../store/types";
 
 /** Ends the run for good, so it is asked again, and the way back is the first button. */
@@ -13,7 +13,7 @@ export function CancelDialog({ run, onClose }: { run: ServerRun; onClose(): void
   const id = useId();
   const stop = () => {
     onClose();
-    void store.cancel(reason.trim() === "" ? null : reason.trim());
+    void isKept(store.cancel(reason.trim() === "" ? null : reason.trim()));
   };
   return (
     <Dialog

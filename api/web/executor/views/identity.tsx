@@ -5,8 +5,9 @@ import { ids } from "../../kit/controls/control";
 import { FieldError } from "../../kit/controls/messages";
 import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
-import { useApp } from "../context";
+import { isKept, useApp } from "../context";
 import { ErrorSummary } from "./error_summary";
+import { Notices } from "./notices";
 import { Screen } from "./screen";
 
 /** Who answers, before the first answer. Wrong is told on sending, beside the field and in a summary. */
@@ -30,7 +31,7 @@ export function Identity() {
     event.preventDefault();
     const problems = [nameProblem(name), emailProblem(email)].filter((problem) => problem !== null);
     setWrong(problems);
-    if (problems.length === 0) void store.identify(name.trim(), email.trim());
+    if (problems.length === 0) void isKept(store.identify(name.trim(), email.trim()));
   };
   const errorOf = (path: string) => {
     const problem = wrong.find((one) => one.path === path);
@@ -43,6 +44,7 @@ export function Identity() {
   return (
     <Screen title={t("identity.title")} about={run?.template.name ?? ""}>
       <p class="quiet">{t("identity.text", { sender: run?.created_by_name ?? "" })}</p>
+      <Notices />
       <form class="form" noValidate onSubmit={send}>
         {wrong.length > 0 && (
           <ErrorSummary

@@ -33,12 +33,16 @@ export function Notices() {
 function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step[] }) {
   const { store, page } = useApp();
   const { tone, icon, title, text } = look(notice, store.run.value?.status ?? null);
+  const show = (stepId: string) => {
+    store.review(false);
+    page.jump(stepId);
+  };
   const named = steps.filter((step) => notice.stepIds.includes(step.id));
   const links: ComponentChildren = named.length > 0 && (
     <ul class="links">
       {named.map((step) => (
         <li key={step.id}>
-          <button type="button" class="link" onClick={() => page.jump(step.id)}>
+          <button type="button" class="link" onClick={() => show(step.id)}>
             <span dir="auto">{step.label}</span>
           </button>
         </li>

@@ -1,6 +1,6 @@
 import { t } from "../../kit/language";
 import { Icon } from "../../kit/controls/icon";
-import { useApp } from "../context";
+import { isKept, useApp } from "../context";
 import type { ServerRun } from "../store/types";
 import { Screen } from "./screen";
 import { SyncNews } from "./sync_pill";
@@ -29,7 +29,7 @@ export function Queued({ run }: { run: ServerRun }) {
         <Icon name="retake" />
         {t("app.try_again_now")}
       </button>
-      <button type="button" class="button button-wide" onClick={() => void store.withdraw()}>
+      <button type="button" class="button button-wide" onClick={() => void isKept(store.withdraw())}>
         {t("review.back")}
       </button>
       <SyncNews />

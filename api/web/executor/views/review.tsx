@@ -5,10 +5,11 @@ import { Icon } from "../../kit/controls/icon";
 import { Message } from "../../kit/controls/messages";
 import { SignatureControl } from "../../kit/controls/signature";
 import { t } from "../../kit/language";
-import { useApp } from "../context";
+import { isKept, useApp } from "../context";
 import type { LocalAnswer, ServerRun } from "../store/types";
 import { words } from "./display_words";
 import { ErrorSummary } from "./error_summary";
+import { Notices } from "./notices";
 import { Footer, Heading } from "./screen";
 import { SyncNews, SyncPill } from "./sync_pill";
 
@@ -41,7 +42,7 @@ export function Review({ run }: { run: ServerRun }) {
     setUnsigned(nameMissing);
     page.setTried(true);
     if (page.gaps.peek().length > 0 || nameMissing) return setTries(tries + 1);
-    await store.submit(signs ? { name: name.trim() } : null);
+    await isKept(store.submit(signs ? { name: name.trim() } : null));
   };
 
   const nameWrong = unsigned || refusals.some((problem) => problem.path.startsWith("signature"));
@@ -65,6 +66,7 @@ export function Review({ run }: { run: ServerRun }) {
           {template.name}
         </p>
         <Heading>{t("review.title")}</Heading>
+        <Notices />
         {items.length > 0 && (
           <ErrorSummary
             focus={summary}
@@ -89,7 +91,7 @@ export function Review({ run }: { run: ServerRun }) {
                   setName(next);
                   if (hasVisibleText(next)) setUnsigned(false);
                 }}
-                onDraw={(drawing) => store.drawSignature(drawing)}
+                onDraw={async (drawing) => void (await isKept(store.drawSignature(drawing)))}
                 settle={settle}
               />
             </section>

@@ -10,7 +10,7 @@ import { PhotoControl } from "../../kit/controls/photo";
 import { problemText } from "../../kit/i18n";
 import { t, translator } from "../../kit/language";
 import { useAnswering } from "../answering";
-import { useApp } from "../context";
+import { isKept, useApp } from "../context";
 import type { LocalAnswer } from "../store/types";
 import { AnswerControl } from "./answer_control";
 import { stepHints } from "./step_hints";
@@ -43,12 +43,13 @@ export function StepBody({ step }: { step: Step }) {
   const focusControl = () =>
     requestAnimationFrame(() => card.current?.querySelector<HTMLElement>("input:not([hidden]), textarea, select, button")?.focus());
   const addPhoto = async (photo: Blob) => {
-    await store.addPhoto(id, photo);
+    if (!(await isKept(store.addPhoto(id, photo)))) return answering.refuse({ path: "photo", code: "storage_full" });
+    if (answering.problem?.code === "storage_full") answering.drop();
     if (step.type === "photo" && step.geo && answering.place === null) await answering.keep(null);
   };
   const draw = async (drawing: Blob | null) => {
-    for (const photo of photos) await store.removePhoto(id, photo.key);
-    if (drawing !== null) await store.addPhoto(id, drawing);
+    for (const photo of photos) await isKept(store.removePhoto(id, photo.key));
+    if (drawing !== null) await isKept(store.addPhoto(id, drawing));
   };
 
   if (step.type === "instruction") return <Instruction step={step} />;
@@ -98,7 +99,7 @@ export function StepBody({ step }: { step: Step }) {
               {...bounds}
               photos={photos.map((photo) => ({ ...photo, error: photo.problem && textOf(photo.problem) }))}
               onAdd={addPhoto}
-              onRemove={(key) => store.removePhoto(id, key)}
+              onRemove={async (key) => void (await isKept(store.removePhoto(id, key)))}
             />
           )}
           {step.geo && (
@@ -167,14 +168,13 @@ function StepActions({ step, answer, skippable, hasHeld, onDrop, onCleared }: St
   const clear = async () => {
     setAsking(false);
     onDrop();
-    await store.clear(step.id);
-    onCleared();
+    if (await isKept(store.clear(step.id))) onCleared();
   };
   const act = async () => {
     if (answer?.skipped) return clear();
     if (given) return answer.photos.length > 0 ? setAsking(true) : clear();
     onDrop();
-    await store.skip(step.id);
+    await isKept(store.skip(step.id));
   };
   if (!given && !answer?.skipped && !skippable) return hasHeld ? null : <span class="no-action" />;
   const { label } = step;

@@ -16,8 +16,12 @@ export function SyncPill() {
   // Saving is over in a moment: a count that runs up and down says nothing.
   const state = useComputed(() => store.sync.value.state).value;
   const waiting = useComputed(() => (store.sync.value.state === "offline" ? store.sync.value.waiting : 0)).value;
+  const retry = () => {
+    if (state === "attention") document.querySelector(".notices")?.scrollIntoView({ block: "center" });
+    store.retry();
+  };
   return (
-    <button type="button" class={`pill is-${state}`} title={detail(state)} onClick={() => store.retry()}>
+    <button type="button" class={`pill is-${state}`} title={detail(state)} onClick={retry}>
       <Icon name={ICONS[state]} />
       <span>{words(state, waiting)}</span>
     </button>
