@@ -33,6 +33,11 @@ export class PhotoTable {
     this.origins.value = new Map(this.origins.peek()).set(place(stepId, index), opId);
   }
 
+  gone(stepId: string, index: number): void {
+    const origins = new Map(this.origins.peek());
+    if (origins.delete(place(stepId, index))) this.origins.value = origins;
+  }
+
   close(): void {
     for (const url of this.pictures.peek().values()) URL.revokeObjectURL(url);
     this.pictures.value = new Map();

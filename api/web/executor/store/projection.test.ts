@@ -38,6 +38,14 @@ test("a signature has one drawing, the newest", () => {
   expect(found.answers.get("s-sign")?.photos).toMatchObject([{ key: "op-1", url: "blob:op-1", state: "kept" }]);
 });
 
+test("a drawing that the server has is shown, and can be taken back, beside the name", () => {
+  const value = { name: "Ada", url: "/photos/1?e=1", signed_at: "2026-11-21T10:00:00Z" };
+  const answers = { "s-sign": { value, photos: [], geo: null, at: "", by: null } };
+  const run = { answers, skipped_steps: [] } as unknown as NonNullable<Records["run"]>["run"];
+  const found = project({ ...NO_RECORDS, run: { epoch: 0, run, clockOffsetMs: 0 } }, CHECKLIST, DESK, new Map());
+  expect(found.answers.get("s-sign")?.photos).toMatchObject([{ index: -1, url: value.url, state: "sent" }]);
+});
+
 const OPEN: Situation = {
   hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none",
 };

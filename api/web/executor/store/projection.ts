@@ -1,7 +1,7 @@
 /** What the person sees: the server's state with the queue applied on top, and the refusals beside it. */
 import { type Answers, standing, type Standing } from "../../core";
-import type { AnswerLike, ExecutorIdentity, Problem, ServerRun, Template } from "../../core/types";
-import { type Operation, type Records, stepOf } from "./records";
+import type { AnswerLike, ExecutorIdentity, JsonValue, Problem, ServerRun, Template } from "../../core/types";
+import { type Operation, type Records, stepOf, THE_DRAWING } from "./records";
 import type { LocalAnswer, LocalPhoto } from "./types";
 
 /** What is known of photos in this tab only: their pictures and how far their upload is. */
@@ -51,7 +51,8 @@ export function project(
     const { shown, counted } = draft(stepId);
     Object.assign(shown, { value: answer.value, geo: answer.geo });
     Object.assign(counted, { value: answer.value, geo: answer.geo });
-    shown.photos = answer.photos.map((photo) => sentPhoto(photo, stepId, desk));
+    const drawing = steps.get(stepId)?.type === "signature" ? sentDrawing(answer.value, stepId, desk) : [];
+    shown.photos = [...drawing, ...answer.photos.map((photo) => sentPhoto(photo, stepId, desk))];
     draft(stepId).exists = true;
   }
   for (const stepId of run?.skipped_steps ?? []) draft(stepId).shown.skipped = true;
@@ -154,6 +155,14 @@ function sentPhoto(
     error: null,
     problem: null,
   };
+}
+
+/** The server tells of a drawing once there is a name beside it; until then this tab knows of the one that it has sent. */
+function sentDrawing(value: JsonValue, stepId: string, desk: PhotoDesk): LocalPhoto[] {
+  const told = typeof value === "object" && value !== null && "url" in value ? value.url : null;
+  const url = typeof told === "string" ? told : "";
+  if (url === "" && desk.origin(stepId, THE_DRAWING) === null) return [];
+  return [sentPhoto({ photo_index: THE_DRAWING, url }, stepId, desk)];
 }
 
 /** A step whose answer was refused is a gap, whatever the server has of it from before. */

@@ -71,3 +71,12 @@ export function stepOf(wish: Wish): string | null {
 export function hasBlob(wish: Wish): boolean {
   return wish.kind === "photo" || wish.kind === "signature";
 }
+
+/** Where a removal names no single photo: the drawing of a signature step, which has no index that the person knows of. */
+export const THE_DRAWING = -1;
+
+/** Text that is the same for the same answer: the server adds address and time to a signature, the person gave a name. */
+export function essenceOf(value: JsonValue | undefined): string {
+  const isSignature = typeof value === "object" && value !== null && "name" in value;
+  return JSON.stringify(isSignature ? { name: value.name } : (value ?? null));
+}

@@ -1,5 +1,5 @@
 /** From an operation to the request that carries it. The token goes into the Authorization header, and nowhere else. */
-import type { Operation } from "./records";
+import { type Operation, THE_DRAWING } from "./records";
 
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -43,7 +43,8 @@ export class RunAddresses {
         return { method: "POST", url, token, blob: blob ?? new Blob() };
       }
       case "photo_removed": {
-        const url = this.step("answers", operation.stepId, "/photos", { photo_index: String(operation.index), op_id });
+        const index = operation.index === THE_DRAWING ? {} : { photo_index: String(operation.index) };
+        const url = this.step("answers", operation.stepId, "/photos", { ...index, op_id });
         return { method: "DELETE", url, token };
       }
       case "identity": {

@@ -1,6 +1,6 @@
 /** What a state that was read from the server does to what is kept: it never undoes, and tells what others did. */
 import type { Answer, JsonValue, ServerRun } from "../../core/types";
-import { type Operation, type Records, type RunRecord, stepOf } from "./records";
+import { essenceOf, type Operation, type Records, type RunRecord, stepOf } from "./records";
 import { closedTo, withNotice } from "./transitions";
 
 type Run = RunRecord["run"];
@@ -60,15 +60,14 @@ function changedElsewhere(old: Run, now: Run, queue: readonly Operation[]): stri
 
 function hasHappened(operation: Operation, now: Run): boolean {
   const stepId = stepOf(operation) ?? "";
-  if (operation.kind === "answer") return sameText(signed(now.answers[stepId]?.value), signed(operation.value));
+  if (operation.kind === "answer") {
+    const answer = now.answers[stepId];
+    return answer !== undefined && essenceOf(answer.value) === essenceOf(operation.value);
+  }
   if (operation.kind === "clear") return now.answers[stepId] === undefined;
   if (operation.kind === "skip") return now.skipped_steps.includes(stepId);
   // Whose photo it is cannot be told.
   return true;
-}
-
-function sameText(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 const ADDRESS_LASTS_MS = 10 * 60_000;
@@ -90,18 +89,13 @@ function withFreshAddresses(old: Run, read: Run, now: Date): Run {
 /** A signature has the address of its drawing in its value. */
 function withFreshAddress(old: JsonValue | undefined, read: JsonValue, now: Date): JsonValue {
   const [was, is] = [addressIn(old), addressIn(read)];
-  const usable = was !== null && is !== null && sameText(signed(old), signed(read)) && lasts(was, now);
+  const usable = was !== null && is !== null && essenceOf(old) === essenceOf(read) && lasts(was, now);
   return usable && old !== undefined ? old : read;
 }
 
 function addressIn(value: JsonValue | undefined): string | null {
   const url = typeof value === "object" && value !== null && "url" in value ? value.url : null;
   return typeof url === "string" ? url : null;
-}
-
-/** The value without its address, which says nothing about what was signed. */
-function signed(value: JsonValue | undefined): JsonValue | undefined {
-  return addressIn(value) === null ? value : { ...(value as Readonly<Record<string, JsonValue>>), url: null };
 }
 
 function lasts(url: string, now: Date): boolean {
@@ -112,5 +106,5 @@ function lasts(url: string, now: Date): boolean {
 /** Tells one state of an answer from another; signed addresses are made anew at each read and say nothing. */
 function mark(answer: Answer | undefined): string {
   if (answer === undefined) return "";
-  return JSON.stringify([answer.at, signed(answer.value) ?? null, answer.photos.map((photo) => photo.photo_index)]);
+  return JSON.stringify([answer.at, essenceOf(answer.value), answer.photos.map((photo) => photo.photo_index)]);
 }

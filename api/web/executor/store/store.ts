@@ -8,7 +8,7 @@ import { type Failure, phaseOf, syncOf } from "./phase";
 import { PhotoTable } from "./photo_desk";
 import { identityOf, project, type Projection } from "./projection";
 import { Reader, type Shelf } from "./reader";
-import { NO_RECORDS, type Operation, type Records, stepOf, type Wish } from "./records";
+import { NO_RECORDS, type Operation, type Records, stepOf, THE_DRAWING, type Wish } from "./records";
 import { RunAddresses } from "./requests";
 import { type Counter, Sender } from "./sender";
 import { type Channel, Tabs } from "./tabs";
@@ -424,8 +424,14 @@ class LocalRun implements RunStore {
   }
 
   private arrived(operation: Operation, change: Change): void {
-    if (operation.kind === "photo" && change.photo) {
-      this.photos.arrived(operation.opId, operation.stepId, change.photo.photo_index);
+    const steps = this.template.peek()?.sections.flatMap((section) => section.steps) ?? [];
+    const stepId = stepOf(operation);
+    if (stepId === null) return;
+    const drawn = steps.find((step) => step.id === stepId)?.type === "signature";
+    if (drawn && operation.kind === "photo") this.photos.arrived(operation.opId, stepId, THE_DRAWING);
+    else if (drawn && operation.kind !== "answer") this.photos.gone(stepId, THE_DRAWING);
+    else if (operation.kind === "photo" && change.photo) {
+      this.photos.arrived(operation.opId, stepId, change.photo.photo_index);
     }
   }
 

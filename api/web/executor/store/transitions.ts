@@ -4,7 +4,7 @@
  */
 import type { Answer, Change, JsonValue, Problem } from "../../core/types";
 import type { Links } from "./links";
-import { type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Wish } from "./records";
+import { essenceOf, type Lost, type Operation, type Records, type Refused, type RunRecord, stepOf, type Wish } from "./records";
 import type { Notice } from "./types";
 
 export interface Stamp {
@@ -237,7 +237,7 @@ function lostBy(operation: Operation, run: Run | null): Lost[] {
   const { seq, at, kind } = operation;
   if (kind === "submit" || kind === "cancel" || kind === "signature" || kind === "identity") return [];
   const value: JsonValue = operation.kind === "answer" ? operation.value : null;
-  const same = run !== null && JSON.stringify(run.answers[operation.stepId]?.value) === JSON.stringify(value);
+  const same = run !== null && essenceOf(run.answers[operation.stepId]?.value) === essenceOf(value);
   return kind === "answer" && same ? [] : [{ seq, at, kind, value, stepId: operation.stepId }];
 }
 

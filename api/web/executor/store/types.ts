@@ -52,6 +52,7 @@ export interface SyncState {
 export interface LocalPhoto {
   /** Stays the same while the photo is kept, uploaded and sent. */
   key: string;
+  /** -1: the drawing of a signature step. */
   index: number | null;
   /** A blob: address while it is only here, else the server's signed one. */
   url: string;

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+
+import { type Operation, THE_DRAWING, type Wish } from "./records";
+import { RunAddresses } from "./requests";
+
+const API = new URL("https://host.example/prefix/v1/");
+const ADDRESSES = new RunAddresses(API, "r-1", "the-token");
+const sent = (wish: Wish) => {
+  const operation: Operation = { ...wish, seq: 1, opId: "op-1", at: "", attempts: 1 };
+  const { method, url, json } = ADDRESSES.operation(operation, new Blob());
+  return [method, url.href.replace("https://host.example/prefix/v1/executor/runs/r-1", ""), json];
+};
+
+test("every operation goes to its address under the service's own path, with its id", () => {
+  const geo = { lat: 1, lng: 2, accuracy_m: null };
+  expect(sent({ kind: "answer", stepId: "s-1", value: 5, geo })).toEqual(["PUT", "/answers/s-1", { value: 5, geo, op_id: "op-1" }]);
+  expect(sent({ kind: "clear", stepId: "s-1" })).toEqual(["DELETE", "/answers/s-1?op_id=op-1", undefined]);
+  expect(sent({ kind: "skip", stepId: "s-1" })).toEqual(["POST", "/steps/s-1/skip", { op_id: "op-1" }]);
+  expect(sent({ kind: "photo", stepId: "s-1", contentType: "image/png" })).toEqual(["POST", "/answers/s-1/photos?op_id=op-1", undefined]);
+  expect(sent({ kind: "signature" })).toEqual(["PUT", "/signature?op_id=op-1", undefined]);
+  expect(sent({ kind: "submit", signature: "Ada" })).toEqual(["POST", "/submit", { signature: { name: "Ada" }, op_id: "op-1" }]);
+  expect(sent({ kind: "cancel", reason: null })).toEqual(["POST", "/cancel", { reason: null, op_id: "op-1" }]);
+});
+
+test("a photo is removed by its index, the drawing of a signature without one", () => {
+  const removed = (index: number) => sent({ kind: "photo_removed", stepId: "s-1", photoKey: "", index });
+  expect(removed(2)).toEqual(["DELETE", "/answers/s-1/photos?photo_index=2&op_id=op-1", undefined]);
+  expect(removed(THE_DRAWING)).toEqual(["DELETE", "/answers/s-1/photos?op_id=op-1", undefined]);
+});
+
+test("the preview is asked for without the token", () => {
+  expect(ADDRESSES.preview().token).toBeNull();
+  expect(ADDRESSES.run()).toMatchObject({ token: "the-token", method: "GET" });
+});
