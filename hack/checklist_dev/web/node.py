@@ -39,7 +39,7 @@ def node_on_path(env: Mapping[str, str]) -> Node | None:
     """None when there is no node, no npm, or one too old for the build tools."""
     path = env.get("PATH", "")
     program, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
-    if program is None or npm is None or not _is_new_enough(Path(program)):
+    if program is None or npm is None or not _is_new_enough(Path(program), env):
         return None
     return Node(Path(program), (npm,))
 
@@ -49,9 +49,11 @@ def find_node(cache: Path, env: Mapping[str, str], *, report: Report) -> Node:
     return node_on_path(env) or _of_this_environment() or _installed_from_pypi(cache, env, report)
 
 
-def _is_new_enough(program: Path) -> bool:
+def _is_new_enough(program: Path, env: Mapping[str, str]) -> bool:
     try:
-        answer = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+        answer = subprocess.run(
+            [program, "--version"], env=dict(env), capture_output=True, text=True, timeout=20, check=False
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return False
     found = re.match(r"v(\d+)\.(\d+)\.", answer)

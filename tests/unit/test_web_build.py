@@ -1,0 +1,175 @@
+"""When the web app is built, with which Node, and what is said when it cannot be; with stand-ins for node and npm."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from checklist_dev.failures import Failure
+from checklist_dev.web.build import Workspace
+from checklist_dev.web.node import Node, node_on_path
+
+NODE = """#!/bin/sh
+case "$1" in
+  --version) echo "$NODE_VERSION" ;;
+  */build.mjs)
+    echo build >> "$CALLS"
+    if [ -n "$BUILD_FAILS" ]; then
+      printf 'working\\n\\033[31m[UNRESOLVED_IMPORT] \\033[0mno such file\\n  at node:1\\n'
+      exit 1
+    fi
+    mkdir -p "$2/executor" && echo page > "$2/executor/index.html" ;;
+esac
+"""
+NPM = """#!/bin/sh
+echo "npm $1" >> "$CALLS"
+if [ -n "$NPM_FAILS" ]; then printf 'npm error code E404\\nnpm error 404 no such package\\n'; exit 1; fi
+mkdir -p node_modules && cp package-lock.json node_modules/.package-lock.json
+"""
+
+
+class Checkout:
+    """A repository with a web workspace of two files, and a machine with node and npm on its PATH."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "repository"
+        self.web = self.root / "api" / "web"
+        (self.web / "executor").mkdir(parents=True)
+        self.source = self.web / "executor" / "main.tsx"
+        self.source.write_text("one")
+        self.lock("1.0.0")
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        for name, text in {"node": NODE, "npm": NPM}.items():
+            (self.bin / name).write_text(text)
+            (self.bin / name).chmod(0o755)
+        self._calls = folder / "calls"
+        self.env = {"PATH": f"{self.bin}:/usr/bin:/bin", "NODE_VERSION": "v22.12.0", "CALLS": str(self._calls)}
+        self.said: list[str] = []
+
+    def lock(self, version: str) -> None:
+        packages = {
+            "": {},
+            "node_modules/preact": {"version": version},
+            "node_modules/odd": {"version": "1", "optional": True},
+        }
+        (self.web / "package-lock.json").write_text(json.dumps({"packages": packages}))
+
+    def build(self) -> list[str]:
+        """What was called."""
+        self._calls.write_text("")
+        Workspace(self.root, cache=self.root / "cache", report=self.said.append, env=self.env).ensure_built()
+        return self.calls()
+
+    def calls(self) -> list[str]:
+        return self._calls.read_text().splitlines()
+
+    @property
+    def page(self) -> Path:
+        return self.root / "api" / "checklist_api" / "web_dist" / "executor" / "index.html"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_the_first_build_installs_the_packages_and_says_so(checkout: Checkout) -> None:
+    assert checkout.build() == ["npm ci", "build"]
+    assert checkout.page.is_file()
+    assert len(checkout.said) == 3
+
+
+def test_without_a_change_nothing_is_done_nothing_is_said_and_no_node_is_needed(checkout: Checkout) -> None:
+    checkout.build()
+    checkout.said.clear()
+    checkout.env["PATH"] = ""
+    assert (checkout.build(), checkout.said) == ([], [])
+
+
+def test_a_changed_source_is_built_with_the_packages_that_are_there(checkout: Checkout) -> None:
+    checkout.build()
+    checkout.source.write_text("two")
+    assert checkout.build() == ["build"]
+    assert checkout.build() == []
+
+
+def test_a_renamed_source_is_a_change(checkout: Checkout) -> None:
+    checkout.build()
+    checkout.source.rename(checkout.source.with_name("other.tsx"))
+    assert checkout.build() == ["build"]
+
+
+def test_changed_packages_are_installed_first(checkout: Checkout) -> None:
+    checkout.build()
+    checkout.lock("1.0.1")
+    assert checkout.build() == ["npm ci", "build"]
+
+
+def test_packages_of_an_interrupted_installation_are_not_trusted(checkout: Checkout) -> None:
+    (checkout.web / "node_modules" / "preact").mkdir(parents=True)
+    assert checkout.build() == ["npm ci", "build"]
+
+
+@pytest.mark.parametrize("name", ["executor/main.test.tsx", "executor/testing/fake.ts", "node_modules/x/index.js"])
+def test_what_no_built_file_depends_on_is_no_change(checkout: Checkout, name: str) -> None:
+    checkout.build()
+    (checkout.web / name).parent.mkdir(parents=True, exist_ok=True)
+    (checkout.web / name).write_text("new")
+    assert checkout.build() == []
+
+
+def test_a_lost_file_is_built_again(checkout: Checkout) -> None:
+    checkout.build()
+    checkout.page.unlink()
+    assert checkout.build() == ["build"]
+
+
+def test_a_failed_build_is_one_line_with_the_reason_and_leaves_what_was_there(checkout: Checkout) -> None:
+    checkout.build()
+    before = checkout.page.read_text()
+    checkout.source.write_text("wrong")
+    checkout.env["BUILD_FAILS"] = "1"
+    with pytest.raises(Failure) as failure:
+        checkout.build()
+    line = str(failure.value)
+    assert "[UNRESOLVED_IMPORT] no such file (see " in line
+    assert "\n" not in line
+    assert "working" in Path(line.rpartition("(see ")[2].rstrip(")")).read_text()
+    assert checkout.page.read_text() == before
+    assert list(checkout.page.parents[2].glob(".web_dist-*")) == []
+    del checkout.env["BUILD_FAILS"]
+    assert checkout.build() == ["build"]
+
+
+def test_packages_that_cannot_be_had_are_one_line_too(checkout: Checkout) -> None:
+    checkout.env["NPM_FAILS"] = "1"
+    with pytest.raises(Failure, match=r"could not be installed: npm error 404 no such package$"):
+        checkout.build()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_taken"),
+    [
+        ("v20.19.0", True),
+        ("v20.18.3", False),
+        ("v21.7.3", False),
+        ("v22.11.0", False),
+        ("v22.12.0", True),
+        ("v24.1.0", True),
+    ],
+)
+def test_only_a_node_that_runs_the_build_tools_is_taken(checkout: Checkout, version: str, is_taken: bool) -> None:
+    checkout.env["NODE_VERSION"] = version
+    assert (node_on_path(checkout.env) is not None) is is_taken
+
+
+def test_a_node_without_npm_is_none(checkout: Checkout) -> None:
+    (checkout.bin / "npm").unlink()
+    assert node_on_path({"PATH": str(checkout.bin)}) is None
+
+
+def test_what_node_starts_finds_the_same_node() -> None:
+    env = Node(Path("/opt/node/bin/node"), ("npm",)).env({"PATH": "/usr/bin"})
+    assert env["PATH"].split(os.pathsep) == ["/opt/node/bin", "/usr/bin"]
