@@ -117,6 +117,8 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
       else if (held.peek()?.problem.code === "text") hold(null);
     },
     drop() {
+      // The next answer may be given elsewhere.
+      found.current = null;
       hold(null);
     },
     askPlace,

@@ -1,6 +1,6 @@
 /** Reads the run, or its preview, from the server; tells why when there is nothing to show. */
 import type { Preview, ServerRun, Template } from "../../core/types";
-import { backoffMs } from "./backoff";
+import { backoffMs, retryAfterMs } from "./backoff";
 import type { Failure } from "./phase";
 import type { Records } from "./records";
 import type { RunAddresses } from "./requests";
@@ -40,6 +40,7 @@ export class Reader {
   private timer: unknown = null;
   private failures = 0;
   private doubtful = false;
+  private askedToWaitMs = 0;
   private lastRead = Number.NEGATIVE_INFINITY;
   private ended = false;
 
@@ -84,7 +85,8 @@ export class Reader {
       this.failures = 0;
       this.doubtful = false;
     } else this.failures += 1;
-    shelf.reached(reached || (reply.kind === "http" && reply.status >= 500));
+    this.askedToWaitMs = reply.kind === "http" ? (retryAfterMs(reply.retryAfter, shelf.timers.now()) ?? 0) : 0;
+    shelf.reached(reached || (reply.kind === "http" && (reply.status === 429 || reply.status >= 500)));
     if (!reached) shelf.failed(reply.kind === "network" && shelf.isOffline() ? "offline" : "unreachable");
     else await this.take(reply, withToken, epoch);
     return reached || reply.kind === "http";
@@ -124,7 +126,8 @@ export class Reader {
     const { timers } = this.shelf;
     timers.clear(this.timer);
     if (this.ended) return;
-    const wait = this.failures > 0 ? backoffMs(this.failures, timers.chance()) : POLL_MS;
+    const usual = this.failures > 0 ? backoffMs(this.failures, timers.chance()) : POLL_MS;
+    const wait = Math.max(usual, this.askedToWaitMs);
     this.timer = timers.set(() => {
       if (this.isWanted()) void this.read();
       else this.schedule();

@@ -1,22 +1,20 @@
-/** The state of one run in one tab: signals for the views, fed by the database, the reader and the sender. */
-import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { Change, Geo, JsonValue, Preview, Problem, Progress, ServerRun, Template } from "../../core/types";
+/** One run in one tab: what the person does goes to the database, what the reader and the sender hear goes into the state. */
+import { batch } from "@preact/signals";
+import type { Change, Geo, JsonValue, Template } from "../../core/types";
+import { ambientChannel, ambientLocks, persistStorage } from "./ambient";
 import { databaseName, RunDatabase } from "./database";
-import { Links } from "./links";
 import { newOpId } from "./op_id";
-import { type Failure, phaseOf, syncOf } from "./phase";
-import { PhotoTable } from "./photo_desk";
-import { identityOf, project, type Projection } from "./projection";
 import { Reader, type Shelf } from "./reader";
 import { NO_RECORDS, type Operation, type Records, stepOf, THE_DRAWING, type Wish } from "./records";
 import { RunAddresses } from "./requests";
 import { type Counter, Sender } from "./sender";
+import { ServerClock } from "./server_clock";
+import { RunState } from "./state";
 import { type Channel, Tabs } from "./tabs";
-import { LONGEST_TIMER_MS, realTimers, type Timers } from "./timers";
+import { realTimers, type Timers } from "./timers";
 import { dismissed, ending, kept, refusedPhotoRemoved, withdrawn } from "./transitions";
 import { httpTransport, type Send } from "./transport";
-import { type LocalAnswer, type Notice, type RunStore, StorageFull } from "./types";
-import type { Reply } from "./verdict";
+import { type RunStore, StorageFull } from "./types";
 import { watchUpdates } from "./updates";
 
 export interface StoreOptions {
@@ -39,73 +37,7 @@ export function createStore(options: StoreOptions): RunStore {
 }
 
 const DRAWING = "drawing";
-const NOTHING: Projection = {
-  answers: new Map(),
-  applicable: new Set(),
-  missing: [],
-  progress: { total: 0, answered: 0, skipped: 0 },
-};
-
-class LocalRun implements RunStore {
-  private readonly records = signal<Records>(NO_RECORDS);
-  private readonly template = signal<Template | null>(null);
-  private readonly token = signal<string | null>(null);
-  private readonly failure = signal<Failure>("none");
-  private readonly reviewing = signal(false);
-  private readonly reached = signal(true);
-  private readonly barred = signal(false);
-  private readonly failures = signal(0);
-  private readonly timeIsUp = signal(false);
-  private readonly ownNotices = signal<readonly Notice[]>([]);
-  private readonly photos = new PhotoTable();
-  private readonly shownPreview = signal<Preview | null>(null);
-  private readonly drawing = signal<{ readonly content: Blob; readonly url: string } | null>(null);
-
-  private readonly links = computed(() => new Links(this.template.value));
-  private lastAnswers: ReadonlyMap<string, LocalAnswer> = new Map();
-  private readonly projection = computed<Projection>(() => {
-    if (this.template.value === null || this.records.value.run === null) return NOTHING;
-    const found = project(this.records.value, this.template.value, this.photos.desk.value, this.lastAnswers);
-    this.lastAnswers = found.answers;
-    return found;
-  });
-
-  readonly preview: ReadonlySignal<Preview | null> = this.shownPreview;
-  readonly run: ReadonlySignal<ServerRun | null> = computed(() => this.currentRun());
-  readonly answers = computed(() => this.projection.value.answers);
-  readonly applicable = computed(() => this.projection.value.applicable);
-  readonly missing = computed<readonly string[]>(() => this.projection.value.missing);
-  readonly progress = computed<Progress>(() => this.projection.value.progress);
-  readonly submitQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "submit"));
-  readonly cancelQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "cancel"));
-  readonly notArrived = computed(() => [...this.records.value.lost].sort((one, other) => one.seq - other.seq));
-  readonly notices = computed(() => [...this.ownNotices.value, ...this.records.value.notices]);
-  readonly signatureDrawing = computed(() => this.drawing.value?.url ?? null);
-  readonly refusals = computed<readonly Problem[]>(() =>
-    this.records.value.refused.flatMap(({ operation, problems }) => (stepOf(operation) === null ? problems : [])),
-  );
-  readonly sync = computed(() =>
-    syncOf({
-      waiting: this.records.value.queue.length,
-      refusals: this.openRefusals(),
-      reached: this.reached.value,
-      barred: this.barred.value,
-      failures: this.failures.value,
-    }),
-  );
-  readonly phase = computed(() => {
-    const run = this.run.value;
-    return phaseOf({
-      hasToken: this.token.value !== null,
-      hasPreview: this.shownPreview.value !== null,
-      status: run?.status ?? null,
-      identity: run?.executor_identity ?? null,
-      reviewing: this.reviewing.value,
-      timeIsUp: this.timeIsUp.value,
-      failure: this.failure.value,
-    });
-  });
-
+class LocalRun extends RunState implements RunStore {
   private readonly timers: Timers;
   private readonly database: RunDatabase;
   private readonly tabs: Tabs;
@@ -113,14 +45,15 @@ class LocalRun implements RunStore {
   private addresses: RunAddresses;
   private reader: Reader;
   private sender: Sender;
-  private clockOffsetMs = 0;
-  private expiryTimer: unknown = null;
+  private readonly clock: ServerClock;
   private readonly ended = new AbortController();
   private readonly loaded: Promise<void>;
   private readonly updates: { apply(): void };
 
   constructor(private readonly options: StoreOptions) {
+    super();
     this.timers = options.timers ?? realTimers(options.now);
+    this.clock = new ServerClock(this.timers, (isUp) => (this.timeIsUp.value = isUp));
     this.database = new RunDatabase(databaseName(options.runId), options.db ?? indexedDB);
     this.send = httpTransport(options.fetch ?? ((...call) => fetch(...call)), this.timers);
     this.addresses = new RunAddresses(options.api, options.runId, options.token);
@@ -138,7 +71,7 @@ class LocalRun implements RunStore {
   }
 
   now(): Date {
-    return new Date(this.timers.now().getTime() + this.clockOffsetMs);
+    return this.clock.now();
   }
 
   answer(stepId: string, value: JsonValue, geo: Geo | null = null): Promise<void> {
@@ -221,7 +154,7 @@ class LocalRun implements RunStore {
     this.reader.close();
     this.sender.stop();
     this.tabs.close();
-    this.timers.clear(this.expiryTimer);
+    this.clock.close();
     this.photos.close();
     this.database.close();
   }
@@ -309,7 +242,7 @@ class LocalRun implements RunStore {
     });
     this.tabs.changed();
     this.sender.wake();
-    void persistStorage();
+    if (!this.reached.peek()) void persistStorage();
   }
 
   private async orTellThatItIsFull(write: () => Promise<void>): Promise<void> {
@@ -353,8 +286,8 @@ class LocalRun implements RunStore {
     const before = this.records.peek();
     const sameRun = before.run !== null && before.run.epoch === after.run?.epoch;
     this.records.value = sameRun ? { ...after, run: before.run } : after;
-    if (before === NO_RECORDS && after.run !== null) this.clockOffsetMs = after.run.clockOffsetMs;
-    this.watchExpiry();
+    if (before === NO_RECORDS && after.run !== null) this.clock.offsetMs = after.run.clockOffsetMs;
+    this.clock.watch(after.run?.run.expires_at ?? null);
     void this.showPictures(after);
   }
 
@@ -367,14 +300,6 @@ class LocalRun implements RunStore {
     }
   }
 
-  private watchExpiry(): void {
-    this.timers.clear(this.expiryTimer);
-    const end = this.records.peek().run?.run.expires_at;
-    const left = end == null ? Number.POSITIVE_INFINITY : Date.parse(end) - this.now().getTime();
-    this.timeIsUp.value = left <= 0;
-    if (left > 0 && left < LONGEST_TIMER_MS) this.expiryTimer = this.timers.set(() => this.watchExpiry(), left);
-  }
-
   private withTouched(before: Records): Records {
     const { touched } = this.sender;
     const queue = before.queue.map((operation) =>
@@ -385,42 +310,6 @@ class LocalRun implements RunStore {
 
   private stamp(): { opId: string; at: string } {
     return { opId: newOpId(), at: this.timers.now().toISOString() };
-  }
-
-  private tell(notice: Notice): void {
-    this.ownNotices.value = [...this.ownNotices.peek().filter((other) => other.id !== notice.id), notice];
-  }
-
-  private openRefusals(): number {
-    const { applicable } = this.projection.value;
-    return this.records.value.refused.filter(({ operation }) => {
-      const stepId = stepOf(operation);
-      return stepId === null || applicable.has(stepId);
-    }).length;
-  }
-
-  /** The same object as long as nothing of it has changed, however often the queue does. */
-  private lastRun: { readonly run: ServerRun; readonly of: unknown; readonly who: string } | null = null;
-  private currentRun(): ServerRun | null {
-    const [records, template] = [this.records.value, this.template.value];
-    if (records.run === null || template === null) return null;
-    const of = records.run.run;
-    const known = { ...of, template };
-    const identity = identityOf(records, known);
-    const who = JSON.stringify(identity);
-    if (this.lastRun?.of !== of || this.lastRun.who !== who) {
-      this.lastRun = { run: { ...known, executor_identity: identity }, of, who };
-    }
-    return this.lastRun.run;
-  }
-
-  private heard(reply: Reply): void {
-    if (reply.kind !== "http" || reply.date === null) return;
-    // The header counts whole seconds: on average half of one has passed.
-    const offset = reply.date.getTime() + 500 - this.timers.now().getTime();
-    if (Math.abs(offset - this.clockOffsetMs) < 1_500) return;
-    this.clockOffsetMs = offset;
-    this.watchExpiry();
   }
 
   private arrived(operation: Operation, change: Change): void {
@@ -451,8 +340,8 @@ class LocalRun implements RunStore {
         await this.database.remember({ template }).catch(() => undefined);
       },
       isOffline: () => typeof navigator === "object" && navigator.onLine === false,
-      heard: (reply) => this.heard(reply),
-      clockOffsetMs: () => this.clockOffsetMs,
+      heard: (reply) => this.clock.heard(reply),
+      clockOffsetMs: () => this.clock.offsetMs,
       show: (preview) => (this.shownPreview.value = preview),
       failed: (failure) => (this.failure.value = failure),
       reached: (reached) => (this.reached.value = reached),
@@ -474,7 +363,7 @@ class LocalRun implements RunStore {
       refresh: () => this.reader.read(),
       isStale: () => this.reader.isStale(),
       doubt: () => this.reader.doubt(),
-      heard: (reply) => this.heard(reply),
+      heard: (reply) => this.clock.heard(reply),
       uploading: (opId, share) => this.photos.uploading(opId, share),
       arrived: (operation, change) => this.arrived(operation, change),
       gone: () => (this.failure.value = "not_found"),
@@ -487,21 +376,4 @@ class LocalRun implements RunStore {
       },
     };
   }
-}
-
-function ambientLocks(): LockManager | null {
-  return typeof navigator === "object" && "locks" in navigator ? navigator.locks : null;
-}
-
-function ambientChannel(): ((name: string) => Channel) | null {
-  return typeof BroadcastChannel === "function" ? (name) => new BroadcastChannel(name) : null;
-}
-
-let asked = false;
-
-/** Asks the browser not to throw away what was answered when the device runs out of room; once is enough. */
-async function persistStorage(): Promise<void> {
-  if (asked || typeof navigator !== "object") return;
-  asked = true;
-  await navigator.storage?.persist?.().catch(() => false);
 }

@@ -22,7 +22,7 @@ export function Notices() {
   const run = store.run.value;
   const steps = run === null ? [] : stepsOf(run.template);
   return (
-    <div class="notices" role="status">
+    <div class="notices" role="status" tabIndex={-1}>
       {notices.map((notice) => (
         <NoticeMessage key={notice.id} notice={notice} steps={steps} />
       ))}
@@ -33,6 +33,11 @@ export function Notices() {
 function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step[] }) {
   const { store, page } = useApp();
   const { tone, icon, title, text } = look(notice, store.run.value?.status ?? null);
+  const dismiss = () => {
+    // The button goes with its notice; the focus must not go with it.
+    document.querySelector<HTMLElement>(".notices")?.focus();
+    store.dismiss(notice.id);
+  };
   const show = (stepId: string) => {
     store.review(false);
     page.jump(stepId);
@@ -57,7 +62,7 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
           <button type="button" class="button" onClick={() => store.applyUpdate()}>
             {t("notice.update_now")}
           </button>
-          <button type="button" class="button button-quiet" onClick={() => store.dismiss(notice.id)}>
+          <button type="button" class="button button-quiet" onClick={dismiss}>
             {t("notice.later")}
           </button>
         </div>
@@ -65,7 +70,7 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
     );
   }
   return (
-    <Message tone={tone} icon={icon} title={title} onDismiss={() => store.dismiss(notice.id)}>
+    <Message tone={tone} icon={icon} title={title} onDismiss={dismiss}>
       <p>{text}</p>
       {links}
     </Message>

@@ -154,6 +154,7 @@ function Given({ step, answer, isGap }: { step: Step; answer: LocalAnswer | unde
           {text}
         </p>
       )}
+      {answer?.geo && <p class="quiet small">{t("geo.added")}</p>}
       {photos.length > 0 && (
         <ul class="mini">
           {photos.map((photo, index) => (

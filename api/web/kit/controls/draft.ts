@@ -78,6 +78,16 @@ export function useDraft(id: string, kept: string, keep: (text: string) => Promi
   };
 }
 
+/**
+ * Enter ends the text. On a phone it also puts the keyboard away, which takes the focus from the field; with a keyboard
+ * of keys the focus stays where it is.
+ */
+export function onEnter(event: KeyboardEvent & { currentTarget: HTMLElement }, done: () => void): void {
+  if (event.key !== "Enter" || event.isComposing) return;
+  if (matchMedia("(pointer: coarse)").matches) event.currentTarget.blur();
+  else done();
+}
+
 /** By the address of the run's page, as ids are those of its checklist. */
 const nameOf = (id: string) => `draft ${location.pathname} ${id}`;
 

@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { t, translator } from "../language";
 import type { ControlProps } from "./control";
 import { ids, wiring } from "./control";
-import { useDraft } from "./draft";
+import { onEnter, useDraft } from "./draft";
 
 /** What a text means as a number: null for nothing, an error for what is no number. */
 export type ReadNumber = (text: string) => number | null | { error: string };
@@ -42,6 +42,10 @@ export function NumberControl(props: NumberProps) {
     setWrong(error !== null);
     onProblem(error);
   };
+  const finish = () => {
+    draft.flush();
+    judge(draft.text);
+  };
   const toggleSign = () => {
     const text = draft.text.trim();
     draft.input(/^[-\u2212]/.test(text) ? text.slice(1) : `-${text}`);
@@ -71,11 +75,8 @@ export function NumberControl(props: NumberProps) {
           draft.input(event.currentTarget.value);
           if (wrong) judge(event.currentTarget.value);
         }}
-        onBlur={() => {
-          draft.flush();
-          judge(draft.text);
-        }}
-        onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+        onBlur={finish}
+        onKeyDown={(event) => onEnter(event, finish)}
       />
       {unit && (
         <span class="number-unit" id={`${id}-unit`}>

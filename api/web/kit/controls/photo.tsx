@@ -36,6 +36,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
 export function PhotoControl(props: PhotoProps) {
   const { id, labelledBy, describedBy, photos, min, max, disabled, onAdd, onRemove } = props;
   const camera = useRef<HTMLInputElement>(null);
+  /** The photo that the next one takes the place of. */
   const retaken = useRef<string | null>(null);
   const [shooting, setShooting] = useState(false);
   const [shown, setShown] = useState<string | null>(null);
@@ -65,6 +66,12 @@ export function PhotoControl(props: PhotoProps) {
     else setShooting(true);
   };
 
+  const remove = async (key: string) => {
+    await onRemove(key);
+    // What had the focus is gone; this is what one does next.
+    requestAnimationFrame(() => document.getElementById(id)?.focus());
+  };
+
   const viewed = photos.findIndex((photo) => photo.key === shown);
   const photo = photos[viewed];
   return (
@@ -85,7 +92,7 @@ export function PhotoControl(props: PhotoProps) {
             {t(photos.length === 0 ? "photo.take" : "photo.take_another")}
           </button>
           <label class="button photo-file">
-            <input type="file" accept={ACCEPTED} multiple={room > 1} class="vh" disabled={disabled} onChange={pick} />
+            <input type="file" accept={ACCEPTED} multiple={room > 1} class="vh" disabled={disabled} onClick={() => (retaken.current = null)} onChange={pick} />
             <Icon name="image" />
             <span>{t("photo.choose")}</span>
           </label>
@@ -114,7 +121,7 @@ export function PhotoControl(props: PhotoProps) {
           onClose={() => setShown(null)}
           onRemove={() => {
             setShown(null);
-            void onRemove(photo.key);
+            void remove(photo.key);
           }}
           onRetake={() => {
             setShown(null);

@@ -5,7 +5,7 @@ import { hasCamera, useCamera } from "./camera";
 import type { ControlProps } from "./control";
 import { wiring } from "./control";
 import { Dialog } from "./dialog";
-import { useDraft } from "./draft";
+import { onEnter, useDraft } from "./draft";
 import { Icon } from "./icon";
 import { Message } from "./messages";
 
@@ -49,7 +49,7 @@ export function ScanControl(props: ScanProps) {
         disabled={disabled}
         onInput={(event) => draft.input(event.currentTarget.value)}
         onBlur={draft.flush}
-        onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+        onKeyDown={(event) => onEnter(event, draft.flush)}
       />
       {canScan && (
         <button type="button" class="button" disabled={disabled} aria-describedby={props.labelledBy} onClick={() => setScanning(true)}>

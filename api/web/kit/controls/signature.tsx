@@ -1,6 +1,6 @@
 import { t } from "../language";
 import { ids } from "./control";
-import { useDraft } from "./draft";
+import { onEnter, useDraft } from "./draft";
 import { FieldError } from "./messages";
 import { SignaturePad } from "./signature_pad";
 
@@ -38,7 +38,7 @@ export function SignatureControl({ id, name, drawing, describedBy, error, disabl
           disabled={disabled}
           onInput={(event) => draft.input(event.currentTarget.value)}
           onBlur={draft.flush}
-          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+          onKeyDown={(event) => onEnter(event, draft.flush)}
         />
         {error && <FieldError id={`${id}-wrong`}>{error}</FieldError>}
       </div>

@@ -1,7 +1,7 @@
 import { t } from "../language";
 import type { ControlProps } from "./control";
 import { ids, wiring } from "./control";
-import { useDraft } from "./draft";
+import { onEnter, useDraft } from "./draft";
 
 interface TextProps extends ControlProps {
   value: string;
@@ -39,7 +39,7 @@ export function TextControl(props: TextProps) {
           dir="auto"
           enterkeyhint="done"
           onInput={(event) => draft.input(event.currentTarget.value)}
-          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+          onKeyDown={(event) => onEnter(event, draft.flush)}
         />
       )}
       {near && (
