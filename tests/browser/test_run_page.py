@@ -17,8 +17,8 @@ async def test_the_app_starts_under_its_policy_without_a_complaint_of_the_browse
     link = stage.dispatch(EVERY_CONTROL)
     device = await new_device()
     await device.page.goto(link.url)
-    await device.page.locator("#app > *").first.wait_for()
-    assert await device.page.locator("#preview").count() == 0
+    await device.page.locator("main.checklist").wait_for()
+    await device.page.locator("#preview").wait_for(state="detached")
     assert device.problems == []
 
 
