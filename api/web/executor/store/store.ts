@@ -1,6 +1,6 @@
 /** One run in one tab: what the person does goes to the database, what the reader and the sender hear goes into the state. */
 import { batch } from "@preact/signals";
-import type { Change, Geo, JsonValue, Template } from "../../core/types";
+import type { Change, Geo, JsonValue } from "../../core/types";
 import { ambientChannel, ambientLocks, persistStorage } from "./ambient";
 import { databaseName, RunDatabase } from "./database";
 import { newOpId } from "./op_id";
