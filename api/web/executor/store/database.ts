@@ -54,7 +54,8 @@ export class RunDatabase {
       const rows = (await promisifyRequest(store.getAll(recordRange()))) as unknown as Row[];
       const before = recordsIn(rows);
       const after = decide(before);
-      if (blob !== undefined) store.put(blob.content, ["blob", blob.id]);
+      // A second tap on what is queued already changes nothing, and needs no second copy.
+      if (blob !== undefined && blobIds(after).includes(blob.id)) store.put(blob.content, ["blob", blob.id]);
       write(store, before, after);
       return after;
     });

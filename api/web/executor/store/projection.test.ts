@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { phaseOf, type Situation, syncOf } from "./phase";
-import { type PhotoDesk, project } from "./projection";
+import { type PhotoDesk, project, settledOn } from "./projection";
 import { NO_RECORDS, type Operation, type Records, type Wish } from "./records";
 import { step, template } from "./testing/templates";
 import { newOpId } from "./op_id";
@@ -21,6 +21,17 @@ test("steps that did not change are the same objects, so that they need not be d
   const second = project(queue(answer("s-a", "2"), answer("s-b", "1")), CHECKLIST, DESK, first.answers);
   expect(second.answers.get("s-b")).toBe(first.answers.get("s-b"));
   expect(second.answers.get("s-a")).toMatchObject({ value: "2" });
+});
+
+test("what an answer does not change is not drawn again either", () => {
+  const first = project(queue(answer("s-a", "1")), CHECKLIST, DESK, new Map());
+  const second = settledOn(first, project(queue(answer("s-a", "2")), CHECKLIST, DESK, first.answers));
+  expect([second.applicable, second.missing, second.progress]).toEqual([first.applicable, first.missing, first.progress]);
+  expect(second.applicable).toBe(first.applicable);
+  expect(second.missing).toBe(first.missing);
+  expect(second.progress).toBe(first.progress);
+  const third = settledOn(second, project(queue(), CHECKLIST, DESK, second.answers));
+  expect(third.missing).toEqual(["s-a"]);
 });
 
 test("a refused answer counts as a gap, and not as an answer", () => {

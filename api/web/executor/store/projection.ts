@@ -78,6 +78,17 @@ export function project(
   return { answers, ...withProblems(standing(template, decided as Answers, skipped), answers, template) };
 }
 
+/** What is the same as before stays the same object, so that nothing that shows it is drawn again. */
+export function settledOn(before: Projection, now: Projection): Projection {
+  const sameSteps = before.applicable.size === now.applicable.size && [...now.applicable].every((id) => before.applicable.has(id));
+  return {
+    answers: now.answers,
+    applicable: sameSteps ? before.applicable : now.applicable,
+    missing: before.missing.join() === now.missing.join() ? before.missing : now.missing,
+    progress: JSON.stringify(before.progress) === JSON.stringify(now.progress) ? before.progress : now.progress,
+  };
+}
+
 /** The person's identity, with what waits to be sent. */
 export function identityOf(records: Records, run: ServerRun): ExecutorIdentity {
   const given = records.queue.findLast((operation) => operation.kind === "identity");

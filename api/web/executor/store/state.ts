@@ -4,9 +4,9 @@ import type { Preview, Problem, Progress, ServerRun, Template } from "../../core
 import { Links } from "./links";
 import { type Failure, phaseOf, syncOf } from "./phase";
 import { PhotoTable } from "./photo_desk";
-import { identityOf, project, type Projection } from "./projection";
+import { identityOf, project, type Projection, settledOn } from "./projection";
 import { NO_RECORDS, type Records, stepOf } from "./records";
-import type { LocalAnswer, Notice } from "./types";
+import type { Notice } from "./types";
 
 const NOTHING: Projection = {
   answers: new Map(),
@@ -32,12 +32,12 @@ export class RunState {
   protected readonly drawing = signal<{ readonly content: Blob; readonly url: string } | null>(null);
 
   protected readonly links = computed(() => new Links(this.template.value));
-  private lastAnswers: ReadonlyMap<string, LocalAnswer> = new Map();
+  private last = NOTHING;
   protected readonly projection = computed<Projection>(() => {
     if (this.template.value === null || this.records.value.run === null) return NOTHING;
-    const found = project(this.records.value, this.template.value, this.photos.desk.value, this.lastAnswers);
-    this.lastAnswers = found.answers;
-    return found;
+    const found = project(this.records.value, this.template.value, this.photos.desk.value, this.last.answers);
+    this.last = settledOn(this.last, found);
+    return this.last;
   });
 
   readonly preview: ReadonlySignal<Preview | null> = this.shownPreview;

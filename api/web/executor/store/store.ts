@@ -118,7 +118,7 @@ class LocalRun extends RunState implements RunStore {
     const [stamp, drawing] = [this.stamp(), content === null ? null : this.stamp()];
     const wish = { kind: "submit", signature: signature?.name ?? null } as const;
     const blob = content === null || drawing === null ? undefined : { id: drawing.opId, content };
-    await this.keep((before) => ending(before, wish, stamp, drawing), blob);
+    await this.keep((before) => ending(this.withTouched(before), wish, stamp, drawing), blob);
   }
 
   cancel(reason: string | null): Promise<void> {
@@ -313,6 +313,8 @@ class LocalRun extends RunState implements RunStore {
   }
 
   private arrived(operation: Operation, change: Change): void {
+    // The run has it now.
+    if (operation.kind === "submit") void this.database.setBlob(DRAWING, null).catch(() => undefined);
     const steps = this.template.peek()?.sections.flatMap((section) => section.steps) ?? [];
     const stepId = stepOf(operation);
     if (stepId === null) return;
