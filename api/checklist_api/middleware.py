@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 REQUEST_ID: Final = web.RequestKey("request_id", str)
 _HEADER: Final = "X-Request-Id"
+_CALLER_GONE: Final = 499
+"""As other servers count it too."""
 _WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
 _NO_ANSWER: Final = (
     "The cluster's API does not answer; please try again. With an Idempotency-Key that makes nothing twice."
@@ -52,6 +54,11 @@ def request_frame(metrics: Metrics) -> Middleware:
             response = error_response(ServiceUnavailable(_NO_ANSWER), request_id)
         except web.HTTPException as error:
             response = _from_http_exception(request, error, request_id)
+        except ConnectionError:
+            # The caller's: those of the cluster are KubeErrors by now. It went away in the middle of what it sent, or
+            # of what it was sent; nobody reads this answer.
+            logger.debug("caller.gone", extra={"request_id": request_id})
+            response = web.Response(status=_CALLER_GONE)
         except Exception:
             logger.exception("request.failed", extra={"request_id": request_id})
             response = error_response(InternalError(), request_id)

@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -27,6 +28,7 @@ from .photos.processing import ImageWorkers, ProcessedPhoto
 logger = logging.getLogger(__name__)
 
 _OPEN_UPLOADS: Final = 64
+_OPEN_UPLOADS_OF_A_RUN: Final = 8
 _WRITE_BYTES: Final = 256 * 1024
 _NEXT_BYTES_WITHIN_S: Final = 30.0
 _ALL_BYTES_WITHIN_S: Final = 600.0
@@ -42,7 +44,7 @@ class PhotoIntake:
         self._store = store
         self._workers = workers
         self._folder = folder
-        self._open = 0
+        self._open: Counter[str] = Counter()
         self._has_workers = False
 
     async def start(self) -> None:
@@ -55,7 +57,7 @@ class PhotoIntake:
             await self._workers.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def check(self, request: web.Request) -> None:
+    def check(self, request: web.Request, run_id: str) -> None:
         """What can be said before a byte of the body is read.
 
         Raises UnsupportedMediaType, PayloadTooLarge, ServiceUnavailable.
@@ -65,16 +67,17 @@ class PhotoIntake:
             raise UnsupportedMediaType("The body must be an image, sent as image/* or application/octet-stream.")
         if request.content_length is not None and request.content_length > MAX_UPLOAD_BYTES:
             raise PayloadTooLarge(_TOO_LARGE)
-        if self._workers.full or self._open >= _OPEN_UPLOADS:
+        busy = self._workers.full or self._open.total() >= _OPEN_UPLOADS
+        if busy or self._open[run_id] >= _OPEN_UPLOADS_OF_A_RUN:
             raise ServiceUnavailable("Too many photos are being uploaded; please try again.", retry_after_s=5)
 
     async def take(self, request: web.Request, run_id: str, op_id: str | None) -> PhotoRef:
         """The body as a photo that the store has. Raises what `check` raises, PhotoRefused, ServiceUnavailable."""
-        self.check(request)
+        self.check(request, run_id)
         if not self._has_workers:
             self._has_workers = True
             await self._workers.start()
-        async with self._folder_of_its_own() as folder:
+        async with self._folder_for(run_id) as folder:
             upload = folder / "upload"
             await _receive(request, upload)
             photo = await self._workers.process(upload, folder)
@@ -101,13 +104,16 @@ class PhotoIntake:
         )
 
     @contextlib.asynccontextmanager
-    async def _folder_of_its_own(self) -> AsyncIterator[Path]:
-        self._open += 1
+    async def _folder_for(self, run_id: str) -> AsyncIterator[Path]:
+        """A folder of the upload's own, which counts as open as long as it is there."""
+        self._open[run_id] += 1
         try:
             with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as folder:
                 yield Path(folder)
         finally:
-            self._open -= 1
+            self._open[run_id] -= 1
+            if not self._open[run_id]:
+                del self._open[run_id]
 
 
 def upload_folder(parent: Path) -> Path:

@@ -75,6 +75,7 @@ class Services:
         limiter: RateLimiter | None = None,
     ) -> "Services":
         """Put together; nothing runs yet. Must be called in the event loop that will serve. Raises InvalidSetting."""
+        photo_store = _photo_store(settings)  # first, since it may refuse, and nothing is open yet
         metrics = Metrics()
         client = GuardedKubeClient(connection, metrics)
         watcher = KubeClient(connection)
@@ -86,7 +87,6 @@ class Services:
         quota = QuotaLedger(client, clock)
         templates = TemplateCatalogue(client, watcher)
         idempotency = Idempotency(client, settings.server_key, clock)
-        photo_store = _photo_store(settings)
         uploads = upload_folder(settings.upload_folder)
         workers = ImageWorkers(
             processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads

@@ -43,7 +43,14 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 def test_help_names_every_setting() -> None:
     answer = run("--help")
     assert answer.returncode == 0
-    for name in (*GOOD, "CHECKLISTS_PORT", "CHECKLISTS_BASE_URL", "CHECKLISTS_RATE_LIMIT", "KUBECONFIG"):
+    for name in (
+        *GOOD,
+        "CHECKLISTS_PORT",
+        "CHECKLISTS_BASE_URL",
+        "CHECKLISTS_RATE_LIMIT",
+        "CHECKLISTS_PHOTO_STORE",
+        "KUBECONFIG",
+    ):
         assert name in answer.stdout
 
 
@@ -62,6 +69,8 @@ def test_help_names_every_setting() -> None:
         ("CHECKLISTS_BASE_URL", "https://somebody@checklists.example"),
         ("CHECKLISTS_ALLOW_INSECURE_TARGETS", "perhaps"),
         ("CHECKLISTS_TRUSTED_PROXIES", "-1"),
+        ("CHECKLISTS_RUN_RATE_LIMIT", "fast"),
+        ("CHECKLISTS_PHOTO_WORKERS", "0"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_one_clear_line(name: str, value: str) -> None:
@@ -71,6 +80,12 @@ def test_a_setting_that_cannot_be_used_is_one_clear_line(name: str, value: str) 
     assert answer.stderr.count("\n") == 1
     assert name in answer.stderr
     assert KEY not in answer.stderr
+
+
+def test_a_photo_store_that_cannot_be_is_one_clear_line(control_plane: ControlPlane) -> None:
+    answer = run(**GOOD, KUBECONFIG=str(control_plane.kubeconfig), CHECKLISTS_PHOTO_STORE="ftp://elsewhere/photos")
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert answer.stderr.startswith("checklist_api: CHECKLISTS_PHOTO_STORE: must begin with one of file://")
 
 
 def test_without_a_cluster_to_talk_to_it_says_so_in_one_line(tmp_path: Path) -> None:

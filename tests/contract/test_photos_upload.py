@@ -250,7 +250,27 @@ async def test_nothing_is_read_of_an_upload_that_cannot_be_taken(api: Api) -> No
     assert await answer_to(person, photos, person.token) == 409
 
 
-async def test_a_connection_that_breaks_leaves_nothing(api: Api) -> None:
+async def test_one_run_cannot_take_all_places_for_uploads(api: Api) -> None:
+    one, other = [await person_for(api, step("a", "photo")) for _ in range(2)]
+    go_on = asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield picture()[:100]
+        await go_on.wait()
+        yield picture()[100:]
+
+    slow_ones = [asyncio.create_task(one.upload("a", slow())) for _ in range(8)]
+    while len(folders(api)) < 8:
+        await asyncio.sleep(0.01)
+    refused = await one.upload("a", picture())
+    assert (error_of(refused), "Retry-After" in refused.headers) == ((503, "service_unavailable"), True)
+    assert (await other.upload("a", picture())).status_code == 201
+    go_on.set()
+    assert {answer.status_code for answer in await asyncio.gather(*slow_ones)} == {201}
+    assert (await one.upload("a", picture())).status_code == 201
+
+
+async def test_a_connection_that_breaks_leaves_nothing(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     person = await person_for(api, step("a", "photo"))
 
     async def broken() -> AsyncIterator[bytes]:
@@ -264,6 +284,7 @@ async def test_a_connection_that_breaks_leaves_nothing(api: Api) -> None:
             break
         await asyncio.sleep(0.02)
     assert (folders(api), await stored_objects(api, person)) == ([], 0)
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_a_run_is_limited_however_many_addresses_it_is_called_from(start_api: StartApi) -> None:
