@@ -131,3 +131,15 @@ async def test_with_an_app_the_page_offers_to_install_it_while_there_is_somethin
     assert page.meta["apple-itunes-app"] == "app-id=123456789"
     await person.cancel()
     assert not stores & set(Page((await api.anonymous.get(f"/r/{person.run_id}")).text).links)
+
+
+async def test_the_first_load_is_at_most_100_kb_with_everything_in_it(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    page = await api.anonymous.get(f"/r/{person.run_id}")
+    total = len(page.content)
+    for link in Page(page.text).links:
+        if not link.startswith("./"):
+            continue  # of the page without scripts
+        async with api.anonymous.stream("GET", f"/r/{link[2:]}", headers={"Accept-Encoding": "gzip"}) as response:
+            total += len(b"".join([chunk async for chunk in response.aiter_raw()]))
+    assert 10_000 < total <= 100_000
