@@ -1,0 +1,45 @@
+/** One person's device, the service, and time between them: what most tests of the store are about. */
+import { IDBFactory } from "fake-indexeddb";
+
+import type { ExecutorIdentity, Template } from "../../../core/types";
+import { createStore } from "../store";
+import type { RunStore } from "../types";
+import { API, type Fate, FakeService, RUN_ID, TOKEN } from "./fake_service";
+import { step, template, when } from "./templates";
+import { settle, VirtualTime } from "./virtual_time";
+
+export const PLAIN = template([step("s-a"), step("s-b"), step("s-photo", { type: "photo", config: { min: 1, max: 3 } })]);
+export const FOLLOW_UP = template([
+  step("s-ok", { type: "boolean", config: {} }),
+  step("s-why", { condition: when("s-ok", false) }),
+  step("s-note"),
+]);
+
+export class Rig {
+  readonly time = new VirtualTime();
+  service = new FakeService(PLAIN, () => new Date(this.time.ms));
+  private readonly device = new IDBFactory();
+  private readonly open: RunStore[] = [];
+
+  serve(checklist: Template, identity?: ExecutorIdentity): void {
+    this.service = new FakeService(checklist, () => new Date(this.time.ms), identity);
+  }
+
+  /** Opens the link; with `token` null as from the history, without the fragment. */
+  async visit({ token = TOKEN as string | null, skewMs = 0 } = {}): Promise<RunStore> {
+    const [timers, db] = [this.time.device(skewMs), this.device];
+    const store = createStore({ runId: RUN_ID, token, api: API, fetch: this.service.fetch, timers, db, locks: null, channel: null });
+    this.open.push(store);
+    await settle();
+    return store;
+  }
+
+  close(): void {
+    for (const store of this.open) store.close();
+  }
+}
+
+export const always = (fate: Fate) => () => fate;
+export const shown = (store: RunStore, stepId: string) => store.answers.value.get(stepId);
+export const kinds = (store: RunStore) => store.notices.value.map((notice) => notice.kind);
+export const image = () => new Blob(["photo"], { type: "image/jpeg" });
