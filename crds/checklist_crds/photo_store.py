@@ -28,8 +28,9 @@ _TRY_FOR: Final = timedelta(seconds=20)
 
 def default_url(environment: Mapping[str, str]) -> str:
     """A folder of the user's, for a service that was told of no store: API and operator of one machine agree on it."""
-    home = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "/var/lib") / ".local" / "share")
-    return (Path(home).absolute() / "checklist-dispatch" / "photos").as_uri()
+    home = environment.get("HOME")
+    data = environment.get("XDG_DATA_HOME") or (f"{home}/.local/share" if home else "/var/lib")
+    return (Path(data).absolute() / "checklist-dispatch" / "photos").as_uri()
 
 
 class InvalidStore(ValueError):

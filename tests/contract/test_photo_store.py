@@ -121,4 +121,5 @@ async def test_a_name_with_spaces_is_a_folder_like_any_other(tmp_path: Path, fil
 
 def test_api_and_operator_of_one_user_find_the_same_folder() -> None:
     assert default_url({"HOME": "/home/ada"}) == "file:///home/ada/.local/share/checklist-dispatch/photos"
+    assert default_url({}) == "file:///var/lib/checklist-dispatch/photos"
     assert default_url({"XDG_DATA_HOME": "/data", "HOME": "/x"}) == "file:///data/checklist-dispatch/photos"
