@@ -20,9 +20,13 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
+from checklist_dev.binaries import cache_folder
 from checklist_dev.browser.chromium import chromium
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.stage import Stage
+from checklist_dev.failures import say
+from checklist_dev.repository import ROOT
+from checklist_dev.web.build import Workspace
 
 NewDevice = Callable[..., Awaitable[Device]]
 HERE = Path(__file__).parent
@@ -38,6 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="package")
 def stage(tmp_path_factory: pytest.TempPathFactory, web_app: Path) -> Iterator[Stage]:
     """The service; it ends with the last of the browser tests, not with the session."""
+    Workspace(ROOT, cache=cache_folder(), report=say).ensure_packages()  # axe is one of them
     with Stage(tmp_path_factory.mktemp("stage")) as stage:
         yield stage
 
