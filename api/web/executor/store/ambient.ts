@@ -1,5 +1,31 @@
 /** What browsers have to offer, or not: locks and channels between tabs, storage that lasts. */
 import type { Channel } from "./tabs";
+import { StorageFull } from "./types";
+
+export interface Reasons {
+  /** To look and to send again at once. */
+  readonly again: () => void;
+  /** Somebody looks at this tab. */
+  readonly seen: () => void;
+  readonly offline: () => void;
+}
+
+/** The network or the person gives a reason to look again. */
+export function listen(ended: AbortSignal, { again, seen, offline }: Reasons): void {
+  if (typeof window !== "object") return;
+  const looked = () => {
+    if (document.visibilityState !== "visible") return;
+    seen();
+    again();
+  };
+  // The notice has told it; whoever only asked for something to be kept need not say it again.
+  const told = (event: PromiseRejectionEvent) => event.reason instanceof StorageFull && event.preventDefault();
+  window.addEventListener("unhandledrejection", told, { signal: ended });
+  window.addEventListener("online", again, { signal: ended });
+  window.addEventListener("offline", offline, { signal: ended });
+  window.addEventListener("pageshow", (event) => event.persisted && again(), { signal: ended });
+  document.addEventListener("visibilitychange", looked, { signal: ended });
+}
 
 export function ambientLocks(): LockManager | null {
   return typeof navigator === "object" && "locks" in navigator ? navigator.locks : null;

@@ -1,6 +1,7 @@
 /** Pictures of photos that are here, and how far each upload is: what this tab knows and the database need not. */
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { PhotoDesk } from "./projection";
+import type { Records } from "./records";
 
 export class PhotoTable {
   private readonly pictures = signal<ReadonlyMap<string, string>>(new Map());
@@ -19,6 +20,15 @@ export class PhotoTable {
   show(opId: string, content: Blob): void {
     if (this.pictures.peek().has(opId)) return;
     this.pictures.value = new Map(this.pictures.peek()).set(opId, URL.createObjectURL(content));
+  }
+
+  /** Shows what waits as a blob since an earlier visit, or since another tab took it in. */
+  async load({ queue, refused }: Records, read: (opId: string) => Promise<Blob | null>, ended: AbortSignal): Promise<void> {
+    for (const { kind, opId } of [...queue, ...refused.map((entry) => entry.operation)]) {
+      if (kind !== "photo" || this.pictures.peek().has(opId)) continue;
+      const content = await read(opId).catch(() => null);
+      if (content !== null && !ended.aborted) this.show(opId, content);
+    }
   }
 
   uploading(opId: string, share: number | null): void {

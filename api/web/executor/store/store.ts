@@ -1,7 +1,7 @@
 /** One run in one tab: what the person does goes to the database, what the reader and the sender hear goes into the state. */
 import { batch } from "@preact/signals";
 import type { Change, Geo, JsonValue } from "../../core/types";
-import { ambientChannel, ambientLocks, persistStorage } from "./ambient";
+import { ambientChannel, ambientLocks, listen, persistStorage } from "./ambient";
 import { databaseName, RunDatabase } from "./database";
 import { newOpId } from "./op_id";
 import { Reader, type Shelf } from "./reader";
@@ -166,7 +166,14 @@ class LocalRun extends RunState implements RunStore {
       // Without storage the checklist can still be read; what is answered cannot be kept, and is told so.
     }
     if (this.ended.signal.aborted) return;
-    this.listen();
+    listen(this.ended.signal, {
+      again: () => {
+        this.sender.wake(true);
+        void this.reader.read();
+      },
+      seen: () => this.takeOver(),
+      offline: () => (this.reached.value = false),
+    });
     this.tabs.whenSender(
       () => this.sender.start(),
       () => this.sender.stop(),
@@ -194,28 +201,6 @@ class LocalRun extends RunState implements RunStore {
     this.reader.close();
     this.reader = new Reader(this.shelf());
     this.sender = new Sender(this.counter());
-  }
-
-  /** The network, the person or the clock gives a reason to look again. */
-  private listen(): void {
-    if (typeof window !== "object") return;
-    const { signal: ended } = this.ended;
-    const again = () => {
-      this.sender.wake(true);
-      void this.reader.read();
-    };
-    const seen = () => {
-      if (document.visibilityState !== "visible") return;
-      this.takeOver();
-      again();
-    };
-    // The notice has told it; whoever only asked for something to be kept need not say it again.
-    const told = (event: PromiseRejectionEvent) => event.reason instanceof StorageFull && event.preventDefault();
-    window.addEventListener("unhandledrejection", told, { signal: ended });
-    window.addEventListener("online", again, { signal: ended });
-    window.addEventListener("offline", () => (this.reached.value = false), { signal: ended });
-    window.addEventListener("pageshow", (event) => event.persisted && again(), { signal: ended });
-    document.addEventListener("visibilitychange", seen, { signal: ended });
   }
 
   private takeOver(): void {
@@ -288,16 +273,7 @@ class LocalRun extends RunState implements RunStore {
     this.records.value = sameRun ? { ...after, run: before.run } : after;
     if (before === NO_RECORDS && after.run !== null) this.clock.offsetMs = after.run.clockOffsetMs;
     this.clock.watch(after.run?.run.expires_at ?? null);
-    void this.showPictures(after);
-  }
-
-  private async showPictures({ queue, refused }: Records): Promise<void> {
-    const desk = this.photos.desk.peek();
-    for (const { kind, opId } of [...queue, ...refused.map((entry) => entry.operation)]) {
-      if (kind !== "photo" || desk.picture(opId) !== "") continue;
-      const content = await this.database.blob(opId).catch(() => null);
-      if (content !== null && !this.ended.signal.aborted) this.photos.show(opId, content);
-    }
+    void this.photos.load(after, (opId) => this.database.blob(opId), this.ended.signal);
   }
 
   private withTouched(before: Records): Records {
