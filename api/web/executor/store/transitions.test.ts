@@ -5,7 +5,7 @@ import { Links, nextToSend } from "./links";
 import { NO_RECORDS, type Operation, type Records, type Wish } from "./records";
 import { refreshed, withoutTemplate } from "./server_state";
 import { step, template, when } from "./testing/templates";
-import { attempted, closedTo, confirmed, kept, refused, withdrawn } from "./transitions";
+import { attempted, closedTo, confirmed, ending, kept, refused, withdrawn } from "./transitions";
 
 const CHECKLIST = template([step("s-a"), step("s-gate", { type: "boolean" }), step("s-behind", { condition: when("s-gate", true) }), step("s-photo")]);
 const LINKS = new Links(CHECKLIST);
@@ -121,6 +121,17 @@ describe("what the server says", () => {
   test("refusing an answer that was replaced meanwhile bothers nobody", () => {
     const records = after(sent(after(WITH_RUN, answer("s-a", "1")), 0), answer("s-a", "2"));
     expect(refused(records, at(records, 0), []).refused).toEqual([]);
+  });
+
+  test("refusing the drawing of a signature takes the submit back, and the next submit settles it", () => {
+    const stamps = () => [{ opId: `op-${(count += 1)}`, at: "" }, { opId: `op-${(count += 1)}`, at: "" }] as const;
+    const signed = ending(WITH_RUN, { kind: "submit", signature: "Ada" }, ...stamps());
+    expect(outline(signed)).toEqual(["signature", "submit"]);
+    const told = refused(signed, at(signed, 0), [{ path: "photo", code: "not_an_image" }]);
+    expect(told).toMatchObject({ queue: [], refused: [{ operation: { kind: "signature" } }] });
+    const again = ending(told, { kind: "submit", signature: "Ada" }, ...stamps());
+    expect(again.refused).toEqual([]);
+    expect(outline(again)).toEqual(["signature", "submit"]);
   });
 
   test("closing the run gives up what was never sent, and asks about what was", () => {

@@ -249,7 +249,7 @@ function sameSubject(one: Operation, other: Operation): boolean {
 /** A new wish settles the refusals of the same step or kind; with a changed step, those of the submit are outdated. */
 function withoutRefusals(before: Records, kind: Wish["kind"], stepId: string | null = null): Records {
   const left = before.refused.filter(({ operation }) => {
-    if (stepId === null) return operation.kind !== kind;
+    if (stepId === null) return operation.kind !== kind && !(kind === "submit" && operation.kind === "signature");
     if (operation.kind === "submit") return false;
     if (operation.kind === "photo") return !(operation.stepId === stepId && (kind === "clear" || kind === "skip"));
     return kind === "photo" || stepOf(operation) !== stepId;
