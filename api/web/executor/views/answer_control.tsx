@@ -104,6 +104,7 @@ export function AnswerControl({ step, answering, photos, now, onDraw, ...control
           disabled={control.disabled ?? false}
           onName={(next) => (next.trim() === "" ? empty() : keep({ name: next }))}
           onDraw={onDraw}
+          onTyping={control.onTyping}
         />
       );
     }

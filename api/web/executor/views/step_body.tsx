@@ -28,6 +28,7 @@ export function StepBody({ step }: { step: Step }) {
   const skippable = useComputed(() => store.run.value !== null && maySkip(store.run.value.template, step)).value;
   const answering = useAnswering(step, kept);
   const card = useRef<HTMLElement>(null);
+  const [typing, setTyping] = useState(false);
 
   const answer = kept.value;
   const skipped = answer?.skipped ?? false;
@@ -91,6 +92,7 @@ export function StepBody({ step }: { step: Step }) {
             invalid={problem !== null && problem.path !== "photo" && problem.path !== "geo"}
             now={() => store.now()}
             onDraw={draw}
+            onTyping={setTyping}
           />
           {bounds && (
             <PhotoControl
@@ -115,7 +117,7 @@ export function StepBody({ step }: { step: Step }) {
         </div>
       )}
       <footer class="step-foot">
-        <StepState step={step} answer={answer} held={answering.problem} stuck={stuck.value} />
+        <StepState step={step} answer={answer} held={answering.problem} typing={typing} stuck={stuck.value} />
         <StepActions
           {...{ step, answer, skippable }}
           onCleared={focusControl}

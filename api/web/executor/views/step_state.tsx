@@ -8,13 +8,14 @@ interface StepStateProps {
   step: Step;
   answer: LocalAnswer | undefined;
   held: Problem | null;
+  typing: boolean;
   /** Whether what is kept here waits for a network. */
   stuck: boolean;
 }
 
 /** One line that says how the step stands, by an icon and by words. It is always there, so that nothing jumps. */
-export function StepState({ step, answer, held, stuck }: StepStateProps) {
-  const [icon, tone, text] = standing(step, answer, held, stuck);
+export function StepState({ step, answer, held, typing, stuck }: StepStateProps) {
+  const [icon, tone, text] = typing ? TYPING() : standing(step, answer, held, stuck);
   return (
     <p class={`step-state ${tone}`}>
       <Icon name={icon} />
@@ -22,6 +23,9 @@ export function StepState({ step, answer, held, stuck }: StepStateProps) {
     </p>
   );
 }
+
+/** What is kept is older than what is on screen, and soon will not be. */
+const TYPING = (): [IconName, string, string] => ["cloud", "", t("sync.saving")];
 
 function standing(step: Step, answer: LocalAnswer | undefined, held: Problem | null, stuck: boolean): [IconName, string, string] {
   if (held !== null) return ["alert", "is-warn", t("checklist.not_kept")];

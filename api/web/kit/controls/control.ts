@@ -12,6 +12,8 @@ export interface ControlProps {
   required?: boolean;
   invalid?: boolean;
   disabled?: boolean;
+  /** Whether something is typed that has not been handed over: what is on screen is newer than what is kept. */
+  onTyping?: ((typing: boolean) => void) | undefined;
 }
 
 /** The ARIA attributes of an element that takes input. */

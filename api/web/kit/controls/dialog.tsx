@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { t } from "../language";
 import { Icon } from "./icon";
@@ -21,7 +21,8 @@ export function Dialog({ title, onClose, children, foot, class: kind }: DialogPr
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
-  useEffect(() => {
+  // At once: a key that is pressed in the meantime would go to what is behind the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();

@@ -19,7 +19,13 @@ interface Draft {
  * A kept text that changes from outside (another device, "clear") is taken over, but never while the person types, and
  * never while an own change is still on its way, because then the older one would overwrite the newer.
  */
-export function useDraft(id: string, kept: string, keep: (text: string) => Promise<void> | void, same = equal): Draft {
+export function useDraft(
+  id: string,
+  kept: string,
+  keep: (text: string) => Promise<void> | void,
+  onTyping?: (typing: boolean) => void,
+  same = equal,
+): Draft {
   const [start] = useState(() => putAside(id));
   const [text, setText] = useState(start ?? kept);
   const state = useRef({ text: start ?? kept, dirty: start !== null, onTheWay: 0, timer: 0, keep });
@@ -38,6 +44,7 @@ export function useDraft(id: string, kept: string, keep: (text: string) => Promi
       })
       .finally(() => {
         now.onTheWay -= 1;
+        if (!now.dirty && now.onTheWay === 0) onTyping?.(false);
       });
   };
 
@@ -70,6 +77,7 @@ export function useDraft(id: string, kept: string, keep: (text: string) => Promi
       const now = state.current;
       now.text = next;
       now.dirty = true;
+      onTyping?.(true);
       setText(next);
       window.clearTimeout(now.timer);
       now.timer = window.setTimeout(flush, PAUSE_MS);

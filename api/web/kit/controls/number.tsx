@@ -32,7 +32,7 @@ export function NumberControl(props: NumberProps) {
     // What is not a number yet ("-", "12,") may become one with the next key, so it is told on leaving only.
     return typeof meaning === "object" && meaning !== null ? onChange(null) : onChange(meaning);
   };
-  const draft = useDraft(id, written, keep, (text, kept) => {
+  const draft = useDraft(id, written, keep, props.onTyping, (text, kept) => {
     const meaning = read(text);
     return typeof meaning === "object" && meaning !== null ? kept === "" : meaning === read(kept);
   });

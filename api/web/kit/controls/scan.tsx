@@ -30,7 +30,7 @@ interface ScanProps extends ControlProps {
 export function ScanControl(props: ScanProps) {
   const { id, value, disabled, onChange } = props;
   const [scanning, setScanning] = useState(false);
-  const draft = useDraft(id, value, onChange);
+  const draft = useDraft(id, value, onChange, props.onTyping);
   const canScan = window.BarcodeDetector !== undefined && hasCamera();
   return (
     <div class="scan">

@@ -14,12 +14,13 @@ interface SignatureProps {
   disabled?: boolean;
   onName(name: string): Promise<void> | void;
   onDraw(drawing: Blob | null): Promise<void> | void;
+  onTyping?: ((typing: boolean) => void) | undefined;
   settle?: { current: () => Promise<void> };
 }
 
 /** Signing is typing one's name; who likes may draw as well. Nobody needs to draw. */
-export function SignatureControl({ id, name, drawing, describedBy, error, disabled, onName, onDraw, settle }: SignatureProps) {
-  const draft = useDraft(id, name, onName);
+export function SignatureControl({ id, name, drawing, describedBy, error, disabled, onName, onDraw, onTyping, settle }: SignatureProps) {
+  const draft = useDraft(id, name, onName, onTyping);
   return (
     <div class="signature">
       <div class="field">

@@ -14,7 +14,7 @@ interface TextProps extends ControlProps {
 /** One line or several. The counter shows when the limit is near; typing past it is told, never cut off. */
 export function TextControl(props: TextProps) {
   const { id, value, limit, multiline, placeholder, disabled, onChange } = props;
-  const draft = useDraft(id, value, onChange);
+  const draft = useDraft(id, value, onChange, props.onTyping);
   // Characters as the service counts them: code points.
   const left = limit - [...draft.text].length;
   const near = left <= Math.max(20, limit / 10);
