@@ -139,7 +139,7 @@ async def next_gap(scene: Scene) -> None:
     link = scene.dispatch()
     scene.stage.execute(link, "PUT", "/answers/s-clean", json={"value": True})
     await scene.show_checklist(link)
-    await scene.page.get_by_role("button", name="Go to the next one").click()
+    await scene.page.locator(".next-bar button").click()
     await scene.page.wait_for_timeout(300)
 
 
@@ -234,7 +234,7 @@ async def _review(scene: Scene, link: Link) -> None:
 
 
 async def _open_review(scene: Scene) -> None:
-    await scene.page.get_by_role("button", name="Check and submit").click()
+    await scene.page.locator(".next-bar button").click()
     await scene.page.locator("main.review").wait_for()
 
 
