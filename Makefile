@@ -29,7 +29,7 @@ run: environment web ## Serve: control plane, API and operator (DETACH=1: return
 stop: environment ## End what `make run` started
 	@$(BIN)/python -m checklist_dev.service stop
 
-demo: environment binaries web ## Run the main job on real checklists, with a transcript of what was checked
+demo: environment chromium binaries web ## Run the main job on real checklists, with a transcript of what was checked
 	@$(BIN)/python -m checklist_dev.demo $(ARGS)
 
 test: environment redis-server chromium binaries s3-server web ## Run all tests (ARGS="tests/unit -k word" for some)
@@ -71,7 +71,7 @@ rest-types: environment ## Generate the TypeScript types of the REST contract
 screenshots: environment chromium binaries web web-packages ## Photograph each state of the web app into .run/screenshots
 	@$(BIN)/python -m checklist_dev.screenshots $(ARGS)
 
-bench: environment binaries web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
+bench: environment chromium binaries web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
 	@$(BIN)/python -m checklist_dev.bench $(ARGS)
 
 chaos: environment binaries ## Kill API and operator at random under load and count events (about ten minutes)
