@@ -29,10 +29,12 @@ export function PhotoCamera({ onPhoto, onClose }: PhotoCameraProps) {
       title={t("photo.take")}
       onClose={onClose}
       foot={
-        <button type="button" class="button button-primary" disabled={state !== "on"} onClick={shoot}>
-          <Icon name="camera" />
-          {t("photo.take")}
-        </button>
+        state !== "failed" && (
+          <button type="button" class="button button-primary" disabled={state !== "on"} onClick={shoot}>
+            <Icon name="camera" />
+            {t("photo.take")}
+          </button>
+        )
       }
     >
       {state === "failed" ? (
