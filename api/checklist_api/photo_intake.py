@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _OPEN_UPLOADS: Final = 64
 _OPEN_UPLOADS_OF_A_RUN: Final = 8
-_WRITE_BYTES: Final = 256 * 1024
+_WRITE_BYTES: Final = 128 * 1024
 _NEXT_BYTES_WITHIN_S: Final = 30.0
 _ALL_BYTES_WITHIN_S: Final = 600.0
 _FOLDER: Final = "checklist-dispatch-uploads-"
@@ -143,17 +143,18 @@ async def _receive(request: web.Request, upload: Path) -> None:
 
 
 async def _copy(request: web.Request, file: BinaryIO) -> None:
-    received, waiting = 0, bytearray()
+    received, waiting, waiting_bytes = 0, [], 0
     while True:
         async with asyncio.timeout(_NEXT_BYTES_WITHIN_S):
             chunk = await request.content.readany()
         received += len(chunk)
         if received > MAX_UPLOAD_BYTES:
             raise PayloadTooLarge(_TOO_LARGE)
-        waiting += chunk
-        if len(waiting) >= _WRITE_BYTES or not chunk:
+        waiting.append(chunk)
+        waiting_bytes += len(chunk)
+        if waiting_bytes >= _WRITE_BYTES or not chunk:
             # In a thread: a disk that is busy must not stop the requests of others.
-            await asyncio.to_thread(file.write, bytes(waiting))
-            waiting.clear()
+            await asyncio.to_thread(file.writelines, waiting)
+            waiting, waiting_bytes = [], 0
         if not chunk:
             return
