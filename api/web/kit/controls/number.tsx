@@ -79,7 +79,7 @@ export function NumberControl(props: NumberProps) {
         onKeyDown={(event) => onEnter(event, finish)}
       />
       {unit && (
-        <span class="number-unit" id={`${id}-unit`}>
+        <span class="number-unit" id={`${id}-unit`} dir="auto">
           {unit}
         </span>
       )}
