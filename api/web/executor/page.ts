@@ -8,7 +8,7 @@ import type { Problem } from "../core";
 import type { RunStore } from "./store/types";
 
 /** So many steps are drawn at once; the rest follow when the page is at rest, so that a long checklist starts fast. */
-const FIRST = 12;
+const FIRST = 6;
 const MORE = 40;
 /** How long a step that was asked for may take until it is drawn, e.g. because another view has to go first. */
 const FRAMES_TO_APPEAR = 60;

@@ -115,10 +115,11 @@ export class Reader {
 
   private async keep(run: ServerRun, epoch: number): Promise<void> {
     const { shelf } = this;
-    await shelf.remember(run.template);
+    const remembered = shelf.remember(run.template);
     const offset = shelf.clockOffsetMs();
     const now = new Date(this.now() + offset);
     await shelf.change((before) => refreshed(before, withoutTemplate(run), epoch, offset, now));
+    await remembered;
   }
 
   /** Again after a while: soon while there is nothing to show, and to see what other devices do. */

@@ -16,6 +16,7 @@ import { dismissed, ending, kept, refusedPhotoRemoved, withdrawn } from "./trans
 import { httpTransport, type Send } from "./transport";
 import { type RunStore, StorageFull } from "./types";
 import { watchUpdates } from "./updates";
+import type { Reply } from "./verdict";
 
 export interface StoreOptions {
   readonly runId: string;
@@ -49,6 +50,8 @@ class LocalRun extends RunState implements RunStore {
   private readonly ended = new AbortController();
   private readonly loaded: Promise<void>;
   private readonly updates: { apply(): void };
+  /** The first read, on its way while storage is still being opened. */
+  private early: Promise<Reply> | null = null;
 
   constructor(private readonly options: StoreOptions) {
     super();
@@ -57,6 +60,7 @@ class LocalRun extends RunState implements RunStore {
     this.database = new RunDatabase(databaseName(options.runId), options.db ?? indexedDB);
     this.send = httpTransport(options.fetch ?? ((...call) => fetch(...call)), this.timers);
     this.addresses = new RunAddresses(options.api, options.runId, options.token);
+    if (options.token !== null) this.early = this.send(this.addresses.run());
     this.reader = new Reader(this.shelf());
     this.sender = new Sender(this.counter());
     this.tabs = new Tabs(
@@ -185,8 +189,10 @@ class LocalRun extends RunState implements RunStore {
     const { token } = this.options;
     if (token !== null) this.useToken(token);
     const found = await this.database.load();
-    if (token !== null && token !== found.token) await this.database.remember({ token });
-    const drawing = await this.database.blob(DRAWING);
+    // What was read before storage was open may be older than what another tab has sent since.
+    if (found.records.run !== null) this.early = null;
+    const remembered = token !== null && token !== found.token ? this.database.remember({ token }) : Promise.resolve();
+    const [drawing] = await Promise.all([this.database.blob(DRAWING), remembered]);
     batch(() => {
       if (token === null && found.token !== null) this.useToken(found.token);
       if (drawing !== null) this.drawing.value = { content: drawing, url: URL.createObjectURL(drawing) };
@@ -307,7 +313,11 @@ class LocalRun extends RunState implements RunStore {
     return {
       runId: this.options.runId,
       addresses,
-      send,
+      send: (request) => {
+        const { early } = this;
+        this.early = null;
+        return early ?? send(request);
+      },
       timers,
       hasToken: () => this.token.peek() !== null,
       records: () => this.records.peek(),

@@ -34,14 +34,18 @@ export interface Translator {
 
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const LETTER = /\p{L}/u;
+const WESTERN_DIGITS: ReadonlySet<Language> = new Set(["en", "de", "es", "fr"]);
+const COUNT = /^\d{1,3}$/;
 
 export function createTranslator(locale: string, messages: Messages): Translator {
   const language = languageOf(locale) ?? "en";
   const direction = directionOf(language);
-  const plurals = new Intl.PluralRules(language);
+  const plurals = onFirstUse(() => new Intl.PluralRules(language));
   const numbers = new Map<string, Intl.NumberFormat>();
 
   function number(value: number, decimals: number | null = null): string {
+    // Counts are in nearly every text, and the first number format costs a slow phone a tenth of a second.
+    if (decimals === null && WESTERN_DIGITS.has(language) && COUNT.test(String(value))) return String(value);
     const key = String(decimals);
     let format = numbers.get(key);
     if (format === undefined) {
@@ -68,8 +72,8 @@ export function createTranslator(locale: string, messages: Messages): Translator
   const time = writer(locale, { timeStyle: "short", ...utc });
   const timeWithSeconds = writer(locale, { timeStyle: "medium", ...utc });
   const moment = writer(locale, { dateStyle: "medium", timeStyle: "short" });
-  const percents = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
-  const lists = new Intl.ListFormat(locale, { style: "long", type: "conjunction" });
+  const percents = onFirstUse(() => new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 }));
+  const lists = onFirstUse(() => new Intl.ListFormat(locale, { style: "long", type: "conjunction" }));
   return {
     language,
     locale,
@@ -79,17 +83,17 @@ export function createTranslator(locale: string, messages: Messages): Translator
     get groupSeparator() {
       return new Intl.NumberFormat(locale).formatToParts(1_234_567).find(({ type }) => type === "group")?.value ?? ",";
     },
-    percent: (share) => percents.format(share),
-    list: (items) => lists.format(items.map(isolated)),
+    percent: (share) => percents().format(share),
+    list: (items) => lists().format(items.map(isolated)),
     date: (text) => date(`${text}T00:00:00Z`, text),
     time: (text) => (text.length > 5 ? timeWithSeconds : time)(`2000-01-01T${text}Z`, text),
     moment: (text) => moment(text, text),
   };
 }
 
-function textOf(message: Message, count: string | number | undefined, plurals: Intl.PluralRules): string {
+function textOf(message: Message, count: string | number | undefined, plurals: () => Intl.PluralRules): string {
   if (typeof message === "string") return message;
-  return (typeof count === "number" ? message[plurals.select(count)] : undefined) ?? message.other;
+  return (typeof count === "number" ? message[plurals().select(count)] : undefined) ?? message.other;
 }
 
 /** Whether the first letter of `text` runs in the other direction than the sentence that it is put into. */
@@ -98,13 +102,17 @@ function runsAgainst(text: string, direction: "ltr" | "rtl"): boolean {
   return letter !== undefined && RIGHT_TO_LEFT.test(letter) !== (direction === "rtl");
 }
 
-/** Making an Intl format is slow and a page of 500 steps may need none, so it is made at the first use. */
+/** Making an Intl format is slow and a page of 500 steps may need none, so each is made at its first use. */
+function onFirstUse<Format>(make: () => Format): () => Format {
+  let format: Format | undefined;
+  return () => (format ??= make());
+}
+
 function writer(locale: string, options: Intl.DateTimeFormatOptions): (iso: string, otherwise: string) => string {
-  let format: Intl.DateTimeFormat | undefined;
+  const format = onFirstUse(() => new Intl.DateTimeFormat(locale, options));
   return (iso, otherwise) => {
     const moment = new Date(iso);
     if (Number.isNaN(moment.getTime())) return otherwise;
-    format ??= new Intl.DateTimeFormat(locale, options);
-    return format.format(moment);
+    return format().format(moment);
   };
 }
