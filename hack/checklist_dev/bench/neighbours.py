@@ -67,13 +67,16 @@ def _machine() -> tuple[int, int]:
 
 
 def _ours() -> dict[int, int]:
-    """Ticks of this process and its children, by process id."""
-    pids = {os.getpid()}
-    for task in (_PROC / "self" / "task").iterdir():
-        pids |= {int(pid) for pid in (task / "children").read_text().split()}
-    ticks = {}
-    for pid in pids:
+    """Ticks of this process and its descendants (a browser is the child of its driver), by process id."""
+    ticks: dict[int, int] = {}
+    waiting = [os.getpid()]
+    while waiting:
+        pid = waiting.pop()
+        if pid in ticks:
+            continue
         with contextlib.suppress(OSError):
             fields = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
             ticks[pid] = int(fields[11]) + int(fields[12])
+            for task in (_PROC / str(pid) / "task").iterdir():
+                waiting += [int(child) for child in (task / "children").read_text().split()]
     return ticks
