@@ -255,6 +255,8 @@ class LocalRun extends RunState implements RunStore {
 
   /** For what is only shown: where nothing can be kept, it is shown all the same. */
   private async changeOrShow(decide: (before: Records) => Records): Promise<Records> {
+    // At the first visit there is nothing that could be lost, and nobody waits for the disk to see the checklist.
+    if (this.records.peek().run === null) this.take(decide(this.records.peek()));
     try {
       return await this.change(decide);
     } catch {
