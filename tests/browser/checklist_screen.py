@@ -1,6 +1,7 @@
 """The checklist on a device's screen, in the words of the person who looks at it."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 from io import BytesIO
@@ -85,6 +86,13 @@ def noise(width: int, height: int) -> bytes:
     content = BytesIO()
     Image.frombytes("RGB", (width, height), os.urandom(width * height * 3)).save(content, "PNG")
     return content.getvalue()
+
+
+async def answered(stage: Stage, link: Link, expected: Json) -> None:
+    """The owner reads these answers, now or soon: what the screen calls saved may be the answer before."""
+    with contextlib.suppress(TimeoutError):
+        await until(lambda: answers(stage, link) == expected)
+    assert answers(stage, link) == expected
 
 
 async def until(holds: Callable[[], bool], *, within_s: float = 10.0) -> None:

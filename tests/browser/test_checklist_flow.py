@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from checklist_dev.browser.checklists import checklist, longest, step
 from checklist_dev.browser.stage import Stage
 
-from .checklist_screen import ChecklistScreen, answers, until
+from .checklist_screen import ChecklistScreen, answered, answers, until
 from .conftest import NewDevice
 
 Json = dict[str, Any]
@@ -260,7 +260,7 @@ async def test_five_hundred_steps_are_all_there_and_the_last_one_is_answered(
     await expect(screen.page.get_by_role("article")).to_have_count(251)
     await screen.write("What is wrong with item 499?", "Broken")
     await screen.saved("What is wrong with item 499?")
-    assert answers(stage, link) == {"q499": False, "q500": "Broken"}
+    await answered(stage, link, {"q499": False, "q500": "Broken"})
 
 
 HOSTILE = '</script><img src=x onerror="window.ran=true"><script>window.ran=true</script>{{7*7}}${7*7}&lt;b&gt;\'"'

@@ -28,10 +28,7 @@ export function watchUpdates(ended: AbortSignal, onReady: () => void): Updates {
     );
   };
   // Beside the page: ".../r/sw.js" has the scope ".../r/", under whatever prefix.
-  const register = () => void container.register("sw.js").then(watch, () => undefined);
-  // A slow phone needs all it has for the first screen; a page that a worker serves already has it to spare.
-  if (container.controller !== null) register();
-  else whenAtRest(register);
+  container.register("sw.js").then(watch, () => undefined);
   const look = () => {
     if (document.visibilityState === "visible") void registration?.update().catch(() => undefined);
   };
@@ -45,11 +42,4 @@ export function watchUpdates(ended: AbortSignal, onReady: () => void): Updates {
       waiting.postMessage("activate");
     },
   };
-}
-
-const AT_REST_WITHIN_MS = 1500;
-
-function whenAtRest(work: () => void): void {
-  if (typeof requestIdleCallback === "function") requestIdleCallback(work, { timeout: AT_REST_WITHIN_MS });
-  else setTimeout(work, AT_REST_WITHIN_MS);
 }
