@@ -1,6 +1,5 @@
 """API keys: `cds_live_` and 32 random characters; only their SHA-256 is ever stored (contract section 1)."""
 
-import hashlib
 import re
 import secrets
 import string
@@ -12,18 +11,13 @@ _FORM: Final = re.compile(rf"{PREFIX}[0-9A-Za-z]{{32}}")
 
 
 def new_key() -> str:
-    """A fresh plaintext key. Whoever makes it shows it once and keeps only what `digest` gives."""
+    """A fresh plaintext key. Whoever makes it shows it once and keeps only its `digest`."""
     return PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(32))
 
 
 def is_well_formed(text: str) -> bool:
     """Whether `text` can be a key at all: anything else is refused without a look-up."""
     return _FORM.fullmatch(text) is not None
-
-
-def digest(key: str) -> str:
-    """SHA-256 of the key, 64 lower-case hexadecimal digits. 190 random bits need no slow hash."""
-    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def object_name(sha256: str) -> str:

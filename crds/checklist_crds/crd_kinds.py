@@ -5,12 +5,29 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from .account_types import DashboardSessionSpec, DashboardSessionStatus, LocalAccountSpec, LocalAccountStatus
+from .audit_types import AuditEntrySpec
 from .delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
 from .ids import ID_PATTERNS
-from .kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
+from .kube.kinds import (
+    API_KEY,
+    AUDIT_ENTRY,
+    DASHBOARD_SESSION,
+    DELIVERY_REPLAY,
+    LOCAL_ACCOUNT,
+    MEMBER,
+    ORGANIZATION,
+    RUN,
+    TEMPLATE,
+    TEMPLATE_REVISION,
+    WEBHOOK_DELIVERY,
+    Kind,
+)
+from .legal_hold import LEGAL_HOLD_ANNOTATION
 from .organization_types import ApiKeySpec, ApiKeyStatus, MemberSpec, MemberStatus, OrganizationSpec, OrganizationStatus
+from .replay_types import DeliveryReplaySpec, DeliveryReplayStatus
 from .resource_types import ConditionsField, KubeModel, StatusCondition
-from .run_types import RunPhase, RunSpec, RunStatus, TemplateRevisionSpec
+from .run_types import RunPhase, RunSpec, RunStatus, TemplateRevisionSpec, Webhook
 from .template_resource import TemplateSpec, TemplateStatus
 
 
@@ -61,9 +78,23 @@ class NoStatus(KubeModel):
 
 
 _AGE = Column("Age", ".metadata.creationTimestamp", "date")
+_HOLD = Column("Legal Hold", ".metadata.annotations." + LEGAL_HOLD_ANNOTATION.replace(".", r"\."), wide=True)
 _ORG = Column("Organization", ".spec.organizationRef.name", wide=True)
 _FINAL = ", ".join(f"'{phase.value}'" for phase in RunPhase if phase.is_final)
 _SAME_ORGANIZATION = Rule("spec.organizationRef", "self == oldSelf", "organizationRef is immutable")
+
+
+def _unchanged(model: type[BaseModel], *, but: str) -> str:
+    """CEL: every field of `model` is as it was, and `but` is there or not there as before.
+
+    Made from the model, so that a field that is added later is immutable, too.
+    """
+    names = [info.alias or name for name, info in model.model_fields.items()]
+    if but not in names:
+        raise ValueError(f"{model.__name__} has no field {but!r}")
+    there = [f"has(self.{name}) == has(oldSelf.{name})" for name in names]
+    same = [f"(!has(self.{name}) || self.{name} == oldSelf.{name})" for name in names if name != but]
+    return " && ".join([*there, *same])  # in this order: what is compared is on both sides
 
 
 def _tdl_rules(at: str) -> list[Rule]:
@@ -114,6 +145,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             Column("Period", ".status.quota.period", wide=True),
             Column("Id", ".status.id", wide=True),
             Column("Namespace", ".spec.namespace", wide=True),
+            _HOLD,
             _AGE,
         ],
         rules=[Rule("", "size(self.metadata.name) <= 63", "the name of an organization has at most 63 characters")],
@@ -198,7 +230,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             _AGE,
         ],
         rules=[Rule("spec", "self == oldSelf", "a revision is immutable")],
-        selectable=[".spec.templateId"],
+        selectable=[".spec.templateId", ".spec.version"],
         spec_defaults=True,
         list_maps=_tdl_list_maps("spec.definition"),
     ),
@@ -218,6 +250,7 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             Column("Reference", ".spec.executorRef", wide=True),
             Column("Admitted", ".status.conditions[?(@.type=='Admitted')].reason", wide=True),
             Column("Settled", ".status.settled", "boolean", wide=True),
+            _HOLD,
             _ORG,
             _AGE,
         ],
@@ -227,7 +260,9 @@ RESOURCES: tuple[ResourceDescription, ...] = (
                 f"self.metadata.name.matches('{ID_PATTERNS['r']}')",
                 "the name of a run is its id: r- and a lower-case UUID",
             ),
-            Rule("spec", "self == oldSelf", "the spec of a run is immutable"),
+            # All but one thing: the same secret may be sealed anew, under a new key (`checklist-dispatch reseal`).
+            Rule("spec", _unchanged(RunSpec, but="webhook"), "the spec of a run is immutable"),
+            Rule("spec.webhook", _unchanged(Webhook, but="sealedSecret"), "the spec of a run is immutable"),
             Rule("spec", "has(self.templateId) != has(self.templateRef)", "give either templateId or templateRef"),
             Rule(
                 "spec",
@@ -270,9 +305,13 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         columns=[
             Column("Event", ".spec.event"),
             Column("Phase", ".status.phase"),
-            Column("Attempt", ".status.attempt", "integer"),
+            Column("Attempts", ".status.attempt", "integer"),
+            Column("Outcome", ".status.attempts[-1:].outcome"),
+            Column("Http", ".status.attempts[-1:].httpStatus", "integer"),
             Column("Next", ".status.nextAttemptAt"),
+            Column("Replayed", ".status.lastReplay.attemptedAt", "date"),
             Column("Run", ".spec.runRef.name"),
+            Column("Reason", ".status.conditions[?(@.type=='Delivered')].reason", wide=True),
             Column("Url", ".spec.url", wide=True),
             _ORG,
             _AGE,
@@ -288,5 +327,97 @@ RESOURCES: tuple[ResourceDescription, ...] = (
         selectable=[".status.settled", ".status.phase", ".spec.runRef.name"],
         status_default=True,
         atomic=["spec", "status"],
+    ),
+    ResourceDescription(
+        kind=DELIVERY_REPLAY,
+        short_name="clrep",
+        singular="deliveryreplay",
+        description="DeliveryReplay sends again what a filter chooses among the deliveries of an organization.",
+        spec=DeliveryReplaySpec,
+        status=DeliveryReplayStatus,
+        columns=[
+            Column("Phase", ".status.phase"),
+            Column("Total", ".status.total", "integer"),
+            Column("Done", ".status.done", "integer"),
+            Column("Delivered", ".status.delivered", "integer"),
+            Column("Failed", ".status.failed", "integer"),
+            Column("Refused", ".status.refused", "integer"),
+            Column("Dry Run", ".spec.dryRun", "boolean", wide=True),
+            Column("By", ".spec.requestedBy", wide=True),
+            _ORG,
+            _AGE,
+        ],
+        rules=[
+            Rule("spec", "self == oldSelf", "the spec of a replay is immutable; delete it and make another"),
+            Rule(
+                "spec.filter",
+                "!has(self.phase) || self.phase in ['Failed', 'Delivered']",
+                "only Failed and Delivered ones can be replayed",
+            ),
+            Rule("spec.filter", "!has(self.eventIds) || has(self.runRef)", "eventIds needs runRef"),
+            Rule(
+                "status",
+                "!has(oldSelf.phase) || !(oldSelf.phase in ['Completed', 'Refused']) || self.phase == oldSelf.phase",
+                "a replay that ended never starts again",
+            ),
+        ],
+        selectable=[".status.settled", ".status.phase"],
+        status_default=True,
+        atomic=["spec", "status"],
+    ),
+    ResourceDescription(
+        kind=LOCAL_ACCOUNT,
+        short_name="clacc",
+        singular="localaccount",
+        description="LocalAccount is a person who signs in to the dashboard without an identity provider.",
+        spec=LocalAccountSpec,
+        status=LocalAccountStatus,
+        columns=[
+            Column("Email", ".spec.email"),
+            Column("Name", ".spec.name"),
+            Column("Disabled", ".spec.disabled", "boolean"),
+            Column("Last Sign-In", ".status.lastSignInAt", "date"),
+            _AGE,
+        ],
+        rules=[Rule("spec.email", "self == oldSelf", "email is immutable")],
+        selectable=[".spec.email"],
+    ),
+    ResourceDescription(
+        kind=DASHBOARD_SESSION,
+        short_name="clses",
+        singular="dashboardsession",
+        description="DashboardSession is a browser that is signed in to the dashboard; deleting it signs it out.",
+        spec=DashboardSessionSpec,
+        status=DashboardSessionStatus,
+        columns=[
+            Column("Email", ".spec.email"),
+            Column("Method", ".spec.method"),
+            Column("Expires", ".spec.expiresAt"),
+            Column("Last Seen", ".status.lastSeenAt", "date"),
+            Column("Client", ".spec.client", wide=True),
+            _AGE,
+        ],
+        rules=[Rule("spec", "self == oldSelf", "the spec of a session is immutable")],
+        selectable=[".spec.email"],
+    ),
+    ResourceDescription(
+        kind=AUDIT_ENTRY,
+        short_name="claud",
+        singular="auditentry",
+        description="AuditEntry says who did what to keys, members, templates, replays and runs, and when.",
+        spec=AuditEntrySpec,
+        status=NoStatus,
+        columns=[
+            Column("At", ".spec.at"),
+            Column("Actor", ".spec.actor.name"),
+            Column("Action", ".spec.action"),
+            Column("Target", ".spec.target.name"),
+            Column("Outcome", ".spec.outcome"),
+            Column("Target Id", ".spec.target.id", wide=True),
+            _ORG,
+            _AGE,
+        ],
+        rules=[Rule("spec", "self == oldSelf", "an audit entry is immutable")],
+        atomic=["spec"],
     ),
 )

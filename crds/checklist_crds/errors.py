@@ -9,13 +9,30 @@ The tree knows its HTTP status and its machine-readable code, so that no other p
     │   ├── MissingField          missing_field
     │   └── InvalidParameter      invalid_parameter
     ├── Unauthorized (401)        unauthorized
+    │   ├── SignInRequired        sign_in_required
+    │   ├── SignInFailed          sign_in_failed
+    │   └── LinkNotValid          link_not_valid
     ├── QuotaExceeded (402)       quota_exceeded
+    ├── Forbidden (403)           forbidden
+    │   ├── RequestForged         request_forged
+    │   └── AssignedToAnother     assigned_to_another
     ├── NotFound (404)            not_found
     │   ├── TemplateNotFound      template_not_found
-    │   └── RunNotFound           run_not_found
+    │   ├── TemplateVersionNotFound template_version_not_found
+    │   ├── RunNotFound           run_not_found
+    │   ├── DeliveryNotFound      delivery_not_found
+    │   ├── ReplayNotFound        replay_not_found
+    │   ├── ApiKeyNotFound        api_key_not_found
+    │   └── MemberNotFound        member_not_found
     ├── MethodNotAllowed (405)    method_not_allowed
     ├── Conflict (409)
     │   ├── RunClosed             run_closed
+    │   ├── ReplayRefused         replay_refused
+    │   ├── PayloadNotKept        payload_not_kept
+    │   ├── TemplateManaged       template_managed
+    │   ├── MemberManaged         member_managed
+    │   ├── MemberExists          member_exists
+    │   ├── LastAdmin             last_admin
     │   └── IdempotencyInProgress idempotency_in_progress
     ├── RunExpired (410)          run_expired
     ├── VersionConflict (412)     version_conflict
@@ -30,7 +47,7 @@ The tree knows its HTTP status and its machine-readable code, so that no other p
     │   └── GenerationFailed      generation_failed
     ├── RateLimited (429)         rate_limited
     ├── InternalError (500)       internal_error
-    ├── NotImplementedYet (501)   not_implemented
+    ├── ModelFailed (502)         model_failed
     └── ServiceUnavailable (503)  service_unavailable
 """
 
@@ -105,6 +122,37 @@ class Unauthorized(ServiceError):
     default_message = "The API key is missing or not valid."
 
 
+class SignInRequired(Unauthorized):
+    code = "sign_in_required"
+    default_message = "Sign in first, or again: there is no session, or it has ended."
+
+
+class SignInFailed(Unauthorized):
+    code = "sign_in_failed"
+    default_message = "The e-mail address or the password is not right."
+
+
+class LinkNotValid(Unauthorized):
+    code = "link_not_valid"
+    default_message = "This sign-in link was used already, has expired, or was replaced by a newer one."
+
+
+class Forbidden(ServiceError):
+    status = 403
+    code = "forbidden"
+    default_message = "Your role does not allow this."
+
+
+class RequestForged(Forbidden):
+    code = "request_forged"
+    default_message = "The request does not come from the dashboard's own page. Load the page anew and try again."
+
+
+class AssignedToAnother(Forbidden):
+    code = "assigned_to_another"
+    default_message = "Another member of the organization answers this checklist."
+
+
 class QuotaExceeded(ServiceError):
     status = 402
     code = "quota_exceeded"
@@ -122,9 +170,34 @@ class TemplateNotFound(NotFound):
     default_message = "There is no such template in this organization."
 
 
+class TemplateVersionNotFound(NotFound):
+    code = "template_version_not_found"
+    default_message = "This version of the template was never made, or is kept no longer."
+
+
 class RunNotFound(NotFound):
     code = "run_not_found"
     default_message = "There is no such run in this organization."
+
+
+class DeliveryNotFound(NotFound):
+    code = "delivery_not_found"
+    default_message = "There is no such delivery in this organization."
+
+
+class ReplayNotFound(NotFound):
+    code = "replay_not_found"
+    default_message = "There is no such replay in this organization."
+
+
+class ApiKeyNotFound(NotFound):
+    code = "api_key_not_found"
+    default_message = "There is no such API key in this organization."
+
+
+class MemberNotFound(NotFound):
+    code = "member_not_found"
+    default_message = "There is no such member in this organization."
 
 
 class MethodNotAllowed(ServiceError):
@@ -140,6 +213,36 @@ class Conflict(ServiceError):
 class RunClosed(Conflict):
     code = "run_closed"
     default_message = "The run is completed or cancelled; it takes no more changes."
+
+
+class ReplayRefused(Conflict):
+    code = "replay_refused"
+    default_message = "The delivery cannot be replayed now."
+
+
+class PayloadNotKept(Conflict):
+    code = "payload_not_kept"
+    default_message = "The event was delivered, and its payload was not kept."
+
+
+class TemplateManaged(Conflict):
+    code = "template_managed"
+    default_message = "The template is managed elsewhere; change it there."
+
+
+class MemberManaged(Conflict):
+    code = "member_managed"
+    default_message = "The member is managed elsewhere; change it there."
+
+
+class MemberExists(Conflict):
+    code = "member_exists"
+    default_message = "The organization has a member with this e-mail address already."
+
+
+class LastAdmin(Conflict):
+    code = "last_admin"
+    default_message = "This is the organization's last admin; make somebody else an admin first."
 
 
 class IdempotencyInProgress(Conflict):
@@ -210,18 +313,18 @@ class RateLimited(ServiceError):
     code = "rate_limited"
     default_message = "Too many requests."
 
-    def __init__(self, retry_after_s: float) -> None:
-        super().__init__(headers={"Retry-After": str(max(1, -int(-retry_after_s // 1)))})
+    def __init__(self, retry_after_s: float, message: str | None = None) -> None:
+        super().__init__(message, headers={"Retry-After": str(max(1, -int(-retry_after_s // 1)))})
 
 
 class InternalError(ServiceError):
     pass
 
 
-class NotImplementedYet(ServiceError):
-    status = 501
-    code = "not_implemented"
-    default_message = "This operation is not part of this release."
+class ModelFailed(ServiceError):
+    status = 502
+    code = "model_failed"
+    default_message = "The language model made no template; please try again."
 
 
 class ServiceUnavailable(ServiceError):

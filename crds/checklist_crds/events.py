@@ -1,6 +1,7 @@
 """The five events as receivers get them: envelope and data, and the parts they share with REST (contract section 9)."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
@@ -22,6 +23,7 @@ __all__ = [
     "envelope",
     "event_data",
     "event_name_problem",
+    "final_data",
     "for_attempt",
     "geo_view",
     "identity_view",
@@ -52,8 +54,15 @@ def photo_view(photo: PhotoRef, geo: Geo | None, photo_url: PhotoUrl) -> dict[st
         "width": photo.width,
         "height": photo.height,
         "captured_at": format_optional(photo.captured_at),
+        "captured_at_zone": _captured_at_zone(photo),
         "distance_m": distance_m(photo.taken_at, geo) if photo.taken_at is not None and geo is not None else None,
     }
+
+
+def _captured_at_zone(photo: PhotoRef) -> str | None:
+    if photo.captured_at is None:
+        return None
+    return "assumed" if photo.captured_at_assumed else "stated"
 
 
 def answer_view(answer: Answer, photo_url: PhotoUrl) -> dict[str, Any]:
@@ -105,13 +114,21 @@ def event_data(entry: OutboxEntry, run: Run, definition: Definition, photo_url: 
     match entry.event:
         case EventName.STEP_COMPLETED | EventName.STEP_SKIPPED:
             return _step_data(entry, definition, photo_url)
+        case _:
+            return final_data(entry.event, run, entry.ts, photo_url)
+
+
+def final_data(event: EventName, run: Run, ts: datetime, photo_url: PhotoUrl) -> dict[str, Any]:
+    """The `data` of an event with which a run ended at `ts`, the same at any time. Raises ValueError for others."""
+    match event:
         case EventName.RUN_COMPLETED:
             return _completed_data(run, photo_url)
         case EventName.RUN_CANCELLED:
             return _cancelled_data(run, photo_url)
         case EventName.RUN_EXPIRED:
-            expires_at = run.expires_at or entry.ts
-            return {"expires_at": format_timestamp(expires_at), "progress": progress_view(run.progress)}
+            return {"expires_at": format_timestamp(run.expires_at or ts), "progress": progress_view(run.progress)}
+        case _:
+            raise ValueError(f"{event.value} is told by its step, not by the run")
 
 
 def _find_step(definition: Definition, step_id: str) -> tuple[Section, Step]:

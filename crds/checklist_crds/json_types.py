@@ -122,4 +122,7 @@ class JsonModel(BaseModel):
     def _null_is_absent(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        return {key: value for key, value in data.items() if value is not None or key not in cls.model_fields}
+        if isinstance(data, dict) and None not in data.values():
+            return data
+        known = cls.model_fields
+        return {key: value for key, value in data.items() if value is not None or key not in known}

@@ -18,13 +18,29 @@ class Plan(KubeModel):
 
 
 class Retention(KubeModel):
-    """How long finished things are kept in the cluster."""
+    """How long finished things are kept in the cluster, and whether the archive has them afterwards."""
 
     finished_runs_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days until a settled run is removed; absent keeps it."
+        default=None,
+        gt=0,
+        le=36_500,
+        description="Days until a settled run leaves the cluster, with its deliveries; absent keeps it.",
     )
     deliveries_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days until a finished delivery is removed; absent keeps it."
+        default=None,
+        gt=0,
+        le=36_500,
+        description="Days until a finished delivery leaves the cluster, if its run does not before; absent keeps it.",
+    )
+    audit_days: float | None = Field(
+        default=None, gt=0, le=36_500, description="Days until an audit entry is removed; absent keeps it."
+    )
+    archive: bool = Field(
+        default=True,
+        description=(
+            "Whether runs and deliveries that leave the cluster are in the archive from then on, where the API still "
+            "finds them. False deletes them for good, with their photos."
+        ),
     )
 
 
@@ -58,11 +74,21 @@ class PendingRun(KubeModel):
     since: Timestamp = Field(description="When it was counted.")
 
 
+class DayCount(KubeModel):
+    """The runs of one day."""
+
+    day: int = Field(ge=1, le=31, description="Day of the month, in UTC.")
+    used: int = Field(ge=0, description="Runs dispatched on that day, whatever became of them.")
+
+
 class QuotaStatus(KubeModel):
     """The runs of the current month; written by conditional patches only."""
 
     period: str = Field(max_length=7, description="The UTC calendar month, for example 2026-11.")
     used: int = Field(ge=0, description="Runs dispatched in the month, whatever became of them.")
+    by_day: list[DayCount] = Field(
+        default_factory=list, max_length=31, description="The same runs by day; days without any are left out."
+    )
     pending: list[PendingRun] = Field(
         default_factory=list, max_length=10_000, description="Counted, but not yet seen to exist."
     )
@@ -85,7 +111,7 @@ class Role(StrEnum):
 class MemberSpec(KubeModel):
     """A person of an organization."""
 
-    organization_ref: OrganizationRef = Field(description="The organization.")
+    organization_ref: OrganizationRef = Field(description="The organization that it belongs to.")
     name: str = Field(min_length=1, max_length=200, description="The person's name.")
     email: str = Field(
         min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$", description="The person's e-mail address."
@@ -93,7 +119,18 @@ class MemberSpec(KubeModel):
     role: Role = Field(default=Role.EDITOR, description="What the person may do in the dashboard.")
 
 
+class MemberBinding(KubeModel):
+    """Who signs in as the member; bound by the first sign-in with the invited e-mail address."""
+
+    issuer: str = Field(min_length=1, max_length=500, description="The provider's issuer, or `local`.")
+    subject: str = Field(min_length=1, max_length=255, description="The person, as the issuer names them for good.")
+    at: Timestamp = Field(description="When the member first signed in.")
+
+
 class MemberStatus(KubeModel):
+    """What the service knows of the member."""
+
+    binding: MemberBinding | None = Field(default=None, description="Who signs in as this member; absent: nobody yet.")
     id: str | None = Field(default=None, max_length=64, description="Public id, u-<uuid>.")
     conditions: list[StatusCondition] = ConditionsField()
 
@@ -116,5 +153,7 @@ class ApiKeySpec(KubeModel):
 
 
 class ApiKeyStatus(KubeModel):
+    """What the service knows of the key."""
+
     last_used_at: Timestamp | None = Field(default=None, description="Last use, at most an hour old.")
     conditions: list[StatusCondition] = ConditionsField()

@@ -4,50 +4,29 @@ Credentials come from where each cloud's own tools look for them: the environmen
 API (puts, gets) and the operator (thumbnails for events, collection) use the same store.
 """
 
-import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
-from urllib.parse import unquote, urlsplit
 
 import obstore
 from obstore.exceptions import BaseError
-from obstore.store import LocalStore, ObjectStore, from_url
+from obstore.store import ObjectStore
 
+from .object_store import InvalidStore, S3Keys, StoredObject, StoreUnavailable, default_url, open_store, reason_of
 from .photo_keys import PREFIX, run_folder
 
-SCHEMES: Final = ("file", "s3", "gs", "az")
+__all__ = ["InvalidStore", "PhotoStore", "StoreUnavailable", "StoredObject", "StoredPhoto", "default_url"]
+
 _CHUNK_BYTES: Final = 256 * 1024
 _PART_BYTES: Final = 5 * 1024 * 1024
-_ANSWER_WITHIN: Final = timedelta(seconds=30)
-_CONNECT_WITHIN: Final = timedelta(seconds=5)
-_TRY_FOR: Final = timedelta(seconds=20)
-
-
-def default_url(environment: Mapping[str, str]) -> str:
-    """A folder of the user's, for a service that was told of no store: API and operator of one machine agree on it."""
-    home = environment.get("HOME")
-    data = environment.get("XDG_DATA_HOME") or (f"{home}/.local/share" if home else "/var/lib")
-    return (Path(data).absolute() / "checklist-dispatch" / "photos").as_uri()
-
-
-class InvalidStore(ValueError):
-    """The URL names no store that can be used; the text says why and repeats no secret."""
-
-
-class StoreUnavailable(Exception):
-    """The store does not answer, or not as it should. What was asked for may be tried again."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredObject:
-    """A line of a listing."""
-
-    key: str
-    size: int
-    modified_at: datetime
+_HALF_WRITTEN: Final = re.compile(r".+#[0-9]+")
+"""What the local store calls a file until it is whole. A process that is killed leaves it behind, and the store itself
+neither lists nor deletes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,42 +46,23 @@ class StoredPhoto:
             async for chunk in self._rest:
                 yield bytes(chunk)
         except (BaseError, OSError) as error:
-            raise StoreUnavailable(_reason(error)) from error
+            raise StoreUnavailable(reason_of(error)) from error
 
 
 class PhotoStore:
     """All methods raise StoreUnavailable."""
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, folder: Path | None = None) -> None:
+        """`folder`: where a local store is."""
         self._store = store
+        self._folder = folder
         # The local store keeps no attributes; nothing depends on them, they only help whoever looks into a bucket.
-        self._keeps_attributes = not isinstance(store, LocalStore)
+        self._keeps_attributes = folder is None
 
     @classmethod
-    def open(cls, url: str) -> Self:
+    def open(cls, url: str, keys: S3Keys | None = None) -> Self:
         """From `file:///folder`, `s3://bucket/prefix`, `gs://...` or `az://...`. Raises InvalidStore."""
-        parts = urlsplit(url)
-        if parts.scheme not in SCHEMES:
-            raise InvalidStore(f"must begin with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise InvalidStore("must have no user, password, query or fragment; credentials come from the environment")
-        try:
-            if parts.scheme == "file":
-                return cls(_folder_store(parts.netloc, unquote(parts.path)))
-            return cls(
-                from_url(
-                    url,
-                    client_options={
-                        "timeout": _ANSWER_WITHIN,
-                        "connect_timeout": _CONNECT_WITHIN,
-                        # Options given here hide this one of the environment.
-                        "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true"),
-                    },
-                    retry_config={"max_retries": 4, "retry_timeout": _TRY_FOR},
-                )
-            )
-        except (BaseError, OSError) as error:
-            raise InvalidStore(_reason(error)) from None
+        return cls(*open_store(url, keys))
 
     async def put(self, key: str, file: Path, content_type: str) -> None:
         """Keep the file's bytes at `key`: whole, or not at all."""
@@ -112,7 +72,7 @@ class PhotoStore:
                 self._store, key, file, attributes=attributes, chunk_size=_PART_BYTES, max_concurrency=2
             )
         except (BaseError, OSError) as error:
-            raise StoreUnavailable(_reason(error)) from error
+            raise StoreUnavailable(reason_of(error)) from error
 
     async def get(self, key: str) -> StoredPhoto | None:
         """The object, of which only the first chunk was read; None when there is none."""
@@ -123,7 +83,7 @@ class PhotoStore:
         except FileNotFoundError:
             return None
         except (BaseError, OSError) as error:
-            raise StoreUnavailable(_reason(error)) from error
+            raise StoreUnavailable(reason_of(error)) from error
         return StoredPhoto(result.meta["size"], head, rest)
 
     async def read(self, key: str, *, at_most: int) -> bytes | None:
@@ -137,37 +97,48 @@ class PhotoStore:
         """Remove them; what is not there is removed already."""
         for key in keys:
             try:
-                await obstore.delete_async(self._store, key)
+                if self._folder is not None and _HALF_WRITTEN.fullmatch(key):
+                    await asyncio.to_thread(_remove, self._folder / key)
+                else:
+                    await obstore.delete_async(self._store, key)
             except FileNotFoundError:
                 continue
             except (BaseError, OSError) as error:
-                raise StoreUnavailable(_reason(error)) from error
+                raise StoreUnavailable(reason_of(error)) from error
 
     async def runs(self) -> list[str]:
         """The ids of all runs that have objects."""
         try:
             listing = await obstore.list_with_delimiter_async(self._store, PREFIX + "/")
         except (BaseError, OSError) as error:
-            raise StoreUnavailable(_reason(error)) from error
+            raise StoreUnavailable(reason_of(error)) from error
         return sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in listing["common_prefixes"])
 
     async def objects_of(self, run_id: str) -> list[StoredObject]:
-        """What is kept of one run, thumbnails included."""
+        """What is kept of one run, thumbnails included, and what a process left half-written when it was killed."""
         found: list[StoredObject] = []
         try:
+            if self._folder is not None:
+                found += await asyncio.to_thread(_half_written, self._folder, run_folder(run_id))
             async for page in obstore.list(self._store, run_folder(run_id) + "/"):
                 found += [StoredObject(meta["path"], meta["size"], meta["last_modified"]) for meta in page]
         except (BaseError, OSError) as error:
-            raise StoreUnavailable(_reason(error)) from error
+            raise StoreUnavailable(reason_of(error)) from error
         return found
 
 
-def _folder_store(host: str, path: str) -> LocalStore:
-    if host not in ("", "localhost") or not path.startswith("/"):
-        raise InvalidStore("must name a folder of this machine, as file:///var/lib/photos does")
-    return LocalStore(path, automatic_cleanup=True, mkdir=True)
+def _half_written(root: Path, folder: str) -> list[StoredObject]:
+    found = []
+    for file in (root / folder).glob("*#*"):
+        with contextlib.suppress(FileNotFoundError):  # whole by now
+            stat = file.stat()
+            written_at = datetime.fromtimestamp(stat.st_mtime, UTC)
+            found.append(StoredObject(f"{folder}/{file.name}", stat.st_size, written_at))
+    return found
 
 
-def _reason(error: Exception) -> str:
-    """The first line, without the request that clouds' errors repeat."""
-    return str(error).partition("\n")[0][:300]
+def _remove(file: Path) -> None:
+    """The file, and its folder when nothing else is in it."""
+    file.unlink()
+    with contextlib.suppress(OSError):
+        file.parent.rmdir()

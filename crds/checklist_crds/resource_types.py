@@ -1,7 +1,7 @@
 """What all custom resources share: camelCase on the wire, references, status conditions, JSON kept as text."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -17,6 +17,10 @@ API_VERSION: Final = f"{GROUP}/{VERSION}"
 ORGANIZATION_LABEL: Final = f"{GROUP}/org"
 CREATED_AT_ANNOTATION: Final = f"{GROUP}/created-at"
 """When the API made the object, in milliseconds (creationTimestamp knows only seconds)."""
+RESTORING_ANNOTATION: Final = f"{GROUP}/restoring"
+"""On an Organization whose objects are not all there yet: the backup that it comes from."""
+RESTORED_ANNOTATION: Final = f"{GROUP}/restored-from"
+"""On an Organization that a restore made, and finished: the backup that it comes from."""
 VERSION_OFFSET_ANNOTATION: Final = f"{GROUP}/version-offset"
 """What is added to metadata.generation to give a template's version: set by a restore."""
 FINGERPRINT_ANNOTATION: Final = f"{GROUP}/idempotency-fingerprint"
@@ -32,6 +36,8 @@ class KubeModel(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         extra="ignore",
+        # An error may end up in a log: it says which field is wrong, never what somebody wrote there.
+        hide_input_in_errors=True,
     )
 
     def to_kube(self) -> dict[str, Any]:
@@ -48,6 +54,12 @@ def to_json_text(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def made_at(metadata: Mapping[str, Any]) -> str:
+    """When the object was first made, RFC 3339: also where it was made anew by a restore."""
+    annotations = metadata.get("annotations") or {}
+    return str(annotations.get(CREATED_AT_ANNOTATION) or metadata["creationTimestamp"])
+
+
 class OrganizationRef(KubeModel):
     """The organization that an object belongs to."""
 
@@ -60,6 +72,9 @@ class ConditionStatus(StrEnum):
     TRUE = "True"
     FALSE = "False"
     UNKNOWN = "Unknown"
+
+
+_STATUSES: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}
 
 
 class StatusCondition(KubeModel):
@@ -78,15 +93,15 @@ class StatusCondition(KubeModel):
 def with_condition(
     conditions: Sequence[StatusCondition],
     kind: str,
-    holds: bool,
+    holds: bool | None,
     reason: str,
     message: str,
     *,
     now: datetime,
     generation: int | None,
 ) -> list[StatusCondition]:
-    """The conditions with one of them set; its transition time moves only when its status changes."""
-    status = ConditionStatus.TRUE if holds else ConditionStatus.FALSE
+    """The conditions with one of them set (None: Unknown); its transition time moves only when its status changes."""
+    status = _STATUSES[holds]
     before = next((condition for condition in conditions if condition.type == kind), None)
     since = before.last_transition_time if before is not None and before.status == status else now
     fresh = StatusCondition(

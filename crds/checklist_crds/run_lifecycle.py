@@ -17,6 +17,7 @@ from .conditions import applicable_step_ids, is_answered, missing_required
 from .conditions import progress as count_progress
 from .errors import (
     AnswerInvalid,
+    AssignedToAnother,
     NotFound,
     Problem,
     RequiredStepsMissing,
@@ -81,6 +82,7 @@ __all__ = [
     "Submit",
     "decide",
     "is_settled",
+    "require_assignee",
 ]
 
 CANCELLED_BY_OWNER: Final = "cancelled_by_owner"
@@ -103,9 +105,11 @@ def decide(run: Run, definition: Definition, command: Command, now: datetime) ->
     """The next status of `run`, or the reason why not.
 
     Raises RunClosed, RunExpired, AnswerInvalid, ValidationFailed, RequiredStepsMissing, NotFound (an unknown step),
-    IdempotencyKeyReused, ServiceUnavailable (the outbox is full). The run itself is never changed.
+    IdempotencyKeyReused, AssignedToAnother, ServiceUnavailable (the outbox is full). The run itself is never changed.
     """
     before = run.status
+    # First of all: to whom the run is not assigned, not even a replay tells anything.
+    require_assignee(run, command.by)
     if command.op_id and is_replay(before.operations, command):
         return Decision(before, before, replayed=True)
 
@@ -125,6 +129,20 @@ def decide(run: Run, definition: Definition, command: Command, now: datetime) ->
         # Also when nothing changed: a clear that found nothing must not, sent again, remove what came after it.
         after = after.model_copy(update={"operations": with_operation(before.operations, command)})
     return Decision(before, after)
+
+
+def require_assignee(run: Run, by: str | None) -> None:
+    """A run for members is its first opener's alone, until its end and after it; None: the owner, or time itself.
+
+    Raises AssignedToAnother.
+    """
+    assigned_to = run.status.assigned_to
+    if by is not None and _mode(run) is IdentityMode.MEMBER and assigned_to not in (None, by):
+        raise AssignedToAnother()
+
+
+def _mode(run: Run) -> IdentityMode:
+    return run.resolved.identity_mode if run.resolved else IdentityMode.ANONYMOUS
 
 
 def is_settled(status: RunStatus) -> bool:
@@ -191,9 +209,10 @@ class _Change:
         self.now = now
 
     def apply(self, command: Command) -> RunStatus:
+        self.status = self._assigned(command)
         match command:
             case Open():
-                return self._open(command)
+                return self.status
             case GiveIdentity():
                 return self._give_identity(command)
             case AnswerStep():
@@ -220,16 +239,22 @@ class _Change:
             case _:
                 raise TypeError(f"unknown command {type(command).__name__}")
 
-    @property
-    def _mode(self) -> IdentityMode:
-        return self.run.resolved.identity_mode if self.run.resolved else IdentityMode.ANONYMOUS
+    def _assigned(self, command: Command) -> RunStatus:
+        """The status with the member who acts as the one it is assigned to, if it is nobody's yet.
+
+        Opening assigns; so does a write without it, or two members could answer a run that neither has opened.
+        """
+        if command.by is None or _mode(self.run) is not IdentityMode.MEMBER or self.status.assigned_to is not None:
+            return self.status
+        identity = ExecutorIdentity(user_id=command.by)
+        return self.status.model_copy(update={"assigned_to": command.by, "identity": identity})
 
     def _require_identity(self, command: Command) -> None:
         identity = self.status.identity
-        if self._mode is IdentityMode.EXTERNAL and (identity is None or identity.email is None):
+        if _mode(self.run) is IdentityMode.EXTERNAL and (identity is None or identity.email is None):
             problem = Problem("identity", "identity_required", "Name and e-mail address are needed before answering.")
             raise ValidationFailed("This checklist asks who you are first.", details=[problem])
-        if self._mode is IdentityMode.MEMBER and command.by is None:
+        if _mode(self.run) is IdentityMode.MEMBER and command.by is None:
             problem = Problem("identity", "identity_required", "Only a signed-in member may answer.")
             raise ValidationFailed("This checklist is for members of the organization.", details=[problem])
 
@@ -239,16 +264,10 @@ class _Change:
             raise NotFound("There is no such step to answer in this run.")
         return step
 
-    def _open(self, command: Open) -> RunStatus:
-        if command.by is None or self._mode is not IdentityMode.MEMBER or self.status.assigned_to is not None:
-            return self.status
-        identity = ExecutorIdentity(user_id=command.by)
-        return self.status.model_copy(update={"assigned_to": command.by, "identity": identity})
-
     def _give_identity(self, command: GiveIdentity) -> RunStatus:
-        if self._mode is not IdentityMode.EXTERNAL:
+        if _mode(self.run) is not IdentityMode.EXTERNAL:
             problem = Problem(
-                "identity", "identity_not_asked", f"This run takes no identity (mode {self._mode.value})."
+                "identity", "identity_not_asked", f"This run takes no identity (mode {_mode(self.run).value})."
             )
             raise ValidationFailed(details=[problem])
         identity = ExecutorIdentity(name=command.name, email=command.email)

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue
 
 from .event_names import EventName
+from .outcome_class import OutcomeClass
 from .resource_types import (
     OBJECT_NAME_PATTERN,
     ConditionsField,
@@ -92,7 +93,12 @@ class Webhook(KubeModel):
 
 
 class ObjectNameRef(KubeModel):
-    name: str = Field(min_length=1, max_length=253, pattern=OBJECT_NAME_PATTERN, description="metadata.name.")
+    name: str = Field(
+        min_length=1,
+        max_length=253,
+        pattern=OBJECT_NAME_PATTERN,
+        description="metadata.name of the object that is meant.",
+    )
 
 
 class ResolvedTemplate(KubeModel):
@@ -134,8 +140,8 @@ class RunSpec(KubeModel):
 class Place(KubeModel):
     """A point on earth, WGS 84."""
 
-    lat: float = Field(ge=-90, le=90, description="Degrees north.")
-    lng: float = Field(ge=-180, le=180, description="Degrees east.")
+    lat: float = Field(ge=-90, le=90, description="Latitude, in degrees north of the equator.")
+    lng: float = Field(ge=-180, le=180, description="Longitude, in degrees east of Greenwich.")
 
 
 class PhotoRef(KubeModel):
@@ -143,12 +149,15 @@ class PhotoRef(KubeModel):
 
     index: int = Field(default=0, ge=0, description="Its number in the step: given once, and never again.")
     key: str = Field(max_length=512, description="Where the store keeps it.")
-    content_type: str = Field(max_length=64, description="Media type.")
-    bytes: int = Field(ge=0, description="Size.")
+    content_type: str = Field(max_length=64, description="Its media type, for example image/jpeg.")
+    bytes: int = Field(ge=0, description="Its size in bytes.")
     sha256: str = Field(max_length=64, description="Digest of the stored bytes.")
-    width: int = Field(ge=0, description="Pixels.")
-    height: int = Field(ge=0, description="Pixels.")
+    width: int = Field(ge=0, description="Its width in pixels.")
+    height: int = Field(ge=0, description="Its height in pixels.")
     captured_at: Timestamp | None = Field(default=None, description="When it was taken, if the file says so.")
+    captured_at_assumed: bool | None = Field(
+        default=None, description="True: the file names no time zone, and the camera's clock was taken for UTC."
+    )
     taken_at: Place | None = Field(default=None, description="Where it was taken, if the file says so.")
     operation: str | None = Field(default=None, max_length=8, description="Mark of the op_id that brought it.")
 
@@ -156,8 +165,8 @@ class PhotoRef(KubeModel):
 class Geo(KubeModel):
     """A location, WGS 84."""
 
-    lat: float = Field(ge=-90, le=90, description="Degrees north.")
-    lng: float = Field(ge=-180, le=180, description="Degrees east.")
+    lat: float = Field(ge=-90, le=90, description="Latitude, in degrees north of the equator.")
+    lng: float = Field(ge=-180, le=180, description="Longitude, in degrees east of Greenwich.")
     accuracy_m: float | None = Field(default=None, ge=0, alias="accuracyM", description="Radius in metres.")
 
 
@@ -165,12 +174,16 @@ class Answer(KubeModel):
     """What a person answered to one step."""
 
     encoded: str = Field(alias="value", max_length=131_072, description="The value as JSON text.")
-    photos: list[PhotoRef] = Field(default_factory=list, max_length=20, description="In order.")
+    photos: list[PhotoRef] = Field(
+        default_factory=list, max_length=20, description="The photos of the answer, in order."
+    )
     drawing: PhotoRef | None = Field(default=None, description="The drawn signature, of a signature step.")
     geo: Geo | None = Field(default=None, description="Where it was answered.")
     at: Timestamp = Field(description="When it was answered.")
-    by: str | None = Field(default=None, max_length=64, description="u-<uuid> of the member who answered.")
-    revision: int = Field(default=1, ge=1, description="1 at the first answer, one more at each new one.")
+    by: str | None = Field(default=None, max_length=64, description="Public id of the member who answered, u-<uuid>.")
+    revision: int = Field(
+        default=1, ge=1, description="Number of the answer: 1 at the first, one more at each new one."
+    )
 
     @property
     def value(self) -> JsonValue:
@@ -189,9 +202,11 @@ class Progress(KubeModel):
 class ExecutorIdentity(KubeModel):
     """What the executor told of themselves."""
 
-    name: str | None = Field(default=None, max_length=200, description="Name (external).")
+    name: str | None = Field(default=None, max_length=200, description="Name that an external person gave.")
     email: str | None = Field(default=None, max_length=254, description="E-mail address (external).")
-    user_id: str | None = Field(default=None, max_length=64, description="u-<uuid> (member).")
+    user_id: str | None = Field(
+        default=None, max_length=64, description="Public id of the member who answers, u-<uuid>."
+    )
 
 
 class Signature(KubeModel):
@@ -207,7 +222,7 @@ class OutboxEntry(KubeModel):
 
     seq: int = Field(ge=1, description="Number of the event in the run.")
     event: EventName = Field(description="Kind of the event.")
-    event_id: str = Field(max_length=64, description="evt-<uuid>, the same on every attempt.")
+    event_id: str = Field(max_length=64, description="Id of the event, evt-<uuid>, the same on every attempt.")
     ts: Timestamp = Field(description="When it happened.")
     encoded: str | None = Field(
         default=None,
@@ -240,11 +255,13 @@ class DeliveryRecord(KubeModel):
 
     seq: int = Field(ge=1, description="Number of the event in the run.")
     event: EventName = Field(description="Kind of the event.")
-    event_id: str = Field(max_length=64, description="evt-<uuid>.")
+    event_id: str = Field(max_length=64, description="Id of the event, evt-<uuid>.")
+    ts: Timestamp | None = Field(default=None, description="When the event happened.")
     phase: DeliveryPhase = Field(description="Delivered, Failed, or Pending while it is retried.")
     attempts: int = Field(ge=0, le=5, description="Attempts made so far.")
     started_at: Timestamp | None = Field(default=None, description="Start of the last attempt.")
     duration_ms: int | None = Field(default=None, ge=0, description="Length of the last attempt.")
+    outcome: OutcomeClass | None = Field(default=None, description="How the last attempt ended.")
     http_status: int | None = Field(default=None, ge=0, le=999, description="Status of the last answer.")
 
 
@@ -261,8 +278,10 @@ class RunStatus(KubeModel):
     completed_at: Timestamp | None = Field(default=None, description="When it was submitted.")
     cancelled_at: Timestamp | None = Field(default=None, description="When it was cancelled.")
     cancel_reason: str | None = Field(default=None, max_length=500, description="Why it was cancelled.")
-    assigned_to: str | None = Field(default=None, max_length=64, description="u-<uuid> of the member who opened it.")
-    identity: ExecutorIdentity | None = Field(default=None, description="Who answers.")
+    assigned_to: str | None = Field(
+        default=None, max_length=64, description="Public id of the member who opened it, u-<uuid>."
+    )
+    identity: ExecutorIdentity | None = Field(default=None, description="Who answers the checklist.")
     answers: dict[str, Answer] = Field(
         default_factory=dict, description="Answers by step id.", json_schema_extra={"maxProperties": 500}
     )
@@ -302,9 +321,9 @@ class RunStatus(KubeModel):
 class TemplateRevisionSpec(KubeModel):
     """A verbatim snapshot of one version of a template; immutable, shared by all runs of that version."""
 
-    organization_ref: OrganizationRef = Field(description="The organization.")
+    organization_ref: OrganizationRef = Field(description="The organization that it belongs to.")
     template_id: str = Field(max_length=64, description="Public id of the template.")
-    version: int = Field(ge=1, description="The version.")
+    version: int = Field(ge=1, description="The version that it is a snapshot of.")
     definition: Definition = Field(description="The TDL as it was at dispatch.")
 
 
@@ -341,6 +360,13 @@ class Run:
     def resolved(self) -> ResolvedTemplate | None:
         """None until the operator has admitted a run made with kubectl."""
         return self.spec.resolved or self.status.resolved
+
+    @property
+    def admitted_as(self) -> ResolvedTemplate:
+        """`resolved` of a run that is admitted, as all are that anybody is shown. Raises ValueError."""
+        if self.resolved is None:
+            raise ValueError(f"run {self.name} is not admitted")
+        return self.resolved
 
     @property
     def expires_at(self) -> datetime | None:

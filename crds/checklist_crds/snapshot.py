@@ -8,15 +8,19 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from .conditions import applicable_step_ids
-from .errors import TemplateNotRunnable, ValidationFailed
-from .resource_types import API_VERSION, ORGANIZATION_LABEL
+from .errors import Problem, TemplateNotRunnable, ValidationFailed
+from .pausing import PAUSED_ANNOTATION, is_paused
+from .resource_types import API_VERSION, CREATED_AT_ANNOTATION, ORGANIZATION_LABEL
 from .run_types import IdentityMode, ObjectNameRef, ResolvedTemplate
+from .template_change import CHANGED_BY_ANNOTATION, change_of
 from .template_resource import TemplateMeta, definition_of
 from .template_types import Definition, StepType
 from .template_validation import parse_definition, runnable_problems
+from .times import format_timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,9 @@ class Snapshot:
 def snapshot(template: Mapping[str, Any]) -> Snapshot:
     """The snapshot of a Template object as the cluster gives it. Raises TemplateNotRunnable with all problems."""
     meta = TemplateMeta.of(template)
+    if is_paused(template["metadata"]):
+        message = f"The template is paused (annotation {PAUSED_ANNOTATION})."
+        raise TemplateNotRunnable(details=[Problem("", "template_paused", message)])
     try:
         definition = parse_definition(definition_of(template["spec"]))
     except ValidationFailed as error:
@@ -38,8 +45,7 @@ def snapshot(template: Mapping[str, Any]) -> Snapshot:
     problems = runnable_problems(definition)
     if problems:
         raise TemplateNotRunnable(details=problems)
-    tdl = definition.to_tdl()
-    name = revision_name(meta.id, meta.version, tdl)
+    revision = revision_of(template)
     steps = [step for _, step in definition.steps()]
     applicable = applicable_step_ids(definition, {}, ())
     resolved = ResolvedTemplate(
@@ -47,18 +53,38 @@ def snapshot(template: Mapping[str, Any]) -> Snapshot:
         template_id=meta.id,
         template_version=meta.version,
         template_name=definition.name,
-        revision_ref=ObjectNameRef(name=name),
+        revision_ref=ObjectNameRef(name=revision["metadata"]["name"]),
         identity_mode=IdentityMode(definition.identity_mode),
         step_count=len(steps),
         applicable_steps=sum(1 for step in steps if step.id in applicable and step.type is not StepType.INSTRUCTION),
     )
-    revision = {
+    return Snapshot(revision, resolved, definition)
+
+
+def revision_of(template: Mapping[str, Any], *, seen_at: datetime | None = None) -> dict[str, Any]:
+    """The TemplateRevision of a Template object as it is now, whether it can be dispatched or not.
+
+    `seen_at`: when a version that nobody made by the API was first seen, which is about when it was made.
+    """
+    meta = TemplateMeta.of(template)
+    written = definition_of(template["spec"])
+    try:
+        tdl = parse_definition(written).to_tdl()
+    except ValidationFailed:
+        tdl = written
+    change = change_of(template["metadata"], meta.version)
+    annotations = {} if change is None else {CHANGED_BY_ANNOTATION: change.annotation()}
+    made_at = meta.updated_at if change is not None or meta.version == 1 else seen_at
+    if made_at is not None:
+        annotations[CREATED_AT_ANNOTATION] = format_timestamp(made_at)
+    return {
         "apiVersion": API_VERSION,
         "kind": "TemplateRevision",
         "metadata": {
-            "name": name,
+            "name": revision_name(meta.id, meta.version, tdl),
             "namespace": meta.namespace,
             "labels": {ORGANIZATION_LABEL: meta.organization},
+            **({"annotations": annotations} if annotations else {}),
         },
         "spec": {
             "organizationRef": {"name": meta.organization},
@@ -67,7 +93,6 @@ def snapshot(template: Mapping[str, Any]) -> Snapshot:
             "definition": tdl,
         },
     }
-    return Snapshot(revision, resolved, definition)
 
 
 def revision_name(template_id: str, version: int, tdl: Mapping[str, Any]) -> str:

@@ -25,7 +25,9 @@ class TemplateSpec(Definition):
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
-    organization_ref: OrganizationRef = Field(alias="organizationRef", description="The organization.")
+    organization_ref: OrganizationRef = Field(
+        alias="organizationRef", description="The organization that it belongs to."
+    )
     revised_at: Timestamp | None = Field(
         default=None, alias="revisedAt", description="Set by every PATCH of the API, so that each one makes a version."
     )

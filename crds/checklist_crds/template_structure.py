@@ -262,11 +262,13 @@ def unknown_field_problems(data: object, model: type[JsonModel] = Definition, lo
         return [problem for index, item in items for problem in unknown_field_problems(item, model, (*location, index))]
     if not isinstance(data, Mapping):
         return []
+    known = model.model_fields
     problems = [
         Problem(path_of((*location, str(key))), "unknown_field", f"There is no field {str(key)[:100]!r} here.")
         for key in data
-        if key not in model.model_fields
+        if key not in known
     ]
     for name, child in _CHILDREN.get(model, {}).items():
-        problems += unknown_field_problems(data.get(name), child, (*location, name))
+        if name in data:
+            problems += unknown_field_problems(data[name], child, (*location, name))
     return problems

@@ -125,7 +125,9 @@ class PhotoBounds(JsonModel):
 class Option(JsonModel):
     """One option of a choice or multi_choice step."""
 
-    id: OptionId = Field(description="`o-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in its step. The answer's value.")
+    id: OptionId = Field(
+        description="Its id: `o-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in its step. The answer's value."
+    )
     label: OptionLabel = Field(description="What the executor reads.")
 
 
@@ -135,53 +137,57 @@ class StepConfig(JsonModel):
     model_config = ConfigDict(extra="allow")
 
     true_label: Absentable[ShortText] = Field(
-        default=None, exclude_if=is_absent, description="boolean: what the executor reads for true (default Yes)."
+        default=None, exclude_if=is_absent, description="Type boolean: what the executor reads for true (default Yes)."
     )
     false_label: Absentable[ShortText] = Field(
-        default=None, exclude_if=is_absent, description="boolean: what the executor reads for false (default No)."
+        default=None, exclude_if=is_absent, description="Type boolean: what the executor reads for false (default No)."
     )
     min: Absentable[Number] = Field(
         default=None,
         exclude_if=is_absent,
-        description="number: smallest value. rating: lowest grade, an integer (default 1). "
+        description="Type number: smallest value. rating: lowest grade, an integer (default 1). "
         "photo: fewest photos, an integer (default 1).",
     )
     max: Absentable[Number] = Field(
         default=None,
         exclude_if=is_absent,
-        description="number: largest value. rating: highest grade, an integer (default 5). "
+        description="Type number: largest value. rating: highest grade, an integer (default 5). "
         "photo: most photos, an integer (default 20).",
     )
     unit: Absentable[Annotated[Text, Field(max_length=50)]] = Field(
-        default=None, exclude_if=is_absent, description="number: unit of measurement, shown after the value."
+        default=None, exclude_if=is_absent, description="Type number: unit of measurement, shown after the value."
     )
     decimal: Absentable[Annotated[int, Field(ge=0, le=MAX_DECIMALS), Strict(), AS_INTEGER]] = Field(
-        default=None, exclude_if=is_absent, description="number: how many decimals a value may have (default: any)."
+        default=None,
+        exclude_if=is_absent,
+        description="Type number: how many decimals a value may have (default: any).",
     )
     options: Absentable[Annotated[list[Option], Field(max_length=MAX_OPTIONS)]] = Field(
-        default=None, exclude_if=is_absent, description="choice, multi_choice: what can be chosen, in order."
+        default=None, exclude_if=is_absent, description="Types choice, multi_choice: what can be chosen, in order."
     )
     min_selected: Absentable[Annotated[int, Field(ge=0, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = Field(
         default=None,
         exclude_if=is_absent,
-        description="multi_choice: fewest options to choose (default 1 when the step is required, else 0).",
+        description="Type multi_choice: fewest options to choose (default 1 when the step is required, else 0).",
     )
     max_selected: Absentable[Annotated[int, Field(ge=1, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = Field(
-        default=None, exclude_if=is_absent, description="multi_choice: most options to choose (default: all of them)."
+        default=None,
+        exclude_if=is_absent,
+        description="Type multi_choice: most options to choose (default: all of them).",
     )
     multiline: Absentable[Bool] = Field(
         default=None,
         exclude_if=is_absent,
-        description="text: whether the answer may be long, up to 4,000 characters instead of 500 (default false).",
+        description="Type text: whether the answer may be long, up to 4,000 characters instead of 500 (default false).",
     )
     placeholder: Absentable[Annotated[Text, Field(max_length=500)]] = Field(
-        default=None, exclude_if=is_absent, description="text: shown in the empty field."
+        default=None, exclude_if=is_absent, description="Type text: shown in the empty field."
     )
     low_label: Absentable[ShortText] = Field(
-        default=None, exclude_if=is_absent, description="rating: what the lowest grade means."
+        default=None, exclude_if=is_absent, description="Type rating: what the lowest grade means."
     )
     high_label: Absentable[ShortText] = Field(
-        default=None, exclude_if=is_absent, description="rating: what the highest grade means."
+        default=None, exclude_if=is_absent, description="Type rating: what the highest grade means."
     )
 
 
@@ -204,7 +210,7 @@ class Step(JsonModel):
     """One thing to do, see or answer."""
 
     id: StepId = Field(
-        description="`s-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. Key of the answer in a run."
+        description="Its id: `s-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. Key of the answer in a run."
     )
     type: StepType = Field(description="What kind of answer the step takes.")
     label: Title = Field(description="Prompt shown to the executor.")
@@ -216,8 +222,8 @@ class Step(JsonModel):
     )
     photo: Photo = Field(
         default=False,
-        description="false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). "
-        "A photo step takes its bounds from config.",
+        description="Either false, or the minimum and maximum number of photos attached to the step "
+        "(0 <= min <= max <= 20). A photo step takes its bounds from config.",
     )
     geo: Bool = Field(default=False, description="Whether a location is captured with the answer.")
     geo_required: Bool = Field(
@@ -233,7 +239,7 @@ class Step(JsonModel):
 class Section(JsonModel):
     """A titled group of steps."""
 
-    id: SectionId = Field(description="`g-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template.")
+    id: SectionId = Field(description="Its id: `g-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template.")
     title: Title = Field(description="Heading shown to the executor.")
     steps: list[Step] = Field(max_length=MAX_STEPS, description="Steps, in order.")
 
@@ -259,8 +265,10 @@ class Execution(JsonModel):
 class Definition(JsonModel):
     """A checklist, as its author writes it."""
 
-    name: Annotated[VisibleText, Field(max_length=200)] = Field(description="Template name.")
-    description: Annotated[Text, Field(max_length=4_000)] = Field(default="", description="Free text.")
+    name: Annotated[VisibleText, Field(max_length=200)] = Field(description="Name of the checklist, as people see it.")
+    description: Annotated[Text, Field(max_length=4_000)] = Field(
+        default="", description="What the checklist is for, in free text."
+    )
     tags: list[Annotated[VisibleText, Field(max_length=64)]] = Field(
         default=[], max_length=MAX_TAGS, description="Labels to find the template by."
     )

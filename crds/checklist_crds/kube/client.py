@@ -6,10 +6,13 @@ callers know what else is safe.
 """
 
 import asyncio
+import contextlib
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -32,6 +35,8 @@ _TOO_MANY: Final = 429
 # A server that says so has done nothing yet, whatever the method: for example while it fills the watch cache of a kind
 # that was just defined. All pauses together stay below the time within which callers hear of a cluster that is down.
 _TOO_MANY_PAUSES_S: Final = (0.1, 0.2, 0.4, 0.6)
+# PartialObjectMetadata: what the server sends of each object is its metadata alone.
+_METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
@@ -70,7 +75,10 @@ class KubeConnection:
 
         def headers() -> Mapping[str, str]:
             if configuration.refresh_api_key_hook is not None:
-                configuration.refresh_api_key_hook(configuration)
+                # In a pod: reads the token's file when the last look is a minute old (the kubelet writes a new one
+                # when four fifths of the old one's life are over). While that fails, the old one may still do.
+                with contextlib.suppress(OSError, config.ConfigException):
+                    configuration.refresh_api_key_hook(configuration)
             token = configuration.api_key.get("BearerToken") or configuration.api_key.get("authorization")
             if not token:
                 return {}
@@ -90,8 +98,19 @@ class WatchEvent:
 class KubeClient:
     """Calls of the Kubernetes API. All methods raise KubeError and nothing else (but CancelledError)."""
 
-    def __init__(self, connection: KubeConnection, *, pool_size: int = 64, answer_within_s: float = 10.0) -> None:
-        """`answer_within_s`: how long the server may stay silent on one call, waiting for a connection excluded."""
+    def __init__(
+        self,
+        connection: KubeConnection,
+        *,
+        pool_size: int = 64,
+        answer_within_s: float = 10.0,
+        namespaces: Sequence[str] = (),
+    ) -> None:
+        """`answer_within_s`: how long the server may stay silent on one call, waiting for a connection excluded.
+
+        `namespaces`: all that may be looked at, where the service account may not list a kind everywhere; none: all.
+        """
+        self._namespaces = tuple(dict.fromkeys(namespaces))
         self._connection = connection
         self._base = connection.server
         self._session = aiohttp.ClientSession(
@@ -121,8 +140,18 @@ class KubeClient:
         await self._session.close()
         await self._watch_session.close()
 
-    async def get(self, kind: Kind, name: str, namespace: str | None = None) -> JsonObject:
-        return await self._call("GET", kind.path(namespace, name))
+    def places(self, kind: Kind, namespace: str | None = None) -> tuple[str | None, ...]:
+        """What "everywhere" means for a list or a watch of `kind`: one namespace after the other, or None for all."""
+        if namespace is not None or not kind.namespaced or not self._namespaces:
+            return (namespace,)
+        return self._namespaces
+
+    async def get(
+        self, kind: Kind, name: str, namespace: str | None = None, *, not_older_than: str | None = None
+    ) -> JsonObject:
+        """As etcd has it; with `not_older_than`, a resource version, as the API server remembers it since then."""
+        params = {"resourceVersion": not_older_than} if not_older_than is not None else None
+        return await self._call("GET", kind.path(namespace, name), params=params)
 
     async def create(self, kind: Kind, body: Mapping[str, Any], namespace: str | None = None) -> JsonObject:
         """Raises KubeAlreadyExists, KubeInvalid."""
@@ -198,16 +227,30 @@ class KubeClient:
         *,
         field_selector: str | None = None,
         label_selector: str | None = None,
+        metadata_only: bool = False,
+        page: int = _PAGE,
+        exactly_at: str | None = None,
     ) -> AsyncIterator[tuple[list[JsonObject], str]]:
-        """All objects page by page, so that nobody has to hold them all; each with the list's resource version."""
-        params = _selectors(field_selector, label_selector) | {"limit": str(_PAGE)}
-        while True:
-            page = await self._call("GET", kind.path(namespace), params=params)
-            metadata = page.get("metadata") or {}
-            yield page.get("items") or [], str(metadata.get("resourceVersion", ""))
-            if not metadata.get("continue"):
-                return
-            params["continue"] = metadata["continue"]
+        """All objects page by page, so that nobody has to hold them all; each with the list's resource version.
+
+        Selectors see the whole object, also where `metadata_only` leaves out everything but the metadata.
+        `exactly_at`: as all was at that resource version, also one of another kind's list. Raises KubeGone when the
+        cluster has forgotten it, which it does after some minutes.
+        """
+        accept = _METADATA_ONLY.format("List") if metadata_only else None
+        for place in self.places(kind, namespace):
+            params = _selectors(field_selector, label_selector) | {"limit": str(page)}
+            if exactly_at is not None:
+                params |= {"resourceVersion": exactly_at, "resourceVersionMatch": "Exact"}
+            while True:
+                listed = await self._call("GET", kind.path(place), params=params, accept=accept)
+                metadata = listed.get("metadata") or {}
+                yield listed.get("items") or [], str(metadata.get("resourceVersion", ""))
+                if not metadata.get("continue"):
+                    break
+                # The token knows the version, and the server refuses to be told twice.
+                params = {k: v for k, v in params.items() if not k.startswith("resourceVersion")}
+                params["continue"] = metadata["continue"]
 
     async def watch(
         self,
@@ -217,6 +260,7 @@ class KubeClient:
         resource_version: str,
         field_selector: str | None = None,
         label_selector: str | None = None,
+        metadata_only: bool = False,
         timeout_s: int = _WATCH_SECONDS,
     ) -> AsyncIterator[WatchEvent]:
         """Changes after `resource_version`, until the server ends the stream. Raises KubeGone, KubeUnavailable."""
@@ -227,8 +271,11 @@ class KubeClient:
             "timeoutSeconds": str(timeout_s),
         }
         url = URL(self._base + kind.path(namespace), encoded=True).with_query(params)
+        headers = dict(self._connection.headers())
+        if metadata_only:
+            headers["Accept"] = _METADATA_ONLY.format("")
         try:
-            async with self._watch_session.get(url, headers=self._connection.headers()) as response:
+            async with self._watch_session.get(url, headers=headers) as response:
                 if response.status != 200:
                     raise from_status(response.status, await _json_or_empty(response))
                 async for line in _lines(response):
@@ -248,6 +295,16 @@ class KubeClient:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
 
+    async def server_time(self) -> datetime | None:
+        """What the API server's clock says, in whole seconds; None when it tells nothing. Raises KubeUnavailable."""
+        try:
+            async with self._session.get(f"{self._base}/version", headers=self._connection.headers()) as response:
+                return parsedate_to_datetime(response.headers["Date"])
+        except (KeyError, ValueError):
+            return None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
+
     async def _call(
         self,
         method: str,
@@ -256,8 +313,11 @@ class KubeClient:
         body: Mapping[str, Any] | None = None,
         params: Mapping[str, str] | None = None,
         content_type: str = "application/json",
+        accept: str | None = None,
     ) -> JsonObject:
         headers = dict(self._connection.headers())
+        if accept is not None:
+            headers["Accept"] = accept
         data = None
         if body is not None:
             data = to_json(body)

@@ -8,10 +8,11 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from .client import JsonObject, KubeClient
-from .errors import KubeError, KubeGone
+from .errors import KubeError, KubeGone, KubeUnavailable
 from .kinds import Kind
 
 logger = logging.getLogger(__name__)
@@ -19,6 +20,18 @@ logger = logging.getLogger(__name__)
 Key = tuple[str, str]
 _FIRST_DELAY_S: Final = 0.05
 _LONGEST_DELAY_S: Final = 3.0
+_FIRST_LIST_WITHIN_S: Final = 1.0
+
+
+@dataclass(slots=True)
+class _Place:
+    """A namespace that is listed and watched by itself; None: all of them at once."""
+
+    namespace: str | None
+    resume_from: str = ""
+    listed: bool = False
+    connected: bool = False
+
 
 Handler = Callable[[str, JsonObject], None]
 """Called with "UPSERT" or "DELETE" and the object; must not block."""
@@ -38,73 +51,112 @@ def version_of(body: JsonObject) -> int:
 class Informer:
     """Feeds `handler` with one kind. `synced` is set after the first list, `connected` while a watch runs."""
 
-    def __init__(self, client: KubeClient, kind: Kind, handler: Handler, *, namespace: str | None = None) -> None:
+    def __init__(
+        self, client: KubeClient, kind: Kind, handler: Handler, *, namespace: str | None = None, page: int = 500
+    ) -> None:
+        """`page`: how many objects are asked for at once; few of a kind that may be large."""
         self._client = client
         self._kind = kind
-        self._handler = handler
-        self._namespace = namespace
+        self._handlers = [handler]
+        self._places = [_Place(name) for name in client.places(kind, namespace)]
+        self._page = page
         self._versions: dict[Key, int] = {}
-        self._resume_from = ""
         self.synced = asyncio.Event()
-        self.connected = False
+
+    @property
+    def connected(self) -> bool:
+        return all(place.connected for place in self._places)
 
     async def run(self) -> None:
         """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for place in self._places:
+                group.create_task(
+                    self._follow(place), name=f"watch {self._kind.plural} {place.namespace or ''}".strip()
+                )
+
+    async def _follow(self, place: "_Place") -> None:
         delay = _FIRST_DELAY_S
         while True:
             try:
-                if not self._resume_from:
-                    await self._list()
-                await self._watch()
+                if not place.resume_from:
+                    await self._list(place)
+                await self._watch(place)
                 delay = _FIRST_DELAY_S
                 continue
             except KubeGone:
                 logger.info("watch of %s is too old, listing again", self._kind.plural)
-                self._resume_from = ""
+                place.resume_from = ""
             except KubeError as error:
                 logger.warning("watch of %s: %s", self._kind.plural, error.message)
             finally:
-                self.connected = False
+                place.connected = False
             await asyncio.sleep(delay * (0.5 + random.random()))
             delay = min(delay * 2, _LONGEST_DELAY_S)
 
-    async def _list(self) -> None:
+    async def wait_for_first_list(self) -> None:
+        """Raises KubeUnavailable when it does not come soon."""
+        try:
+            await asyncio.wait_for(self.synced.wait(), _FIRST_LIST_WITHIN_S)
+        except TimeoutError:
+            raise KubeUnavailable(f"the {self._kind.plural} are not read yet") from None
+
+    async def _list(self, place: "_Place") -> None:
         seen: set[Key] = set()
         version = "0"
-        async for items, listed_at in self._client.pages(self._kind, self._namespace):
+        async for items, listed_at in self._client.pages(self._kind, place.namespace, page=self._page):
             version = listed_at
             for item in items:
                 seen.add(key_of(item))
                 self._upsert(item)
         # What an own write put here after the list was taken is newer than the list and stays.
-        missing = [key for key, known in self._versions.items() if key not in seen and known <= int(version)]
+        missing = [
+            key
+            for key, known in self._versions.items()
+            if key not in seen and known <= int(version) and place.namespace in (None, key[0])
+        ]
         for namespace, name in missing:
             del self._versions[namespace, name]
-            self._handler("DELETE", {"metadata": {"namespace": namespace, "name": name}})
-        self._resume_from = version
-        self.synced.set()
+            self._tell("DELETE", {"metadata": {"namespace": namespace, "name": name}})
+        place.resume_from = version
+        place.listed = True
+        if all(other.listed for other in self._places):
+            self.synced.set()
 
-    async def _watch(self) -> None:
-        self.connected = True
-        async for event in self._client.watch(self._kind, self._namespace, resource_version=self._resume_from):
+    async def _watch(self, place: "_Place") -> None:
+        place.connected = True
+        async for event in self._client.watch(self._kind, place.namespace, resource_version=place.resume_from):
             if event.type == "DELETED":
                 self._versions.pop(key_of(event.object), None)
-                self._handler("DELETE", event.object)
+                self._tell("DELETE", event.object)
             elif event.type != "BOOKMARK":
                 self._upsert(event.object)
-            self._resume_from = event.object["metadata"]["resourceVersion"]
+            place.resume_from = event.object["metadata"]["resourceVersion"]
 
     def _upsert(self, body: JsonObject) -> None:
         key, version = key_of(body), version_of(body)
         if self._versions.get(key, -1) < version:
             self._versions[key] = version
-            self._handler("UPSERT", body)
+            self._tell("UPSERT", body)
+
+    def also_tell(self, handler: Handler) -> None:
+        """Whoever else wants to hear; told after all who asked earlier."""
+        self._handlers.append(handler)
 
     def observe(self, body: JsonObject) -> None:
         """Apply an own write at once, without waiting for the watch to bring it."""
         self._upsert(body)
 
+    def release(self, key: Key) -> None:
+        """Remember no longer that the object was seen: its handler does not keep it either. A later list shows it anew,
+        and its deletion is told by a watch alone."""
+        self._versions.pop(key, None)
+
     def forget(self, body: JsonObject) -> None:
         """Apply an own deletion at once."""
         self._versions.pop(key_of(body), None)
-        self._handler("DELETE", body)
+        self._tell("DELETE", body)
+
+    def _tell(self, change: str, body: JsonObject) -> None:
+        for handler in self._handlers:
+            handler(change, body)

@@ -36,10 +36,27 @@ TEMPLATE = Kind(GROUP, VERSION, "templates", "Template")
 TEMPLATE_REVISION = Kind(GROUP, VERSION, "templaterevisions", "TemplateRevision")
 RUN = Kind(GROUP, VERSION, "runs", "Run")
 WEBHOOK_DELIVERY = Kind(GROUP, VERSION, "webhookdeliveries", "WebhookDelivery")
+DELIVERY_REPLAY = Kind(GROUP, VERSION, "deliveryreplays", "DeliveryReplay")
+LOCAL_ACCOUNT = Kind(GROUP, VERSION, "localaccounts", "LocalAccount")
+DASHBOARD_SESSION = Kind(GROUP, VERSION, "dashboardsessions", "DashboardSession")
+AUDIT_ENTRY = Kind(GROUP, VERSION, "auditentries", "AuditEntry")
 SECRET = Kind("", "v1", "secrets", "Secret")
+EVENT = Kind("", "v1", "events", "Event")
 NAMESPACE = Kind("", "v1", "namespaces", "Namespace", namespaced=False)
 CUSTOM_RESOURCE_DEFINITION = Kind(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
 
-ALL_KINDS = (ORGANIZATION, MEMBER, API_KEY, TEMPLATE, TEMPLATE_REVISION, RUN, WEBHOOK_DELIVERY)
+ALL_KINDS = (
+    ORGANIZATION,
+    MEMBER,
+    API_KEY,
+    TEMPLATE,
+    TEMPLATE_REVISION,
+    RUN,
+    WEBHOOK_DELIVERY,
+    DELIVERY_REPLAY,
+    LOCAL_ACCOUNT,
+    DASHBOARD_SESSION,
+    AUDIT_ENTRY,
+)

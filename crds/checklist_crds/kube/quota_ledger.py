@@ -12,7 +12,7 @@ dispatches come, when somebody asks for the count (`settle`), or, after a crash,
 import asyncio
 import contextlib
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 _TRIES: Final = 60
 _LINGER_S: Final = 0.5
+_LONGEST_LINGER_S: Final = 8.0
+"""Between two tries to write what could not be written."""
 _GATHER_S: Final = 0.008
 """How long a write waits for company while dispatches come in crowds. A patch of the organization costs the API server
 more than creating a run, so halving their number is worth more than these milliseconds; a lone dispatch never waits."""
@@ -50,6 +52,8 @@ class Reservation:
     verdict: Verdict
     quota: Quota
     limit: int | None
+    since: datetime
+    """When it was counted: whoever takes the count back says of which moment it is."""
 
 
 @dataclass(slots=True)
@@ -59,10 +63,6 @@ class _Stock:
     entries: list[tuple[datetime, str]]
     reservation: Reservation
 
-    @property
-    def run_ids(self) -> list[str]:
-        return [run_id for _, run_id in self.entries]
-
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
@@ -71,7 +71,7 @@ class _Batch:
     wishes: list[str]
     ahead: list[str]
     confirmed: set[str]
-    released: set[str]
+    released: set[tuple[str, datetime | None]]
 
 
 @dataclass(slots=True)
@@ -80,7 +80,8 @@ class _Account:
 
     wishes: dict[str, list[asyncio.Future[Reservation]]] = field(default_factory=dict)
     confirmed: set[str] = field(default_factory=set)
-    released: set[str] = field(default_factory=set)
+    released: set[tuple[str, datetime | None]] = field(default_factory=set)
+    """Ids, and the moments of the counts that are to be taken back; None: of whatever moment."""
     stock: _Stock | None = None
     taken: int = 0
     """Ids taken from the stock since the last patch."""
@@ -97,6 +98,7 @@ class QuotaLedger:
         self._client = client
         self._clock = clock
         self._accounts: dict[str, _Account] = {}
+        self._closing = False
 
     async def reserve(self, organization: str, run_id: str) -> Reservation:
         """Count one run. Raises KubeError; then nothing is counted, or it is released by itself later."""
@@ -109,14 +111,15 @@ class QuotaLedger:
     async def take(self, organization: str) -> tuple[str, Reservation]:
         """Count one run whose id does not matter; returns the id. Raises as `reserve`."""
         account = self._account(organization)
-        run_id = self._from_stock(account)
-        if run_id is None or account.stock is None:
+        taken = self._from_stock(account)
+        if taken is None or account.stock is None:
             run_id = new_id("r")
             return run_id, await self.reserve(organization, run_id)
+        since, run_id = taken
         if len(account.stock.entries) < min(account.taken, _FEW_LEFT):
             account.wake.set()
             self._wake(organization, account)
-        return run_id, account.stock.reservation
+        return run_id, replace(account.stock.reservation, since=since)
 
     async def settle(self, organization: str) -> None:
         """Returns when everything that this process has to say about the count was written, or has failed to be.
@@ -137,14 +140,18 @@ class QuotaLedger:
         account.confirmed.add(run_id)
         self._wake(organization, account)
 
-    def release(self, organization: str, run_id: str) -> None:
-        """The run was not made and never will be."""
+    def release(self, organization: str, run_id: str, since: datetime | None = None) -> None:
+        """The run was not made and never will be by whoever counted it at `since` (None: by anybody).
+
+        A count that another request has taken over since then stays.
+        """
         account = self._account(organization)
-        account.released.add(run_id)
+        account.released.add((run_id, since))
         self._wake(organization, account)
 
     async def close(self) -> None:
         """Write what is still waiting (at most a second), then stop."""
+        self._closing = True
         workers = [account.worker for account in self._accounts.values() if account.worker]
         for account in self._accounts.values():
             account.wake.set()
@@ -155,23 +162,22 @@ class QuotaLedger:
     def _account(self, organization: str) -> _Account:
         return self._accounts.setdefault(organization, _Account())
 
-    def _from_stock(self, account: _Account) -> str | None:
-        """An id that was counted a moment ago, in this month."""
+    def _from_stock(self, account: _Account) -> tuple[datetime, str] | None:
+        """An id that was counted a moment ago, in this month, and when that was."""
         stock, now = account.stock, self._clock()
         if stock is None or not stock.entries:
             return None
-        since, run_id = stock.entries[-1]
+        since, _ = stock.entries[-1]
         if period_of(since) != period_of(now) or not timedelta() <= now - since <= timedelta(seconds=_FRESH_S):
             self._give_back(account)
             return None
         account.taken += 1
-        stock.entries.pop()
-        return run_id
+        return stock.entries.pop()
 
     @staticmethod
     def _give_back(account: _Account) -> None:
         if account.stock is not None:
-            account.released.update(account.stock.run_ids)
+            account.released.update((run_id, since) for since, run_id in account.stock.entries)
             account.stock = None
 
     def _wake(self, organization: str, account: _Account) -> None:
@@ -181,11 +187,12 @@ class QuotaLedger:
             account.worker = asyncio.create_task(self._work(organization, account), name=f"quota {organization}")
 
     async def _work(self, organization: str, account: _Account) -> None:
-        crowd = 0
+        crowd = failures = 0
         while account.wishes or account.confirmed or account.released or account.stock or account.settling:
             if not account.wishes:
                 try:
-                    await asyncio.wait_for(account.wake.wait(), _LINGER_S)
+                    linger_s = min(_LINGER_S * 2**failures, _LONGEST_LINGER_S)
+                    await asyncio.wait_for(account.wake.wait(), linger_s)
                 except TimeoutError:
                     self._give_back(account)
             if account.wishes and crowd > 1:
@@ -204,9 +211,10 @@ class QuotaLedger:
             try:
                 reservations = await self._commit(organization, account, batch)
             except KubeError as error:
-                # Forgotten confirmations are found again by the operator, which looks after stale pending runs.
                 logger.warning("quota of %s not written: %s", organization, error.message)
                 _fail(wishes, error)
+                failures = min(failures + 1, 8)
+                self._keep(account, batch, error)
                 continue
             except BaseException:
                 _fail(wishes, KubeUnavailable("the quota writer was stopped"))
@@ -215,8 +223,15 @@ class QuotaLedger:
                 for waiter in settling:
                     if not waiter.done():
                         waiter.set_result(None)
+            failures = 0
             for run_id, futures in wishes.items():
                 _answer(futures, reservations[run_id])
+
+    def _keep(self, account: _Account, batch: _Batch, error: KubeError) -> None:
+        """What is known of runs is written later. (Otherwise the operator finds out, which looks after stale ones.)"""
+        if isinstance(error, KubeUnavailable) and not self._closing:
+            account.confirmed |= batch.confirmed
+            account.released |= batch.released
 
     async def _commit(self, organization: str, account: _Account, batch: _Batch) -> dict[str, Reservation]:
         for number in range(_TRIES):
@@ -224,7 +239,8 @@ class QuotaLedger:
             body = remembered or await self._client.get(ORGANIZATION, organization)
             limit = OrganizationSpec.model_validate(body["spec"]).plan.runs_per_month
             before, now = Quota.parse((body.get("status") or {}).get("quota")), self._clock()
-            settled = arithmetic.release(arithmetic.confirm(before, batch.confirmed), batch.released)
+            settled = arithmetic.confirm(before, batch.confirmed)
+            settled = arithmetic.release(settled, arithmetic.still_counted(settled, batch.released))
             after, verdicts = arithmetic.reserve(settled, batch.wishes, limit=limit, now=now)
             if remembered and Verdict.OVER_QUOTA in verdicts.values():
                 continue  # The plan may have been raised since: a refusal is only ever given on a fresh reading.
@@ -245,8 +261,8 @@ class QuotaLedger:
             if ahead:
                 left = account.stock.entries if account.stock is not None else []
                 entries = [(now, run_id) for run_id in ahead] + left
-                account.stock = _Stock(entries, Reservation(Verdict.RESERVED, after, limit))
-            return {run_id: Reservation(verdict, after, limit) for run_id, verdict in verdicts.items()}
+                account.stock = _Stock(entries, Reservation(Verdict.RESERVED, after, limit, now))
+            return {run_id: Reservation(verdict, after, limit, now) for run_id, verdict in verdicts.items()}
         raise KubeUnavailable("the organization changes too fast")
 
 
@@ -260,9 +276,9 @@ def _answer(futures: list[asyncio.Future[Reservation]], reservation: Reservation
     """The first who asked for the id gets the verdict; who asked for the same id meanwhile has to wait for it."""
     waiting = [future for future in futures if not future.done()]
     for number, future in enumerate(waiting):
-        is_later = number > 0 and reservation.verdict is Verdict.RESERVED
+        is_later = number > 0 and reservation.verdict is not Verdict.OVER_QUOTA
         verdict = Verdict.ALREADY_PENDING if is_later else reservation.verdict
-        future.set_result(Reservation(verdict, reservation.quota, reservation.limit))
+        future.set_result(replace(reservation, verdict=verdict))
     if not waiting:
         logger.debug("nobody waits for a reservation any more; the operator will release it")
 

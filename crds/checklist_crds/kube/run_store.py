@@ -38,9 +38,7 @@ class RunStore:
 
     async def definition(self, run: Run) -> Definition:
         """The snapshot of an admitted run."""
-        if run.resolved is None:
-            raise ValueError(f"run {run.name} is not admitted")
-        return await self._revisions.definition(run.namespace, run.resolved.revision_ref.name)
+        return await self._revisions.definition(run.namespace, run.admitted_as.revision_ref.name)
 
     async def change(self, namespace: str, name: str, command: Command, *, known: Run | None = None) -> Change:
         """Apply `command`. Raises what `decide` raises, and KubeError.
@@ -52,14 +50,7 @@ class RunStore:
         just_read = [known] if known is not None else []
 
         async def attempt() -> Change:
-            run = just_read.pop() if just_read else await self.get(namespace, name)
-            definition = await self.definition(run)
-            decision = decide(run, definition, command, self._clock())
-            patch = decision.patch()
-            if not patch:
-                return Change(run, decision, definition, None)
-            body = await self._client.patch_status(RUN, name, patch, namespace, resource_version=run.resource_version)
-            return Change(Run.parse(body), decision, definition, body)
+            return await self._apply(just_read.pop() if just_read else await self.get(namespace, name), command)
 
         change: Change = await retry_conflicts(attempt)
         return change
@@ -70,18 +61,20 @@ class RunStore:
         None when that does not do: somebody wrote since, or there is nothing to write, or the command is refused, which
         is only ever said after a fresh reading. Raises KubeNotFound and other KubeErrors.
         """
-        definition = await self.definition(run)
         try:
-            decision = decide(run, definition, command, self._clock())
-        except ServiceError:
+            change = await self._apply(run, command)
+        except (ServiceError, KubeConflict):
             return None
+        return change if change.body is not None else None
+
+    async def _apply(self, run: Run, command: Command) -> Change:
+        """Decide on this state of the run, and write. Raises what `decide` raises; KubeConflict when it is stale."""
+        definition = await self.definition(run)
+        decision = decide(run, definition, command, self._clock())
         patch = decision.patch()
         if not patch:
-            return None
-        try:
-            body = await self._client.patch_status(
-                RUN, run.name, patch, run.namespace, resource_version=run.resource_version
-            )
-        except KubeConflict:
-            return None
+            return Change(run, decision, definition, None)
+        body = await self._client.patch_status(
+            RUN, run.name, patch, run.namespace, resource_version=run.resource_version
+        )
         return Change(Run.parse(body), decision, definition, body)

@@ -1,0 +1,53 @@
+"""One-time sign-in links: what their text is, where it leads, and the little of it that is stored.
+
+A link is `{base_url}/dashboard/sign-in#link={token}`. The token is in the fragment, so that it reaches no log and no
+referrer; the page sends it in a body. It names its account and carries 256 random bits; the account keeps the SHA-256
+of the whole, and the conditional write that uses the link removes it.
+"""
+
+import re
+import secrets
+from datetime import datetime, timedelta
+from typing import Final
+
+from .account_types import LinkPurpose, OneTimeLink
+from .secret_digest import digest
+
+LOCAL_ISSUER: Final = "local"
+"""Who vouches for people with a LocalAccount."""
+LIFETIMES: Final = {LinkPurpose.SIGN_IN: timedelta(minutes=15), LinkPurpose.INVITATION: timedelta(days=7)}
+_NAME_DIGITS: Final = 40
+_FORM: Final = re.compile(rf"([0-9a-f]{{{_NAME_DIGITS}}})\.[A-Za-z0-9_-]{{43}}")
+
+
+def account_name(email: str) -> str:
+    """The name of the LocalAccount object of an e-mail address: one GET finds it, and no two can have one address."""
+    return "account-" + digest(email.strip().lower())[:_NAME_DIGITS]
+
+
+def new_token(email: str) -> str:
+    """The secret of a fresh link. Whoever makes it shows it once and keeps only what `one_time_link` gives."""
+    return f"{account_name(email).removeprefix('account-')}.{secrets.token_urlsafe(32)}"
+
+
+def one_time_link(
+    token: str, *, now: datetime, purpose: LinkPurpose = LinkPurpose.SIGN_IN, lifetime: timedelta | None = None
+) -> OneTimeLink:
+    """What the account keeps of it. `lifetime`: None is the usual one of its purpose."""
+    return OneTimeLink(sha256=digest(token), expires_at=now + (lifetime or LIFETIMES[purpose]), purpose=purpose)
+
+
+def account_of(token: str) -> str | None:
+    """The name of the account that a token is for; None for what has not the form of a token."""
+    form = _FORM.fullmatch(token)
+    return form and f"account-{form[1]}"
+
+
+def password_owner(namespace: str, account: str) -> str:
+    """For whom the hash of an account's password is sealed: no other account can be given it."""
+    return f"{namespace}/{account}/password"
+
+
+def address(base_url: str, token: str) -> str:
+    """What the person opens. `base_url` is without a slash at its end."""
+    return f"{base_url}/dashboard/sign-in#link={token}"

@@ -1,0 +1,30 @@
+"""The archive: settled runs that are older than their organization wants to keep in the cluster (docs/data.md).
+
+Its objects are parts (JSON lines in zstd) with a manifest each, in one folder per organization and month. The operator
+writes, the API reads, the command line verifies; all by what is here.
+"""
+
+from .damage import Damaged
+from .layout import Folder, PartPlace, month_of
+from .manifest import Manifest, PartKind
+from .part import EncodedPart, encode_part, lines_of
+from .reading import ArchiveReader
+from .record import Record, RemovedDeliveries, newest
+from .store import ArchiveStore
+
+__all__ = [
+    "ArchiveReader",
+    "ArchiveStore",
+    "Damaged",
+    "EncodedPart",
+    "Folder",
+    "Manifest",
+    "PartKind",
+    "PartPlace",
+    "Record",
+    "RemovedDeliveries",
+    "encode_part",
+    "lines_of",
+    "month_of",
+    "newest",
+]

@@ -1,0 +1,89 @@
+"""Where things are in the archive's store.
+
+    archive/{organization id}/{YYYY-MM}/{part}.jsonl.zst        lines
+    archive/{organization id}/{YYYY-MM}/{part}.manifest.json    that the part is whole; without it there is no part
+    archive-unfinished/{organization id}/{YYYY-MM}/{part}.json  somebody is writing the part, or deleting what it holds
+
+The month is that of the runs' creation, in UTC. The name of a part says when its first run was made and is otherwise a
+digest of which objects it holds in which versions, so that what is written again lands in the same place.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Self
+
+from ..ids import is_id
+
+PREFIX: Final = "archive"
+UNFINISHED: Final = "archive-unfinished"
+PART: Final = ".jsonl.zst"
+MANIFEST: Final = ".manifest.json"
+_MARK: Final = ".json"
+_MONTH: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+_NAME: Final = re.compile(r"(deliveries-)?\d{8}T\d{6}Z-[0-9a-f]{32}")
+
+
+def month_of(moment: datetime) -> str:
+    """`2026-11`, in UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Folder:
+    """All parts of an organization and a month."""
+
+    organization: str
+    """The public id, org-<uuid>."""
+    month: str
+
+    @property
+    def key(self) -> str:
+        return f"{PREFIX}/{self.organization}/{self.month}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartPlace:
+    """A part, wherever it is spoken of."""
+
+    folder: Folder
+    name: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.folder.key}/{self.name}{PART}"
+
+    @property
+    def manifest_key(self) -> str:
+        return f"{self.folder.key}/{self.name}{MANIFEST}"
+
+    @property
+    def mark_key(self) -> str:
+        return f"{UNFINISHED}/{self.folder.organization}/{self.folder.month}/{self.name}{_MARK}"
+
+    @property
+    def has_runs(self) -> bool:
+        """False: it holds deliveries that were removed before their runs."""
+        return not self.name.startswith("deliveries-")
+
+    @classmethod
+    def of_key(cls, key: str) -> Self | None:
+        """From any of its keys; None for the key of anything else."""
+        parts = key.split("/")
+        if len(parts) != 4 or not is_id("org", parts[1]) or not _MONTH.fullmatch(parts[2]):
+            return None
+        endings = {PREFIX: (PART, MANIFEST), UNFINISHED: (_MARK,)}.get(parts[0], ())
+        for ending in endings:
+            name = parts[3].removesuffix(ending)
+            if name != parts[3] and _NAME.fullmatch(name):
+                return cls(Folder(parts[1], parts[2]), name)
+        return None
+
+
+def part_name(first_created_at: datetime, contents: Iterable[str], *, has_runs: bool) -> str:
+    """`contents`: what says which objects in which versions, in the order of the lines."""
+    digest = hashlib.sha256("\n".join(contents).encode()).hexdigest()[:32]
+    made = first_created_at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    return f"{'' if has_runs else 'deliveries-'}{made}-{digest}"

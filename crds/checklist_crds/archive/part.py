@@ -1,0 +1,122 @@
+"""A part: records as JSON lines in one zstd frame. All of it is plain computing, for threads."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import zstandard
+
+from .damage import Damaged
+from .layout import Folder, PartPlace, part_name
+from .manifest import Manifest, PartKind
+from .record import Record, RemovedDeliveries
+
+MAX_RUNS: Final = 500
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Uncompressed; a single run may be larger, and has a part of its own then."""
+_LEVEL: Final = 3
+_LARGEST: Final = 2 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPart:
+    """What is to be written, in this order: the part, and when it was read back, its manifest."""
+
+    content: bytes
+    manifest: Manifest
+
+    @property
+    def place(self) -> PartPlace:
+        return self.manifest.place
+
+
+def encode_part(
+    folder: Folder,
+    records: Sequence[Record | RemovedDeliveries],
+    *,
+    written_at: datetime,
+    written_by: str,
+) -> EncodedPart:
+    """At least one record; all of the folder's organization and month. The same records make the same name, in
+    whatever order they come."""
+    ordered = sorted(records, key=_order)
+    has_runs = isinstance(ordered[0], Record)
+    plain = b"".join(record.line() + b"\n" for record in ordered)
+    content = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(plain)
+    manifest = Manifest(
+        kind=PartKind.RUNS if has_runs else PartKind.DELIVERIES,
+        organization=folder.organization,
+        month=folder.month,
+        part=part_name(ordered[0].created_at, (one.contents() for one in ordered), has_runs=has_runs),
+        sha256=hashlib.sha256(content).hexdigest(),
+        size=len(content),
+        uncompressed_bytes=len(plain),
+        runs=len(ordered),
+        created_from=ordered[0].created_at,
+        created_to=ordered[-1].created_at,
+        written_at=written_at,
+        written_by=written_by,
+        run_ids=tuple(one.run_id for one in ordered),
+        versions=tuple(one.version for one in ordered),
+    )
+    return EncodedPart(content, manifest)
+
+
+def manifest_of(content: bytes, place: PartPlace, *, written_at: datetime, written_by: str) -> Manifest:
+    """The manifest of a part that was written, but not finished. Raises Damaged."""
+    plain = _plain(content, place.key)
+    records = [_parse(line, has_runs=place.has_runs) for line in plain.splitlines()]
+    if not records:
+        raise Damaged(f"{place.key}: has no lines")
+    made = encode_part(place.folder, records, written_at=written_at, written_by=written_by).manifest
+    if made.part != place.name:
+        raise Damaged(f"{place.key}: does not hold what its name says")
+    sizes = {"size": len(content), "uncompressed_bytes": len(plain)}
+    return made.model_copy(update={"sha256": hashlib.sha256(content).hexdigest(), **sizes})
+
+
+def lines_of(content: bytes, manifest: Manifest) -> list[bytes]:
+    """The lines of the part, when it is the one that the manifest speaks of. Raises Damaged.
+
+    Looks at the digest and at how many lines there are; `verified_records` looks into them.
+    """
+    key = manifest.place.key
+    if len(content) != manifest.size:
+        raise Damaged(f"{key}: has {len(content)} bytes, not {manifest.size}")
+    if hashlib.sha256(content).hexdigest() != manifest.sha256:
+        raise Damaged(f"{key}: its digest is not that of the manifest")
+    plain = _plain(content, key, expected=manifest.uncompressed_bytes)
+    lines = plain.split(b"\n")
+    if lines.pop() != b"" or len(lines) != manifest.runs:
+        raise Damaged(f"{key}: has {len(lines)} lines, not {manifest.runs}")
+    return lines
+
+
+def verified_records(content: bytes, manifest: Manifest) -> Iterator[Record | RemovedDeliveries]:
+    """All records, each looked at: what it is, its id and version. Raises Damaged."""
+    key = manifest.place.key
+    for number, line in enumerate(lines_of(content, manifest)):
+        record = _parse(line, has_runs=manifest.kind is PartKind.RUNS)
+        if (record.run_id, record.version) != (manifest.run_ids[number], manifest.versions[number]):
+            raise Damaged(f"{key}: line {number + 1} is not the run that the manifest says")
+        yield record
+
+
+def _order(record: Record | RemovedDeliveries) -> tuple[datetime, str]:
+    return record.created_at, record.run_id
+
+
+def _parse(line: bytes, *, has_runs: bool) -> Record | RemovedDeliveries:
+    return Record.parse(line) if has_runs else RemovedDeliveries.parse(line)
+
+
+def _plain(content: bytes, key: str, *, expected: int | None = None) -> bytes:
+    try:
+        size = zstandard.frame_content_size(content)
+        if not 0 <= size <= _LARGEST or (expected is not None and size != expected):
+            raise Damaged(f"{key}: says it has {size} bytes of lines")
+        return zstandard.ZstdDecompressor().decompress(content)
+    except zstandard.ZstdError as error:
+        raise Damaged(f"{key}: {error}") from None

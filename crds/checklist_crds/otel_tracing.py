@@ -1,0 +1,93 @@
+"""Traces with OpenTelemetry, sent over OTLP/HTTP. Read only where traces are on: its packages are optional.
+
+Spans are sent by a thread, in batches, from a queue that is bounded: a collector that is slow or gone costs spans, and
+never a request or a delivery. What the standard variables say (OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS) holds.
+"""
+
+import logging
+import threading
+from datetime import datetime
+from importlib.metadata import version
+from typing import Final
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from .tracing import TRACEPARENT_HEADER, Span, SpanKind, Tracing
+
+_SEND_WITHIN_S: Final = 5
+_KINDS: Final = {
+    SpanKind.SERVER: trace.SpanKind.SERVER,
+    SpanKind.CLIENT: trace.SpanKind.CLIENT,
+    SpanKind.INTERNAL: trace.SpanKind.INTERNAL,
+}
+
+
+class _Recorded(Span):
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+        context = span.get_span_context()
+        self.trace_id = f"{context.trace_id:032x}"
+        self.traceparent = f"00-{self.trace_id}-{context.span_id:016x}-{int(context.trace_flags):02x}"
+
+    def note(self, **attributes: str | int | bool | None) -> None:
+        for name, value in attributes.items():
+            if value is not None:
+                self._span.set_attribute(name.replace("__", "."), value)
+
+    def failed(self, reason: str) -> None:
+        self._span.set_status(trace.StatusCode.ERROR, reason)
+
+    def end(self, at: datetime | None = None) -> None:
+        self._span.end(end_time=None if at is None else _nanoseconds(at))
+
+
+class OtelTracing(Tracing):
+    is_on = True
+
+    def __init__(self, endpoint: str, *, service: str) -> None:
+        # Its own complaints would come with every batch while the collector is away; once is enough.
+        logging.getLogger("opentelemetry").addFilter(_Once())
+        resource = Resource.create({"service.name": service, "service.version": version("checklist-dispatch")})
+        exporter = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces", timeout=_SEND_WITHIN_S)
+        self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._tracer = self._provider.get_tracer("checklist_dispatch")
+        self._propagator = TraceContextTextMapPropagator()
+
+    def span(
+        self,
+        name: str,
+        *,
+        kind: SpanKind = SpanKind.INTERNAL,
+        parent: str | None = None,
+        since: datetime | None = None,
+    ) -> Span:
+        context = self._propagator.extract({} if parent is None else {TRACEPARENT_HEADER: parent})
+        start = None if since is None else _nanoseconds(since)
+        return _Recorded(self._tracer.start_span(name, context=context, kind=_KINDS[kind], start_time=start))
+
+    def close(self) -> None:
+        # A thread of its own, since a collector that hangs must not hold up the end of the process.
+        ending = threading.Thread(target=self._provider.shutdown, name="send the last spans", daemon=True)
+        ending.start()
+        ending.join(_SEND_WITHIN_S)
+
+
+class _Once(logging.Filter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        is_new = record.msg not in self._told
+        self._told.add(str(record.msg))
+        return is_new
+
+
+def _nanoseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000) * 1_000_000

@@ -1,0 +1,136 @@
+"""Files of secrets and certificates are read again while a program runs: no restart is needed when they change.
+
+They are looked at every few seconds, and what counts is their content: Kubernetes changes a mounted Secret by swapping
+a link (`..data`), editors rename, others write in place. A change counts when two looks in a row found the same, so
+that half of a file that is just being written is never taken. What cannot be used is told once, in the log and by
+`on_state`, and the old value stays in use.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from .held import Renewable
+
+logger = logging.getLogger(__name__)
+
+EVERY_S: Final = 2.0
+LARGEST: Final = 2 * 1024 * 1024
+"""Bytes of a file: a bundle with all public authorities has a quarter of a MiB."""
+
+
+class UnreadableFile(ValueError):
+    """The text names the file and says why, and repeats nothing of its content."""
+
+
+def content(path: Path) -> str:
+    """The text of a file. Raises UnreadableFile."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST + 1)
+        if len(raw) > LARGEST:
+            raise UnreadableFile(f"{path} is larger than {LARGEST} bytes")
+        text = raw.decode("utf-8")
+    except OSError as error:
+        raise UnreadableFile(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UnreadableFile(f"{path} holds no text") from None
+    if not text.strip():
+        raise UnreadableFile(f"{path} is empty")
+    return text
+
+
+@dataclass(slots=True)
+class HeldFile:
+    """A file, what its content was made into, and what was last seen of it (only ever as a digest)."""
+
+    variable: str
+    """The setting that names it."""
+    path: Path
+    value: Renewable
+    taken: bytes
+    seen: bytes = b""
+    told: str = ""
+
+    @classmethod
+    def of(cls, variable: str, path: Path, text: str, value: Renewable) -> "HeldFile":
+        return cls(variable, path, value, taken=_digest(text))
+
+
+class Rotation:
+    """Looks after the files of one program. `on_state(variable, stale)`: whether an old value had to stay in use."""
+
+    def __init__(self, files: Iterable[HeldFile], on_state: Callable[[str, bool], None] = lambda _, __: None) -> None:
+        self._files = tuple(files)
+        self._on_state = on_state
+        for file in self._files:
+            on_state(file.variable, False)
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever runs the program should know: files that cannot be used. Without paths, for anybody may ask."""
+        return [
+            f"{file.variable}: the file cannot be used; its value from before is" for file in self._files if file.told
+        ]
+
+    async def run(self, every_s: float = EVERY_S) -> None:
+        """Until cancelled."""
+        while self._files:
+            await asyncio.sleep(every_s)
+            self.look()
+
+    def look(self) -> None:
+        """One look at each file."""
+        for file in self._files:
+            try:
+                self._look_at(file)
+            except Exception:
+                logger.exception("a file of a setting could not be looked at: %s", file.variable)
+
+    def _look_at(self, file: HeldFile) -> None:
+        try:
+            text = content(file.path)
+        except UnreadableFile as error:
+            self._wrong(file, b"", str(error))
+            return
+        now, before = _digest(text), file.seen
+        file.seen = now
+        if now == file.taken:
+            self._right_again(file)
+            return
+        if now != before:
+            return
+        try:
+            file.value.renew(text)
+        except ValueError as error:
+            self._wrong(file, now, f"{file.path} {error}")
+            return
+        file.taken = now
+        logger.info("settings.file_taken: %s has changed and is in use", file.variable)
+        self._right_again(file, say=False)
+
+    def _wrong(self, file: HeldFile, seen: bytes, why: str) -> None:
+        """Told when it lasts for a second look, and then once."""
+        lasts = file.told or (not seen and file.seen == b"unreadable") or seen
+        file.seen = seen or b"unreadable"
+        if not lasts or file.told == why:
+            return
+        file.told = why
+        self._on_state(file.variable, True)
+        logger.warning("settings.file_refused: %s: %s; the value from before stays in use", file.variable, why)
+
+    def _right_again(self, file: HeldFile, *, say: bool = True) -> None:
+        if not file.told:
+            return
+        file.told = ""
+        self._on_state(file.variable, False)
+        if say:
+            logger.info("settings.file_right_again: %s is as the value in use", file.variable)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

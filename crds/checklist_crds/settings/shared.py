@@ -1,0 +1,111 @@
+"""The settings that API and operator have in common."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+from ..object_store import S3Keys, default_url
+from ..sealing import KeyRing, ServerKeys
+from .declaring import setting
+from .forms import LIST_SCHEMA, LogLevel, Switch, Text, Words
+from .held import SecretText
+from .names import SUFFIX
+from .reading import ProgramSettings
+
+SealingKeys = Annotated[KeyRing, Text(KeyRing.parse)]
+S3Secret = Annotated[SecretText, Text(SecretText.ascii)]
+SigningKeys = Annotated[ServerKeys, Text(ServerKeys.parse)]
+
+BASE_URL_SCHEMA = {"type": "string", "pattern": "^https?://[^ /?#@]+(/[A-Za-z0-9._~-]+)*/?$"}
+SERVER_KEY = (
+    "base64 of 32 random bytes: signs links, addresses of photos and idempotent names; several with commas between "
+    "while it is replaced, the first one signs"
+)
+BASE_URL = (
+    "public address of the service, which links and addresses of photos begin with; perhaps with a path that a proxy "
+    "in front takes off"
+)
+NAMESPACE = "namespace of the installation: objects that name none of their own, sessions, the leader's lease"
+
+
+def _otlp_endpoint(text: str) -> str:
+    """Without the path, which OTLP has fixed. Raises ValueError."""
+    if re.fullmatch(r"https?://[^/?#@\s]+/?", text) is None:
+        raise ValueError("must be http(s)://host:port")
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        raise ValueError("needs OpenTelemetry: pip install 'checklist-dispatch[otel]'")
+    return text.rstrip("/")
+
+
+class SharedSettings(ProgramSettings):
+    """What both programs are told. (The server key, the namespace and the base URL, too; but what
+    they are when nobody sets them differs.)"""
+
+    sealing: SealingKeys = setting(
+        ...,
+        "id:base64 of 32 random bytes, with commas between: seal webhook secrets and passwords; the first one seals, "
+        "all of them open",
+        variable="SEALING_KEYS",
+        secret=True,
+    )
+    watch_namespaces: Words = setting(
+        (),
+        "namespaces to serve, with commas between, the installation's own among them; API and operator need the same",
+        schema=LIST_SCHEMA,
+        default_text="all",
+    )
+    host: str = setting("127.0.0.1", "address to listen on: the API's requests; the operator's health and metrics")
+    photo_store: str = setting(
+        None,
+        "where photos are kept: file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix; API "
+        "and operator need the same",
+        default_text="a folder of the user's",
+        default_from=lambda _: default_url({}),
+    )
+    archive_store: str = setting(
+        None,
+        "where runs go that are older than their organization keeps them in the cluster: a URL as that of the photo "
+        "store, in which they are under `archive/`; API and operator need the same",
+        default_text="the photo store",
+        default_from=lambda fields: fields.get("photo_store"),
+    )
+    s3_access_key_id: S3Secret | None = setting(
+        None,
+        "key id for stores in S3; none: AWS_ACCESS_KEY_ID, or the machine's identity",
+        secret=True,
+    )
+    s3_secret_access_key: S3Secret | None = setting(None, "the secret that belongs to that key id", secret=True)
+    allow_insecure_targets: Switch = setting(
+        False, "1 allows webhooks to http and to private addresses: for development, and said at the start"
+    )
+    otlp_endpoint: Annotated[str, Text(_otlp_endpoint)] | None = setting(
+        None,
+        "http(s)://host:port of an OpenTelemetry collector for traces (OTLP over HTTP); needs the extra otel",
+        schema={"type": "string", "pattern": "^https?://[^/?#@\\s]+/?$"},
+        default_text="no traces",
+    )
+    log_level: LogLevel = setting("INFO", "what is logged; no level shows a secret")
+
+    def contradictions(self, given: Collection[str]) -> Iterable[str]:
+        namespace = getattr(self, "namespace", None)
+        if self.watch_namespaces and namespace not in self.watch_namespaces:
+            yield f"CHECKLISTS_WATCH_NAMESPACES leaves out {namespace}, which is CHECKLISTS_NAMESPACE"
+        pair = {"CHECKLISTS_S3_ACCESS_KEY_ID", "CHECKLISTS_S3_SECRET_ACCESS_KEY"}
+        found = sorted(name for name in given if name.removesuffix(SUFFIX) in pair)
+        if (self.s3_access_key_id is None) is not (self.s3_secret_access_key is None):
+            (missing,) = pair - {name.removesuffix(SUFFIX) for name in found}
+            yield f"{found[0]} is set, but {missing} is not"
+        elif found and not any(url.startswith("s3://") for url in (self.photo_store, self.archive_store)):
+            yield f"{found[0]} is set, but no store begins with s3://"
+
+    @property
+    def s3_keys(self) -> S3Keys | None:
+        """For stores in S3; None: what their own tools find."""
+        if self.s3_access_key_id is None or self.s3_secret_access_key is None:
+            return None
+        return S3Keys(self.s3_access_key_id, self.s3_secret_access_key)
+
+    @classmethod
+    def ambient(cls, environment: Mapping[str, str]) -> Mapping[str, Any]:
+        return {"photo_store": default_url(environment)}
