@@ -1,0 +1,203 @@
+"""What a domain file of the library may hold: one job (`forklift-pre-use`) in four languages.
+
+A file is two YAML documents. The first, `DomainHead`, says by which names people ask for the job; it is read for
+every domain. The second, `DomainBody`, holds the blocks; it is read when a wish asks for the job. `domains/README.md`
+explains the fields to people who write one, `domains/forklift-pre-use.yaml` is the example.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from checklist_crds.condition_rules import OPERATORS
+from checklist_crds.condition_types import Operator
+from checklist_crds.template_types import StepType
+
+from .locales import LOCALES, Locale
+
+Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300, pattern=r"^[^\n]*$")]
+
+_CHOOSING: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
+_BOUNDED: Final = frozenset({StepType.NUMBER, StepType.RATING, StepType.PHOTO, StepType.MULTI_CHOICE})
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Words(_Model):
+    """The same text in every language."""
+
+    en: Line
+    de: Line
+    es: Line
+    fr: Line
+
+    def in_(self, locale: Locale) -> str:
+        """The text in one language."""
+        return str(getattr(self, locale))
+
+
+class Phrases(_Model):
+    """Phrases in every language; their order means nothing."""
+
+    en: tuple[Line, ...] = ()
+    de: tuple[Line, ...] = ()
+    es: tuple[Line, ...] = ()
+    fr: tuple[Line, ...] = ()
+
+    def in_(self, locale: Locale) -> tuple[str, ...]:
+        """The phrases in one language."""
+        return tuple(getattr(self, locale))
+
+
+class PhotoBounds(_Model):
+    """Photos that are attached to a step's answer."""
+
+    min: int = Field(default=0, ge=0, le=20)
+    max: int = Field(default=5, ge=1, le=20)
+
+
+class BlockOption(_Model):
+    """One option; a condition names it by its key."""
+
+    key: Key
+    label: Words
+
+
+class Comparison(_Model):
+    """The answer of an earlier step of the same file. `value`: as in a template, but an option is named by its key."""
+
+    step: Key
+    op: Operator = Operator.EQ
+    value: bool | int | float | str | tuple[str, ...]
+
+
+class BlockStep(_Model):
+    """One step. What a field means is said by the template definition language; only texts come in four languages."""
+
+    key: Key
+    type: StepType = StepType.BOOLEAN
+    label: Words
+    hint: Words | None = None
+    words: Phrases = Phrases()
+    """Other names of the thing that is looked at; a wish that speaks of `tires` means the step about tyres."""
+    required: bool = True
+    unit: str | Words | None = None
+    min: float | None = None
+    max: float | None = None
+    decimal: int | None = Field(default=None, ge=0, le=10)
+    options: tuple[BlockOption, ...] = ()
+    photo: PhotoBounds | None = None
+    geo: bool = False
+    multiline: bool | None = None
+    placeholder: Words | None = None
+    low_label: Words | None = None
+    high_label: Words | None = None
+    true_label: Words | None = None
+    false_label: Words | None = None
+    when: Comparison | None = None
+    when_any: tuple[Comparison, ...] = ()
+    """Instead of `when`: one of these holds."""
+    source: Line | None = None
+    """Where this one step has another source than its section."""
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """What the step's condition compares, in either form."""
+        return self.when_any if self.when is None else (self.when,)
+
+    @model_validator(mode="after")
+    def _fields_fit_the_type(self) -> Self:
+        if bool(self.options) != (self.type in _CHOOSING):
+            raise ValueError(f"{self.key}: options belong to choice and multi_choice, which need them")
+        if len({option.key for option in self.options}) != len(self.options):
+            raise ValueError(f"{self.key}: two options have the same key")
+        if (self.min is not None or self.max is not None) and self.type not in _BOUNDED:
+            raise ValueError(f"{self.key}: a {self.type.value} step has no bounds")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"{self.key}: min is above max")
+        if (self.unit is not None or self.decimal is not None) and self.type is not StepType.NUMBER:
+            raise ValueError(f"{self.key}: only a number has a unit and decimals")
+        if self.photo is not None and self.type in {StepType.PHOTO, StepType.INSTRUCTION}:
+            raise ValueError(f"{self.key}: a photo step takes its bounds from min and max, an instruction takes none")
+        if self.when is not None and self.when_any:
+            raise ValueError(f"{self.key}: either when or when_any")
+        return self
+
+
+class Block(_Model):
+    """A section, written from one or more published sources."""
+
+    key: Key
+    title: Words
+    source: Line
+    steps: tuple[BlockStep, ...] = Field(min_length=1)
+
+
+class DomainHead(_Model):
+    """How people ask for the job, and what the template is called."""
+
+    id: Key
+    title: Words
+    names: Phrases
+    """The job's names: each is enough by itself to mean this domain. No other domain has the same one."""
+    also: Phrases = Phrases()
+    """Words that mean this domain only if the wish names nothing else: a "checklist for a bar" opens it."""
+    tags: Phrases
+    minutes: int = Field(ge=1, le=1440)
+    """How long the whole list takes somebody who knows the job."""
+    signature: bool = False
+    """Whether it is usual to sign at the end."""
+
+    @model_validator(mode="after")
+    def _every_language_has_names(self) -> Self:
+        for locale in LOCALES:
+            if not self.names.in_(locale) or not self.tags.in_(locale):
+                raise ValueError(f"{self.id}: needs names and tags in {locale}")
+        return self
+
+
+class DomainBody(_Model):
+    """The blocks, in the order in which the job is done."""
+
+    sections: tuple[Block, ...] = Field(min_length=1, max_length=20)
+
+    def steps(self) -> Iterator[BlockStep]:
+        """All steps, in order."""
+        for section in self.sections:
+            yield from section.steps
+
+    @model_validator(mode="after")
+    def _keys_and_conditions_fit(self) -> Self:
+        if len({section.key for section in self.sections}) != len(self.sections):
+            raise ValueError("two sections have the same key")
+        earlier: dict[str, BlockStep] = {}
+        for step in self.steps():
+            for comparison in step.comparisons:
+                _check_comparison(step.key, comparison, earlier)
+            if step.key in earlier:
+                raise ValueError(f"two steps have the key {step.key}")
+            earlier[step.key] = step
+        return self
+
+
+class Domain(_Model):
+    """A whole file."""
+
+    head: DomainHead
+    body: DomainBody
+
+
+def _check_comparison(key: str, comparison: Comparison, earlier: Mapping[str, BlockStep]) -> None:
+    source = earlier.get(comparison.step)
+    if source is None:
+        raise ValueError(f"{key}: its condition needs an earlier step {comparison.step}")
+    if comparison.op not in OPERATORS[source.type]:
+        raise ValueError(f"{key}: {comparison.op.value} is not for {source.key}, a {source.type.value} step")
+    if source.type in _CHOOSING and comparison.op is not Operator.EXISTS:
+        wanted = comparison.value if isinstance(comparison.value, tuple) else (comparison.value,)
+        if unknown := set(wanted) - {option.key for option in source.options}:
+            raise ValueError(f"{key}: {source.key} has no option {sorted(map(str, unknown))}")

@@ -1,0 +1,271 @@
+"""A draft becomes a definition: ids, limits, and everything that nobody said."""
+
+from math import ceil, floor
+from typing import Any, Final
+
+from checklist_crds.condition_rules import OPERATORS
+from checklist_crds.condition_types import MAX_COMPARISONS, Operator
+from checklist_crds.template_types import (
+    MAX_OPTIONS,
+    MAX_PHOTOS_PER_STEP,
+    MAX_SECTIONS,
+    MAX_STEPS,
+    Definition,
+    StepType,
+)
+from checklist_crds.template_validation import parse_definition
+
+from .draft import Draft, DraftComparison, DraftCondition, DraftStep
+from .language import Language, language_of
+from .naming import cut, id_part, label_of, visible
+
+_MAX_NAME: Final = 120
+_NAMED: Final = 3
+"""How many of its parts a name is made of, when nobody gave one."""
+_SHORT: Final = 4
+_MAX_NUMBER: Final = 1e15
+_MAX_ALL_COMPARISONS: Final = 2_000
+"""Of all steps together; with ten for each of 500 steps, the template would be larger than create reads."""
+
+
+def finish(draft: Draft) -> Definition:
+    """The definition; one that create accepts, whatever the draft holds, as long as it has a step.
+
+    No field is looked for that TDL does not know: there are no others than those written here, whatever was said.
+    """
+    return parse_definition(_Finisher(draft).document())
+
+
+class _Finisher:
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.language: Language = language_of(draft.locale)
+        self.step_ids: dict[int, str] = {}
+        self.options: dict[int, dict[str, str]] = {}
+        self.comparisons = 0
+        self.compared: dict[int, list[dict[str, Any]]] = {}
+        """The comparisons of conditions, which several steps may share, by the condition's identity."""
+
+    def document(self) -> dict[str, Any]:
+        """The definition as JSON."""
+        _let_branches_be_reached(self.draft)
+        texts = self.language.texts
+        sections: list[dict[str, Any]] = []
+        used_sections: dict[str, int] = {}
+        used_steps: dict[str, int] = {}
+        count = 0
+        for section in self.draft.sections:
+            steps = [step for step in section.steps if visible(step.label)][: MAX_STEPS - count]
+            if not steps or len(sections) == MAX_SECTIONS:
+                continue
+            count += len(steps)
+            title = cut(label_of(section.title or self.draft.name or texts["section"]), 200)[0] or texts["section"]
+            sections.append(
+                {
+                    "id": "g-" + id_part(title, used_sections, "section"),
+                    "title": title if visible(title) else texts["section"],
+                    "steps": [self._step(step, used_steps) for step in steps],
+                }
+            )
+        name = cut(label_of(self.draft.name or self._name()), _MAX_NAME)[0]
+        return {
+            "name": name if visible(name) else texts["checklist"],
+            "description": (self.draft.description or "")[:4_000],
+            "tags": [tag[:64] for tag in dict.fromkeys(self.draft.tags) if visible(tag)][:50],
+            "settings": {
+                "allow_skip": bool(self.draft.allow_skip),
+                "signature_on_complete": bool(self.draft.signature_on_complete),
+                "est_minutes": self.draft.est_minutes
+                or max(1, round(sum(_minutes(step) for step in self.draft.steps()))),
+            },
+            "execution": {
+                "scope": "any",
+                "identity_required": "external" if self.draft.identity_required else "none",
+            },
+            "sections": sections,
+        }
+
+    def _name(self) -> str:
+        """What it is about, when nobody gave it a name: its sections, else its first things."""
+        titles = [section.title for section in self.draft.sections if section.title and section.steps]
+        if titles:
+            return ", ".join(titles[:_NAMED])
+        subjects = [step.subject or step.label for step in self.draft.steps()]
+        short = [label_of(subject) for subject in subjects if len(subject.split()) <= _SHORT] or [
+            self.draft.steps()[0].label
+        ]
+        first, others = (
+            short[0],
+            [
+                # German nouns keep their capitals.
+                item[:1].lower() + item[1:] if item[1:2].islower() and self.draft.locale != "de" else item
+                for item in short[1:_NAMED]
+            ],
+        )
+        return ", ".join([first, *others])
+
+    def _step(self, step: DraftStep, used: dict[str, int]) -> dict[str, Any]:
+        label, rest = cut(step.label, 480)
+        identifier = "s-" + id_part(label, used, "step")
+        self.step_ids[id(step)] = identifier
+        hint = " ".join(part for part in (step.hint, rest) if part)[:1_000]
+        document: dict[str, Any] = {
+            "id": identifier,
+            "type": step.type.value,
+            "label": label,
+            "required": _required(step),
+            "geo": step.geo and step.type is not StepType.INSTRUCTION,
+            "config": self._config(step),
+        }
+        if hint:
+            document["hint"] = hint
+        if step.photo and step.type not in {StepType.PHOTO, StepType.INSTRUCTION}:
+            fewest = min(max(step.photo[0], 0), MAX_PHOTOS_PER_STEP)
+            most = (
+                MAX_PHOTOS_PER_STEP
+                if step.photo[1] is None
+                else min(max(step.photo[1], fewest, 1), MAX_PHOTOS_PER_STEP)
+            )
+            document["photo"] = {"min": fewest, "max": most}
+        if step.condition and (condition := self._condition(step.condition)):
+            document["condition"] = condition
+        return document
+
+    def _config(self, step: DraftStep) -> dict[str, Any]:
+        config: dict[str, Any] = {}
+        low, high = step.minimum, step.maximum
+        if low is not None and high is not None and low > high:
+            low, high = high, low
+        match step.type:
+            case StepType.NUMBER:
+                config = {
+                    "unit": step.unit and step.unit[:50],
+                    "min": _bounded(low),
+                    "max": _bounded(high),
+                    "decimal": step.decimal,
+                }
+            case StepType.PHOTO:
+                fewest = min(max(int(low or 1), 1), MAX_PHOTOS_PER_STEP)
+                config = {
+                    "min": fewest,
+                    "max": None if high is None else min(max(int(high), fewest), MAX_PHOTOS_PER_STEP),
+                }
+            case StepType.RATING:
+                config = {
+                    "min": int(low if low is not None else 1),
+                    "max": int(high if high is not None else 5),
+                    "low_label": step.low_label and step.low_label[:200],
+                    "high_label": step.high_label and step.high_label[:200],
+                }
+            case StepType.TEXT:
+                config = {"multiline": step.multiline, "placeholder": step.placeholder}
+            case StepType.BOOLEAN:
+                config = {
+                    "true_label": step.true_label and step.true_label[:200],
+                    "false_label": step.false_label and step.false_label[:200],
+                }
+            case StepType.CHOICE | StepType.MULTI_CHOICE:
+                config = {"options": self._options(step)}
+            case _:
+                pass
+        return {key: value for key, value in config.items() if value is not None}
+
+    def _options(self, step: DraftStep) -> list[dict[str, str]]:
+        used: dict[str, int] = {}
+        known = self.options.setdefault(id(step), {})
+        for option in step.options[:MAX_OPTIONS]:
+            label = cut(option.strip(), 190)[0]
+            if visible(label) and label not in known:
+                known[label] = "o-" + id_part(label, used, "option")
+        return [{"id": identifier, "label": label} for label, identifier in known.items()]
+
+    def _condition(self, condition: DraftCondition) -> dict[str, Any] | None:
+        parts = self.compared.get(id(condition))
+        if parts is None:
+            comparisons = condition.comparisons[:MAX_COMPARISONS]
+            parts = [part for comparison in comparisons if (part := self._comparison(comparison))]
+            if len(parts) == len(comparisons):  # else a step that it looks at may come later
+                self.compared[id(condition)] = parts
+        self.comparisons += len(parts)
+        if self.comparisons > _MAX_ALL_COMPARISONS:
+            return None
+        if len(parts) < 2:
+            return {"when": parts[0]} if parts else None
+        return {"when": {"any" if condition.any_of else "all": parts}}
+
+    def _comparison(self, comparison: DraftComparison) -> dict[str, Any] | None:
+        """The comparison; None when its step is not there (yet), or takes no answer that could be compared so."""
+        source, op = comparison.step, comparison.op
+        identifier = self.step_ids.get(id(source))
+        if identifier is None or op not in OPERATORS[source.type]:
+            return None
+        value = comparison.value
+        if op is Operator.EXISTS:
+            return {"step": identifier, "op": op.value, "value": bool(value)}
+        values = [self._value(source, op, item) for item in (value if isinstance(value, list) else [value])]
+        known = [item for item in values if item is not None]
+        if not known:
+            return None
+        many = op in {Operator.IN, Operator.NOT_IN}
+        return {"step": identifier, "op": op.value, "value": known if many else known[0]}
+
+    def _value(self, source: DraftStep, op: Operator, value: object) -> object:
+        match source.type:
+            case StepType.CHOICE | StepType.MULTI_CHOICE:
+                return self.options.get(id(source), {}).get(str(value))
+            case StepType.BOOLEAN:
+                return value if isinstance(value, bool) else None
+            case StepType.NUMBER | StepType.RATING if isinstance(value, int | float) and not isinstance(value, bool):
+                return _compared(float(value), op, whole=source.type is StepType.RATING)
+            case StepType.TEXT | StepType.SCAN:
+                return value if isinstance(value, str) else None
+            case _:
+                return None
+
+
+def _compared(value: float, op: Operator, *, whole: bool) -> float | None:
+    """The number; a rating's grades are whole, so `above 1.8` is `above 1`."""
+    if not -_MAX_NUMBER <= value <= _MAX_NUMBER:
+        return None
+    if value.is_integer():
+        return int(value)
+    if not whole:
+        return value
+    if op in {Operator.GT, Operator.LTE}:
+        return floor(value)
+    return ceil(value) if op in {Operator.LT, Operator.GTE} else None
+
+
+def _let_branches_be_reached(draft: Draft) -> None:
+    """A bound refuses an answer, so it must not refuse the one on which a later step depends: it stays in the hint."""
+    for step in draft.steps():
+        for comparison in step.condition.comparisons if step.condition else ():
+            source, value = comparison.step, comparison.value
+            if source.type is not StepType.NUMBER or not isinstance(value, int | float):
+                continue
+            above = comparison.op in {Operator.GT, Operator.GTE}
+            below = comparison.op in {Operator.LT, Operator.LTE}
+            if above and source.maximum is not None and value >= source.maximum:
+                source.maximum = None
+            if below and source.minimum is not None and value <= source.minimum:
+                source.minimum = None
+
+
+def _bounded(value: float | None) -> float | None:
+    if value is None or not -_MAX_NUMBER <= value <= _MAX_NUMBER:
+        return None
+    return int(value) if float(value).is_integer() else value
+
+
+def _required(step: DraftStep) -> bool:
+    if step.type is StepType.INSTRUCTION:
+        return False
+    return True if step.required is None else step.required
+
+
+def _minutes(step: DraftStep) -> float:
+    if step.minutes is not None:
+        return step.minutes
+    return {StepType.PHOTO: 1.0, StepType.TEXT: 1.0, StepType.NUMBER: 0.75, StepType.INSTRUCTION: 0.25}.get(
+        step.type, 0.5
+    )

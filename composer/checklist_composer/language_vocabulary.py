@@ -1,0 +1,57 @@
+"""Which languages have a word: for short texts, in which no small word tells the language.
+
+The words are those of the reader's tables and of the names by which people ask for the library's domains, so that
+`Gabelstapler` is German and `carretilla elevadora` Spanish without any list of its own.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from .language import fold, language_of
+from .library import heads
+from .locales import LOCALES, Locale
+
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_GERMAN_ENDINGS: Final = ("ung", "ungen", "keit", "heit", "schaft", "raum", "zeug", "prufung", "kontrolle", "protokoll")
+_SPANISH_ENDINGS: Final = ("cion", "ciones", "idad", "miento", "mientos", "dores", "dora")
+_FRENCH_ENDINGS: Final = ("eaux", "ement", "ements", "euse", "eurs", "ees", "eur")
+_ENDINGS: Final[Mapping[Locale, tuple[str, ...]]] = {
+    "de": _GERMAN_ENDINGS,
+    "es": _SPANISH_ENDINGS,
+    "fr": _FRENCH_ENDINGS,
+}
+_SHORTEST_WITH_ENDING: Final = 7
+_COMPOUND: Final = 15
+"""So many letters has hardly a word that is no German compound."""
+ONE: Final = 0.6
+"""What a word counts that only one language has; a small word of its grammar counts 1."""
+BY_FORM: Final = 0.3
+
+
+@cache
+def vocabulary() -> Mapping[str, frozenset[Locale]]:
+    """Folded words to the languages that have them, read once."""
+    found: dict[str, set[Locale]] = {}
+    for locale in LOCALES:
+        words = set(language_of(locale).vocabulary)
+        for head in heads():
+            texts = (head.title.in_(locale), *head.names.in_(locale), *head.also.in_(locale), *head.tags.in_(locale))
+            words.update(word for text in texts for word in _WORD.findall(fold(text)))
+        for word in words:
+            found.setdefault(word, set()).add(locale)
+    return {word: frozenset(locales) for word, locales in found.items()}
+
+
+def evidence(word: str) -> Mapping[Locale, float]:
+    """How much a folded word speaks for each language."""
+    known = vocabulary().get(word)
+    if known is not None:
+        return {locale: ONE / len(known) for locale in known} if len(known) < len(LOCALES) else {}
+    if len(word) < _SHORTEST_WITH_ENDING:
+        return {}
+    by_form: dict[Locale, float] = {locale: BY_FORM for locale, endings in _ENDINGS.items() if word.endswith(endings)}
+    if len(word) >= _COMPOUND and not by_form:
+        by_form["de"] = BY_FORM
+    return by_form

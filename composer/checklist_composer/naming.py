@@ -1,0 +1,68 @@
+"""Labels, titles and ids: how what the writer said is written in a template."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from .language import fold
+
+MAX_LABEL: Final = 200
+"""Longer than this is a text and no label; the rest of it becomes the hint."""
+_MAX_ID: Final = 40
+
+_SPACES: Final = re.compile(r"\s+")
+_NOT_IN_IDS: Final = re.compile(r"[^a-z0-9]+")
+_GERMAN: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o"})
+
+
+def visible(text: str) -> bool:
+    """Whether a reader would see anything of it."""
+    return any(unicodedata.category(character)[0] in "LNSP" for character in text)
+
+
+def label_of(text: str) -> str:
+    """The text as a label: one line, a capital at its beginning, no mark at its end but `?` and `!`."""
+    text = _SPACES.sub(" ", text).strip(' ,.;:–—-•·/|*_#="“”„«»')
+    if text.count("(") > text.count(")"):
+        text += ")"
+    elif text.count(")") > text.count("("):
+        text = text.rstrip(")") if text.endswith(")") else text
+    start = 0 if text[:1].isalnum() else next((i for i, character in enumerate(text) if character.isalnum()), 0)
+    word = text[start:].split(" ", 1)[0] if text else ""
+    if word[1:].islower() or len(word) == 1:
+        text = text[:start] + text[start : start + 1].upper() + text[start + 1 :]
+    return text
+
+
+def cut(text: str, limit: int) -> tuple[str, str]:
+    """The text up to a limit, at the end of a word where there is one, and the rest."""
+    if len(text) <= limit:
+        return text, ""
+    place = text.rfind(" ", limit // 2, limit)
+    place = place if place > 0 else limit - 1
+    return text[:place].rstrip(" ,;:") + "…", text[place:].strip()
+
+
+@lru_cache(maxsize=1_024)
+def _id_words(text: str) -> str:
+    plain = fold(text.casefold().translate(_GERMAN))
+    words = _NOT_IN_IDS.sub("-", plain).strip("-")
+    if len(words) > _MAX_ID:
+        words = words[:_MAX_ID].rpartition("-")[0] or words[:_MAX_ID]
+    return words.strip("-")
+
+
+def id_part(text: str, used: dict[str, int], fallback: str) -> str:
+    """A part for an id made of a text's words, different from those used, and remembered with them.
+
+    `used` holds each part with the last number that was put behind it.
+    """
+    base = _id_words(text) or fallback
+    name, number = base, used.get(base, 0)
+    while name in used:
+        number += 1
+        name = f"{base}-{number + 1}"
+    used[base] = number
+    used.setdefault(name, 0)
+    return name

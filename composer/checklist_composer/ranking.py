@@ -1,0 +1,165 @@
+"""Which domains of the library a wish asks for.
+
+bm25 ranks the domains; what decides is whether the wish holds all the words of a name. A wish that names no domain
+finds none: a wrong list is worse than a plain one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from .library import GENERIC, domain
+from .locales import LOCALES, Locale
+from .ranking_index import Index, Name, index_of
+from .ranking_terms import compound_heads, other_jobs, plain_words, stem
+
+__all__ = ["find_domains", "generic_list", "names_job"]
+
+MOST_WORDS: Final = 30
+"""A job is named in fewer words; what follows is about something else."""
+MOST_DOMAINS: Final = 3
+_SHORTEST_FOREIGN: Final = 5
+"""Letters of a name that is found in a text of another language."""
+_JOINING: Final = frozenset({"and", "plus", "und", "sowie", "y", "e", "et"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    domain_id: str
+    positions: frozenset[int] = frozenset()
+    """Places of the wish's words that are the name's."""
+    likeness: int = 0
+    """How many of the name's weak words are in the wish, less those that are not."""
+    rank: float = 0
+    """bm25, smaller is better."""
+    wide: bool = False
+    """The name is a wide word that other wishes have, too: `kitchen`."""
+    named: frozenset[int] = frozenset()
+    """Places of the words of all its names that are in the wish: a `boat` that is `setting sail`."""
+
+    @property
+    def order(self) -> tuple[int, int, bool, float, str]:
+        """The best match comes first."""
+        return -len(self.positions), -self.likeness, self.wide, self.rank, self.domain_id
+
+
+def names_job(text: str, language: Locale, *, loosely: bool = False, whole: bool = False) -> bool:
+    """Whether a text is a job's name and little else: "forklift pre-use check", but not "forklift brakes below 4 bar".
+
+    Of the words that carry meaning, two thirds must be the names'; `loosely`, half of them, if these are more than one.
+    A wide word ("warehouse") is a job's name when it is the `whole` wish.
+    """
+    plain = plain_words(text)
+    if not plain or len(plain) > MOST_WORDS:
+        return False
+    for wish, matches in _readings(plain, language, joined=True):
+        narrow = _several([match for match in matches if whole or not match.wide])
+        covered = frozenset[int]().union(*(match.named for match in narrow)) & wish.strong
+        enough = 2 if loosely and len(covered) > 1 else 1.5
+        if narrow and enough * len(covered) >= len(wish.strong):
+            return True
+    return False
+
+
+def find_domains(job: str, language: Locale) -> tuple[str, ...]:
+    """The ids of the domains that `job` names, the best first; more than one when it names several jobs.
+
+    Names in the text's own language win; those in others are tried next, since an English name of a job is common
+    everywhere. Takes time by the number of words up to `MOST_WORDS`, and none for what follows.
+    """
+    plain = plain_words(job)[:MOST_WORDS]
+    joined = bool(_JOINING & set(plain)) or "/" in job or "&" in job
+    for wish, matches in _readings(plain, language, joined=joined):
+        if matches:
+            return tuple(match.domain_id for match in (_several(matches) if joined else matches[:1]))
+        if wish.index.locale == language and (only := _only_word(wish)):
+            return only
+    return ()
+
+
+def generic_list(job: str, language: Locale) -> str:
+    """The id of the generic list that suits a job which no domain is about."""
+    words = {stem(word, language) for word in plain_words(job)[:MOST_WORDS]}
+    for domain_id in GENERIC[:-1]:
+        names = " ".join(domain(domain_id).head.names.in_(language))
+        if not words.isdisjoint(stem(word, language) for word in plain_words(names)):
+            return domain_id
+    return GENERIC[-1]
+
+
+def _readings(plain: Sequence[str], language: Locale, *, joined: bool) -> Iterator[tuple["_Wish", list["_Match"]]]:
+    """The wish as each language reads it, its own first, with the domains whose names are in it, the best first."""
+    for locale in (language, *(other for other in LOCALES if other != language)):
+        wish = _Wish(index_of(locale), plain, joined=joined, foreign=locale != language)
+        matches = [match for domain_id, rank in wish.ranked if (match := wish.match(domain_id, rank))]
+        if locale != language:  # a short word is a word of many languages
+            matches = [one for one in matches if sum(len(plain[at]) for at in one.positions) >= _SHORTEST_FOREIGN]
+        yield wish, sorted(matches, key=lambda match: match.order)
+
+
+def _several(matches: Sequence[_Match]) -> list[_Match]:
+    """One domain after the other, as long as each has a word of the wish that none before it has."""
+    taken: set[int] = set()
+    found: list[_Match] = []
+    for match in matches:
+        if not match.positions <= taken and len(found) < MOST_DOMAINS:
+            found.append(match)
+            taken |= match.positions
+    return sorted(found, key=lambda match: sorted(match.positions))
+
+
+def _only_word(wish: "_Wish") -> tuple[str, ...]:
+    """The domain for a wish of which each word is part of its names, though they make none: "restaurant checklist"."""
+    for domain_id, _ in wish.ranked:
+        if wish.strong and all(wish.words[position].stems & wish.index.rare(domain_id) for position in wish.strong):
+            return (domain_id,)
+    return ()
+
+
+class _Wish:
+    """The words of a wish, as one language reads them."""
+
+    def __init__(self, index: Index, plain: Sequence[str], *, joined: bool, foreign: bool = False) -> None:
+        self.index = index
+        self.joined = joined
+        """Whether it may name several jobs."""
+        self.words = [index.read(word, foreign=foreign) for word in plain]
+        self.strong = frozenset(position for position, word in enumerate(self.words) if word.strong)
+        places: dict[str, set[int]] = {}
+        for position, word in enumerate(self.words):
+            for stemmed in word.stems:
+                places.setdefault(stemmed, set()).add(position)
+        for position, (first, second) in enumerate(pairwise(plain)):
+            if (one := index.spelled(first + second)) is not None:  # written apart by some: fork lift
+                places.setdefault(one, set()).update({position, position + 1})
+        self.places: Mapping[str, frozenset[int]] = {one: frozenset(where) for one, where in places.items()}
+        self.ranked = index.rank(self.places)
+        self._other = [where for one, where in places.items() if one in other_jobs(index.locale)]
+        self._heads = frozenset(at for at, word in enumerate(plain) if word in compound_heads(index.locale))
+        self._begins_otherwise = bool(self.strong) and any(min(self.strong) in where for where in self._other)
+
+    def match(self, domain_id: str, rank: float) -> _Match | None:
+        """The longest of the domain's names that is in the wish."""
+        best: _Match | None = None
+        named: set[int] = set()
+        for name in self.index.names(domain_id):
+            if name.stems and all(stemmed in self.places for stemmed in name.stems):
+                positions = frozenset[int]().union(*(self.places[stemmed] for stemmed in name.stems))
+                if self.strong <= positions or self._means(name, positions):
+                    common = sum(1 if stemmed in self.places else -1 for stemmed in name.weak)
+                    wide = name.alone or (bool(name.needs) and name.needs.isdisjoint(self.places))
+                    match = _Match(domain_id, positions, common, rank, wide)
+                    best = match if best is None else min(best, match, key=lambda one: one.order)
+                    named |= positions
+        return best and replace(best, named=frozenset(named))
+
+    def _means(self, name: Name, positions: frozenset[int]) -> bool:
+        """Whether the name means its domain although the wish has more words than the name."""
+        if name.alone or (name.needs and name.needs.isdisjoint(self.places)):
+            return False
+        if any(position - 1 in positions for position in self._heads - positions):
+            return False  # `pool table maintenance` is none of a pool's
+        if len(name.stems) > 1:
+            return not self._begins_otherwise or self.joined or min(self.strong) in positions
+        return all(where <= positions for where in self._other)

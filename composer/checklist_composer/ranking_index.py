@@ -1,0 +1,202 @@
+"""The names of the library's domains in one language, ready for searching in them.
+
+SQLite's full-text search ranks the domains by bm25 over the stems of their names.
+"""
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from threading import Lock
+from typing import Final
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from .domain_types import DomainHead
+from .language import fold
+from .library import heads
+from .locales import Locale
+from .ranking_terms import (
+    Meaning,
+    check_words,
+    known_words,
+    meaning,
+    plain_words,
+    stem,
+    strong_stems,
+    weak_stems,
+    word_forms,
+)
+
+__all__ = ["Index", "Name", "Word", "index_of"]
+
+_CANDIDATES: Final = 12
+_SHORTEST_PART: Final = 4
+"""Letters of a part of a compound."""
+_SHORTEST_SLIP: Final = 6
+"""Letters of a word in which a typing error can be told from another word."""
+_BEGINNING: Final = 3
+_JOINTS: Final = ("", "s", "n", "e", "en", "es", "er", "ns", "ens", "ung", "ungs")
+"""What may stand between the stem of a compound's first part and the next: Leiter-prüfung, Öffn-ungs-liste."""
+_RARE: Final = 2
+"""In the names of so many domains, a word still tells which is meant."""
+_INFINITIVE: Final = re.compile(r"\b([a-zäöüß]{3,})en\b")
+"""A German verb is written small, and what is done has a noun of it: `Bar schließen`, `die Schließung der Bar`."""
+_DATABASE_LOCK: Final = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the wish, with every stem that it may stand for."""
+
+    stems: frozenset[str]
+    strong: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    stems: frozenset[str]
+    weak: frozenset[str] = frozenset()
+    """Its other words: how, who, when."""
+    alone: bool = False
+    """It means the domain only when the wish says nothing else."""
+    needs: frozenset[str] = frozenset()
+    """Unless the wish says nothing else, one of these must be there: "car check" is any check of a car, but no car
+    wash. Empty where the name has more words of its own."""
+
+
+class Index:
+    """The names of all domains in one language, ready for searching."""
+
+    def __init__(self, locale: Locale, heads: Iterable[DomainHead]) -> None:
+        self.locale = locale
+        self._names: dict[str, list[Name]] = {}
+        self._spellings: dict[str, str] = dict(word_forms(locale))
+        self._doings: dict[str, str] = {}
+        self._database = sqlite3.connect(":memory:", check_same_thread=False)
+        self._database.execute("create virtual table domains using fts5(id unindexed, names, also, tags)")
+        for head in heads:
+            self._learn(head)
+        owners = Counter(stemmed for domain_id in self._names for stemmed in self._vocabulary(domain_id))
+        for domain_id, names in self._names.items():
+            self._names[domain_id] = [_unless_common(name, owners) for name in names]
+        self._rare = {
+            domain_id: frozenset(stemmed for stemmed in self._vocabulary(domain_id) if owners[stemmed] <= _RARE)
+            for domain_id in self._names
+        }
+        self._known = frozenset(owners)
+        self._known_words = known_words(locale)
+        self._long_words = sorted(word for word in self._spellings if len(word) >= _SHORTEST_SLIP)
+        self._begun = frozenset(one[:_BEGINNING] for one in self._known | self._known_words)
+        self._beginnings: dict[str, list[str]] = {}
+        for stemmed in sorted(self._known, key=lambda one: (-len(one), one)):
+            if len(stemmed) >= _SHORTEST_PART:
+                self._beginnings.setdefault(stemmed[:_SHORTEST_PART], []).append(stemmed)
+
+    def _learn(self, head: DomainHead) -> None:
+        names, also, tags = (phrases.in_(self.locale) for phrases in (head.names, head.also, head.tags))
+        names = (*names, head.title.in_(self.locale))
+        for word in plain_words(" ".join((*names, *also))):
+            self._spellings[fold(word)] = stem(word, self.locale)
+        for verb in _INFINITIVE.findall(" ".join((*names, *also))) if self.locale == "de" else ():
+            self._doings[stem(f"{verb}ung", self.locale)] = stem(f"{verb}en", self.locale)
+        self._names[head.id] = [*(self._name(name) for name in names), *(self._name(word, alone=True) for word in also)]
+        columns = [" ".join(" ".join(strong_stems(one, self.locale)) for one in part) for part in (names, also, tags)]
+        self._database.execute("insert into domains values (?, ?, ?, ?)", (head.id, *columns))
+
+    def _name(self, name: str, *, alone: bool = False) -> Name:
+        strong, weak = frozenset(strong_stems(name, self.locale)), weak_stems(name, self.locale)
+        needs = frozenset[str]()
+        if len(strong) == 1 and strong.isdisjoint(weak):
+            checks = check_words(self.locale)
+            needs = weak if weak.isdisjoint(checks) else weak | checks
+        return Name(strong, weak - strong, alone, needs)
+
+    def names(self, domain_id: str) -> Sequence[Name]:
+        """A domain's names."""
+        return self._names[domain_id]
+
+    def rare(self, domain_id: str) -> frozenset[str]:
+        """The stems of a domain's names that hardly another domain has."""
+        return self._rare[domain_id]
+
+    def read(self, word: str, *, foreign: bool = False) -> Word:
+        """What a word of a wish may stand for: itself, the parts of a compound, or what it was meant to be.
+
+        In a `foreign` language, it is only itself: there, every word would look like a slip of another.
+        """
+        folded = fold(word)
+        # Stemming is slow, and a word that begins like none that is known has no known stem.
+        begun = len(folded) <= _SHORTEST_PART or folded[:_BEGINNING] in self._begun
+        stemmed = stem(word, self.locale) if begun else folded
+        known = stemmed in self._known or stemmed in self._known_words
+        others = set[str]() if foreign else self._parts(folded)
+        if stemmed in self._doings and not foreign:
+            others.add(self._doings[stemmed])
+        if not others and not foreign and not known:
+            others = self._meant(folded)
+        means = meaning(word, stemmed, self.locale)
+        if not known and others - {stemmed}:
+            means = Meaning.WEAK if self._known.isdisjoint(others) else Meaning.STRONG
+        return Word(frozenset({stemmed, *others}), means is Meaning.STRONG)
+
+    def spelled(self, word: str) -> str | None:
+        """The stem of a word that is known in just this spelling."""
+        return self._spellings.get(fold(word))
+
+    def rank(self, places: Mapping[str, frozenset[int]]) -> list[tuple[str, float]]:
+        """The domains that share a word with the wish, with their bm25, the best first."""
+        wanted = sorted(self._known & places.keys())
+        if not wanted:
+            return []
+        query = " OR ".join(f'"{stemmed}"' for stemmed in wanted)
+        sql = "select id, bm25(domains, 0, 10, 5, 1) from domains where domains match ? order by 2, id limit ?"
+        with _DATABASE_LOCK:
+            return list(self._database.execute(sql, (query, _CANDIDATES)))
+
+    def _vocabulary(self, domain_id: str) -> set[str]:
+        return {stemmed for name in self._names[domain_id] for stemmed in name.stems}
+
+    def _meant(self, word: str) -> set[str]:
+        """The known word that a typing error made this of: one slip in six letters, two in ten. In shorter ones, a
+        slip is another word as often as not: horse and house, excavator and escalator."""
+        if word.endswith("s") and word[:-1] in self._spellings:  # a plural that the stemmer leaves alone: frigos
+            return {self._spellings[word[:-1]]}
+        if len(word) < _SHORTEST_SLIP - 1:
+            return set()
+        slips = 2 if len(word) >= 10 else 1
+        best = process.extractOne(word, self._long_words, scorer=OSA.distance, score_cutoff=slips)
+        # Whoever misses a key seldom misses the first one, and other words differ there: "house" and "mouse".
+        return {self._spellings[best[0]]} if best and best[0][0] == word[0] else set()
+
+    def _parts(self, word: str) -> set[str]:
+        """The known parts of a compound ("Staplercheckliste"), or nothing unless all of it is known."""
+        if self.locale != "de":
+            return set()
+        for head in self._beginnings.get(word[:_SHORTEST_PART], ()):
+            if not word.startswith(head):
+                continue
+            for joint in _JOINTS:
+                rest = word[len(head) + len(joint) :]
+                if len(rest) < _SHORTEST_PART or not word.startswith(joint, len(head)):
+                    continue
+                tail = stem(rest, self.locale)
+                tail = tail if tail in self._known else self._doings.get(tail, tail)
+                if tail in self._known or tail in self._known_words:
+                    return {head, tail}
+        return set()
+
+
+def _unless_common(name: Name, owners: Mapping[str, int]) -> Name:
+    """One word that several domains' names have means one of them only by itself."""
+    common = len(name.stems) == 1 and not name.needs and max(owners[stemmed] for stemmed in name.stems) > _RARE
+    return replace(name, alone=name.alone or common)
+
+
+@cache
+def index_of(locale: Locale) -> Index:
+    """The names of all domains in one language, read once."""
+    return Index(locale, heads())
