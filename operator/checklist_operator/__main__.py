@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import gc
 import logging
+import os
 import signal
 import sys
 from collections.abc import Coroutine
@@ -16,13 +17,18 @@ import uvloop
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.photo_store import InvalidStore, PhotoStore
+from checklist_crds.object_store import InvalidStore, open_store
+from checklist_crds.readiness import Check
+from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import utc_now
+from checklist_crds.tracing import tracing_to
+from checklist_operator.division import OtherDivisions
 from checklist_operator.health import HealthServer
 from checklist_operator.json_logging import about, configure_logging
 from checklist_operator.leader import Leadership
+from checklist_operator.memory import keep_large_buffers_apart
 from checklist_operator.metrics import Metrics
-from checklist_operator.settings import InvalidSetting, Settings, from_process_environment, help_text
+from checklist_operator.settings import InvalidSetting, Settings, help_text
 from checklist_operator.term import Term
 
 logger = logging.getLogger("checklist_operator")
@@ -34,6 +40,8 @@ class Operator:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._metrics = Metrics()
+        self._tracing = tracing_to(settings.otlp_endpoint, service="checklist-dispatch-operator")
+        self._rotation = Rotation(settings.files, self._metrics.setting_is_stale)
         self._stopping = asyncio.Event()
         self._term: Term | None = None
         self._state = "starting"
@@ -52,30 +60,51 @@ class Operator:
         settings = self._settings
         self._take_signals()
         connection = await KubeConnection.load()
-        health = HealthServer(settings.health_host, settings.health_port, self._metrics, self._readiness)
+        health = HealthServer(settings.host, settings.health_port, self._metrics, self._readiness)
         await health.start()
+        rotation = asyncio.create_task(self._rotation.run(), name="read changed files of settings")
         if settings.allow_insecure_targets:
             logger.warning("webhooks to http and to private addresses are allowed: for development only")
         try:
             # The lease has a connection of its own: behind a backlog of work its renewal would come too late, the term
             # would end, and the next one would begin with the same backlog and everything unrecorded sent again.
-            async with KubeClient(connection) as client, KubeClient(connection, pool_size=2) as for_lease:
+            # "Everywhere" is where this operator works: its role may not list anything in the whole cluster.
+            reachable = KubeClient(connection, namespaces=settings.watch_namespaces)
+            async with reachable as client, KubeClient(connection, pool_size=2) as for_lease:
                 while not self._stopping.is_set():
                     await self._stand(client, for_lease)
         finally:
+            rotation.cancel()
             await health.stop()
+            self._tracing.close()
 
     async def _stand(self, client: KubeClient, for_lease: KubeClient) -> None:
         """One candidacy, and the term if it is won."""
         settings = self._settings
-        leadership = Leadership(for_lease, settings.namespace, settings.operator_id, settings.lease, clock=utc_now)
+        namespace, identity, shard = settings.namespace, settings.operator_id, settings.shard
+        leadership = Leadership(for_lease, namespace, identity, settings.lease, clock=utc_now, name=shard.lease_name)
         self._state = "standby"
         if not await self._unless_stopped(leadership.acquire()):
             return
+        holding = asyncio.create_task(leadership.hold(), name="leadership")
+        others = OtherDivisions(for_lease, namespace, identity, shard, clock=utc_now)
+        waiting = asyncio.create_task(others.until_gone(), name="other divisions")
+        await self._first_of(holding, waiting)
+        if not waiting.done() or holding.done() or self._stopping.is_set():
+            waiting.cancel()
+            await self._let_go(leadership, holding)
+            return
         self._metrics.leader.set(1)
         self._state = "leading"
-        holding = asyncio.create_task(leadership.hold(), name="leadership")
-        term = self._term = Term(settings, client, self._metrics, clock=utc_now, take_signals=self._take_signals)
+        term = self._term = Term(
+            settings,
+            client,
+            self._metrics,
+            clock=utc_now,
+            take_signals=self._take_signals,
+            lead=leadership,
+            tracing=self._tracing,
+        )
         try:
             working = asyncio.create_task(term.run(), name="term")
             await self._first_of(holding, working)
@@ -87,11 +116,15 @@ class Operator:
             self._state = "ending"
             await term.stop(gracefully=not holding.done())
             self._metrics.leader.set(0)
-            was_held = not holding.done()
-            holding.cancel()
-            await asyncio.gather(holding, return_exceptions=True)
-            if was_held:
-                await leadership.release()
+            await self._let_go(leadership, holding)
+
+    async def _let_go(self, leadership: Leadership, holding: asyncio.Task[None]) -> None:
+        """Gives the lease back, unless it was lost."""
+        was_held = not holding.done()
+        holding.cancel()
+        await asyncio.gather(holding, return_exceptions=True)
+        if was_held:
+            await leadership.release()
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> bool:
         """Whether `work` ended before `stop` was called."""
@@ -110,10 +143,12 @@ class Operator:
         finally:
             stopped.cancel()
 
-    def _readiness(self) -> tuple[bool, str]:
-        if self._state == "leading":
-            return self._term is not None and self._term.is_ready, "leading"
-        return self._state == "standby", self._state
+    def _readiness(self) -> tuple[str, list[Check], list[str]]:
+        """The word, the checks, and what else is to be known. Who waits for its turn is ready for it."""
+        if self._state not in ("leading", "standby"):
+            return self._state, [Check("lease", f"the operator is {self._state}")], self._rotation.notes
+        term = self._term.checks() if self._term is not None else []
+        return self._state, [Check("lease", None), *term], self._rotation.notes
 
 
 async def serve(settings: Settings) -> None:
@@ -130,15 +165,18 @@ def main() -> int:
     )
     parser.parse_args()
     try:
-        settings = from_process_environment()
-        PhotoStore.open(settings.photo_store)
-    except InvalidStore as problem:
-        print(f"checklist-operator: CHECKLISTS_PHOTO_STORE: {problem}", file=sys.stderr)  # noqa: T201 - no log yet
-        return 2
+        settings = Settings.from_environment(os.environ)
+        for variable, store in (("PHOTO_STORE", settings.photo_store), ("ARCHIVE_STORE", settings.archive_store)):
+            try:
+                open_store(store)
+            except InvalidStore as problem:
+                print(f"checklist-operator: CHECKLISTS_{variable}: {problem}", file=sys.stderr)  # noqa: T201 - no log yet
+                return 2
     except InvalidSetting as problem:
         print(f"checklist-operator: {problem}", file=sys.stderr)  # noqa: T201 - there is no log yet
         return 2
     configure_logging(settings.log_level)
+    keep_large_buffers_apart()
     # What is there now stays; what events make is short-lived and hardly ever in circles.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

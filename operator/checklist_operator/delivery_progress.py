@@ -3,21 +3,33 @@
 `Pending` with a due time, `InFlight` under a claim, `Delivered` or `Failed`. A claim says who sends which attempt until
 when; it is written before the first byte leaves, so after a crash the same attempt is made again under its number. The
 end is written in two steps: first the phase, then, when the run knows, `settled` (so a crash in between is healed).
+
+A replay begins with what is settled: see `replay_progress`.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from checklist_crds.delivery_types import MAX_ATTEMPTS, Attempt, Claim, WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.delivery_types import (
+    MAX_ATTEMPTS,
+    MAX_RECORDED,
+    Attempt,
+    Claim,
+    OutcomeClass,
+    WebhookDeliverySpec,
+    WebhookDeliveryStatus,
+)
 from checklist_crds.resource_types import with_condition
 from checklist_crds.run_types import DeliveryPhase, DeliveryRecord
+from checklist_crds.times import format_timestamp
 
 CLAIM_S: Final = 30.0
 """How long a claim holds: longer than any attempt, since the permit is taken first."""
 ORPHAN_S: Final = 60.0
 """After this, a delivery without any attempt is no longer taken for one that is just being made."""
-_DELIVERED: Final = "Delivered"
+DELIVERED: Final = "Delivered"
+"""The condition that says how it stands, or how it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +41,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """This attempt is due."""
+    """This attempt is due. `manual`: as a replay."""
 
     attempt: int
+    manual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +60,39 @@ class Nothing:
 Step = Wait | Send | Conclude | Nothing
 
 
-def next_step(status: WebhookDeliveryStatus, *, now: datetime, holder: str, created_at: datetime) -> Step:
-    """What `holder`, who does nothing else with this delivery at the moment, is to do."""
+def next_step(
+    status: WebhookDeliveryStatus, *, now: datetime, holder: str, created_at: datetime, led_for_s: float = 0.0
+) -> Step:
+    """What `holder`, who does nothing else with this delivery at the moment, is to do.
+
+    `led_for_s`: for how long it has been the leader. Claims of others are older than that, so none of them holds for
+    longer than a claim does, whatever the clocks of the two say.
+    """
     if status.settled:
         return Nothing()
-    if status.phase.is_final:
-        return Conclude()
     if status.claim is not None:
-        if status.claim.holder == holder or now >= status.claim.until:
-            return Send(status.claim.attempt)
-        return Wait(status.claim.until)
-    if status.attempt >= MAX_ATTEMPTS:
+        holds_for_s = min((status.claim.until - now).total_seconds(), CLAIM_S - led_for_s)
+        if status.claim.holder == holder or holds_for_s <= 0:
+            return Send(status.claim.attempt, manual=status.claim.manual)
+        return Wait(now + timedelta(seconds=holds_for_s))
+    if status.replay is not None:
+        return Send(status.attempt, manual=True)
+    if status.phase.is_final or status.attempt >= MAX_ATTEMPTS:
         return Conclude()
     if status.attempt == 0:
-        orphaned_at = created_at + timedelta(seconds=ORPHAN_S)
-        return Send(1) if now >= orphaned_at else Wait(orphaned_at)
+        # Not by the clock alone, which may be ahead of the one that dated it: a new leader's outbox looks first.
+        orphaned_in_s = max((created_at - now).total_seconds() + ORPHAN_S, ORPHAN_S - led_for_s)
+        return Send(1) if orphaned_in_s <= 0 else Wait(now + timedelta(seconds=orphaned_in_s))
     if status.next_attempt_at is not None and now < status.next_attempt_at:
         return Wait(status.next_attempt_at)
     return Send(status.attempt + 1)
 
 
-def claimed(status: WebhookDeliveryStatus, attempt: int, *, holder: str, now: datetime) -> WebhookDeliveryStatus:
-    """`holder` is about to send `attempt`."""
-    claim = Claim(attempt=attempt, holder=holder, until=now + timedelta(seconds=CLAIM_S))
-    return status.model_copy(update={"phase": DeliveryPhase.IN_FLIGHT, "claim": claim})
+def claimed(status: WebhookDeliveryStatus, step: Send, *, holder: str, now: datetime) -> WebhookDeliveryStatus:
+    """`holder` is about to send. A replay does not change the phase: what was delivered stays delivered."""
+    claim = Claim(attempt=step.attempt, holder=holder, until=now + timedelta(seconds=CLAIM_S), manual=step.manual)
+    phase = status.phase if step.manual else DeliveryPhase.IN_FLIGHT
+    return status.model_copy(update={"phase": phase, "claim": claim})
 
 
 def after_attempt(
@@ -80,20 +102,21 @@ def after_attempt(
     recorded = status.model_copy(
         update={
             "attempt": max(status.attempt, attempt.number),
-            "attempts": [*status.attempts, attempt],
+            "attempts": with_attempt(status.attempts, attempt),
             "claim": None,
             "next_attempt_at": attempt.next_attempt_at,
         }
     )
     if ok:
         message = f"Attempt {attempt.number} was answered with {attempt.http_status}."
-        return _finished(recorded, DeliveryPhase.DELIVERED, "Delivered", message, now=now, generation=generation)
+        return finished(recorded, DeliveryPhase.DELIVERED, "Delivered", message, now=now, generation=generation)
     if attempt.next_attempt_at is None:
-        message = f"All {MAX_ATTEMPTS} attempts failed, the last one with {_cause(attempt)}."
-        return _finished(recorded, DeliveryPhase.FAILED, "AttemptsExhausted", message, now=now, generation=generation)
-    message = f"Attempt {attempt.number} failed with {_cause(attempt)}."
+        message = f"All {MAX_ATTEMPTS} attempts failed, the last one with {cause_of(attempt)}."
+        return finished(recorded, DeliveryPhase.FAILED, "AttemptsExhausted", message, now=now, generation=generation)
+    due = format_timestamp(attempt.next_attempt_at)
+    message = f"Attempt {attempt.number} failed with {cause_of(attempt)}; the next one is due at {due}."
     conditions = with_condition(
-        recorded.conditions, _DELIVERED, False, "Retrying", message, now=now, generation=generation
+        recorded.conditions, DELIVERED, False, "Retrying", message, now=now, generation=generation
     )
     return recorded.model_copy(update={"phase": DeliveryPhase.PENDING, "conditions": conditions})
 
@@ -101,9 +124,16 @@ def after_attempt(
 def given_up(
     status: WebhookDeliveryStatus, reason: str, message: str, *, now: datetime, generation: int | None
 ) -> WebhookDeliveryStatus:
-    """Nobody will ever send it again."""
+    """Nobody will ever send it again by the schedule."""
     ended = status.model_copy(update={"claim": None, "next_attempt_at": None})
-    return _finished(ended, DeliveryPhase.FAILED, reason, message, now=now, generation=generation)
+    return finished(ended, DeliveryPhase.FAILED, reason, message, now=now, generation=generation)
+
+
+def found_delivered(status: WebhookDeliveryStatus, *, now: datetime, generation: int | None) -> WebhookDeliveryStatus:
+    """The run has had a success of the event on record all along, so nothing is to be retried."""
+    ended = status.model_copy(update={"claim": None, "next_attempt_at": None})
+    message = "The run has a success of this event on record, from an operator that led before or after."
+    return finished(ended, DeliveryPhase.DELIVERED, "DeliveredBefore", message, now=now, generation=generation)
 
 
 def settled(status: WebhookDeliveryStatus) -> WebhookDeliveryStatus:
@@ -111,22 +141,25 @@ def settled(status: WebhookDeliveryStatus) -> WebhookDeliveryStatus:
 
 
 def record_of(spec: WebhookDeliverySpec, status: WebhookDeliveryStatus) -> DeliveryRecord:
-    """How the run shows this delivery."""
-    last = status.attempts[-1] if status.attempts else None
+    """How the run shows this delivery: of a delivered event the attempt that delivered it, else the last one."""
+    made = [one for one in reversed(status.attempts) if one.outcome is OutcomeClass.SUCCESS] or status.attempts[::-1]
+    last = made[0] if made else None
     phase = status.phase if status.phase.is_final else DeliveryPhase.PENDING
     return DeliveryRecord(
         seq=spec.seq,
         event=spec.event,
         event_id=spec.event_id,
+        ts=spec.ts,
         phase=phase,
         attempts=status.attempt,
         started_at=last.started_at if last else None,
         duration_ms=last.duration_ms if last else None,
+        outcome=last.outcome if last else None,
         http_status=last.http_status if last else None,
     )
 
 
-def _finished(
+def finished(
     status: WebhookDeliveryStatus,
     phase: DeliveryPhase,
     reason: str,
@@ -135,10 +168,27 @@ def _finished(
     now: datetime,
     generation: int | None,
 ) -> WebhookDeliveryStatus:
+    """Delivered or given up, with the reason as a condition."""
     holds = phase is DeliveryPhase.DELIVERED
-    conditions = with_condition(status.conditions, _DELIVERED, holds, reason, message, now=now, generation=generation)
+    conditions = with_condition(status.conditions, DELIVERED, holds, reason, message, now=now, generation=generation)
     return status.model_copy(update={"phase": phase, "finished_at": now, "conditions": conditions})
 
 
-def _cause(attempt: Attempt) -> str:
-    return f"HTTP {attempt.http_status}" if attempt.http_status is not None else attempt.outcome.value
+def with_attempt(attempts: list[Attempt], attempt: Attempt) -> list[Attempt]:
+    """The history with one more; when it is full, the oldest replay leaves it."""
+    history = [*attempts, attempt]
+    excess = len(history) - MAX_RECORDED
+    kept = []
+    for one in history:
+        if excess > 0 and one.manual:
+            excess -= 1
+        else:
+            kept.append(one)
+    return kept
+
+
+def cause_of(attempt: Attempt) -> str:
+    """Why the attempt failed, for people: `HTTP 500`, or `timeout (no answer in time)`."""
+    if attempt.http_status is not None:
+        return f"HTTP {attempt.http_status}"
+    return f"{attempt.outcome.value} ({attempt.detail})" if attempt.detail else attempt.outcome.value

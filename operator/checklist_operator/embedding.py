@@ -19,8 +19,10 @@ from typing import Any, Final
 
 import kopf
 
-from checklist_operator.handlers import Observe, kopf_registry, kopf_settings
+from checklist_operator.generators import GeneratorsOf
+from checklist_operator.handlers import ALL, Observe, kopf_registry, kopf_settings
 from checklist_operator.json_logging import about
+from checklist_operator.sharding import Shard
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +42,14 @@ class EmbeddedKopf:
         observe: Observe,
         *,
         namespaces: tuple[str, ...],
+        shard: Shard = ALL,
         on_start: Callable[[], None],
         on_restart: Callable[[], None],
     ) -> None:
         """`on_start` is called right after each start of Kopf, which takes the process's signals for itself."""
         self._observe = observe
         self._namespaces = namespaces
+        self._shard = shard
         self._on_start = on_start
         self._on_restart = on_restart
         self._ready = asyncio.Event()
@@ -73,19 +77,21 @@ class EmbeddedKopf:
 
     async def _live_once(self) -> None:
         """From a start of Kopf until one of its root tasks ends; raises what that one raised."""
-        tasks = await kopf.spawn_tasks(
-            registry=kopf_registry(self._observe),
-            settings=kopf_settings(),
-            standalone=True,
-            clusterwide=not self._namespaces,
-            namespaces=self._namespaces,
-            ready_flag=self._ready,
-        )
-        self._on_start()
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            await _end(tasks)
+        with GeneratorsOf(_KOPF) as streams:
+            tasks = await kopf.spawn_tasks(
+                registry=kopf_registry(self._observe),
+                settings=kopf_settings(self._shard),
+                standalone=True,
+                clusterwide=not self._namespaces,
+                namespaces=self._namespaces,
+                ready_flag=self._ready,
+            )
+            self._on_start()
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await _end(tasks)
+                await streams.close()
         for task in tasks:
             if not task.cancelled():
                 task.result()

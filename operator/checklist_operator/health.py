@@ -8,13 +8,16 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+from checklist_crds.readiness import Check, readiness_body, reasons_of
 from checklist_operator.metrics import CONTENT_TYPE, Metrics
 
 
 class HealthServer:
-    """Serves until `stop`. `readiness` gives a word for /readyz, and whether it means ready."""
+    """Serves until `stop`. `readiness` gives a word for /readyz, its checks, and notes."""
 
-    def __init__(self, host: str, port: int, metrics: Metrics, readiness: Callable[[], tuple[bool, str]]) -> None:
+    def __init__(
+        self, host: str, port: int, metrics: Metrics, readiness: Callable[[], tuple[str, list[Check], list[str]]]
+    ) -> None:
         self._host = host
         self._port = port
         self._metrics = metrics
@@ -41,8 +44,8 @@ class HealthServer:
         return web.json_response({"status": "ok"})
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        ready, word = self._readiness()
-        return web.json_response({"status": word}, status=200 if ready else 503)
+        word, checks, notes = self._readiness()
+        return web.json_response(readiness_body(word, checks, notes), status=503 if reasons_of(checks) else 200)
 
     async def _show_metrics(self, _: web.Request) -> web.Response:
         return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})

@@ -1,40 +1,11 @@
-"""Logs as JSON lines: time, level, logger, message, and what the line is about.
+"""The log of the operator: JSON lines as of both programs (`log_lines`), and what is an error in them."""
 
-A line is about objects, given as `extra=about(run=..., delivery=...)`. Nothing else of a record is printed, so that no
-library can put an object's content (answers, secrets) into the log by way of a record's attributes.
-"""
-
-import json
 import logging
 import sys
-from datetime import UTC, datetime
-from typing import Any
 
-_FIELD = "about"
+from checklist_crds.log_lines import JsonLines, about
 
-
-def about(**facts: Any) -> dict[str, Any]:
-    """The `extra` of a log line: ids, numbers and short words, never content."""
-    return {_FIELD: facts}
-
-
-class JsonLines(logging.Formatter):
-    """One JSON object per record."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        moment = datetime.fromtimestamp(record.created, UTC)
-        line: dict[str, Any] = {
-            "ts": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        facts = getattr(record, _FIELD, None)
-        if isinstance(facts, dict):
-            line.update(facts)
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+__all__ = ["JsonLines", "about", "configure_logging"]
 
 
 def _retries_are_no_errors(record: logging.LogRecord) -> bool:
@@ -44,12 +15,22 @@ def _retries_are_no_errors(record: logging.LogRecord) -> bool:
     return True
 
 
+def _late_bytes_are_no_errors(record: logging.LogRecord) -> bool:
+    """uvloop calls it fatal when something arrives over TLS for a connection that we have just closed, as watches do at
+    an end (https://github.com/MagicStack/uvloop/issues/506). Nothing is lost by it."""
+    error = record.exc_info[1] if record.exc_info else None
+    if record.name == "asyncio" and isinstance(error, RuntimeError) and str(error).endswith("the handler is closed"):
+        record.levelno, record.levelname = logging.INFO, "INFO"
+    return True
+
+
 def configure_logging(level: str) -> None:
     """Everything to standard error. Kopf speaks up only when something is wrong: its own narration would be a line for
     every event of every object."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(_retries_are_no_errors)
+    handler.addFilter(_late_bytes_are_no_errors)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

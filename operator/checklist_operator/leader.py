@@ -1,8 +1,9 @@
 """Who works: the one process that holds the Lease. The election is the official client's; around it is what it lacks.
 
 It knows only ApiException, so our lock turns everything that can go wrong into one. It measures with the wall clock,
-so a watch of our own counts the seconds since the last renewal, started before the request, on a clock that nobody
-sets. It never gives a lease back, so `release` does.
+which somebody may set: a standby whose clock jumps ahead would take the lease from a leader that is well, and a leader
+would give up. So both are measured here, on a clock that nobody sets: how long ago the last renewal was begun, and how
+long a lease of somebody else has not been renewed. It never gives a lease back, so `release` does.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kubernetes.aio.client.exceptions import ApiException
 from kubernetes.aio.leaderelection.electionconfig import Config
@@ -21,18 +22,20 @@ from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRec
 from kubernetes.aio.leaderelection.resourcelock.baselock import BaseLock
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeError, KubeNotFound, KubeUnavailable
+from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound, KubeUnavailable
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
 from checklist_operator.settings import LeaseTimes
+from checklist_operator.sharding import LEASE_NAME
 
 logger = logging.getLogger(__name__)
 
 LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
-LEASE_NAME: Final = "checklist-dispatch-operator"
 _ANSWER_WITHIN_S: Final = 2.0
 _LOOK_EVERY_S: Final = 0.2
+_STANDBY_LOOKS_EVERY_S: Final = 0.25
+"""Oftener than a leader renews: looking is a mere read, and a lease that was given back shall not lie about."""
 
 
 def steady_seconds() -> float:
@@ -45,15 +48,18 @@ class LeaseLock(BaseLock):
     """The Lease as the election wants it. `renewed_at` is when the last successful renewal was begun."""
 
     def __init__(
-        self, client: KubeClient, namespace: str, identity: str, *, clock: Clock, steady: Callable[[], float]
+        self, client: KubeClient, name: str, namespace: str, identity: str, *, clock: Clock, steady: Callable[[], float]
     ) -> None:
-        super().__init__(LEASE_NAME, namespace, identity)
+        super().__init__(name, namespace, identity)
         self._client = client
         self._clock = clock
         self._steady = steady
         self._lease: JsonObject = {}
         self._written: deque[str] = deque(maxlen=16)
         self._answers = True
+        self._seen: tuple[Any, Any] = (None, None)
+        self._seen_at = 0.0
+        self._readings = 0
         self.renewed_at: float | None = None
         self.taken_over = False
 
@@ -67,16 +73,42 @@ class LeaseLock(BaseLock):
             return False, _api_exception(error)
         self._tell(True)
         spec = self._lease.get("spec") or {}
-        holder = spec.get("holderIdentity")
-        if self.renewed_at is not None and holder == self.identity and spec.get("renewTime") not in self._written:
-            # Another process with our name, started after us: it was meant to replace us.
+        holder = spec.get("holderIdentity") or None
+        ours = holder == self.identity and spec.get("renewTime") in self._written
+        if self.renewed_at is not None and holder is not None and not ours:
+            # Somebody has it since: another one, or a process with our name that was started to replace us.
             self.taken_over = True
-            return False, _api_exception(KubeError("another process of the same name holds the lease"))
+            return False, _api_exception(KubeError("another process holds the lease"))
         duration = spec.get("leaseDurationSeconds")
-        record = LeaderElectionRecord(
-            holder or None, str(duration) if duration else None, spec.get("acquireTime"), spec.get("renewTime")
-        )
-        return True, record
+        if holder is None or (holder != self.identity and self._has_run_out(holder, spec, duration)):
+            return True, LeaderElectionRecord(None, None, None, None)  # free, the election understands
+        return True, LeaderElectionRecord(holder, str(duration), spec.get("acquireTime"), self._reading(holder, spec))
+
+    def _has_run_out(self, holder: str, spec: JsonObject, duration: Any) -> bool:
+        """Whether the holder has let its lease run out, as far as we have watched it."""
+        seen = holder, spec.get("renewTime")
+        if seen != self._seen:
+            self._seen, self._seen_at = seen, self._steady()
+        return self._steady() - self._seen_at >= float(duration or 0)
+
+    def _reading(self, holder: str, spec: JsonObject) -> str:
+        """The time of renewal; of somebody else's lease one that is never the same, because the election would measure
+        for how long it has been, and with the wrong clock."""
+        if holder == self.identity:
+            return str(spec.get("renewTime"))
+        self._readings += 1
+        return f"reading {self._readings}"
+
+    async def confirm(self) -> None:
+        """Returns when the cluster says that the lease is ours now. Raises KubeConflict when it says anything else, and
+        other KubeErrors when it says nothing."""
+        try:
+            lease = await self._within(self._client.get(LEASE, self.name, self.namespace))
+        except KubeNotFound:
+            lease = {}
+        spec = lease.get("spec") or {}
+        if spec.get("holderIdentity") != self.identity or spec.get("renewTime") not in self._written:
+            raise KubeConflict("the lease is not ours")
 
     async def create(self, name: str, namespace: str, election_record: Any) -> bool:
         body = {
@@ -149,6 +181,16 @@ class LeaseLock(BaseLock):
             )
 
 
+class Lead(Protocol):
+    """What those who work need to know of the lease."""
+
+    def is_certain(self) -> bool:
+        """Whether it is ours at this very moment, by what we have heard and how long ago."""
+
+    async def confirm(self) -> None:
+        """Asks the cluster. Raises KubeConflict unless it is ours, and other KubeErrors when there is no answer."""
+
+
 class Leadership:
     """One candidacy: `acquire`, then work while `hold` has not returned, then `release`."""
 
@@ -160,10 +202,11 @@ class Leadership:
         times: LeaseTimes,
         *,
         clock: Clock,
+        name: str = LEASE_NAME,
         steady: Callable[[], float] = steady_seconds,
     ) -> None:
         logging.getLogger("kubernetes.aio.leaderelection").setLevel(logging.CRITICAL)  # one line for each failed try
-        self._lock = LeaseLock(client, namespace, identity, clock=clock, steady=steady)
+        self._lock = LeaseLock(client, name, namespace, identity, clock=clock, steady=steady)
         self._steady = steady
         self._deadline_s = times.renew_deadline
         config = Config(
@@ -174,29 +217,42 @@ class Leadership:
             onstarted_leading=_nothing,
             onstopped_leading=_nothing,
         )
+        self._retry_period_s = times.retry_period
         self._election = LeaderElection(config)
 
     async def acquire(self) -> None:
         """Returns when the lease is ours; waits as long as it takes."""
-        await self._election.acquire()
-        logger.info("holding the lease", extra=about(identity=self._lock.identity))
+        while True:
+            if await self._election.try_acquire_or_renew():
+                break
+            await asyncio.sleep(min(_STANDBY_LOOKS_EVERY_S, self._retry_period_s))
+        logger.info("holding the lease", extra=about(identity=self._lock.identity, lease=self._lock.name))
 
     async def hold(self) -> None:
         """Renews the lease; returns when it can no longer be counted on, before anybody else can have it."""
-        renewing = asyncio.create_task(self._election.renew_loop(), name="lease renewal")
+        renewing = asyncio.create_task(self._renew(), name="lease renewal")
         try:
-            while not renewing.done() and self._is_safe():
+            while not renewing.done() and self.is_certain():
                 await asyncio.wait([renewing], timeout=_LOOK_EVERY_S)
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
         logger.warning("lost the lease", extra=about(identity=self._lock.identity, taken_over=self._lock.taken_over))
 
+    async def _renew(self) -> None:
+        """Until cancelled. When to give up is for `hold` to say."""
+        while True:
+            await self._election.try_acquire_or_renew()
+            await asyncio.sleep(self._retry_period_s)
+
     async def release(self) -> None:
         """Lets a standby take over at once."""
         await self._lock.release()
 
-    def _is_safe(self) -> bool:
+    async def confirm(self) -> None:
+        await self._lock.confirm()
+
+    def is_certain(self) -> bool:
         renewed_at = self._lock.renewed_at
         return not self._lock.taken_over and renewed_at is not None and self._steady() - renewed_at < self._deadline_s
 

@@ -25,12 +25,30 @@ class Metrics:
         self.deliveries = Counter(
             "checklists_deliveries", "Events that were delivered or given up.", ["result"], registry=self.registry
         )
-        self.attempt_seconds = Histogram(
-            "checklists_delivery_attempt_seconds", "How long attempts took.", buckets=_SECONDS, registry=self.registry
+        self.replays = Counter(
+            "checklists_delivery_replays", "Replays that ended or were refused.", ["result"], registry=self.registry
         )
-        self.outbox_lag = Histogram(
+        self.attempt_seconds = Histogram(
+            "checklists_delivery_attempt_seconds",
+            "How long attempts took.",
+            ["outcome"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        for result in ("delivered", "failed"):
+            self.deliveries.labels(result)  # from 0 on: a series that begins with 1 has never risen
+        self._outbox_lag = Histogram(
             "checklists_outbox_lag_seconds",
-            "From an event to the start of its first attempt.",
+            "From an event, or the end of its pause, to the start of its first attempt.",
+            ["receiver"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        for receiver in ("prompt", "slow"):
+            self._outbox_lag.labels(receiver)
+        self.retry_lag = Histogram(
+            "checklists_retry_lag_seconds",
+            "From the time at which a retry was due to its start.",
             buckets=_SECONDS,
             registry=self.registry,
         )
@@ -40,12 +58,53 @@ class Metrics:
             ["reason"],
             registry=self.registry,
         )
+        self.expiry_lag = Histogram(
+            "checklists_expiry_lag_seconds",
+            "From the time at which a run expired to the write that says so.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
         self.expiries = Counter("checklists_run_expiries", "Runs whose expiry was written.", registry=self.registry)
         self.admissions = Counter(
             "checklists_run_admissions", "Runs made with kubectl, by verdict.", ["verdict"], registry=self.registry
         )
         self.removals = Counter(
             "checklists_removed_objects", "Objects removed by sweeps.", ["kind"], registry=self.registry
+        )
+        self.archived_runs = Counter(
+            "checklists_runs_archived", "Runs that went from the cluster into the archive.", registry=self.registry
+        )
+        self.archived_parts = Counter(
+            "checklists_archived_parts", "Parts that were written to the archive.", registry=self.registry
+        )
+        self.archived_bytes = Counter(
+            "checklists_archived_bytes", "Bytes that were written to the archive, compressed.", registry=self.registry
+        )
+        self.archive_failures = Counter(
+            "checklists_archive_failures",
+            "What kept runs from being archived: store, damaged, unreadable.",
+            ["reason"],
+            registry=self.registry,
+        )
+        self.archive_available = Gauge(
+            "checklists_archive_available",
+            "1 while the archive's store answers, as the last sweep found it.",
+            registry=self.registry,
+        )
+        self.archive_backlog = Gauge(
+            "checklists_archive_backlog_runs",
+            "Runs past their retention that the last sweep did not archive.",
+            registry=self.registry,
+        )
+        self.archive_backlog_age = Gauge(
+            "checklists_archive_backlog_seconds",
+            "How long the oldest of them has been past its retention; 0: there is none.",
+            registry=self.registry,
+        )
+        self.held_runs = Gauge(
+            "checklists_held_runs",
+            "Settled runs that a legal hold keeps, as the last sweep found them.",
+            registry=self.registry,
         )
         self.events = Counter(
             "checklists_watch_events", "Objects that the watches brought.", ["kind"], registry=self.registry
@@ -56,26 +115,58 @@ class Metrics:
         self.bugs = Counter(
             "checklists_unexpected_errors", "Errors that nobody foresaw.", ["where"], registry=self.registry
         )
+        self._stale_settings = Gauge(
+            "checklists_setting_stale",
+            "1 while the file of a setting cannot be used, so that its value from before stays in use.",
+            ["setting"],
+            registry=self.registry,
+        )
         self.leader = Gauge("checklists_leader", "1 while this process holds the lease.", registry=self.registry)
         self._sizes: dict[str, Callable[[], int]] = {}
-        self.registry.register(_Sizes(self._sizes))
+        self._ages: dict[str, Callable[[], float]] = {}
+        self.registry.register(_Sizes(self._sizes, self._ages))
+
+    def first_attempt_started(self, lag_s: float, *, held_up: bool) -> None:
+        """`held_up`: its receiver takes long, so that waiting for a place says nothing about this service."""
+        self._outbox_lag.labels("slow" if held_up else "prompt").observe(max(0.0, lag_s))
+
+    def setting_is_stale(self, name: str, stale: bool) -> None:
+        """Whether the file of that setting cannot be used."""
+        self._stale_settings.labels(name).set(stale)
 
     def watch_size(self, name: str, size: Callable[[], int]) -> None:
         """Shows `size()` as checklists_pending{of=name}: depth of a queue, size of the heap, permits in use."""
         self._sizes[name] = size
+
+    def watch_age(self, name: str, age: Callable[[], float]) -> None:
+        """Shows `age()` as checklists_oldest_waiting_seconds{of=name}: 0 when nothing waits."""
+        self._ages[name] = age
+
+    def forget_watched(self) -> None:
+        """Sizes and ages are of a term; those of one that is over would stand still, or grow for ever."""
+        self._sizes.clear()
+        self._ages.clear()
+        self.archive_backlog.set(0)
+        self.archive_backlog_age.set(0)
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
 
 
 class _Sizes(Collector):
-    """Sizes are read when somebody asks, so that they cost nothing otherwise."""
+    """Sizes and ages are read when somebody asks, so that they cost nothing otherwise."""
 
-    def __init__(self, sizes: dict[str, Callable[[], int]]) -> None:
+    def __init__(self, sizes: dict[str, Callable[[], int]], ages: dict[str, Callable[[], float]]) -> None:
         self._sizes = sizes
+        self._ages = ages
 
     def collect(self) -> list[Metric]:
-        family = GaugeMetricFamily("checklists_pending", "What waits now.", labels=["of"])
+        pending = GaugeMetricFamily("checklists_pending", "What waits now.", labels=["of"])
         for name, size in self._sizes.items():
-            family.add_metric([name], size())
-        return [family]
+            pending.add_metric([name], size())
+        oldest = GaugeMetricFamily(
+            "checklists_oldest_waiting_seconds", "How long the oldest of what waits has waited.", labels=["of"]
+        )
+        for name, age in self._ages.items():
+            oldest.add_metric([name], age())
+        return [pending, oldest]

@@ -7,12 +7,19 @@ from checklist_crds.kube.kinds import Kind
 
 
 async def pages(
-    client: KubeClient, kind: Kind, namespaces: tuple[str, ...] = (), *, field_selector: str | None = None
+    client: KubeClient,
+    kind: Kind,
+    namespaces: tuple[str, ...] = (),
+    *,
+    field_selector: str | None = None,
+    label_selector: str | None = None,
 ) -> AsyncIterator[list[JsonObject]]:
     """The objects of `kind` in `namespaces` (none: everywhere), a page at a time.
 
     Raises KubeError; KubeGone when a list took so long that its version is no longer kept.
     """
     for namespace in namespaces or (None,):
-        async for items, _ in client.pages(kind, namespace, field_selector=field_selector):
+        async for items, _ in client.pages(
+            kind, namespace, field_selector=field_selector, label_selector=label_selector
+        ):
             yield items

@@ -7,15 +7,17 @@ of some object and never sees the rest. Controllers are level-triggered, so seei
 import asyncio
 
 from checklist_crds.kube.client import KubeClient
-from checklist_operator.handlers import SELECTED, WATCHED, Observe
+from checklist_operator.handlers import ALL, DIVIDED, SELECTED, WATCHED, Observe
 from checklist_operator.paging import pages
+from checklist_operator.sharding import Shard
 
 
-async def resync(client: KubeClient, observe: Observe, namespaces: tuple[str, ...]) -> None:
+async def resync(client: KubeClient, observe: Observe, namespaces: tuple[str, ...], shard: Shard = ALL) -> None:
     """One pass. Raises KubeError."""
     for kind in WATCHED:
         where = namespaces if kind.namespaced else ()
-        async for page in pages(client, kind, where, field_selector=SELECTED.get(kind)):
+        mine = shard.selector if kind in DIVIDED else None
+        async for page in pages(client, kind, where, field_selector=SELECTED.get(kind), label_selector=mine):
             for body in page:
                 observe(kind, None, {"apiVersion": kind.api_version, "kind": kind.kind, **body})
             await asyncio.sleep(0)

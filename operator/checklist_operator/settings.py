@@ -1,27 +1,29 @@
-"""What can be set, by environment variables only; `--help` prints this table.
+"""What the operator is told by its environment (docs/settings.md); `--help` prints the same.
 
-Everything is read and judged once, at start: a wrong value ends the process with one line that names the variable.
+Everything is read and judged once, at start; secrets and certificates that come from files are read again when these
+change (`checklist_crds.settings.rotation`).
 """
 
-import base64
-import binascii
-import os
 import socket
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
-from checklist_crds.photo_store import default_url
-from checklist_crds.sealing import KeyRing
-from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_crds.settings.declaring import setting
+from checklist_crds.settings.forms import LIST_SCHEMA, BaseUrl, Number, Text, Whole
+from checklist_crds.settings.held import Certificates
+from checklist_crds.settings.reading import InvalidSetting, read
+from checklist_crds.settings.shared import BASE_URL, BASE_URL_SCHEMA, NAMESPACE, SERVER_KEY, SharedSettings, SigningKeys
+from checklist_crds.settings.table import help_text as table
+from checklist_operator.delivery.addresses import AddressPolicy, Network
 from checklist_operator.delivery.fairness import Limits
+from checklist_operator.delivery.resolving import parse_servers
 from checklist_operator.delivery.schedule import DEFAULT_GAPS, RetrySchedule
+from checklist_operator.sharding import Shard
 
-T = TypeVar("T")
+__all__ = ["InvalidSetting", "LeaseTimes", "Settings", "help_text"]
 
-
-class InvalidSetting(Exception):
-    """A variable is missing or wrong; the message is for the person who starts the operator."""
+_CLUSTER: Final = "The cluster is that of KUBECONFIG, else of ~/.kube/config, else of the pod's service account."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,193 +35,188 @@ class LeaseTimes:
     retry_period: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+def _ranges(text: str) -> tuple[Network, ...]:
+    return AddressPolicy.parse(denied=text).denied
+
+
+def _gaps(text: str) -> tuple[float, float, float, float]:
+    return RetrySchedule.parse(text).gaps
+
+
+def _shard(text: str) -> Shard:
+    return Shard.parse(text, host=socket.gethostname())
+
+
+Ranges = Annotated[tuple[Network, ...], Text(_ranges)]
+Gaps = Annotated[tuple[float, float, float, float], Text(_gaps)]
+
+
+class Settings(SharedSettings):
     """The operator's settings. Times are in seconds."""
 
-    namespace: str
-    operator_id: str
-    key_ring: KeyRing = field(repr=False)
-    server_key: bytes | None = field(default=None, repr=False)
-    """None: events with photos cannot be sent."""
-    base_url: str = "http://127.0.0.1:8080"
-    photo_store: str = field(default_factory=lambda: default_url({}))
-    photo_sweep_every_s: float = 21_600.0
-    photo_orphan_after_s: float = 86_400.0
-    watch_namespaces: tuple[str, ...] = ()
-    health_host: str = "127.0.0.1"
-    health_port: int = 8081
-    schedule: RetrySchedule = field(default_factory=RetrySchedule)
-    addresses: AddressPolicy = field(default_factory=AddressPolicy)
-    limits: Limits = field(default_factory=Limits)
-    signature_expires_s: int = 300
-    lease: LeaseTimes = field(default_factory=LeaseTimes)
-    sweep_every_s: float = 300.0
-    revision_grace_s: float = 600.0
-    resync_every_s: float = 300.0
+    title = "Operator"
+
+    namespace: str = setting("checklists", NAMESPACE)
+    server_key: SigningKeys | None = setting(
+        None, f"{SERVER_KEY}; without it the operator holds events with photos back", secret=True
+    )
+    base_url: BaseUrl = setting("http://127.0.0.1:8080", BASE_URL, schema=BASE_URL_SCHEMA)
+    operator_id: str = setting(
+        None,
+        "who holds the leader's lease",
+        default_text="the host's name",
+        default_from=lambda _: socket.gethostname(),
+    )
+    shard: Annotated[Shard, Text(_shard)] = setting(
+        Shard(),
+        "its part of the work, where several are active: 0/3, or ordinal/3 in a StatefulSet",
+        default_text="all of it",
+        schema={"type": "string", "pattern": "^([0-9]+|ordinal)/[0-9]+$"},
+    )
+    health_port: Whole = setting(
+        8081,
+        "port of the operator's /healthz, /readyz and /metrics; 0: none",
+        variable="OPERATOR_PORT",
+        ge=0,
+        le=65_535,
+    )
+    retry_gaps: Gaps = setting(
+        DEFAULT_GAPS,
+        "the four gaps between the five attempts of a delivery, with commas between",
+        unit="seconds",
+        schema={"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "number"}}]},
+    )
+    retry_jitter: Number = setting(0.05, "fraction of a gap that may be added to it, at most 15 s", ge=0, le=1)
+    denied_addresses: Ranges = setting(
+        (),
+        "address ranges that are never dialled, beside private ones, with commas between: those of your pods, services "
+        "and nodes",
+        schema=LIST_SCHEMA,
+    )
+    allowed_addresses: Ranges = setting((), "exceptions from what is denied, with commas between", schema=LIST_SCHEMA)
+    name_servers: Annotated[tuple[str, ...], Text(parse_servers)] = setting(
+        (),
+        "who resolves receivers' names: address[:port], with commas between",
+        variable="DNS_SERVERS",
+        schema=LIST_SCHEMA,
+        default_text="the system's",
+    )
+    trusted: Annotated[Certificates, Text(Certificates)] | None = setting(
+        None,
+        "file with certificates in PEM of authorities that receivers' certificates may be signed by, beside the "
+        "well-known ones",
+        variable="CA_FILE",
+        from_file=True,
+    )
+    max_deliveries: Whole = setting(512, "attempts of deliveries in flight", ge=1, le=1_000_000)
+    max_deliveries_per_organization: Whole = setting(64, "the same of one organization", ge=1, le=1_000_000)
+    max_deliveries_per_host: Whole = setting(16, "the same to one receiver's host", ge=1, le=1_000_000)
+    claims_per_s: Whole = setting(
+        32,
+        "retries in a second that are claimed one by one; above it, one look at the lease speaks for all that wait",
+        variable="CLAIMS_PER_SECOND",
+        ge=0,
+        le=1_000_000,
+    )
+    signature_expires_s: Whole = setting(
+        300,
+        "how long a delivery's signature holds; 0: without end",
+        variable="SIGNATURE_EXPIRES",
+        unit="seconds",
+        ge=0,
+        le=1_000_000,
+    )
+    photo_sweep_every_s: Number = setting(
+        21_600.0,
+        "how often photos that nobody needs are looked for",
+        variable="PHOTO_SWEEP_SECONDS",
+        unit="seconds",
+        ge=0.1,
+        le=1e9,
+    )
+    photo_orphan_after_s: Number = setting(
+        86_400.0,
+        "how old such a photo must be before that sweep removes it",
+        variable="PHOTO_ORPHAN_SECONDS",
+        unit="seconds",
+        ge=0,
+        le=1e9,
+    )
+    sweep_every_s: Number = setting(
+        300.0,
+        "how often retention, ended sessions and unused revisions are looked after",
+        variable="SWEEP_SECONDS",
+        unit="seconds",
+        ge=0.1,
+        le=1e9,
+    )
+    revision_grace_s: Number = setting(
+        600.0,
+        "how long a template's revision must be unused before it goes",
+        variable="REVISION_GRACE_SECONDS",
+        unit="seconds",
+        ge=0,
+        le=1e9,
+    )
+    resync_every_s: Number = setting(
+        300.0,
+        "how often everything unsettled is looked at again",
+        variable="RESYNC_SECONDS",
+        unit="seconds",
+        ge=1,
+        le=1e9,
+    )
+
+    cluster_addresses: tuple[Network, ...] = ()
+    """Of the Kubernetes API, which every pod is told; some clusters have public service ranges. Never dialled."""
+    lease: LeaseTimes = LeaseTimes()
     pending_quota_after_s: float = 30.0
-    log_level: str = "INFO"
 
     @property
-    def allow_insecure_targets(self) -> bool:
-        return self.addresses.allow_insecure
+    def addresses(self) -> AddressPolicy:
+        return AddressPolicy(
+            denied=self.denied_addresses + self.cluster_addresses,
+            allowed=self.allowed_addresses,
+            allow_insecure=self.allow_insecure_targets,
+        )
+
+    @property
+    def schedule(self) -> RetrySchedule:
+        return RetrySchedule(self.retry_gaps, jitter_fraction=self.retry_jitter)
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            total=self.max_deliveries,
+            per_organization=self.max_deliveries_per_organization,
+            per_host=self.max_deliveries_per_host,
+        )
+
+    @classmethod
+    def ambient(cls, environment: Mapping[str, str]) -> Mapping[str, Any]:
+        try:
+            own = _ranges(environment.get("KUBERNETES_SERVICE_HOST", "").strip("[]"))
+        except ValueError:  # a name: not how a pod is told
+            own = ()
+        return {**super().ambient(environment), "cluster_addresses": own}
+
+    def contradictions(self, given: Collection[str]) -> Iterable[str]:
+        yield from super().contradictions(given)
+        for allowed in self.allowed_addresses:
+            for denied in self.denied_addresses:
+                if allowed.version == denied.version and denied.subnet_of(allowed):  # type: ignore[arg-type]
+                    yield f"CHECKLISTS_ALLOWED_ADDRESSES has {allowed}, which is all of the {denied} that are denied"
+        for name in ("CHECKLISTS_MAX_DELIVERIES_PER_ORGANIZATION", "CHECKLISTS_MAX_DELIVERIES_PER_HOST"):
+            most = getattr(self, name.removeprefix("CHECKLISTS_").lower())
+            if name in given and most > self.max_deliveries:
+                yield f"{name} is {most}, but CHECKLISTS_MAX_DELIVERIES is {self.max_deliveries}: it cannot be more"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
         """Raises InvalidSetting."""
-        read = _Reader(environment)
-        jitter = read.number("CHECKLISTS_RETRY_JITTER", most=1.0)
-        return cls(
-            namespace=read.text("CHECKLISTS_NAMESPACE"),
-            operator_id=read.text("CHECKLISTS_OPERATOR_ID") or socket.gethostname(),
-            key_ring=read.parsed("CHECKLISTS_SEALING_KEYS", _key_ring),
-            server_key=read.parsed("CHECKLISTS_SERVER_KEY", _server_key),
-            base_url=read.text("CHECKLISTS_BASE_URL").rstrip("/"),
-            photo_store=read.text("CHECKLISTS_PHOTO_STORE") or default_url(environment),
-            photo_sweep_every_s=read.number("CHECKLISTS_PHOTO_SWEEP_SECONDS", least=0.1),
-            photo_orphan_after_s=read.number("CHECKLISTS_PHOTO_ORPHAN_SECONDS"),
-            watch_namespaces=read.words("CHECKLISTS_WATCH_NAMESPACES"),
-            health_host=read.text("CHECKLISTS_HOST"),
-            health_port=read.port("CHECKLISTS_OPERATOR_PORT"),
-            schedule=read.parsed(
-                "CHECKLISTS_RETRY_GAPS", lambda text: RetrySchedule.parse(text, jitter_fraction=jitter)
-            ),
-            addresses=AddressPolicy(
-                denied=read.parsed("CHECKLISTS_DENIED_ADDRESSES", lambda text: AddressPolicy.parse(denied=text)).denied,
-                allowed=read.parsed(
-                    "CHECKLISTS_ALLOWED_ADDRESSES", lambda text: AddressPolicy.parse(allowed=text)
-                ).allowed,
-                allow_insecure=read.switch("CHECKLISTS_ALLOW_INSECURE_TARGETS"),
-            ),
-            limits=Limits(
-                total=read.whole("CHECKLISTS_MAX_DELIVERIES"),
-                per_organization=read.whole("CHECKLISTS_MAX_DELIVERIES_PER_ORGANIZATION"),
-                per_host=read.whole("CHECKLISTS_MAX_DELIVERIES_PER_HOST"),
-            ),
-            signature_expires_s=read.whole("CHECKLISTS_SIGNATURE_EXPIRES", least=0),
-            sweep_every_s=read.number("CHECKLISTS_SWEEP_SECONDS", least=0.1),
-            revision_grace_s=read.number("CHECKLISTS_REVISION_GRACE_SECONDS"),
-            resync_every_s=read.number("CHECKLISTS_RESYNC_SECONDS", least=1.0),
-            log_level=read.one_of("CHECKLISTS_LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR")),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A line of the table: name, default (None: must be set), and what it is for."""
-
-    name: str
-    default: str | None
-    meaning: str
-
-
-VARIABLES: Final = (
-    Variable("CHECKLISTS_NAMESPACE", "checklists", "namespace of the installation; the lease lives there"),
-    Variable("CHECKLISTS_WATCH_NAMESPACES", "", "namespaces to serve, separated by commas; empty: all"),
-    Variable("CHECKLISTS_OPERATOR_ID", "", "who holds the lease; empty: the host's name"),
-    Variable("CHECKLISTS_SEALING_KEYS", None, "keys that open webhook secrets: id:base64 of 32 bytes, ..."),
-    Variable("CHECKLISTS_SERVER_KEY", "", "the API's, base64 of 32 bytes: signs the addresses of photos in events"),
-    Variable("CHECKLISTS_BASE_URL", "http://127.0.0.1:8080", "the API's public address, which those begin with"),
-    Variable("CHECKLISTS_PHOTO_STORE", "", "where photos are kept, as the API is told; empty: a folder of the user's"),
-    Variable("CHECKLISTS_PHOTO_SWEEP_SECONDS", "21600", "how often photos that nobody needs are looked for"),
-    Variable("CHECKLISTS_PHOTO_ORPHAN_SECONDS", "86400", "how old such a photo must be before the sweep removes it"),
-    Variable("CHECKLISTS_HOST", "127.0.0.1", "address of /healthz, /readyz and /metrics"),
-    Variable("CHECKLISTS_OPERATOR_PORT", "8081", "their port; 0: none"),
-    Variable("CHECKLISTS_RETRY_GAPS", ",".join(f"{gap:g}" for gap in DEFAULT_GAPS), "seconds between the attempts"),
-    Variable("CHECKLISTS_RETRY_JITTER", "0.05", "fraction of a gap that may be added to it, at most 15 s"),
-    Variable("CHECKLISTS_ALLOW_INSECURE_TARGETS", "0", "1: webhooks to http and private addresses (development)"),
-    Variable("CHECKLISTS_DENIED_ADDRESSES", "", "ranges that are never dialled, beside private ones"),
-    Variable("CHECKLISTS_ALLOWED_ADDRESSES", "", "exceptions from what is denied"),
-    Variable("CHECKLISTS_MAX_DELIVERIES", "512", "attempts in flight"),
-    Variable("CHECKLISTS_MAX_DELIVERIES_PER_ORGANIZATION", "64", "the same of one organization"),
-    Variable("CHECKLISTS_MAX_DELIVERIES_PER_HOST", "16", "the same to one receiver's host"),
-    Variable("CHECKLISTS_SIGNATURE_EXPIRES", "300", "seconds that a signature holds; 0: without end"),
-    Variable("CHECKLISTS_SWEEP_SECONDS", "300", "how often retention and unused revisions are looked after"),
-    Variable("CHECKLISTS_REVISION_GRACE_SECONDS", "600", "how long a revision must be unused before it goes"),
-    Variable("CHECKLISTS_RESYNC_SECONDS", "300", "how often everything unsettled is looked at again"),
-    Variable("CHECKLISTS_LOG_LEVEL", "INFO", "DEBUG, INFO, WARNING or ERROR"),
-)
-_DEFAULTS: Final = {variable.name: variable.default for variable in VARIABLES}
+        return read(cls, environment)
 
 
 def help_text() -> str:
     """The table for `--help`."""
-    lines = ["Settings come from the environment:", ""]
-    for variable in VARIABLES:
-        default = "required" if variable.default is None else variable.default or "empty"
-        lines.append(f"  {variable.name} ({default})\n      {variable.meaning}")
-    lines.append("\nThe cluster is that of KUBECONFIG, else of ~/.kube/config, else of the pod's service account.")
-    return "\n".join(lines)
-
-
-def _key_ring(text: str) -> KeyRing:
-    try:
-        return KeyRing.parse(text)
-    except ValueError:  # its text may repeat what was given, and a key given without its id is a key
-        raise ValueError("must be id:base64 of 32 bytes, or several of these separated by commas") from None
-
-
-def _server_key(text: str) -> bytes | None:
-    if not text:
-        return None
-    try:
-        key = base64.b64decode(text, validate=True)
-    except binascii.Error:
-        key = b""
-    if len(key) != 32:
-        raise ValueError("must be base64 of 32 bytes")
-    return key
-
-
-class _Reader:
-    """Reads one variable at a time; every complaint names it, and none repeats a value that may be a key."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-
-    def text(self, name: str) -> str:
-        value = self._environment.get(name, "").strip() or _DEFAULTS[name]
-        if value is None:
-            raise InvalidSetting(f"{name} must be set")
-        return value
-
-    def words(self, name: str) -> tuple[str, ...]:
-        return tuple(filter(None, (word.strip() for word in self.text(name).split(","))))
-
-    def parsed(self, name: str, parse: Callable[[str], T]) -> T:
-        try:
-            return parse(self.text(name))
-        except ValueError as error:
-            raise InvalidSetting(f"{name}: {error}") from None
-
-    def number(self, name: str, *, least: float = 0.0, most: float = 1e9) -> float:
-        try:
-            value = float(self.text(name))
-        except ValueError:
-            value = -1.0
-        if not least <= value <= most:
-            raise InvalidSetting(f"{name} must be a number from {least:g} to {most:g}")
-        return value
-
-    def whole(self, name: str, *, least: int = 1, most: int = 1_000_000) -> int:
-        text = self.text(name)
-        if not text.isdecimal() or not least <= int(text) <= most:
-            raise InvalidSetting(f"{name} must be a whole number from {least} to {most}")
-        return int(text)
-
-    def port(self, name: str) -> int:
-        return self.whole(name, least=0, most=65_535)
-
-    def switch(self, name: str) -> bool:
-        return self.one_of(name, ("0", "1")) == "1"
-
-    def one_of(self, name: str, choices: tuple[str, ...]) -> str:
-        value = self.text(name)
-        if value not in choices:
-            raise InvalidSetting(f"{name} must be one of {', '.join(choices)}")
-        return value
-
-
-def from_process_environment() -> Settings:
-    """Raises InvalidSetting."""
-    return Settings.from_environment(os.environ)
+    return table(Settings, _CLUSTER)

@@ -9,7 +9,7 @@ from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeForbidden, KubeNotFound
 from checklist_crds.kube.kinds import SECRET
 from checklist_crds.run_types import SecretRef, Webhook
-from checklist_crds.sealing import KeyRing, SealBroken
+from checklist_crds.sealing import KeyRing, SealBroken, run_owner
 from checklist_operator.faults import OurFault
 
 SHORTEST: Final = 16
@@ -33,7 +33,7 @@ class SigningSecrets:
         if webhook.secret_ref is not None:
             return await self._referred(namespace, webhook.secret_ref)
         try:
-            secret = self._key_ring.open(webhook.sealed_secret or "", owner=run_id)
+            secret = self._key_ring.open(webhook.sealed_secret or "", owner=run_owner(namespace, run_id))
         except SealBroken as broken:
             raise OurFault("SecretUnreadable", f"the sealed secret of the webhook cannot be opened: {broken}") from None
         return _checked(secret, "the sealed secret")

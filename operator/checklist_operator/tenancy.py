@@ -29,16 +29,25 @@ class Tenancy:
 
     async def refusal(self, organization: str, namespace: str) -> Refusal | None:
         """None when objects in `namespace` may belong to `organization`. Raises KubeError."""
-        missing = Refusal("OrganizationNotFound", f"There is no organization {organization!r}.")
         if not organization:
             return Refusal("OrganizationNotFound", "The object names no organization.")
-        try:
-            body: JsonObject = await self._client.get(ORGANIZATION, organization)
-        except KubeNotFound:
-            return missing
-        home = OrganizationSpec.model_validate(body["spec"]).namespace or self._installation_namespace
-        if namespace in (home, self._installation_namespace):
+        namespaces = await self.namespaces_of(organization)
+        if not namespaces:
+            return Refusal("OrganizationNotFound", f"There is no organization {organization!r}.")
+        if namespace in namespaces:
             return None
         return Refusal(
             "OrganizationNotFound", f"The objects of organization {organization!r} do not live in this namespace."
         )
+
+    async def namespaces_of(self, organization: str) -> tuple[str, ...]:
+        """Where objects of `organization` may live, its own namespace first; nowhere when there is none of this name.
+
+        Raises KubeError.
+        """
+        try:
+            body: JsonObject = await self._client.get(ORGANIZATION, organization)
+        except KubeNotFound:
+            return ()
+        home = OrganizationSpec.model_validate(body["spec"]).namespace or self._installation_namespace
+        return tuple(dict.fromkeys((home, self._installation_namespace)))

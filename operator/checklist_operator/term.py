@@ -4,42 +4,68 @@ It is built anew for each term, so nothing that an earlier one believed can outl
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
+from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.informer import Key
-from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, WEBHOOK_DELIVERY, Kind
+from checklist_crds.kube.kinds import (
+    API_KEY,
+    DELIVERY_REPLAY,
+    MEMBER,
+    ORGANIZATION,
+    RUN,
+    TEMPLATE,
+    WEBHOOK_DELIVERY,
+    Kind,
+)
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.photo_urls import SignedUrls
-from checklist_crds.resource_types import API_VERSION, GROUP
+from checklist_crds.readiness import Check
 from checklist_crds.times import Clock
+from checklist_crds.tracing import NO_TRACES, Tracing
+from checklist_operator.archived_runs import ArchivedRuns
+from checklist_operator.claims import Claims
+from checklist_operator.controllers.archiver import Archiver
 from checklist_operator.controllers.deliveries import Deliveries
+from checklist_operator.controllers.delivery_replays import DeliveryReplays
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.photo_collector import PhotoCollector
+from checklist_operator.controllers.replay_requests import ReplayRequests
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.controllers.revisions import RevisionCollector
 from checklist_operator.controllers.run_admission import RunAdmission
 from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_outbox import RunOutbox
+from checklist_operator.controllers.run_pauses import RunPauses
+from checklist_operator.controllers.session_collector import SessionCollector
+from checklist_operator.controllers.settled_deliveries import SettledDeliveries
+from checklist_operator.controllers.slot_labels import SlotLabels
 from checklist_operator.controllers.templates import Templates
+from checklist_operator.crd_discovery import wait_for_crds
 from checklist_operator.delivery.fairness import Permits
 from checklist_operator.delivery.sender import Sender
 from checklist_operator.delivery_objects import DeliveryObjects
 from checklist_operator.embedding import EmbeddedKopf
 from checklist_operator.event_photos import EventPhotos
-from checklist_operator.handlers import WATCHED
+from checklist_operator.fresh_reads import FreshReads
+from checklist_operator.handlers import DIVIDED
 from checklist_operator.json_logging import about
+from checklist_operator.kube_events import EventRecorder
+from checklist_operator.leader import Lead
 from checklist_operator.metrics import Metrics
+from checklist_operator.patience import Patience
+from checklist_operator.pauses import Pauses
 from checklist_operator.resync import resync
 from checklist_operator.settings import Settings
+from checklist_operator.sharding import has_slot
 from checklist_operator.signing_secrets import SigningSecrets
 from checklist_operator.tenancy import Tenancy
 from checklist_operator.timers import Timers
@@ -47,9 +73,6 @@ from checklist_operator.transmission import Transmitter
 from checklist_operator.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
-
-DRAIN_S: Final = 4.0
-"""How long a clean end waits for what is in flight; what takes longer is sent again by the next leader."""
 
 
 class Term:
@@ -63,24 +86,45 @@ class Term:
         *,
         clock: Clock,
         take_signals: Callable[[], None],
+        lead: Lead,
+        tracing: Tracing = NO_TRACES,
     ) -> None:
         """`take_signals` handles the process's signals again after Kopf, which takes them at each of its starts."""
         self._settings = settings
         self._client = client
         self._metrics = metrics
         self._tasks: list[asyncio.Task[None]] = []
+        self._watching: asyncio.Task[None] | None = None
         self._over = False
+        self._has_definitions = False
         self._timers = Timers(clock)
         self._ledger = QuotaLedger(client, clock)
-        self._sender = Sender(settings.addresses, expires_s=settings.signature_expires_s)
+        self._sender = Sender(
+            settings.addresses,
+            expires_s=settings.signature_expires_s,
+            name_servers=settings.name_servers,
+            trusted=settings.trusted,
+        )
         self._permits = Permits(settings.limits)
         revisions = RevisionStore(client)
-        secrets = SigningSecrets(client, settings.key_ring)
-        transmitter = Transmitter(self._sender, self._permits, metrics)
+        secrets = SigningSecrets(client, settings.sealing)
+        self._transmitter = transmitter = Transmitter(
+            self._sender, self._permits, metrics, leads=lead.is_certain, tracing=tracing
+        )
         tenancy = Tenancy(client, settings.namespace)
-        objects = DeliveryObjects(client, settings.schedule, clock=clock)
+        reads = FreshReads(client)
+        objects = DeliveryObjects(client, reads, settings.schedule, clock=clock)
+        claims = Claims(
+            objects,
+            lead.confirm,
+            holder=settings.operator_id,
+            clock=clock,
+            one_by_one_per_s=settings.claims_per_s,
+        )
+        self._events = events = EventRecorder(client, instance=settings.operator_id, clock=clock)
+        self._pauses = pauses = Pauses(client, on_resume=self._resumed)
         on_removed = self._count_removed
-        store = PhotoStore.open(settings.photo_store)
+        store = PhotoStore.open(settings.photo_store, settings.s3_keys)
         key = settings.server_key
         photos = EventPhotos(store, SignedUrls(key, settings.base_url, clock) if key is not None else None)
         self.outbox = RunOutbox(
@@ -89,7 +133,9 @@ class Term:
             secrets=secrets,
             transmitter=transmitter,
             deliveries=objects,
+            pauses=pauses,
             metrics=metrics,
+            events=events,
             clock=clock,
             photos=photos,
             allow_insecure=settings.allow_insecure_targets,
@@ -98,25 +144,65 @@ class Term:
         self.deliveries = Deliveries(
             client,
             objects=objects,
+            reads=reads,
+            claims=claims,
             secrets=secrets,
             transmitter=transmitter,
+            pauses=pauses,
             photos=photos,
             timers=self._timers,
             metrics=metrics,
+            events=events,
             clock=clock,
             holder=settings.operator_id,
+            allow_insecure=settings.allow_insecure_targets,
+            on_settled=self._delivery_settled,
             on_bug=self._count_bug,
         )
-        self.templates = Templates(client, clock=clock, on_change=self._template_changed, on_bug=self._count_bug)
+        self.replay_requests = ReplayRequests(
+            client,
+            objects=objects,
+            events=events,
+            metrics=metrics,
+            clock=clock,
+            allow_insecure=settings.allow_insecure_targets,
+            on_accepted=self._replay_accepted,
+            on_bug=self._count_bug,
+        )
+        self.replays = DeliveryReplays(
+            client,
+            requests=self.replay_requests,
+            objects=objects,
+            tenancy=tenancy,
+            events=events,
+            clock=clock,
+            namespaces=settings.watch_namespaces,
+            on_removed=on_removed,
+            on_bug=self._count_bug,
+        )
+        self._settled_deliveries = SettledDeliveries(
+            client,
+            self.replay_requests.observe,
+            namespaces=settings.watch_namespaces,
+            label_selector=settings.shard.selector,
+        )
+        self.slot_labels = SlotLabels(client, on_bug=self._count_bug)
+        self.templates = Templates(
+            client, events=events, clock=clock, on_change=self._template_changed, on_bug=self._count_bug
+        )
+        self.run_pauses = RunPauses(client, events=events, clock=clock, on_bug=self._count_bug)
         self.admission = RunAdmission(
             client,
             tenancy=tenancy,
             ledger=self._ledger,
             revisions=revisions,
             secrets=secrets,
+            pauses=pauses,
             metrics=metrics,
+            events=events,
             clock=clock,
             name_of=self.templates.name_of,
+            owns=settings.shard.owns,
             allow_insecure=settings.allow_insecure_targets,
             on_bug=self._count_bug,
         )
@@ -124,6 +210,7 @@ class Term:
             client,
             self._timers,
             metrics,
+            events=events,
             clock=clock,
             on_unadmitted=self.admission.look_at,
             on_bug=self._count_bug,
@@ -132,13 +219,14 @@ class Term:
             client,
             self._ledger,
             self._timers,
+            events=events,
             clock=clock,
             installation_namespace=settings.namespace,
             pending_after_s=settings.pending_quota_after_s,
             on_change=self._organization_changed,
             on_bug=self._count_bug,
         )
-        self.members = Members(client, tenancy, clock=clock, on_bug=self._count_bug)
+        self.members = Members(client, tenancy, events=events, clock=clock, on_bug=self._count_bug)
         self.revisions = RevisionCollector(
             client,
             revisions,
@@ -147,9 +235,22 @@ class Term:
             namespaces=settings.watch_namespaces,
             on_removed=on_removed,
         )
+        self.sessions = SessionCollector(client, namespace=settings.namespace, clock=clock, on_removed=on_removed)
+        archive = ArchiveStore.open(settings.archive_store, settings.s3_keys)
+        self.archiver = Archiver(
+            client,
+            archive,
+            clock=clock,
+            writer=settings.operator_id,
+            shard=settings.shard,
+            leads=lead.is_certain,
+            metrics=metrics,
+            on_removed=on_removed,
+        )
         self.photos = PhotoCollector(
             client,
             store,
+            ArchivedRuns(archive, self.archiver.has_archived),
             clock=clock,
             namespaces=(settings.namespace, *settings.watch_namespaces),
             orphan_after=timedelta(seconds=settings.photo_orphan_after_s),
@@ -158,33 +259,46 @@ class Term:
         )
         self.retention = Retention(
             client,
+            self.archiver,
             clock=clock,
             namespaces=settings.watch_namespaces,
+            shard=settings.shard,
+            metrics=metrics,
             on_removed=on_removed,
             on_run_removed=self.photos.run_removed,
         )
         self._kopf = EmbeddedKopf(
             self.observe,
             namespaces=settings.watch_namespaces,
+            shard=settings.shard,
             on_start=take_signals,
             on_restart=metrics.kopf_restarts.inc,
         )
 
-    @property
-    def is_ready(self) -> bool:
-        return self._kopf.is_ready
+    def checks(self) -> list[Check]:
+        """What must be so for a leader to do its work."""
+        return [
+            Check("definitions", None if self._has_definitions else "custom resource definitions are missing"),
+            Check("watches", None if self._kopf.is_ready else "the watches are not open yet"),
+        ]
 
     async def run(self) -> None:
         """Works until cancelled; raises what nobody foresaw. `stop` is to be called afterwards in any case."""
         self._watch_sizes()
-        await self._wait_for_crds()
+        await wait_for_crds(self._client)
+        self._has_definitions = True
         settings = self._settings
         self._spawn("timers", self._timers.run())
         self._every("resync", settings.resync_every_s, self._resync)
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
-        self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
-        self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
-        self._spawn("kopf", self._kopf.run())
+        if settings.shard.is_first:  # these look at everything
+            self._every("replays", settings.sweep_every_s, self.replays.sweep)
+            self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
+            self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
+            self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
+        self._spawn("events", self._events.run())
+        self._spawn("settled deliveries", self._settled_deliveries.run())
+        self._watching = self._spawn("kopf", self._kopf.run())
         ended, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in ended:
             task.result()
@@ -192,10 +306,17 @@ class Term:
     async def stop(self, *, gracefully: bool) -> None:
         """Ends all work. `gracefully`: what is in flight may end first; not so when the lease is lost."""
         self._over = True
+        if self._watching is not None:  # takes its time, and nobody listens to it any more
+            self._watching.cancel()
         if gracefully:
-            await asyncio.gather(self.outbox.drain(DRAIN_S), self.deliveries.drain(DRAIN_S))
+            in_flight = self.outbox.in_flight + self.deliveries.in_flight
+            logger.info("ending", extra=about(in_flight=in_flight))
+            patience = Patience(no_more_answers=self._transmitter.take_no_more)
+            await asyncio.gather(self.outbox.drain(patience), self.deliveries.drain(patience))
+            patience.end()
         for task in self._tasks:
-            task.cancel()
+            if task is not self._watching:  # a second cancellation would cut off its orderly end
+                task.cancel()
         await asyncio.gather(
             self.outbox.close(),
             self.deliveries.close(),
@@ -205,6 +326,7 @@ class Term:
         )
         await self._sender.close()
         await self._ledger.close()
+        self._metrics.forget_watched()
 
     def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
         """What the watch or a resync brought. One object that cannot be read must not hide the others."""
@@ -218,17 +340,37 @@ class Term:
             logger.exception("an object was not understood", extra=about(kind=kind.kind, name=name))
             self._count_bug("observe")
 
+    def _is_for_us(self, kind: Kind, type_: str | None, body: JsonObject) -> bool:
+        """Whether the object is of this shard, or of none for now and of the first one therefore."""
+        shard = self._settings.shard
+        if shard.is_whole:
+            return True
+        if kind in DIVIDED:  # the API server has selected
+            return type_ == "DELETED" or has_slot(body) or not self.slot_labels.take(kind, body)
+        organization = body["metadata"]["name"] if kind == ORGANIZATION else body["spec"]["organizationRef"]["name"]
+        return shard.owns(str(organization))
+
     def _show(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
+        if not self._is_for_us(kind, type_, body):
+            if kind == TEMPLATE and self._settings.shard.is_first:
+                self.templates.learn_name(type_, body)  # of runs that do not say whose they are
+            return
         if kind == RUN:
+            self._pauses.observe_run(type_, body)
+            self.run_pauses.observe(type_, body)
             self.expiry.observe(type_, body)
             self.admission.observe(type_, body)
             self.outbox.observe(type_, body)
             self.photos.observe(type_, body)
         elif kind == WEBHOOK_DELIVERY:
             self.deliveries.observe(type_, body)
+            self.replay_requests.observe(type_, body)
+        elif kind == DELIVERY_REPLAY:
+            self.replays.observe(type_, body)
         elif kind == TEMPLATE:
             self.templates.observe(type_, body)
         elif kind == ORGANIZATION:
+            self._pauses.observe_organization(type_, body)
             self.organizations.observe(type_, body)
         elif kind in (MEMBER, API_KEY):
             self.members.observe(kind, type_, body)
@@ -242,6 +384,17 @@ class Term:
         self.admission.cause_changed(name)
         self.members.organization_changed(name)
 
+    def _resumed(self) -> None:
+        self.admission.resumed()
+        self.outbox.resumed()
+        self.deliveries.resumed()
+
+    def _delivery_settled(self, key: Key) -> None:
+        self.replays.delivery_settled(key)
+
+    def _replay_accepted(self, delivery: JsonObject) -> None:
+        self._show(WEBHOOK_DELIVERY, "MODIFIED", delivery)
+
     def _count_bug(self, where: str) -> None:
         self._metrics.bugs.labels(where).inc()
 
@@ -249,7 +402,7 @@ class Term:
         self._metrics.removals.labels(kind).inc()
 
     async def _resync(self) -> None:
-        await resync(self._client, self.observe, self._settings.watch_namespaces)
+        await resync(self._client, self.observe, self._settings.watch_namespaces, self._settings.shard)
 
     # -- machinery ------------------------------------------------------------------------------------------------
 
@@ -257,12 +410,16 @@ class Term:
         return [
             self.outbox.queue,
             self.deliveries.queue,
+            self.replay_requests.queue,
+            self.replays.queue,
             self.templates.queue,
             self.admission.queue,
             self.expiry.queue,
+            self.run_pauses.queue,
             self.organizations.queue,
             self.members.queue,
             self.photos.queue,
+            self.slot_labels.queue,
         ]
 
     def _watch_sizes(self) -> None:
@@ -273,11 +430,16 @@ class Term:
         self._metrics.watch_size("retries_in_flight", lambda: self.deliveries.in_flight)
         self._metrics.watch_size("permits", lambda: self._permits.in_flight)
         self._metrics.watch_size("waiting_for_permit", lambda: self._permits.waiting)
+        self._metrics.watch_age("first_attempt", self.outbox.oldest_waiting_s)
+        self._metrics.watch_age("retry", self.deliveries.oldest_waiting_s)
         self._metrics.watch_size("slow_hosts", lambda: self._permits.slow_hosts)
+        self._metrics.watch_size("kubernetes_events", lambda: self._events.waiting)
         self._metrics.watch_size("refused_runs", lambda: self.admission.refused)
 
-    def _spawn(self, name: str, work: Any) -> None:
-        self._tasks.append(asyncio.create_task(work, name=name))
+    def _spawn(self, name: str, work: Any) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.append(task)
+        return task
 
     def _every(self, name: str, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
         async def repeat() -> None:
@@ -292,25 +454,3 @@ class Term:
                     self._count_bug(name)
 
         self._spawn(name, repeat())
-
-    async def _wait_for_crds(self) -> None:
-        """Kopf looks once for the kinds to watch; so it must not look too early."""
-        told = False
-        while not await self._has_crds():
-            if not told:
-                logger.warning("the custom resources are not installed (or not all of them); waiting")
-                told = True
-            await asyncio.sleep(1.0)
-
-    async def _has_crds(self) -> bool:
-        """Whether discovery shows them all, in both of the lists that Kopf reads: one may lag behind the other."""
-        try:
-            groups = await self._discover("/apis", "groups")
-            kinds = await self._discover(f"/apis/{API_VERSION}", "resources")
-        except KubeError:
-            return False
-        return GROUP in groups and all(kind.plural in kinds for kind in WATCHED)
-
-    async def _discover(self, path: str, what: str) -> set[str]:
-        status, text = await self._client.raw_get(path)
-        return {entry["name"] for entry in json.loads(text)[what]} if status == 200 else set()

@@ -3,11 +3,16 @@
 Both first attempts and retries go through here, so that fairness and metrics know them all.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from checklist_crds.delivery_types import Attempt
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.tracing import NO_TRACES, SpanKind, Tracing, traceparent_of
 from checklist_operator.delivery.failure import OwnFault
 from checklist_operator.delivery.fairness import Permits, host_of
 from checklist_operator.delivery.outcome import Outcome
@@ -15,14 +20,42 @@ from checklist_operator.delivery.sender import Sender
 from checklist_operator.faults import OurFault
 from checklist_operator.metrics import Metrics
 
+_LONGEST_DETAIL: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What an attempt belongs to in a trace: `run` as the cluster has it, and since when a first attempt has waited."""
+
+    run: JsonObject
+    event_id: str
+    event: str
+    waiting_since: datetime | None = None
+
 
 class Transmitter:
     """Sends when it may."""
 
-    def __init__(self, sender: Sender, permits: Permits, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        sender: Sender,
+        permits: Permits,
+        metrics: Metrics,
+        *,
+        leads: Callable[[], bool],
+        tracing: Tracing = NO_TRACES,
+    ) -> None:
+        """`leads`: whether the lease is ours at this moment."""
         self._sender = sender
         self._permits = permits
         self._metrics = metrics
+        self._leads = leads
+        self._tracing = tracing
+        self._takes_answers = True
+
+    def take_no_more(self) -> None:
+        """Answers that come from now on are as if they had not come: nobody would be there to record them."""
+        self._takes_answers = False
 
     @asynccontextmanager
     async def permit(self, url: str, organization: str, *, first: bool) -> AsyncIterator[None]:
@@ -30,28 +63,56 @@ class Transmitter:
         async with self._permits.permit(host=host_of(url), organization=organization, first=first):
             yield
 
-    async def send(self, url: str, body: bytes, secret: bytes, run_id: str, *, attempt: int) -> Outcome:
+    def receiver_holds_up(self, url: str) -> bool:
+        """Whether an attempt to `url` may wait because that receiver takes long, through no fault of ours."""
+        return self._permits.holds_up(host_of(url))
+
+    async def send(
+        self, url: str, body: bytes, secret: bytes, run_id: str, *, attempt: int, origin: Origin | None = None
+    ) -> Outcome:
         """Sends now; to be called with a permit. Raises OurFault, after which nothing may be concluded."""
+        if origin is None or not self._tracing.is_on:
+            return await self._send(url, body, secret, run_id, attempt)
+        parent = traceparent_of(origin.run)
+        if origin.waiting_since is not None:
+            with self._tracing.span("wait in the outbox", parent=parent, since=origin.waiting_since) as wait:
+                wait.note(run_id=run_id, event_id=origin.event_id)
+        with self._tracing.span(f"deliver {origin.event}", kind=SpanKind.CLIENT, parent=parent) as span:
+            span.note(run_id=run_id, event_id=origin.event_id, attempt=attempt)
+            outcome = await self._send(url, body, secret, run_id, attempt)
+            span.note(outcome=outcome.outcome_class.value, http__response__status_code=outcome.http_status)
+            if not outcome.ok:
+                span.failed(outcome.outcome_class.value)
+            return outcome
+
+    async def _send(self, url: str, body: bytes, secret: bytes, run_id: str, attempt: int) -> Outcome:
+        if not self._leads():
+            # Slept through its lease, as a suspended process does: somebody else sends now. The term ends in a moment.
+            await asyncio.Event().wait()
         try:
             outcome = await self._sender.send(url, body, secret, run_id)
         except OwnFault as fault:
-            self._metrics.own_faults.labels("TransportUnavailable").inc()
             raise OurFault("TransportUnavailable", f"the event could not be sent: {fault}") from None
-        self._permits.record(host_of(url), outcome.outcome_class)
+        if not self._takes_answers:
+            await asyncio.Event().wait()
+        self._permits.record(host_of(url), outcome.outcome_class, outcome.duration_ms / 1000)
         self._metrics.attempts.labels(outcome.outcome_class.value, str(attempt)).inc()
-        self._metrics.attempt_seconds.observe(outcome.duration_ms / 1000)
+        self._metrics.attempt_seconds.labels(outcome.outcome_class.value).observe(outcome.duration_ms / 1000)
         return outcome
 
 
-def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | None) -> Attempt:
-    """The attempt as the history of a WebhookDelivery shows it."""
+def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | None, *, manual: bool = False) -> Attempt:
+    """The attempt as the history of a WebhookDelivery shows it, with a detail where the status does not say it all."""
+    detail = "" if outcome.detail == f"HTTP {outcome.http_status}" else outcome.detail[:_LONGEST_DETAIL]
     return Attempt(
         number=number,
         started_at=outcome.started_at,
         duration_ms=outcome.duration_ms,
         outcome=outcome.outcome_class,
         http_status=outcome.http_status,
+        manual=manual,
         next_attempt_at=next_attempt_at,
+        detail=None if outcome.ok else detail or None,
     )
 
 

@@ -12,6 +12,7 @@ from checklist_crds.kube.kinds import API_KEY, MEMBER, Kind
 from checklist_crds.resource_types import StatusCondition, with_condition
 from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
+from checklist_operator.kube_events import EventRecorder, ObjectReference
 from checklist_operator.labels import labelled, lacks_label
 from checklist_operator.tenancy import Refusal, Tenancy
 from checklist_operator.work_queue import WorkQueue
@@ -27,8 +28,17 @@ MemberKey = tuple[Kind, str, str]
 class Members:
     """Shown every Member and every ApiKey."""
 
-    def __init__(self, client: KubeClient, tenancy: Tenancy, *, clock: Clock, on_bug: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        tenancy: Tenancy,
+        *,
+        events: EventRecorder,
+        clock: Clock,
+        on_bug: Callable[[str], None],
+    ) -> None:
         self._client = client
+        self._events = events
         self._tenancy = tenancy
         self._clock = clock
         self._of_organization: defaultdict[str, set[MemberKey]] = defaultdict(set)
@@ -86,7 +96,20 @@ class Members:
         if patch:
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(kind, name, patch, namespace, resource_version=version)
+            self._tell(kind, body, before, refusal)
             logger.info("judged", extra=about(kind=kind.kind, name=name, reason=refusal.reason if refusal else READY))
+
+    def _tell(self, kind: Kind, body: JsonObject, before: list[StatusCondition], refusal: Refusal | None) -> None:
+        """People: that it cannot be used, or can be used again."""
+        was, this = _reason(before), ObjectReference.of(kind, body)
+        if refusal is not None and was != refusal.reason:
+            self._events.warn(this, refusal.reason, refusal.message)
+        elif refusal is None and was not in (None, READY):
+            self._events.tell(this, READY, "It can be used again.")
+
+
+def _reason(conditions: list[StatusCondition]) -> str | None:
+    return next((one.reason for one in conditions if one.type == READY), None)
 
 
 def _own_refusal(kind: Kind, body: JsonObject) -> Refusal | None:

@@ -15,10 +15,12 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.organization_types import OrganizationSpec, OrganizationStatus
+from checklist_crds.pausing import tells_pause, with_pause
 from checklist_crds.quota import Quota
 from checklist_crds.resource_types import with_condition
 from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
+from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
 from checklist_operator.timers import Timers
 from checklist_operator.work_queue import WorkQueue
 
@@ -34,6 +36,7 @@ class Organizations:
         ledger: QuotaLedger,
         timers: Timers,
         *,
+        events: EventRecorder,
         clock: Clock,
         installation_namespace: str,
         pending_after_s: float,
@@ -43,11 +46,13 @@ class Organizations:
         """`on_change` hears the name of an organization that is new, has another spec, or is gone."""
         self._client = client
         self._ledger = ledger
+        self._events = events
         self._clock = clock
         self._installation_namespace = installation_namespace
         self._pending_after = timedelta(seconds=pending_after_s)
         self._on_change = on_change
         self._generations: dict[str, int] = {}
+        self._used_up: dict[str, tuple[str, int]] = {}
         self.queue: WorkQueue[str] = WorkQueue("organizations", self._reconcile, workers=4, on_bug=on_bug)
         self._due = timers.topic(self.queue.add)
 
@@ -55,6 +60,7 @@ class Organizations:
         name, generation = str(body["metadata"]["name"]), int(body["metadata"]["generation"])
         if type_ == "DELETED":
             self._generations.pop(name, None)
+            self._used_up.pop(name, None)
             self._due.cancel(name)
             self.queue.forget(name)
             self._on_change(name)
@@ -65,11 +71,25 @@ class Organizations:
             self.queue.add(name)
             if type_ is not None:
                 self._on_change(name)
+        elif not tells_pause(body):
+            self.queue.add(name)
+        self._watch_quota(name, type_, body)
         pending = Quota.parse((body.get("status") or {}).get("quota")).pending
         if pending:
             self._due.set(name, min(pending.values()) + self._pending_after)
         else:
             self._due.cancel(name)
+
+    def _watch_quota(self, name: str, type_: str | None, body: JsonObject) -> None:
+        """Tells once a month, and again of another limit, that no more runs can be made."""
+        limit = (body["spec"].get("plan") or {}).get("runsPerMonth")
+        quota = (body.get("status") or {}).get("quota") or {}
+        if limit is None or quota.get("used", 0) < limit or not quota.get("period"):
+            return
+        told, self._used_up[name] = self._used_up.get(name), (quota["period"], limit)
+        if type_ is not None and told != self._used_up[name]:
+            message = f"All {limit} runs of {quota['period']} are used up; there will be more with the next month."
+            self._events.warn(ObjectReference.of(ORGANIZATION, body), "QuotaExceeded", message)
 
     async def _reconcile(self, name: str) -> float | None:
         try:
@@ -84,7 +104,7 @@ class Organizations:
         before = OrganizationStatus.model_validate(body.get("status") or {})
         missing = await self._missing_namespace(spec)
         conditions = with_condition(
-            before.conditions,
+            with_pause(before.conditions, body["metadata"], now=self._clock()),
             "Ready",
             missing is None,
             "Ready" if missing is None else "NamespaceNotFound",
@@ -97,6 +117,18 @@ class Organizations:
         if patch:
             # Not conditional: nobody else writes these fields, and the count beside them changes all the time.
             await self._client.patch_status(ORGANIZATION, name, patch)
+            self._tell(body, missing)
+
+    def _tell(self, body: JsonObject, missing: str | None) -> None:
+        this = ObjectReference.of(ORGANIZATION, body)
+        if not tells_pause(body):
+            tell_pause(self._events, this, body["metadata"])
+        told = next((one for one in (body.get("status") or {}).get("conditions") or () if one["type"] == "Ready"), None)
+        was_ready = told is None or told["status"] == "True"
+        if missing is not None and (told is None or was_ready):
+            self._events.warn(this, "NamespaceNotFound", f"There is no namespace {missing!r}.")
+        elif missing is None and not was_ready:
+            self._events.tell(this, "Ready", "The organization can be used.")
 
     async def _missing_namespace(self, spec: OrganizationSpec) -> str | None:
         if spec.namespace is None:
@@ -117,8 +149,8 @@ class Organizations:
                 continue
             run = await self._find_run(run_id, spec)
             if run is None:
-                self._ledger.release(name, run_id)
-                logger.info("run was counted and never made", extra=about(organization=name, run=run_id))
+                self._ledger.release(name, run_id, since)
+                logger.info("run was counted and never made", extra=about(organization=name, run_id=run_id))
             elif run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"):
                 self._ledger.confirm(name, run_id)
             else:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from checklist_crds.kube.client import JsonObject
@@ -56,6 +57,8 @@ class Lane:
     faults: int = 0
     look_up: bool = False
     last_turn: Turn | None = None
+    free_since: datetime | None = None
+    """End of the last pause, as it was noticed: until then, nothing was late."""
     parsed: Run | None = None
 
     def learn(self, body: JsonObject) -> None:

@@ -1,10 +1,11 @@
 """Photos that nobody needs go: those of deleted runs, and orphans of uploads that never became part of a run.
 
-A run that is deleted takes its photos with it at once, when that is seen. What is not seen (deleted while nobody
-watched) and orphans are found by a sweep through the store, which touches only what is a day old: younger objects may
-belong to an upload under way, and a mistake in the settings has a day to be noticed.
+A run that is deleted takes its photos with it at once, when that is seen; one that is archived keeps them. What is not
+seen (deleted while nobody watched) and orphans are found by a sweep through the store, which touches only what is a day
+old: younger objects may belong to an upload under way, and a mistake in the settings has a day to be noticed.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 from checklist_crds.ids import is_id
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.errors import KubeGone, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import ORGANIZATION, RUN
 from checklist_crds.photo_keys import thumbnail_key
@@ -20,6 +21,7 @@ from checklist_crds.photo_store import PhotoStore, StoredObject, StoreUnavailabl
 from checklist_crds.run_photos import keys_in_use
 from checklist_crds.run_types import Run
 from checklist_crds.times import Clock
+from checklist_operator.archived_runs import ArchivedRuns
 from checklist_operator.json_logging import about
 from checklist_operator.paging import pages
 from checklist_operator.work_queue import WorkQueue
@@ -27,6 +29,9 @@ from checklist_operator.work_queue import WorkQueue
 logger = logging.getLogger(__name__)
 
 _STORE_PAUSE_S: Final = 30.0
+_FEW_RUNS: Final = 100
+"""So many runs are read one by one; more are found by reading the lists of all runs."""
+_AT_ONCE: Final = 8
 
 
 class PhotoCollector:
@@ -36,6 +41,7 @@ class PhotoCollector:
         self,
         client: KubeClient,
         store: PhotoStore,
+        archived: ArchivedRuns,
         *,
         clock: Clock,
         namespaces: tuple[str, ...],
@@ -46,6 +52,7 @@ class PhotoCollector:
         """`namespaces`: where runs are looked for first."""
         self._client = client
         self._store = store
+        self._archived = archived
         self._clock = clock
         self._namespaces = namespaces
         self._orphan_after = orphan_after
@@ -65,36 +72,63 @@ class PhotoCollector:
         deleted = 0
         try:
             namespaces = await self._where_runs_are()
-            for run_id in await self._store.runs():
-                if is_id("r", run_id):
-                    deleted += await self._sweep_run(run_id, namespaces)
+            unseen = {run_id for run_id in await self._store.runs() if is_id("r", run_id)}
+            if len(unseen) > _FEW_RUNS:
+                deleted += await self._sweep_listed(unseen, namespaces)
+                unseen = await self._archived.missing(unseen)
+            gone = set()
+            for run_id in sorted(unseen):
+                if self._old(await self._store.objects_of(run_id)):
+                    run = await self._find(run_id, namespaces)
+                    if run is None:
+                        gone.add(run_id)
+                    else:
+                        deleted += await self._sweep_objects(run_id, run)
+            # Looked for in the archive after the cluster: runs go from there to here, and never back.
+            for run_id in sorted(await self._archived.missing(gone)):
+                deleted += await self._sweep_objects(run_id, None)
         except StoreUnavailable as error:
             logger.warning("photos not swept: %s", error)
         return deleted
 
     async def _reconcile(self, key: Key) -> float | None:
         namespace, run_id = key
-        if await self._find(run_id, [namespace]) is not None:
+        if await self._find(run_id, [namespace]) is not None or self._archived.just_now(key):
             return None
         try:
             await self._delete(run_id, await self._store.objects_of(run_id), "run_deleted")
         except StoreUnavailable as error:
-            logger.warning("photos of a deleted run are still there: %s", error, extra=about(run=run_id))
+            logger.warning("photos of a deleted run are still there: %s", error, extra=about(run_id=run_id))
             return _STORE_PAUSE_S
         return None
 
-    async def _sweep_run(self, run_id: str, namespaces: list[str]) -> int:
-        unneeded = self._old(await self._store.objects_of(run_id))
-        if not unneeded:
-            return 0
-        run = await self._find(run_id, namespaces)
+    async def _sweep_listed(self, unseen: set[str], namespaces: list[str]) -> int:
+        """Sweep those of `unseen` that the lists of runs show, and take them out of it.
+
+        Lists are as old as their first page. That is no harm: what a run came to use since was put there since, and
+        is young.
+        """
+        deleted = 0
+        try:
+            async for page in pages(self._client, RUN, tuple(namespaces)):
+                listed = [body for body in page if body["metadata"]["name"] in unseen]
+                unseen -= {body["metadata"]["name"] for body in listed}
+                for start in range(0, len(listed), _AT_ONCE):
+                    runs = map(Run.parse, listed[start : start + _AT_ONCE])
+                    deleted += sum(await asyncio.gather(*(self._sweep_objects(run.name, run) for run in runs)))
+        except KubeGone:
+            # Deleting took longer than the cluster keeps what a list continues from; the rest is read one by one.
+            logger.info("the lists of runs ended early", extra=about(runs=len(unseen)))
+        return deleted
+
+    async def _sweep_objects(self, run_id: str, run: Run | None) -> int:
+        """Delete what is old and not used by `run`; None: there is no such run."""
+        needed: frozenset[str] = frozenset()
         if run is not None:
             keys = keys_in_use(run.status)
             needed = keys | {thumbnail_key(key) for key in keys}
-            unneeded = [found for found in unneeded if found.key not in needed]
-        # An upload that was given up may have been sent again this moment, into the same place.
-        still_old = {found.key for found in self._old(await self._store.objects_of(run_id))} if unneeded else set()
-        unneeded = [found for found in unneeded if found.key in still_old]
+        # Looked at after the run was read: an upload that was given up may have been sent again, into the same place.
+        unneeded = [found for found in self._old(await self._store.objects_of(run_id)) if found.key not in needed]
         return await self._delete(run_id, unneeded, "run_deleted" if run is None else "orphans")
 
     def _old(self, objects: list[StoredObject]) -> list[StoredObject]:
@@ -107,17 +141,18 @@ class PhotoCollector:
         await self._store.delete([found.key for found in objects])
         for _ in objects:
             self._on_removed("Photo")
-        logger.info("photos removed", extra=about(run=run_id, objects=len(objects), reason=reason))
+        logger.info("photos removed", extra=about(run_id=run_id, objects=len(objects), reason=reason))
         return len(objects)
 
     async def _find(self, run_id: str, namespaces: list[str]) -> Run | None:
-        """The run, wherever it is; None only when the whole cluster has none of that name. Raises KubeError."""
+        """The run; None only when none of that name is in any namespace that the operator serves, or that an
+        organization names. Raises KubeError, too when one of those may not be read: nothing is taken for gone then."""
         for namespace in namespaces:
             try:
                 return Run.parse(await self._client.get(RUN, run_id, namespace))
             except KubeNotFound:
                 continue
-        # Rare, since it is slow. Should the right to look everywhere be missing, nothing is taken for gone.
+        # Rare, since it is slow: without a list of namespaces, the whole cluster is looked at.
         found, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={run_id}")
         return Run.parse(found[0]) if found else None
 

@@ -1,88 +1,135 @@
-"""Retention: settled runs and finished deliveries go when they are older than their organization wants to keep them.
+"""Retention: what is over and older than its organization wants to keep leaves the cluster: settled runs, finished
+deliveries, audit entries.
 
-A run takes its deliveries with it, since without the run nobody can tell whose they were. Deletions are conditional on
+Runs and deliveries go to the archive first, unless their organization says that they shall be deleted for good. A run
+takes its deliveries with it, since without the run nobody can tell whose they were. Deletions are conditional on
 what was read. Without a controller manager nothing else would collect them, so nothing is left to owner references.
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.kube.informer import Key
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
-from checklist_crds.organization_types import OrganizationSpec
+from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.legal_hold import is_held
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_operator.controllers.archiver import Archiver
 from checklist_operator.json_logging import about
+from checklist_operator.metrics import Metrics
 from checklist_operator.paging import pages
+from checklist_operator.retention_rules import (
+    Keep,
+    deliveries_told,
+    last_finished_at,
+    organization_of,
+)
+from checklist_operator.sharding import Shard
 
 logger = logging.getLogger(__name__)
 
 _SETTLED: Final = "status.settled=true"
 _ORPHANS_STAY: Final = timedelta(minutes=10)
 _CHECK_RUN_AGAIN: Final = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Keep:
-    """How long an organization keeps things; None is for ever."""
-
-    runs: timedelta | None
-    deliveries: timedelta | None
+_AT_ONCE: Final = 500
 
 
 class Retention:
-    """`sweep` looks at everything that is settled."""
+    """`sweep` looks at everything of its shard that is settled."""
 
     def __init__(
         self,
         client: KubeClient,
+        archiver: Archiver,
         *,
         clock: Clock,
         namespaces: tuple[str, ...],
+        shard: Shard,
+        metrics: Metrics,
         on_removed: Callable[[str], None],
         on_run_removed: Callable[[Key], None],
     ) -> None:
+        """`on_run_removed` is told of runs that are gone for good, not of archived ones."""
         self._client = client
+        self._archiver = archiver
         self._clock = clock
         self._namespaces = namespaces
+        self._shard = shard
+        self._metrics = metrics
         self._on_removed = on_removed
         self._on_run_removed = on_run_removed
-        self._run_seen: dict[tuple[str, str], datetime] = {}
+        self._run_seen: dict[Key, datetime] = {}
 
     async def sweep(self) -> int:
         """How many objects were deleted. Raises KubeError; then the next sweep goes on."""
         keeps = await self._keeps()
-        deleted = 0
+        deleted = await self._archiver.begin(keeps)
         if any(keep.runs is not None for keep in keeps.values()):
             deleted += await self._sweep_runs(keeps)
+        deleted += await self._archiver.end()
+        if self._shard.is_first:  # they bear no slot
+            audits = {name: keep.audit for name, keep in keeps.items() if keep.audit is not None}
+            deleted += await self._sweep_audit(audits)
         return deleted + await self._sweep_deliveries(keeps)
 
-    async def _keeps(self) -> dict[str, _Keep]:
+    async def _keeps(self) -> dict[str, Keep]:
         keeps = {}
         async for page in pages(self._client, ORGANIZATION):
             for body in page:
-                retention = OrganizationSpec.model_validate(body["spec"]).retention
-                if retention is not None:
-                    keeps[str(body["metadata"]["name"])] = _Keep(
-                        _days(retention.finished_runs_days), _days(retention.deliveries_days)
-                    )
+                keep = Keep.of(body)
+                keeps[keep.name] = keep
         return keeps
 
-    async def _sweep_runs(self, keeps: Mapping[str, _Keep]) -> int:
-        deleted, now = 0, self._clock()
-        async for page in pages(self._client, RUN, self._namespaces, field_selector=_SETTLED):
+    # -- runs -----------------------------------------------------------------------------------------------------
+
+    async def _sweep_runs(self, keeps: Mapping[str, Keep]) -> int:
+        deliveries: Mapping[Key, frozenset[str]] | None = None
+        deleted = 0
+        while True:
+            before = deleted
+            held = 0
+            try:
+                async for page in self._pages(RUN):
+                    for body in page:
+                        keep = keeps.get(organization_of(body))
+                        if keep is None or keep.runs is None:
+                            continue
+                        held += keep.held or is_held(body)
+                        at = keep.due_at(body)
+                        if at is None or at > self._clock():
+                            continue
+                        if deliveries is None:  # most sweeps find nothing that is due, and need no list of them
+                            deliveries = await self._deliveries_of_runs()
+                        deleted += await self._let_go(keep, body, at, deliveries.get(key_of(body), frozenset()))
+                self._metrics.held_runs.set(held)
+                return deleted
+            except KubeGone:
+                # The cluster keeps what a list continues from for some minutes. What is left is listed anew.
+                deleted += await self._archiver.end()
+                if deleted == before:
+                    raise
+                deleted += await self._archiver.begin(keeps)
+
+    async def _let_go(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
+        if keep.archive:
+            return await self._archiver.add(keep, run, at, deliveries | deliveries_told(run))
+        return await self._delete_run(run)
+
+    async def _deliveries_of_runs(self) -> dict[Key, frozenset[str]]:
+        """Names by run. One list of all of them: to ask for those of each run would be a list for each."""
+        found: dict[Key, set[str]] = {}
+        async for page in self._pages(WEBHOOK_DELIVERY, settled=False):
             for body in page:
-                keep = keeps.get(_organization_of(body))
-                if keep is not None and keep.runs is not None and now - _ended_at(body) >= keep.runs:
-                    deleted += await self._delete_run(body)
-        return deleted
+                run = (str(body["metadata"]["namespace"]), str(body["spec"]["runRef"]["name"]))
+                found.setdefault(run, set()).add(str(body["metadata"]["name"]))
+        return {run: frozenset(names) for run, names in found.items()}
 
     async def _delete_run(self, body: JsonObject) -> int:
-        namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+        """For good."""
+        namespace, name = key_of(body)
         deliveries, _ = await self._client.list_all(
             WEBHOOK_DELIVERY, namespace, field_selector=f"spec.runRef.name={name}"
         )
@@ -94,20 +141,55 @@ class Retention:
             self._on_run_removed((namespace, name))
         return deleted + removed
 
-    async def _sweep_deliveries(self, keeps: Mapping[str, _Keep]) -> int:
+    # -- deliveries -----------------------------------------------------------------------------------------------
+
+    async def _sweep_deliveries(self, keeps: Mapping[str, Keep]) -> int:
         deleted, now = 0, self._clock()
-        async for page in pages(self._client, WEBHOOK_DELIVERY, self._namespaces, field_selector=_SETTLED):
+        leaving: dict[str, list[tuple[datetime, JsonObject]]] = {}
+        async for page in self._pages(WEBHOOK_DELIVERY):
             for body in page:
-                finished_at = parse_timestamp(body["status"].get("finishedAt") or _created(body))
                 keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
-                is_old = keep is not None and keep.deliveries is not None and now - finished_at >= keep.deliveries
-                if is_old or (now - finished_at >= _ORPHANS_STAY and await self._is_orphan(body, now)):
+                at = await self._leaves_at(body, keep, now)
+                if at is None:
+                    continue
+                if keep is None or not keep.archive:
                     deleted += await self._delete(WEBHOOK_DELIVERY, body)
+                    continue
+                waiting = leaving.setdefault(keep.name, [])
+                waiting.append((at, body))
+                if len(waiting) >= _AT_ONCE:
+                    deleted += await self._archive_deliveries(keep, leaving.pop(keep.name))
+        for name, waiting in leaving.items():
+            if now - min(at for at, _ in waiting) >= keeps[name].patience_with_deliveries:
+                deleted += await self._archive_deliveries(keeps[name], waiting)
         return deleted
+
+    async def _archive_deliveries(self, keep: Keep, leaving: list[tuple[datetime, JsonObject]]) -> int:
+        if self._archiver.away:
+            return 0
+        return await self._archiver.archive_deliveries(keep, [body for _, body in leaving])
+
+    async def _leaves_at(self, delivery: JsonObject, keep: Keep | None, now: datetime) -> datetime | None:
+        """Since when a settled delivery should be gone: it is old, or its run is gone. None: it stays."""
+        if keep is not None and keep.held:
+            return None
+        finished_at = last_finished_at(delivery)
+        if keep is not None and keep.deliveries is not None and now - finished_at >= keep.deliveries:
+            return None if await self._run_is_held(delivery) else finished_at + keep.deliveries
+        if now - finished_at >= _ORPHANS_STAY and await self._is_orphan(delivery, now):
+            return finished_at + _ORPHANS_STAY
+        return None
+
+    async def _run_is_held(self, delivery: JsonObject) -> bool:
+        run = _run_of(delivery)
+        try:
+            return is_held(await self._client.get(RUN, run[1], run[0]))
+        except KubeNotFound:
+            return False
 
     async def _is_orphan(self, delivery: JsonObject, now: datetime) -> bool:
         """Whether its run is gone; a run that was there is not looked for again too soon."""
-        key = (str(delivery["metadata"]["namespace"]), str(delivery["spec"]["runRef"]["name"]))
+        key = _run_of(delivery)
         seen_at = self._run_seen.get(key)
         if seen_at is not None and now - seen_at < _CHECK_RUN_AGAIN:
             return False
@@ -118,6 +200,24 @@ class Retention:
             return True
         self._run_seen[key] = now
         return False
+
+    # -- audit ----------------------------------------------------------------------------------------------------
+
+    async def _sweep_audit(self, keeps: Mapping[str, timedelta]) -> int:
+        if not keeps:
+            return 0
+        deleted, now, shortest = 0, self._clock(), min(keeps.values())
+        for namespace in self._namespaces or (None,):
+            async for bodies, _ in self._client.pages(AUDIT_ENTRY, namespace):
+                for body in bodies:
+                    keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
+                    if keep is not None and now - parse_timestamp(body["spec"]["at"]) >= keep:
+                        deleted += await self._delete(AUDIT_ENTRY, body)
+                # Their names sort by time, so within a namespace those that follow are younger still.
+                last = bodies[-1] if bodies and namespace is not None else None
+                if last is not None and now - parse_timestamp(last["spec"]["at"]) < shortest:
+                    break
+        return deleted
 
     async def _delete(self, kind: Kind, body: JsonObject) -> int:
         metadata = body["metadata"]
@@ -131,24 +231,15 @@ class Retention:
         logger.info("removed after its retention", extra=about(kind=kind.kind, name=metadata["name"]))
         return 1
 
-
-def _days(days: float | None) -> timedelta | None:
-    return None if days is None else timedelta(days=days)
-
-
-def _created(body: JsonObject) -> str:
-    return str(body["metadata"]["creationTimestamp"])
-
-
-def _organization_of(run: JsonObject) -> str:
-    spec = run["spec"]
-    resolved = spec.get("resolved") or (run.get("status") or {}).get("resolved") or {}
-    return str(resolved.get("organization") or (spec.get("organizationRef") or {}).get("name") or "")
+    def _pages(self, kind: Kind, *, settled: bool = True) -> AsyncIterator[list[JsonObject]]:
+        return pages(
+            self._client,
+            kind,
+            self._namespaces,
+            field_selector=_SETTLED if settled else None,
+            label_selector=self._shard.selector,
+        )
 
 
-def _ended_at(run: JsonObject) -> datetime:
-    """When the run became final: the moment of its condition Completed, true or false."""
-    for condition in run["status"].get("conditions") or ():
-        if condition["type"] == "Completed":
-            return parse_timestamp(condition["lastTransitionTime"])
-    return parse_timestamp(_created(run))
+def _run_of(delivery: JsonObject) -> Key:
+    return str(delivery["metadata"]["namespace"]), str(delivery["spec"]["runRef"]["name"])

@@ -1,12 +1,15 @@
-"""Collection of TemplateRevisions that nobody needs: their template is gone or newer, and no run refers to them.
+"""Collection of TemplateRevisions that nobody needs: no run refers to them, and their template is gone, or newer by so
+many versions that this one is none of those that are kept to be looked at and restored.
 
 An unused revision may be about to be used, by a dispatch that has read the template a moment ago. So one must have been
 found unused in two sweeps that lie a grace apart, and is deleted only as it was then.
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
@@ -20,6 +23,9 @@ from checklist_operator.paging import pages
 
 logger = logging.getLogger(__name__)
 
+KEPT_VERSIONS: Final = 50
+"""Of a template, the current one among them; beside those that runs were made of."""
+
 
 class RevisionCollector:
     """`sweep` looks at all revisions; it reads runs only if there is something that could go."""
@@ -31,6 +37,7 @@ class RevisionCollector:
         *,
         clock: Clock,
         grace_s: float,
+        kept: int = KEPT_VERSIONS,
         namespaces: tuple[str, ...],
         on_removed: Callable[[str], None],
     ) -> None:
@@ -38,6 +45,7 @@ class RevisionCollector:
         self._store = store
         self._clock = clock
         self._grace = timedelta(seconds=grace_s)
+        self._kept = kept
         self._namespaces = namespaces
         self._on_removed = on_removed
         self._unused_since: dict[tuple[Key, str], datetime] = {}
@@ -58,18 +66,27 @@ class RevisionCollector:
         return deleted
 
     async def _superseded(self) -> dict[Key, str]:
-        """Revisions, with their resource versions, of which no new run will be made."""
+        """Revisions, with their resource versions, of which no new run will be made and which nobody looks at."""
         current: dict[tuple[str, str], int] = {}
         async for page in pages(self._client, TEMPLATE, self._namespaces):
             for body in page:
                 meta = TemplateMeta.of(body)
-                current[meta.namespace, meta.id] = meta.version
+                current[meta.organization, meta.id] = max(meta.version, current.get((meta.organization, meta.id), 0))
         found: dict[Key, str] = {}
+        earlier: defaultdict[tuple[str, str], list[tuple[int, Key]]] = defaultdict(list)
         async for page in pages(self._client, TEMPLATE_REVISION, self._namespaces):
             for body in page:
                 spec, key = body["spec"], key_of(body)
-                if current.get((key[0], spec["templateId"])) != spec["version"]:
+                template = spec["organizationRef"]["name"], spec["templateId"]
+                if current.get(template) != spec["version"]:
                     found[key] = body["metadata"]["resourceVersion"]
+                    if spec["version"] < current.get(template, 0):
+                        earlier[template].append((spec["version"], key))
+        for versions in earlier.values():
+            newest = set(sorted({number for number, _ in versions}, reverse=True)[: self._kept - 1])
+            for number, key in versions:
+                if number in newest:
+                    del found[key]
         return found
 
     async def _keep_referred(self, unused: dict[Key, str]) -> None:

@@ -19,6 +19,7 @@ from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import RUN, TEMPLATE
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.pausing import PAUSED
 from checklist_crds.quota import Verdict
 from checklist_crds.resource_types import with_condition
 from checklist_crds.run_lifecycle import Expire, decide
@@ -31,8 +32,11 @@ from checklist_crds.webhook_url import InvalidTarget, canonical_url
 from checklist_operator.controllers.templates import problems_text
 from checklist_operator.faults import OurFault
 from checklist_operator.json_logging import about
+from checklist_operator.kube_events import EventRecorder, ObjectReference
 from checklist_operator.labels import labelled
 from checklist_operator.metrics import Metrics
+from checklist_operator.pauses import Held, Pauses
+from checklist_operator.sharding import has_slot
 from checklist_operator.signing_secrets import SigningSecrets
 from checklist_operator.tenancy import Refusal, Tenancy
 from checklist_operator.work_queue import Backoff, WorkQueue
@@ -62,6 +66,7 @@ class _Held:
 
     tries: int = 0
     names: frozenset[str] = frozenset()
+    paused: bool = False
 
 
 class RunAdmission:
@@ -75,20 +80,27 @@ class RunAdmission:
         ledger: QuotaLedger,
         revisions: RevisionStore,
         secrets: SigningSecrets,
+        pauses: Pauses,
         metrics: Metrics,
+        events: EventRecorder,
         clock: Clock,
         name_of: NameOf,
+        owns: Callable[[str], bool],
         allow_insecure: bool,
         on_bug: Callable[[str], None],
     ) -> None:
+        """`owns`: whether this operator does the work of an organization."""
         self._client = client
         self._tenancy = tenancy
         self._ledger = ledger
         self._revisions = revisions
         self._secrets = secrets
+        self._pauses = pauses
         self._metrics = metrics
+        self._events = events
         self._clock = clock
         self._name_of = name_of
+        self._owns = owns
         self._allow_insecure = allow_insecure
         self._refused: dict[Key, _Held] = {}
         self._waiting_for: defaultdict[str, set[Key]] = defaultdict(set)
@@ -113,6 +125,12 @@ class RunAdmission:
         """A template (its name and its public id) or an organization changed: what it held up may be admitted now."""
         for name in names:
             for key in self._waiting_for.get(name, ()):
+                self.queue.add(key)
+
+    def resumed(self) -> None:
+        """A pause has ended."""
+        for key, held in self._refused.items():
+            if held.paused:
                 self.queue.add(key)
 
     @property
@@ -144,6 +162,10 @@ class RunAdmission:
         meta = TemplateMeta.of(template)
         try:
             await self._check_tenancy(run, meta)
+            await self._check_pause(body, meta.organization)
+            if not has_slot(body) and not self._owns(meta.organization):
+                await labelled(self._client, RUN, body, meta.organization)  # so that its own operator sees it
+                return
             taken = self._snapshot(template)
             await self._check_webhook(run)
             await self._reserve(run, meta.organization)
@@ -159,7 +181,9 @@ class RunAdmission:
             raise
         self._ledger.confirm(meta.organization, run.name)
         self._metrics.admissions.labels("Admitted").inc()
-        logger.info("run admitted", extra=about(run=run.name, template=meta.id, version=meta.version))
+        told = f"Version {meta.version} of template {meta.name!r} was taken."
+        self._events.tell(_reference(run), "Admitted", told)
+        logger.info("run admitted", extra=about(run_id=run.name, template_id=meta.id, version=meta.version))
 
     # -- causes, in the order in which they are told ---------------------------------------------------------------
 
@@ -183,6 +207,12 @@ class RunAdmission:
             raise Refused(refusal.reason, refusal.message)
         if template.organization != named:
             raise Refused("TemplateNotFound", f"Organization {named!r} has no template {template.name!r}.")
+
+    async def _check_pause(self, body: JsonObject, organization: str) -> None:
+        try:
+            await self._pauses.check(body, organization)
+        except Held as held:
+            raise Refused(held.reason, held.message) from None
 
     def _snapshot(self, template: JsonObject) -> Snapshot:
         try:
@@ -233,7 +263,7 @@ class RunAdmission:
     async def _refuse(self, key: Key, run: Run, refused: Refused) -> float:
         """Tells why, and returns the seconds until the next try."""
         refusal = refused.refusal
-        tries = self._hold(key, run, refused.organization)
+        tries = self._hold(key, run, refused)
         conditions = with_condition(
             run.status.conditions,
             "Admitted",
@@ -248,10 +278,12 @@ class RunAdmission:
             status = self._closed(run, status)
         if await self._write(run, status):
             self._metrics.admissions.labels(refusal.reason).inc()
-            logger.info("run not admitted: %s", refusal.message, extra=about(run=run.name, reason=refusal.reason))
+            if refusal.reason != PAUSED:
+                self._events.warn(_reference(run), refusal.reason, refusal.message)
+            logger.info("run not admitted: %s", refusal.message, extra=about(run_id=run.name, reason=refusal.reason))
         return _AGAIN.after(tries)
 
-    def _hold(self, key: Key, run: Run, organization: str) -> int:
+    def _hold(self, key: Key, run: Run, refused: Refused) -> int:
         """Remembers what the run may be waiting for; how often it was tried."""
         tries = self._refused[key].tries if key in self._refused else 0
         self._forget(key)
@@ -259,9 +291,11 @@ class RunAdmission:
         named = (
             spec.template_ref.name if spec.template_ref else spec.template_id,
             spec.organization_ref.name if spec.organization_ref else None,
-            organization,
+            refused.organization,
         )
-        held = self._refused[key] = _Held(tries + 1, frozenset(filter(None, named)))
+        held = self._refused[key] = _Held(
+            tries + 1, frozenset(filter(None, named)), paused=refused.refusal.reason == PAUSED
+        )
         for name in held.names:
             self._waiting_for[name].add(key)
         return held.tries
@@ -296,3 +330,7 @@ class RunAdmission:
             condition = version or run.resource_version
             await self._client.patch_status(RUN, run.name, patch, run.namespace, resource_version=condition)
         return bool(patch)
+
+
+def _reference(run: Run) -> ObjectReference:
+    return ObjectReference(RUN, run.namespace, run.name, run.uid)

@@ -12,11 +12,13 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_lifecycle import Expire, decide
 from checklist_crds.run_types import Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.json_logging import about
+from checklist_operator.kube_events import EventRecorder, ObjectReference
 from checklist_operator.metrics import Metrics
 from checklist_operator.run_status import change_run_status
 from checklist_operator.timers import Timers
@@ -38,6 +40,7 @@ class RunExpiry:
         timers: Timers,
         metrics: Metrics,
         *,
+        events: EventRecorder,
         clock: Clock,
         on_unadmitted: Callable[[Key], None],
         on_bug: Callable[[str], None],
@@ -45,6 +48,7 @@ class RunExpiry:
     ) -> None:
         """`on_unadmitted` takes over runs that come due before they were admitted."""
         self._client = client
+        self._events = events
         self._clock = clock
         self._metrics = metrics
         self._on_unadmitted = on_unadmitted
@@ -82,7 +86,11 @@ class RunExpiry:
             self._on_unadmitted(key)
         elif after is not run.status:
             self._metrics.expiries.inc()
-            logger.info("run expired", extra=about(run=key[1]))
+            if run.expires_at is not None:
+                self._metrics.expiry_lag.observe(max(0.0, (self._clock() - run.expires_at).total_seconds()))
+            this = ObjectReference(RUN, run.namespace, run.name, run.uid)
+            self._events.tell(this, "Expired", "Its time was up before it was submitted.")
+            logger.info("run expired", extra=about(run_id=key[1]))
         elif not after.phase.is_final and run.expires_at is not None:
             self._due.set(key, run.expires_at)  # the clock was set back since this came due
         return None

@@ -18,8 +18,7 @@ from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, Run, RunStatus
-from checklist_crds.times import Clock
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.controllers.outbox_lane import FirstAttempt, Lane, Turn, awaits_retries, has_work
 from checklist_operator.controllers.record_pace import GATHER_S, QUIET_S, RecordPace
 from checklist_operator.delivery.outcome import Outcome
@@ -29,10 +28,14 @@ from checklist_operator.event_photos import EventPhotos
 from checklist_operator.event_photos import key_of as key_of_photo
 from checklist_operator.faults import OurFault
 from checklist_operator.json_logging import about
+from checklist_operator.kube_events import EventRecorder, ObjectReference
 from checklist_operator.metrics import Metrics
+from checklist_operator.patience import Patience
+from checklist_operator.pauses import Held, Pauses
+from checklist_operator.run_deliveries import target_of
 from checklist_operator.run_status import change_run_status, settled_if_done, with_delivering, with_records
 from checklist_operator.signing_secrets import SigningSecrets
-from checklist_operator.transmission import Transmitter
+from checklist_operator.transmission import Origin, Transmitter
 from checklist_operator.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -52,7 +55,9 @@ class RunOutbox:
         secrets: SigningSecrets,
         transmitter: Transmitter,
         deliveries: DeliveryObjects,
+        pauses: Pauses,
         metrics: Metrics,
+        events: EventRecorder,
         clock: Clock,
         photos: EventPhotos,
         allow_insecure: bool,
@@ -64,12 +69,15 @@ class RunOutbox:
         self._secrets = secrets
         self._transmitter = transmitter
         self._deliveries = deliveries
+        self._pauses = pauses
         self._metrics = metrics
+        self._events = events
         self._clock = clock
         self._photos = photos
         self._allow_insecure = allow_insecure
         self._on_bug = on_bug
         self._lanes: dict[Key, Lane] = {}
+        self._held: set[Key] = set()
         self._pace = RecordPace(time.monotonic)
         self._stopping = False
         self.queue: WorkQueue[Key] = WorkQueue("run_outbox", self._reconcile, workers=workers, on_bug=on_bug)
@@ -98,15 +106,31 @@ class RunOutbox:
     def in_flight(self) -> int:
         return sum(len(lane.in_flight) for lane in self._lanes.values())
 
-    async def drain(self, within_s: float) -> None:
+    def oldest_waiting_s(self) -> float:
+        """Age in seconds of the oldest event whose first attempt has not ended, but for paused ones; 0 for none."""
+        waiting = (
+            entry["ts"]
+            for key, lane in self._lanes.items()
+            if key not in self._held
+            for entry in (lane.body.get("status") or {}).get("outbox") or ()
+            if entry["eventId"] not in lane.results
+        )
+        oldest = min(waiting, default=None)
+        return 0.0 if oldest is None else max(0.0, (self._clock() - parse_timestamp(oldest)).total_seconds())
+
+    def resumed(self) -> None:
+        """A pause has ended."""
+        for key in self._held:
+            self.queue.add(key)
+
+    async def drain(self, patience: Patience) -> None:
         """Starts nothing new; waits for what is in flight and for its results to be written."""
         self._stopping = True
         for key, lane in self._lanes.items():
             if lane.results:
                 self.queue.add(key)
-        deadline = asyncio.get_running_loop().time() + within_s
         while any(lane.in_flight or lane.results for lane in self._lanes.values()):
-            if asyncio.get_running_loop().time() > deadline:
+            if not patience.lasts(unrecorded=any(lane.results for lane in self._lanes.values())):
                 return
             await asyncio.sleep(0.02)
 
@@ -161,6 +185,10 @@ class RunOutbox:
         webhook, resolved = run.spec.webhook, run.resolved
         if not entries or webhook is None or resolved is None or self._stopping or lane.fault is not None:
             return
+        await self._pauses.check(lane.body, resolved.organization)
+        if key in self._held:
+            self._held.discard(key)
+            lane.free_since = self._clock()
         try:
             definition = await self._revisions.definition(run.namespace, resolved.revision_ref.name)
         except KubeNotFound:
@@ -168,10 +196,7 @@ class RunOutbox:
         secret = await self._secrets.of(run.namespace, run.name, webhook)
         if self._lanes.get(key) is not lane:
             return
-        try:
-            url = canonical_url(webhook.url, allow_insecure=self._allow_insecure)
-        except InvalidTarget:
-            url = webhook.url  # the sender refuses it with the class that belongs to it
+        url = target_of(webhook.url, allow_insecure=self._allow_insecure)
         for entry in entries:
             lane.last_turn = Turn(lane.last_turn)
             attempt = FirstAttempt(entry, run, definition, url, secret, resolved.organization, lane.last_turn)
@@ -215,7 +240,7 @@ class RunOutbox:
         except OurFault as fault:
             lane.fault = fault
         except Exception:
-            logger.exception("first attempt failed unexpectedly", extra=about(run=key[1], event=event_id))
+            logger.exception("first attempt failed unexpectedly", extra=about(run_id=key[1], event_id=event_id))
             self._on_bug("run_outbox")
             lane.fault = OurFault("InternalError", "the operator failed; its log says why")
         finally:
@@ -230,14 +255,21 @@ class RunOutbox:
     async def _transmit(self, key: Key, lane: Lane, attempt: "FirstAttempt") -> DeliveryRecord | None:
         entry, run = attempt.entry, attempt.run
         await attempt.turn.come()
+        held_up = self._transmitter.receiver_holds_up(attempt.url)
         async with self._transmitter.permit(attempt.url, attempt.organization, first=True):
             if self._stopping or lane.fault is not None or self._lanes.get(key) is not lane:
                 return None
+            self._pauses.check_known(key, attempt.organization)
             message = first_envelope(entry, run, attempt.definition, key_of_photo)
             body = body_of(await self._photos.dressed(message), 1)
             attempt.turn.started.set()
-            self._metrics.outbox_lag.observe(max(0.0, (self._clock() - entry.ts).total_seconds()))
-            outcome = await self._transmitter.send(attempt.url, body, attempt.secret, run.name, attempt=1)
+            held_up = held_up or self._transmitter.receiver_holds_up(attempt.url)
+            free_since = entry.ts if lane.free_since is None else max(entry.ts, lane.free_since)
+            self._metrics.first_attempt_started((self._clock() - free_since).total_seconds(), held_up=held_up)
+            origin = Origin(lane.body, entry.event_id, entry.event.value, waiting_since=free_since)
+            outcome = await self._transmitter.send(
+                attempt.url, body, attempt.secret, run.name, attempt=1, origin=origin
+            )
         attempt.turn.ended.set()
         self._log(outcome, attempt)
         if outcome.ok:
@@ -261,9 +293,9 @@ class RunOutbox:
         logger.info(
             "event delivered" if outcome.ok else "first attempt failed",
             extra=about(
-                run=attempt.run.name,
-                event=attempt.entry.event_id,
-                name=attempt.entry.event.value,
+                run_id=attempt.run.name,
+                event_id=attempt.entry.event_id,
+                event_name=attempt.entry.event.value,
                 seq=attempt.entry.seq,
                 outcome=outcome.outcome_class.value,
                 status=outcome.http_status,
@@ -297,12 +329,11 @@ class RunOutbox:
         lane.faults += 1
         pause = _FAULT_BACKOFF.after(lane.faults)
         if fault is not None:
-            logger.warning(
-                "events cannot be sent: %s",
-                fault.message,
-                extra=about(run=key[1], reason=fault.reason, again_in_s=pause),
-            )
-            self._metrics.own_faults.labels(fault.reason).inc()
+            if isinstance(fault, Held):
+                self._held.add(key)
+                logger.info("events wait: %s", fault.message, extra=about(run_id=key[1]))
+            else:
+                self._warn(key, lane, fault, pause)
             try:
                 body = await change_run_status(
                     self._client,
@@ -314,10 +345,21 @@ class RunOutbox:
             except KubeNotFound:
                 self._forget(key)
             except KubeError as error:
-                logger.warning("condition not written: %s", error.message, extra=about(run=key[1]))
+                logger.warning("condition not written: %s", error.message, extra=about(run_id=key[1]))
         return pause
 
+    def _warn(self, key: Key, lane: Lane, fault: OurFault, pause: float) -> None:
+        logger.warning(
+            "events cannot be sent: %s",
+            fault.message,
+            extra=about(run_id=key[1], reason=fault.reason, again_in_s=pause),
+        )
+        self._metrics.own_faults.labels(fault.reason).inc()
+        if lane.faults == 1:
+            self._events.warn(ObjectReference.of(RUN, lane.body), fault.reason, f"Events wait: {fault.message}.")
+
     def _forget(self, key: Key) -> None:
+        self._held.discard(key)
         self._lanes.pop(key, None)
         self._pace.waits(key, 0)
         self.queue.forget(key)
@@ -333,9 +375,11 @@ def _record(entry: OutboxEntry, phase: DeliveryPhase, outcome: Outcome) -> Deliv
         seq=entry.seq,
         event=entry.event,
         event_id=entry.event_id,
+        ts=entry.ts,
         phase=phase,
         attempts=1,
         started_at=outcome.started_at,
         duration_ms=outcome.duration_ms,
+        outcome=outcome.outcome_class,
         http_status=outcome.http_status,
     )

@@ -1,4 +1,5 @@
-"""Templates: the condition Valid, which says what CEL cannot, and the public id, version and number of steps."""
+"""Templates: the condition Valid, which says what CEL cannot, the public id, version and number of steps; and each
+version that is seen is kept as a TemplateRevision."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -7,14 +8,17 @@ from typing import Any, Final
 from checklist_crds import merge_patch
 from checklist_crds.errors import Problem
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.kube.kinds import TEMPLATE
-from checklist_crds.resource_types import with_condition
+from checklist_crds.kube.kinds import TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.pausing import is_paused, tells_pause, with_pause
+from checklist_crds.resource_types import ConditionStatus, with_condition
+from checklist_crds.snapshot import revision_of
 from checklist_crds.template_resource import TemplateMeta, TemplateStatus, definition_of
 from checklist_crds.template_validation import definition_problems
 from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
+from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
 from checklist_operator.labels import labelled, lacks_label
 from checklist_operator.work_queue import WorkQueue
 
@@ -23,19 +27,27 @@ logger = logging.getLogger(__name__)
 _MESSAGE_ROOM: Final = 1900
 
 TemplateChanged = Callable[[Key, str], None]
-"""Called with the key and the public id of a template that is new or has another version, or is gone."""
+"""Called with the key and the public id of a template that is new, has another version, goes on or is paused, or is
+gone."""
 
 
 class Templates:
     """Shown every template; knows which name a public id stands for."""
 
     def __init__(
-        self, client: KubeClient, *, clock: Clock, on_change: TemplateChanged, on_bug: Callable[[str], None]
+        self,
+        client: KubeClient,
+        *,
+        events: EventRecorder,
+        clock: Clock,
+        on_change: TemplateChanged,
+        on_bug: Callable[[str], None],
     ) -> None:
         self._client = client
+        self._events = events
         self._clock = clock
         self._on_change = on_change
-        self._known: dict[Key, tuple[str, int]] = {}
+        self._known: dict[Key, tuple[str, int, bool]] = {}
         self._names: dict[tuple[str, str], str] = {}
         self.queue: WorkQueue[Key] = WorkQueue("templates", self._reconcile, workers=4, on_bug=on_bug)
 
@@ -50,12 +62,22 @@ class Templates:
             return
         self._names[key[0], meta.id] = key[1]
         known = self._known.get(key)
-        if known != (meta.id, meta.version):
-            self._known[key] = (meta.id, meta.version)
+        now = meta.id, meta.version, is_paused(body["metadata"])
+        if known != now:
+            self._known[key] = now
             self._on_change(key, meta.id)
         # Each is judged once after a start, even if it bears a verdict: the rules may be newer than that.
         if known is None or _is_outdated(body):
             self.queue.add(key)
+
+    def learn_name(self, type_: str | None, body: JsonObject) -> None:
+        """Of a template that others judge."""
+        key, meta = key_of(body), TemplateMeta.of(body)
+        if type_ == "DELETED":
+            self._names.pop((key[0], meta.id), None)
+        else:
+            self._names[key[0], meta.id] = key[1]
+        self._on_change(key, meta.id)
 
     def name_of(self, namespace: str, template_id: str) -> str | None:
         """metadata.name of the template with this public id, as far as the watch has shown."""
@@ -64,6 +86,7 @@ class Templates:
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(TEMPLATE, key[1], key[0])
+            await self._keep_version(key, body)
             body = await labelled(self._client, TEMPLATE, body, TemplateMeta.of(body).organization)
             await self._write_status(key, body)
         except KubeNotFound:
@@ -71,6 +94,24 @@ class Templates:
         except KubeConflict:
             return 0.05
         return None
+
+    async def _keep_version(self, key: Key, body: JsonObject) -> None:
+        """The version as a revision, before anybody replaces it: who uses kubectl keeps none themselves.
+
+        To be done before the verdict is written, which says that it was. (Two changes within a moment may be seen as
+        one; the API keeps what it replaces itself.)
+        """
+        meta = TemplateMeta.of(body)
+        if not meta.organization or (body.get("status") or {}).get("version") == meta.version:
+            return
+        try:
+            await self._client.create(TEMPLATE_REVISION, revision_of(body, seen_at=self._clock()), key[0])
+        except KubeAlreadyExists:
+            return
+        except KubeInvalid as error:
+            logger.warning(
+                "version not kept", extra=about(template_id=meta.id, version=meta.version, reason=error.message)
+            )
 
     async def _write_status(self, key: Key, body: JsonObject) -> None:
         before = TemplateStatus.model_validate(body.get("status") or {})
@@ -83,7 +124,7 @@ class Templates:
                 "version": meta.version,
                 "step_count": _count_steps(definition),
                 "conditions": with_condition(
-                    before.conditions,
+                    with_pause(before.conditions, body["metadata"], now=self._clock()),
                     "Valid",
                     not problems,
                     "Invalid" if problems else "Valid",
@@ -97,7 +138,26 @@ class Templates:
         if patch:
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(TEMPLATE, key[1], patch, key[0], resource_version=version)
-            logger.info("template judged", extra=about(template=meta.id, version=meta.version, problems=len(problems)))
+            self._tell(body, before, after)
+            logger.info(
+                "template judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
+            )
+
+    def _tell(self, body: JsonObject, before: TemplateStatus, after: TemplateStatus) -> None:
+        """People: what has become of it, but for a new one that is as it should be."""
+        this, was, verdict = ObjectReference.of(TEMPLATE, body), _verdict(before), _verdict(after)
+        if not tells_pause(body):
+            tell_pause(self._events, this, body["metadata"])
+        if verdict is None or verdict == was:
+            return
+        if verdict[0] is ConditionStatus.FALSE:
+            self._events.warn(this, "Invalid", verdict[1])
+        elif was is not None:
+            self._events.tell(this, "Valid", verdict[1])
+
+
+def _verdict(status: TemplateStatus) -> tuple[ConditionStatus, str] | None:
+    return next(((one.status, one.message) for one in status.conditions if one.type == "Valid"), None)
 
 
 def problems_text(problems: list[Problem]) -> str:
@@ -119,7 +179,8 @@ def _is_outdated(body: JsonObject) -> bool:
         for condition in status.get("conditions") or ()
     )
     meta = TemplateMeta.of(body)
-    return not judged or status.get("version") != meta.version or lacks_label(body, meta.organization)
+    told = judged and tells_pause(body)
+    return not told or status.get("version") != meta.version or lacks_label(body, meta.organization)
 
 
 def _count_steps(definition: Mapping[str, Any]) -> int:

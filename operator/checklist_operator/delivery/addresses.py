@@ -20,6 +20,7 @@ DENIED_IPV4: Final = tuple(
         "10.0.0.0/8",  # private
         "100.64.0.0/10",  # carrier-grade NAT, and the pods of some clouds
         "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # public by its looks; in Azure the host's own service, beside the metadata one
         "169.254.0.0/16",  # link-local, the metadata services of clouds
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # IETF protocol assignments
@@ -47,6 +48,10 @@ DENIED_IPV6: Final = tuple(
 )
 
 
+NAT64: Final = IPv6Network("64:ff9b::/96")
+"""The well-known prefix of RFC 6052: the last 32 bits are the IPv4 address that is reached."""
+
+
 class BlockedAddress(OSError):
     """The address must not be dialled. An OSError, so that a connector goes on to the next address of a name."""
 
@@ -56,7 +61,8 @@ class AddressPolicy:
     """The built-in table plus the operator's own ranges.
 
     `denied` adds to the table (pod, service and node ranges, the API server); `allowed` are exceptions from the table
-    and from `denied`; `allow_insecure` (development) allows everything but `denied`.
+    and from `denied`; `allow_insecure` (development) allows everything but `denied`. An exception for NAT64 opens the
+    way through the translator and not what lies behind it: the IPv4 address inside is judged like any other.
     """
 
     denied: tuple[Network, ...] = ()
@@ -70,22 +76,34 @@ class AddressPolicy:
 
     def permits(self, address: str | Address) -> bool:
         """Whether this numeric address may be dialled. A zone (`%eth0`) is ignored; what is no address is denied."""
-        try:
-            numeric = ip_address(address.partition("%")[0]) if isinstance(address, str) else address
-        except ValueError:
+        numeric = _numeric(address)
+        if numeric is None:
             return False
-        if isinstance(numeric, IPv6Address) and numeric.ipv4_mapped is not None:
-            numeric = numeric.ipv4_mapped
         if _in_any(numeric, self.allowed):
-            return True
+            return numeric not in NAT64 or self.permits(IPv4Address(int(numeric) & 0xFFFFFFFF))
         if _in_any(numeric, self.denied):
             return False
         return self.allow_insecure or _is_public(numeric)
+
+    def guards_own_machine(self, address: str | Address) -> bool:
+        """Whether `address` must not be dialled either if it turns out to be one of this very machine (or pod)."""
+        numeric = _numeric(address)
+        return not self.allow_insecure and (numeric is None or not _in_any(numeric, self.allowed))
 
     def check(self, address: str | Address) -> None:
         """Raises BlockedAddress, with no word on the address, unless it may be dialled."""
         if not self.permits(address):
             raise BlockedAddress("the address is not allowed")
+
+
+def _numeric(address: str | Address) -> Address | None:
+    """Without zone, and an IPv4-mapped address as the IPv4 address inside; None for what is no address."""
+    try:
+        numeric = ip_address(address.partition("%")[0]) if isinstance(address, str) else address
+    except ValueError:
+        return None
+    mapped = numeric.ipv4_mapped if isinstance(numeric, IPv6Address) else None
+    return numeric if mapped is None else mapped
 
 
 def _is_public(address: Address) -> bool:

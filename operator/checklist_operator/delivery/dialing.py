@@ -1,7 +1,7 @@
-"""How a delivery gets its connection: names are resolved, addresses judged, answers bounded.
+"""How a delivery gets its connection: addresses are judged as they are dialled, answers are bounded.
 
-The three pieces here are put into aiohttp's connector by the sender. What happened on the way is noted in a `Progress`,
-one per attempt, because aiohttp's errors alone do not tell a blocked address from a refused one.
+The pieces here are put into aiohttp's connector by the sender. What happened on the way is noted in a `Progress`, one
+per attempt, because aiohttp's errors alone do not tell a blocked address from a refused one.
 """
 
 import asyncio
@@ -9,14 +9,14 @@ import contextvars
 import errno
 import functools
 import re
+import select
 import socket
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import AbstractResolver
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
@@ -26,23 +26,25 @@ from checklist_operator.delivery.addresses import AddressPolicy, BlockedAddress
 OWN_ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 """Errors of the operating system that say that we, not the receiver, are out of something."""
 
-OWN_RESOLVER_ERRORS: Final = frozenset({socket.EAI_MEMORY, socket.EAI_SYSTEM})
-"""The same for name resolution; EAI_SYSTEM is what a lookup without a free file descriptor gives."""
-
 MAX_RESPONSE_BYTES: Final = 64 * 1024
 """What a receiver may send in answer to one delivery, heads and body together, before the connection is closed."""
 
-_NUMERIC: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+MAX_HEADS: Final = 256
+"""How many heads may come before the final one is there: interim answers, and empty lines, which end like heads."""
 
 SocketFactory = Callable[[Any], socket.socket]
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far one attempt came. Shared by all tasks that aiohttp starts for it."""
+    """How far one attempt came. Shared by all tasks that aiohttp starts for it.
+
+    `dialled`: it had an address to connect to; `connected`: it had a connection, perhaps one that was kept.
+    """
 
     blocked: bool = False
     dialled: bool = False
+    connected: bool = False
     own_fault: OSError | None = None
 
 
@@ -55,7 +57,8 @@ def guarded_socket_factory(policy: AddressPolicy) -> SocketFactory:
     def make_socket(address_info: Any) -> socket.socket:
         family, kind, protocol, _, socket_address = address_info
         attempt = progress.get()
-        if not policy.permits(socket_address[0]):
+        host = socket_address[0]
+        if not policy.permits(host) or (policy.guards_own_machine(host) and _is_own_address(family, host)):
             attempt.blocked = True
             raise BlockedAddress("the address is not allowed")
         try:
@@ -71,38 +74,27 @@ def guarded_socket_factory(policy: AddressPolicy) -> SocketFactory:
     return make_socket
 
 
-class AbsoluteNameResolver(AbstractResolver):
-    """The system's resolver, for absolute names only, on threads of its own.
+def _is_own_address(family: int, host: str) -> bool:
+    """Whether `host` is an address of this machine: then it is also the one that packets to it would come from.
 
-    Absolute (with the final dot), because in a pod `hooks.example` would first be tried as a service of the cluster by
-    the search list. Own threads, because a lookup cannot be cancelled: names whose servers never answer would
-    occupy the loop's default threads and everything else that uses them. `search` (development) keeps the search list
-    and the hosts file, where `localhost` and names of containers come from.
+    Public addresses can be our own: of a pod in an IPv6 cluster, of a node with host networking. A datagram socket
+    asks the routing table and sends nothing.
     """
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((host, 9))
+            return bool(probe.getsockname()[0] == host)
+    except OSError:
+        return False  # no way leads there, as the connection will find
 
-    def __init__(self, *, search: bool = False, threads: int = 64) -> None:
-        self._search = search
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="delivery-dns")
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        name = host if self._search else host.rstrip(".") + "."
-        found = await asyncio.get_running_loop().run_in_executor(self._threads, self._look_up, name, port, family)
-        return [
-            ResolveResult(hostname=host, host=address, port=port, family=found_family, proto=0, flags=_NUMERIC)
-            for found_family, address in found
-        ]
-
-    @staticmethod
-    def _look_up(name: str, port: int, family: int) -> list[tuple[int, str]]:
-        found = socket.getaddrinfo(name, port, family=family, type=socket.SOCK_STREAM)
-        # A zone in the answer would name one of our own interfaces; without it such an address leads nowhere.
-        pairs = [(info[0], str(info[4][0]).partition("%")[0]) for info in found]
-        return list(dict.fromkeys(pairs))
-
-    async def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+def _has_something_to_read(transport: asyncio.BaseTransport | None) -> bool:
+    connection = transport.get_extra_info("socket") if transport is not None else None
+    if connection is None:
+        return False
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)  # an end and an error come unasked
+    return bool(poll.poll(0))
 
 
 class ResponseTooLarge(aiohttp.ClientError):
@@ -123,17 +115,28 @@ class BoundedResponseHandler(ResponseHandler):
     - The connection ends without ceremony: a polite close waits, with our body in memory, for a receiver that never
       reads it.
 
-    `set_response_params` is what aiohttp calls when a request begins on a connection.
+    - A kept connection on which anything waits to be read, its end above all, is not used again, even when the event
+      loop has not come to read it: the request would be lost, and with it an attempt.
+
+    `set_response_params` is what aiohttp calls when a request begins on a connection, `is_connected` what it asks
+    before it takes a kept one.
     """
 
     _received = 0
+    _heads = 0
     _has_final_head = False
     _end_of_last = b""
 
+    def is_connected(self) -> bool:
+        return super().is_connected() and not _has_something_to_read(self.transport)
+
     def set_response_params(self, **options: Any) -> None:
         self._received = 0
+        self._heads = 0
         self._has_final_head = False
         self._end_of_last = b""
+        if (attempt := progress.get(None)) is not None:
+            attempt.connected = True
         super().set_response_params(**options)
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
@@ -141,21 +144,35 @@ class BoundedResponseHandler(ResponseHandler):
         super().feed_data(data, size)
 
     def data_received(self, data: bytes) -> None:
+        room = max(0, MAX_RESPONSE_BYTES - self._received)
         self._received += len(data)
-        while not self._has_final_head and (end := _END_OF_HEAD.search(self._end_of_last + data)):
-            rest = end.end() - len(self._end_of_last)
-            head, data, self._end_of_last = data[:rest], data[rest:], b""
-            super().data_received(head)
-            if self._exception is not None and not self._has_final_head:
-                return
-        if data:
+        rest = data[:room] if self._has_final_head else self._feed_heads(data[:room])
+        if rest:
             if self._has_final_head and (self._payload is None or self._payload.is_eof()):
                 self._end(ResponseTooLarge())
                 return
-            self._end_of_last = (self._end_of_last + data)[-3:]
-            super().data_received(data)
+            self._end_of_last = (self._end_of_last + rest)[-3:]
+            super().data_received(rest)
         if self._received > MAX_RESPONSE_BYTES:
             self._end(ResponseTooLarge())
+
+    def _feed_heads(self, data: bytes) -> bytes:
+        """Gives the parser one head at a time, up to the final one; returns what comes after the last that ended."""
+        before = len(self._end_of_last)
+        start = 0
+        for match in _END_OF_HEAD.finditer(self._end_of_last + data):
+            end = match.end() - before
+            self._heads += 1
+            super().data_received(data[start:end])
+            start, self._end_of_last = end, b""
+            if self._has_final_head:
+                break
+            if self._exception is not None:
+                return b""
+            if self._heads >= MAX_HEADS:
+                self._end(ResponseTooLarge())
+                return b""
+        return data[start:]
 
     def _end(self, reason: Exception) -> None:
         transport = self.transport

@@ -5,19 +5,19 @@ own words.
 """
 
 import os
-import socket
 import ssl
 
 import aiohttp
 
-from checklist_operator.delivery.dialing import OWN_ERRNOS, OWN_RESOLVER_ERRORS, Progress, ResponseTooLarge
+from checklist_operator.delivery.dialing import OWN_ERRNOS, Progress, ResponseTooLarge
 from checklist_operator.delivery.outcome import OutcomeClass
+from checklist_operator.delivery.resolving import LookupFailed, ResolverUnavailable
 
 Failure = tuple[OutcomeClass, str]
 
 
 class OwnFault(Exception):
-    """The transmission failed for a reason of our own (no file descriptor, no memory, closed sender).
+    """The transmission failed for a reason of our own (no file descriptor, no memory, no name server, closed sender).
 
     It must not use up an attempt: the same attempt is made again later, under the same number.
     """
@@ -26,12 +26,14 @@ class OwnFault(Exception):
 def classify(error: Exception, attempt: Progress, *, is_tls: bool) -> Failure:
     """The class and the detail of an attempt that ended with `error`. Raises OwnFault when the error is ours."""
     if attempt.own_fault is not None or _is_own(error):
-        raise OwnFault("out of file descriptors, memory or threads") from error
+        raise OwnFault(_own_reason(error)) from error
     match error:
-        case TimeoutError() if not attempt.dialled:
-            return OutcomeClass.TIMEOUT, "the name was not resolved in time"
-        case TimeoutError():
+        case TimeoutError() if attempt.connected:
             return OutcomeClass.TIMEOUT, "no answer in time"
+        case TimeoutError() if attempt.dialled:
+            return OutcomeClass.TIMEOUT, "no connection in time"
+        case TimeoutError():
+            return OutcomeClass.TIMEOUT, "the name was not resolved in time"
         case aiohttp.ClientConnectorError():
             return _classify_connecting(error, attempt, is_tls=is_tls)
         case ResponseTooLarge():
@@ -47,28 +49,35 @@ def classify(error: Exception, attempt: Progress, *, is_tls: bool) -> Failure:
 def _classify_connecting(error: aiohttp.ClientConnectorError, attempt: Progress, *, is_tls: bool) -> Failure:
     match error:
         case aiohttp.ClientConnectorDNSError():
-            return OutcomeClass.DNS, "the name could not be resolved"
+            why = error.os_error
+            return OutcomeClass.DNS, str(why) if isinstance(why, LookupFailed) else "the name could not be resolved"
         case aiohttp.ClientConnectorCertificateError():
             return OutcomeClass.TLS, f"the certificate was refused: {_certificate_reason(error.certificate_error)}"
         case aiohttp.ClientConnectorSSLError():
             return OutcomeClass.TLS, "no TLS session could be made"
-        case _ if is_tls and attempt.dialled and _is_reset(error.os_error):
-            # A refused TCP connection is never "reset", so this one was made and ended during the handshake.
-            return OutcomeClass.TLS, "the connection ended during the TLS handshake"
-        case _ if attempt.blocked:
+        case _ if attempt.dialled and _is_reset(error.os_error):
+            # A refused TCP connection is never "reset", so this one was made and ended before we could use it.
+            if is_tls:
+                return OutcomeClass.TLS, "the connection ended during the TLS handshake"
+            return OutcomeClass.PROTOCOL, "the connection ended before an answer"
+        case _ if attempt.blocked and not attempt.dialled:
             return OutcomeClass.BLOCKED_ADDRESS, "the address is not allowed"
         case _:
             return OutcomeClass.CONNECT, f"no connection: {_errno_text(error.os_error)}"
 
 
+def _own_reason(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorDNSError) and isinstance(error.os_error, ResolverUnavailable):
+        return str(error.os_error)
+    return "out of file descriptors or memory"
+
+
 def _is_own(error: Exception) -> bool:
     match error:
         case aiohttp.ClientConnectorDNSError():
-            return error.os_error.errno in OWN_RESOLVER_ERRORS | OWN_ERRNOS
+            return isinstance(error.os_error, ResolverUnavailable) or error.os_error.errno in OWN_ERRNOS
         case OSError():
             return error.errno in OWN_ERRNOS
-        case RuntimeError():
-            return "start new thread" in str(error)  # what `threading` raises when the process may have no more
         case _:
             return isinstance(error, MemoryError)
 
@@ -82,6 +91,6 @@ def _certificate_reason(reason: Exception) -> str:
 
 
 def _errno_text(error: OSError) -> str:
-    if error.errno is None or isinstance(error, socket.gaierror):
-        return "it was not made"
+    if error.errno is None:  # several errors in one
+        return "none of the addresses answered"
     return os.strerror(error.errno).lower()

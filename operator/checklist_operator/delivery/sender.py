@@ -8,7 +8,8 @@ or sent twice: aiohttp retries no POST, which tests hold on to.
 import asyncio
 import secrets
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.metadata import version as installed_version
 from types import TracebackType
 from typing import Final, Self
@@ -17,12 +18,14 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from checklist_crds.settings.held import Certificates
 from checklist_crds.times import Clock, utc_now
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
 from checklist_operator.delivery import dialing, signing
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.failure import OwnFault, classify
 from checklist_operator.delivery.outcome import Outcome, OutcomeClass, class_of_status
+from checklist_operator.delivery.resolving import Resolver
 
 DEADLINE_S: Final = 10.0
 CONNECT_S: Final = 5.0
@@ -33,6 +36,9 @@ KEEP_ALIVE_S: Final = 3.0
 _DRAIN_BYTES: Final = 4096
 _DRAIN_S: Final = 0.25
 _MAX_DRAINING: Final = 256
+# A deadline that is noticed this much too late says that we were busy: then what came meanwhile is read before judging.
+_STALL_S: Final = 0.1
+_GRACE_S: Final = 0.05
 
 
 def new_nonce() -> str:
@@ -40,10 +46,14 @@ def new_nonce() -> str:
     return secrets.token_urlsafe(16)
 
 
-def tls_context() -> ssl.SSLContext:
-    """TLS 1.2 or later, verified against the system's authorities, HTTP/1.1 only."""
+def tls_context(also_trusted: str | None = None) -> ssl.SSLContext:
+    """TLS 1.2 or later, verified against the system's authorities and those `also_trusted` (PEM), HTTP/1.1 only, never
+    negotiated anew."""
     context = ssl.create_default_context()
+    if also_trusted is not None:
+        context.load_verify_locations(cadata=also_trusted)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     return context
 
@@ -51,7 +61,9 @@ def tls_context() -> ssl.SSLContext:
 class Sender:
     """Sends deliveries over kept-alive connections. Use as an async context manager, or call `close` at the end.
 
-    `resolver`, `ssl_context`, `clock` and `nonce_source` are seams for tests; the defaults are what production wants.
+    `name_servers` are those to ask instead of the system's (`resolving.parse_servers`); `trusted` are authorities
+    beside the system's, which may change meanwhile. `resolver`, `ssl_context`, `clock` and `nonce_source` are seams for
+    tests; the defaults are what production wants.
     """
 
     def __init__(
@@ -59,6 +71,8 @@ class Sender:
         policy: AddressPolicy,
         *,
         expires_s: int = signing.DEFAULT_EXPIRES_S,
+        name_servers: tuple[str, ...] = (),
+        trusted: Certificates | None = None,
         clock: Clock = utc_now,
         nonce_source: Callable[[], str] = new_nonce,
         ssl_context: ssl.SSLContext | None = None,
@@ -67,8 +81,10 @@ class Sender:
     ) -> None:
         self._policy = policy
         self._expires_s = expires_s
+        self._name_servers = name_servers
         self._clock = clock
         self._nonce_source = nonce_source
+        self._trusted = trusted
         self._ssl_context = ssl_context
         self._resolver = resolver
         self._user_agent = f"checklist-dispatch/{version or installed_version('checklist-dispatch')}"
@@ -92,6 +108,8 @@ class Sender:
         await asyncio.gather(*self._draining, return_exceptions=True)
         if self._session is not None:
             await self._session.close()
+        if self._resolver is not None:  # aiohttp closes only a resolver that it made itself
+            await self._resolver.close()
 
     async def send(self, url: str, body: bytes, secret: bytes, key_id: str) -> Outcome:
         """Transmits `body` to `url` once, signed with the run's `secret` (UTF-8) under the run id `key_id`.
@@ -123,9 +141,12 @@ class Sender:
         attempt = dialing.Progress()
         token = dialing.progress.set(attempt)
         try:
-            async with asyncio.timeout(DEADLINE_S):
-                response = await self._open_session().post(
-                    URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
+            async with _deadline():
+                session = self._open_session()
+                # With the request, not once for all: a connection from before other authorities is not used again.
+                tls = True if self._trusted is None else self._trusted.context(tls_context)
+                response = await session.post(
+                    URL(url, encoded=True), data=body, headers=headers, allow_redirects=False, ssl=tls
                 )
         except Exception as error:
             if self._closed:
@@ -139,13 +160,15 @@ class Sender:
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
+            if self._resolver is None:
+                self._resolver = Resolver(servers=self._name_servers, search=self._policy.allow_insecure)
             connector = dialing.GuardedConnector(
                 self._policy,
-                resolver=self._resolver or dialing.AbsoluteNameResolver(search=self._policy.allow_insecure),
+                resolver=self._resolver,
                 ssl=self._ssl_context or tls_context(),
                 limit=0,  # permits are the limit; a second queue here would run on the receiver's time
                 keepalive_timeout=KEEP_ALIVE_S,
-                ttl_dns_cache=5,
+                use_dns_cache=False,  # the resolver keeps answers as long as they say
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
@@ -169,9 +192,36 @@ class Sender:
         if (response.content_length or 0) > _DRAIN_BYTES or len(self._draining) >= _MAX_DRAINING:
             response.close()
             return
+
+        def drained(task: asyncio.Task[None]) -> None:
+            self._draining.discard(task)
+            response.close()  # no effect on a connection that was given back at the end of the body
+
         task = asyncio.create_task(_drain(response))
         self._draining.add(task)
-        task.add_done_callback(self._draining.discard)
+        task.add_done_callback(drained)  # not the task's own work: cancelled before it begins, it would do none
+
+
+@asynccontextmanager
+async def _deadline() -> AsyncIterator[None]:
+    """Ends with TimeoutError after DEADLINE_S.
+
+    When the event loop itself was too busy to notice in time, answers may lie unread in the sockets; a moment more lets
+    them be read, so that our own saturation turns no success into a failure.
+    """
+    loop = asyncio.get_running_loop()
+    end = loop.time() + DEADLINE_S
+
+    def on_time() -> None:
+        now = loop.time()
+        limit.reschedule(now + _GRACE_S if now - end > _STALL_S else now)
+
+    async with asyncio.timeout(None) as limit:
+        timer = loop.call_at(end, on_time)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 async def _drain(response: aiohttp.ClientResponse) -> None:
@@ -182,5 +232,3 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
                 left -= len(await response.content.read(left))
     except (aiohttp.ClientError, OSError):
         pass  # includes TimeoutError; whatever a body does is none of our business
-    finally:
-        response.close()  # no effect on a connection that was given back at the end of the body

@@ -1,0 +1,57 @@
+"""Calls of many, made together: what comes while a call is under way is made by the next one."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+R = TypeVar("R")
+
+
+class Batches(Generic[K, V, R]):
+    """For each key one call at a time. Nobody is answered by a call that was begun before they asked."""
+
+    def __init__(self, call: Callable[[K, Sequence[V]], Awaitable[R]], *, at_once: int = 1) -> None:
+        """`call(key, values)`; what it returns or raises, all who gave these values get. `at_once`: calls of different
+        keys; one that has to wait for others takes along what comes meanwhile.
+        """
+        self._call = call
+        self._room = asyncio.Semaphore(at_once)
+        self._running: dict[K, asyncio.Task[R]] = {}
+        self._next: dict[K, tuple[list[V], asyncio.Task[R]]] = {}
+
+    async def add(self, key: K, value: V) -> R:
+        """Raises what the call raises. Being cancelled while one waits leaves the call to the others."""
+        if key not in self._next:
+            task = asyncio.create_task(self._begin(key, self._running.get(key)), name=f"batch {key}")
+            task.add_done_callback(_look_at)
+            self._next[key] = [], task
+        values, task = self._next[key]
+        values.append(value)
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Cancels everything, and those who wait for it."""
+        tasks = [*self._running.values(), *(task for _, task in self._next.values())]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _begin(self, key: K, before: asyncio.Task[R] | None) -> R:
+        if before is not None:
+            await asyncio.wait([before])
+        async with self._room:
+            values, task = self._next.pop(key)
+            self._running[key] = task
+            try:
+                return await self._call(key, values)
+            finally:
+                if self._running.get(key) is task:
+                    del self._running[key]
+
+
+def _look_at(task: asyncio.Task[R]) -> None:
+    """Those who waited have been told; nobody may be left to hear it."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,49 @@
+"""The condition Paused of runs: that somebody has paused one with the annotation, and that it goes on again."""
+
+from collections.abc import Callable
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.pausing import tells_pause, with_pause
+from checklist_crds.run_types import Run, RunStatus
+from checklist_crds.times import Clock
+from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.run_status import change_run_status
+from checklist_operator.work_queue import WorkQueue
+
+
+class RunPauses:
+    """Shown every unsettled run."""
+
+    def __init__(
+        self, client: KubeClient, *, events: EventRecorder, clock: Clock, on_bug: Callable[[str], None]
+    ) -> None:
+        self._client = client
+        self._events = events
+        self._clock = clock
+        self.queue: WorkQueue[Key] = WorkQueue("run_pauses", self._reconcile, workers=4, on_bug=on_bug)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        if type_ == "DELETED":
+            self.queue.forget(key_of(body))
+        elif not tells_pause(body):
+            self.queue.add(key_of(body))
+
+    async def _reconcile(self, key: Key) -> float | None:
+        try:
+            body = await self._client.get(RUN, key[1], key[0])
+            if tells_pause(body):
+                return None
+            metadata = body["metadata"]
+
+            def change(run: Run) -> RunStatus:
+                conditions = with_pause(run.status.conditions, metadata, now=self._clock())
+                return run.status.model_copy(update={"conditions": conditions})
+
+            await change_run_status(self._client, *key, change, known=body)
+        except KubeNotFound:
+            return None
+        tell_pause(self._events, ObjectReference.of(RUN, body), metadata)
+        return None
