@@ -1,4 +1,4 @@
-"""`python -m checklist_api`: serve until SIGTERM or SIGINT, then finish the requests under way."""
+"""`python -m checklist_api`: serve until SIGTERM or SIGINT, then let callers go and finish the requests under way."""
 
 import argparse
 import asyncio
@@ -17,9 +17,11 @@ from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.errors import KubeError
 
 from .app import create_app
+from .dashboard.sign_in_settings import keeps_secure_cookies
+from .http_server import ApiRunner
 from .logs import log_to_stderr
 from .services import Services
-from .settings import DESCRIPTION, InvalidSetting, Settings
+from .settings import InvalidSetting, Settings, help_text
 
 logger = logging.getLogger("checklist_api")
 
@@ -29,7 +31,7 @@ _REQUESTS_MAY_FINISH_S: Final = 10.0
 async def serve(settings: Settings) -> None:
     """Raises InvalidSetting, KubeError when there is no usable configuration, OSError when the port cannot be had."""
     services = Services.build(settings, await KubeConnection.load())
-    runner = web.AppRunner(
+    runner = ApiRunner(
         create_app(services),
         access_log=logging.getLogger("aiohttp.access") if settings.access_log else None,
         shutdown_timeout=_REQUESTS_MAY_FINISH_S,
@@ -43,8 +45,16 @@ async def serve(settings: Settings) -> None:
         logger.info("api.listening", extra={"host": settings.host, "port": settings.port, "url": settings.base_url})
         if settings.allow_insecure_targets:
             logger.warning("api.insecure_targets_allowed", extra={"setting": "CHECKLISTS_ALLOW_INSECURE_TARGETS"})
+        if not keeps_secure_cookies(settings.base_url):
+            # Browsers keep no Secure cookie of such an address: nobody could stay signed in.
+            logger.warning(
+                "api.dashboard_needs_https", extra={"setting": "CHECKLISTS_BASE_URL", "url": settings.base_url}
+            )
+        if settings.model is not None and settings.model.is_overheard:
+            logger.warning("api.model_without_tls", extra={"setting": "CHECKLISTS_MODEL_URL"})
         await stopped.wait()
         logger.info("api.stopping")
+        await runner.let_go()
     finally:
         await runner.cleanup()
         logger.info("api.stopped")
@@ -55,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m checklist_api",
         description="Serve the REST API of Checklist Dispatch.",
-        epilog="settings (environment variables):\n" + DESCRIPTION,
+        epilog=help_text(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.parse_args(arguments)
@@ -64,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InvalidSetting as error:
         print(f"checklist_api: {error}", file=sys.stderr)  # noqa: T201 - before logging is set up
         return 2
-    log_to_stderr()
+    log_to_stderr(settings.log_level)
     # What is there now stays; what requests make is short-lived and hardly ever in circles.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -6,6 +6,7 @@ from typing import Final
 from aiohttp import web
 
 from . import (
+    delivery_routes,
     docs_page,
     executor,
     executor_app,
@@ -19,6 +20,9 @@ from . import (
     template_routes,
     well_known,
 )
+from .dashboard import page as dashboard_page
+from .dashboard import routes as dashboard_routes
+from .exports import routes as export_routes
 from .middleware import request_frame
 from .request_body import MAX_BODY_BYTES
 from .services import Services
@@ -29,6 +33,8 @@ ROUTES: Final[tuple[AddRoutes, ...]] = (
     health.add_routes,
     template_routes.add_routes,
     run_routes.add_routes,
+    export_routes.add_routes,
+    delivery_routes.add_routes,
     executor.add_routes,
     photo_routes.add_routes,
     photo_serving.add_routes,
@@ -36,6 +42,8 @@ ROUTES: Final[tuple[AddRoutes, ...]] = (
     docs_page.add_routes,
     landing_page.add_routes,
     executor_app.add_routes,
+    dashboard_routes.add_routes,
+    dashboard_page.add_routes,
     well_known.add_routes,
     markup.add_routes,
 )
@@ -44,16 +52,23 @@ ROUTES: Final[tuple[AddRoutes, ...]] = (
 
 def create_app(services: Services) -> web.Application:
     """The application; it starts and closes `services`."""
-    app = web.Application(middlewares=[request_frame(services.metrics)], client_max_size=MAX_BODY_BYTES)
+    app = web.Application(
+        middlewares=[request_frame(services.metrics, services.tracing)], client_max_size=MAX_BODY_BYTES
+    )
     for add_routes in ROUTES:
         add_routes(app.router, services)
 
     async def start(_: web.Application) -> None:
         await services.start()
 
+    async def end_streams(_: web.Application) -> None:
+        # They would go on for as long as somebody looks: requests under way are waited for after this.
+        services.live.close()
+
     async def close(_: web.Application) -> None:
         await services.close()
 
     app.on_startup.append(start)
+    app.on_shutdown.append(end_streams)
     app.on_cleanup.append(close)
     return app

@@ -7,7 +7,11 @@ when an app is named.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from checklist_crds.settings.declaring import Group, setting
+from checklist_crds.settings.forms import LIST_SCHEMA, Text, listed, shown
+from checklist_crds.settings.reading import read_group
 
 _APPLE_APP: Final = re.compile(r"[A-Z0-9]{10}\.[A-Za-z0-9.-]{1,155}")
 _APPLE_STORE_ID: Final = re.compile(r"[0-9]{5,12}")
@@ -25,35 +29,58 @@ class AndroidApp:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppLinks:
+def _apple_app(app: str) -> str:
+    if not _APPLE_APP.fullmatch(app):
+        raise ValueError(f"must be like ABCDE12345.com.example.app, not {shown(app)}")
+    return app
+
+
+def _apple_store_id(text: str) -> str:
+    if not _APPLE_STORE_ID.fullmatch(text):
+        raise ValueError(f"must be the number of the app in the store, not {shown(text)}")
+    return text
+
+
+def _android_app(app: str) -> AndroidApp:
+    match = _ANDROID_APP.fullmatch(app)
+    if match is None:
+        raise ValueError(
+            "must be like `com.example.app AA:BB:...` (the package, and the SHA-256 of its signing certificate), "
+            f"not {shown(app)}"
+        )
+    return AndroidApp(match["package"], match["print"])
+
+
+class AppLinks(Group):
     """What the settings name; empty by default, and then the browser is all there is."""
 
-    apple_apps: tuple[str, ...] = ()
+    title = "Native apps"
+
+    apple_apps: Annotated[tuple[str, ...], Text(lambda text: tuple(map(_apple_app, listed(text))))] = setting(
+        (),
+        "apps that run links open on Apple's systems: TEAMID.bundle.id, with commas between",
+        schema=LIST_SCHEMA,
+    )
     """`TEAMID.bundle.identifier`"""
-    apple_store_id: str | None = None
-    android_apps: tuple[AndroidApp, ...] = ()
+    apple_store_id: Annotated[str | None, Text(_apple_store_id)] = setting(
+        None,
+        "number of the app in Apple's store, which the page then offers",
+        schema={"anyOf": [{"type": "string", "pattern": "^[0-9]{5,12}$"}, {"type": "integer", "minimum": 10_000}]},
+    )
+    android_apps: Annotated[tuple[AndroidApp, ...], Text(lambda text: tuple(map(_android_app, listed(text))))] = (
+        setting(
+            (),
+            "apps that run links open on Android, with commas between: package, a space, SHA-256 of the "
+            "certificate that it is signed with",
+            schema=LIST_SCHEMA,
+        )
+    )
 
     @classmethod
-    def from_environment(cls, env: Mapping[str, str]) -> "AppLinks":
-        """Raises ValueError with one line."""
-        apple = _listed(env, "CHECKLISTS_APPLE_APPS")
-        store = env.get("CHECKLISTS_APPLE_STORE_ID", "").strip() or None
-        for app in apple:
-            if not _APPLE_APP.fullmatch(app):
-                raise ValueError(f"CHECKLISTS_APPLE_APPS must be like ABCDE12345.com.example.app, not {app!r}")
-        if store is not None and not _APPLE_STORE_ID.fullmatch(store):
-            raise ValueError(f"CHECKLISTS_APPLE_STORE_ID must be the number of the app in the store, not {store!r}")
-        android = []
-        for app in _listed(env, "CHECKLISTS_ANDROID_APPS"):
-            match = _ANDROID_APP.fullmatch(app)
-            if match is None:
-                raise ValueError(
-                    "CHECKLISTS_ANDROID_APPS must be like `com.example.app AA:BB:...` (the package, and the SHA-256 of "
-                    f"its signing certificate), not {app!r}"
-                )
-            android.append(AndroidApp(match["package"], match["print"]))
-        return cls(tuple(apple), store, tuple(android))
+    def from_environment(cls, environment: Mapping[str, str]) -> "AppLinks":
+        """Raises InvalidSetting."""
+        found: AppLinks = read_group(cls, environment)
+        return found
 
     @property
     def apple_store(self) -> str | None:
@@ -85,7 +112,3 @@ class AppLinks:
             }
             for app in self.android_apps
         ]
-
-
-def _listed(env: Mapping[str, str], name: str) -> list[str]:
-    return [part.strip() for part in env.get(name, "").split(",") if part.strip()]

@@ -11,10 +11,12 @@ from aiohttp import web
 
 from checklist_crds import api_keys
 from checklist_crds.errors import RateLimited, Unauthorized
+from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
 from .key_directory import ApiKey, KeyDirectory
 from .kube_guard import GuardedKubeClient
+from .member_directory import Member
 from .metrics import Metrics
 from .organizations import Organization, OrganizationDirectory
 from .rate_limit import Rate, RateLimiter, client_address
@@ -23,10 +25,10 @@ from .settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An organization that acts through one of its keys."""
+    """An organization, and who acts for it: the bearer of one of its keys, or one of its members in the dashboard."""
 
     organization: Organization
-    key: ApiKey
+    actor: ApiKey | Member
 
 
 OwnerHandler = Callable[[web.Request, Caller], Awaitable[web.StreamResponse]]
@@ -67,7 +69,7 @@ class Gate:
         """A route without an API key, limited by address."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
-            await self._count_address(request)
+            await self.count_address(request)
             return await handler(request)
 
         return guarded
@@ -75,11 +77,11 @@ class Gate:
     async def authenticate(self, request: web.Request) -> Caller:
         """Raises RateLimited, Unauthorized, KubeError."""
         token = _bearer_token(request)
-        digest = api_keys.digest(token) if token is not None else None
-        key = self._keys.known(digest) if digest is not None else None
+        sha256 = digest(token) if token is not None else None
+        key = self._keys.known(sha256) if sha256 is not None else None
         if key is None:
-            await self._count_address(request)
-            key = await self._keys.find(digest) if digest is not None else None
+            await self.count_address(request)
+            key = await self._keys.find(sha256) if sha256 is not None else None
         organization = await self._organizations.get(key.organization) if key is not None else None
         if key is None or organization is None or not organization.has(key.namespace):
             raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
@@ -89,13 +91,19 @@ class Gate:
         self._keys.note_use(key, self._clock())
         return Caller(organization, key)
 
+    async def count(self, subject: str, organization: Organization | None = None) -> None:
+        """Count a request of `subject`, at the rate of a key. Raises RateLimited."""
+        own = organization.rate if organization is not None else None
+        await self._count(subject, own or self._settings.rate)
+
+    async def count_address(self, request: web.Request) -> None:
+        """Count a request of the address that it comes from. Raises RateLimited."""
+        address = client_address(request, self._settings.trusted_proxies)
+        await self._count(f"address:{address}", self._settings.address_rate)
+
     async def count_run(self, run_id: str) -> None:
         """Count a request of the run's executor. Raises RateLimited."""
         await self._count(f"run:{run_id}", self._settings.run_rate)
-
-    async def _count_address(self, request: web.Request) -> None:
-        address = client_address(request, self._settings.trusted_proxies)
-        await self._count(f"address:{address}", self._settings.address_rate)
 
     async def _count(self, subject: str, rate: Rate | None) -> None:
         if rate is None:

@@ -2,13 +2,15 @@
 
 The run is counted first and created then, and the count remembers its id until the run was seen. So whatever fails in
 between, the count is right in the end: what was certainly not created is released here, what may have been created is
-left to the operator, which looks after it.
+left to the operator, which looks after it. However slow the machine is, a count that another request has taken over is
+released by nobody else, and no run is made after the operator may have given its count up.
 """
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
 from checklist_crds.kube.client import JsonObject, KubeClient
@@ -17,11 +19,13 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.quota import Verdict, usage
-from checklist_crds.resource_types import API_VERSION, FINGERPRINT_ANNOTATION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resource_types import API_VERSION, FINGERPRINT_ANNOTATION, OrganizationRef
 from checklist_crds.run_types import RunSpec, Webhook
-from checklist_crds.sealing import KeyRing
+from checklist_crds.sealing import KeyRing, run_owner
+from checklist_crds.slots import labels_of
 from checklist_crds.snapshot import Snapshot
 from checklist_crds.times import Clock
+from checklist_crds.tracing import TRACEPARENT_ANNOTATION, carried
 
 from .auth import Caller
 from .dispatch_request import DispatchRequest
@@ -32,6 +36,9 @@ from .run_index import RunIndex
 from .template_catalogue import TemplateCatalogue
 
 logger = logging.getLogger(__name__)
+
+_MADE_WITHIN_S: Final = 25.0
+"""A run is made by then after it was counted, or not at all: a little later the operator takes the count back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ class Dispatcher:
         if claim is not None:
             first = await self._idempotency.first(RUN, claim, organization.namespaces)
             if first is not None:
-                return Dispatched(first, replayed=True)
+                return self._replayed(first)
         template = await self._templates.get(organization, wanted.template_id)
         snapshot = template.snapshot_in(organization.home)
         sender = await self._members.sender(caller)
@@ -93,15 +100,15 @@ class Dispatcher:
             first = await self._idempotency.first(RUN, claim, organization.namespaces)
             if first is None:
                 raise IdempotencyInProgress()
-            return Dispatched(first, replayed=True)
+            return self._replayed(first)
 
         body = self._object(caller, wanted, run_id=run_id, snapshot=snapshot, sender=sender, claim=claim)
-        made = await self._create(caller, body, snapshot)
+        made = await self._create(caller, body, snapshot, reservation)
         if made is None:
             made = await self._client.get(RUN, run_id, organization.home)
             if claim is not None:
                 require_same_payload(made, claim)
-            return Dispatched(made, replayed=True)
+            return self._replayed(made)
         self._index.observe(made)
         self._metrics.dispatched.inc()
         logger.info(
@@ -110,21 +117,47 @@ class Dispatcher:
         )
         return Dispatched(made, replayed=False)
 
-    async def _create(self, caller: Caller, body: JsonObject, snapshot: Snapshot) -> JsonObject | None:
+    def _replayed(self, run: JsonObject) -> Dispatched:
+        """Who was told of a run finds it in the next list, also where another replica made it."""
+        self._index.observe(run)
+        return Dispatched(run, replayed=True)
+
+    async def _create(
+        self, caller: Caller, body: JsonObject, snapshot: Snapshot, reservation: Reservation
+    ) -> JsonObject | None:
         """The run, or None when it is there already. Sees to it that the count stays right."""
         organization, run_id = caller.organization, body["metadata"]["name"]
+
+        def take_back() -> None:
+            # Only what was counted for this request. Of one that was presumed dead nobody knows whether it goes on to
+            # make the run: its count is left to the operator, which looks for the run later.
+            if reservation.verdict is Verdict.RESERVED:
+                self._quota.release(organization.name, run_id, reservation.since)
+
         try:
             await self._revisions.ensure(snapshot.revision, snapshot.definition)
         except KubeError as error:
-            self._quota.release(organization.name, run_id)
+            take_back()
             raise _fatal(error, "revision.refused", run_id) from None
+        left_s = _MADE_WITHIN_S - (self._clock() - reservation.since).total_seconds()
+        if left_s <= 0:
+            take_back()
+            raise KubeUnavailable("counting the run and making it took too long")
         try:
-            made = await self._client.create(RUN, body, organization.home)
+            async with asyncio.timeout(left_s):
+                made = await self._client.create(RUN, body, organization.home)
+        except TimeoutError:
+            raise KubeUnavailable("making the run took too long") from None
         except KubeAlreadyExists:
+            # Made since it was looked for, by another request with the same key. Once that one has confirmed its count,
+            # ours is a second one for the same run; one that was taken over is the run's own.
+            if reservation.verdict is Verdict.RESERVED:
+                take_back()
+                return None
             made = None
         except KubeError as error:
             if not isinstance(error, KubeUnavailable) or error.status == 429:
-                self._quota.release(organization.name, run_id)
+                take_back()
             raise _fatal(error, "run.refused", run_id) from None
         self._quota.confirm(organization.name, run_id)
         return made
@@ -144,7 +177,7 @@ class Dispatcher:
         webhook = wanted.webhook and Webhook(
             url=wanted.webhook.url,
             events=list(wanted.webhook.events),
-            sealed_secret=self._sealing.seal(wanted.webhook.secret, owner=run_id),
+            sealed_secret=self._sealing.seal(wanted.webhook.secret, owner=run_owner(caller.organization.home, run_id)),
         )
         spec = RunSpec(
             organization_ref=OrganizationRef(name=name),
@@ -159,10 +192,14 @@ class Dispatcher:
         metadata: dict[str, Any] = {
             "name": run_id,
             "namespace": caller.organization.home,
-            "labels": {ORGANIZATION_LABEL: name},
+            "labels": labels_of(name),
         }
-        if claim is not None:
-            metadata["annotations"] = {FINGERPRINT_ANNOTATION: claim.fingerprint}
+        annotations = {
+            FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,
+            TRACEPARENT_ANNOTATION: carried(),
+        }
+        if known := {name: text for name, text in annotations.items() if text is not None}:
+            metadata["annotations"] = known
         return {"apiVersion": API_VERSION, "kind": RUN.kind, "metadata": metadata, "spec": spec.to_kube()}
 
     def _over_quota(self, reservation: Reservation) -> QuotaExceeded:

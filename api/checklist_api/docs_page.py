@@ -14,7 +14,7 @@ from .services import Services
 
 Document = Mapping[str, Any]
 
-_SCHEMES: Final = {"bearerKey": "API key", "executorToken": "Executor token"}
+_SCHEMES: Final = {"bearerKey": "API key", "executorToken": "Executor token", "memberSession": "Member's session"}
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:
@@ -83,7 +83,8 @@ def _tag(document: Document, tag: Document) -> str:
 
 
 def _operation(document: Document, method: str, path: str, operation: Document) -> str:
-    access = ", ".join(_SCHEMES[name] for need in operation["security"] for name in need) or "no credentials"
+    needs = (" and ".join(_SCHEMES[name] for name in need) for need in operation["security"])
+    access = escape(", or ".join(needs), quote=False) or "no credentials"
     body = operation.get("requestBody")
     return f"""<article id="{operation["operationId"]}">
 <h3><a href="#{operation["operationId"]}">{escape(operation["summary"])}</a></h3>

@@ -1,8 +1,8 @@
 """The executor API (contract section 6): what the person with the link does with a run.
 
 Each write reads the same: token, body, command, `decide` behind a conditional write, view. The run id and its token are
-the credential; no account, no key. Looking (GET, HEAD, open) never changes the status, so link previews of messengers
-and mail scanners leave no trace.
+the credential; no account, no key (a run for members also needs a session: `executor_member.py`). Looking (GET,
+HEAD, open) never changes the status, so link previews of messengers and mail scanners leave no trace.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,11 +15,13 @@ from checklist_crds.errors import AnswerInvalid, Problem, RunExpired, RunNotFoun
 from checklist_crds.kube.run_store import Change
 from checklist_crds.photo_urls import IN_ANSWERS
 from checklist_crds.run_commands import AnswerStep, Command, Open, RemovePhotos
+from checklist_crds.run_lifecycle import require_assignee
 from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.template_types import Definition
 
 from . import executor_commands as commands
 from .executor_access import ExecutorGate, Handler, given_op_id
+from .executor_member import ExecutorMembers
 from .executor_view import answered_view, change_view, executor_run_view
 from .photo_routes import requested_index
 from .request_body import read_json_object, read_optional_json_object
@@ -53,16 +55,20 @@ class Executor:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._members = ExecutorMembers(services)
         self._photo_url = services.photo_urls.for_(IN_ANSWERS)
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         run = await self._run(request)
+        member = await self._members.answering(request, run)
+        require_assignee(run, member.id if member is not None else None)
         definition = await self._definition(run)
         now = self._services.clock()
         if run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
         sender = run.spec.created_by_name or await self._organization_name(run)
-        return json_response(executor_run_view(run, definition, sender, now, self._photo_url))
+        view = executor_run_view(run, definition, sender, now, self._photo_url, signed_in=member)
+        return json_response(view)
 
     def write(self, parse: Parse) -> Handler:
         """A route that applies the command which `parse` reads."""
@@ -72,7 +78,9 @@ class Executor:
                 command = await parse(request, given_op_id(request))
             except Unprocessable as error:
                 raise await self._with_the_values_problems(request, error) from None
-            change = await self._services.run_access.change_for_anybody(request.match_info["run_id"], command)
+            change = await self._services.run_access.change_for_anybody(
+                request.match_info["run_id"], command, self._members.who(request)
+            )
             return json_response(self._answer_to(command, change))
 
         return handler
@@ -103,7 +111,9 @@ class Executor:
         step_id = request.match_info.get("step_id")
         if step_id is None or request.method != "PUT":
             return error
-        definition = await self._definition(await self._run(request))
+        run = await self._run(request)
+        require_assignee(run, await self._members.who(request)(run))
+        definition = await self._definition(run)
         step = next((step for _, step in definition.steps() if step.id == step_id), None)
         problems = [problem for problem in error.details or () if isinstance(problem, Problem)]
         try:

@@ -5,6 +5,7 @@ says of the run, the app comes with it, so that a person who has unsent answers 
 """
 
 import logging
+from collections.abc import Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -14,6 +15,7 @@ from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.run_types import Run, RunPhase
 
 from .executor_page import ExecutorPage
+from .executor_page_texts import PageTexts, texts_for
 from .markup import SECURITY_HEADERS
 from .run_view import run_preview
 from .services import Services
@@ -25,12 +27,16 @@ _CLOSED: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame
 # Each source has its user: blob: photos and drawings that wait for the network; data: icons in the style sheet.
 PAGE_POLICY: Final = (
     f"{_CLOSED}; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
-    "manifest-src 'self'; worker-src 'self'"
+    "manifest-src 'self'; worker-src 'self'; "
+    # No text becomes HTML or a script, whatever the app does: but the address of its own service worker (`updates.ts`).
+    "require-trusted-types-for 'script'; trusted-types service-worker"
 )
 # The service worker has its own, from its own response: it fetches what the page asks for.
 FILE_POLICY: Final = f"{_CLOSED}; script-src 'self'; connect-src 'self'"
 # The executor's page alone may ask for the camera and the place.
 PAGE_PERMISSIONS: Final = "camera=(self), geolocation=(self), microphone=(), payment=(), usb=()"
+_PLAIN: Final[Mapping[str, str]] = {}
+_BY_LANGUAGE: Final[Mapping[str, str]] = {"Vary": "Accept-Language"}
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:
@@ -66,15 +72,16 @@ class ExecutorApp:
         return file.response(request)
 
     async def _run_page(self, request: web.Request) -> web.StreamResponse:
+        texts = texts_for(request.headers.get("Accept-Language", ""))
         try:
             run = await self._services.run_access.of_anybody(request.match_info["run_id"])
             if run.phase_at(self._services.clock()) is RunPhase.EXPIRED:
                 raise RunExpired()
-            return _html(self._page.of_run(await self._preview(run)))
+            return _html(self._page.of_run(await self._preview(run), texts), headers=_BY_LANGUAGE)
         except (RunNotFound, RunExpired) as error:
-            return self._refusal(error)
+            return self._refusal(error, texts)
         except KubeUnavailable:
-            return self._refusal(ServiceUnavailable())
+            return self._refusal(ServiceUnavailable(), texts)
 
     async def _preview(self, run: Run) -> dict[str, Any]:
         organization = (
@@ -84,17 +91,19 @@ class ExecutorApp:
             raise RunNotFound()
         return run_preview(run, organization, self._services.clock())
 
-    def _refusal(self, error: ServiceError) -> web.Response:
-        response = _html(self._page.refusal(error), status=error.status)
-        response.headers.update(error.headers)
-        return response
+    def _refusal(self, error: ServiceError, texts: PageTexts) -> web.Response:
+        headers = {**_BY_LANGUAGE, **error.headers}
+        return _html(self._page.refusal(error, texts), status=error.status, headers=headers)
 
 
-def _html(text: str, *, status: int = 200, cache: str = "no-store") -> web.Response:
-    headers = {
+def _html(
+    text: str, *, status: int = 200, cache: str = "no-store", headers: Mapping[str, str] = _PLAIN
+) -> web.Response:
+    all_headers = {
         **SECURITY_HEADERS,
         "Content-Security-Policy": PAGE_POLICY,
         "Permissions-Policy": PAGE_PERMISSIONS,
         "Cache-Control": cache,
+        **headers,
     }
-    return web.Response(text=text, status=status, content_type="text/html", charset="utf-8", headers=headers)
+    return web.Response(text=text, status=status, content_type="text/html", charset="utf-8", headers=all_headers)

@@ -34,6 +34,7 @@ MAX_OP_ID: Final = 128
 MAX_NAME: Final = 200
 MAX_EMAIL: Final = 254
 MAX_REASON: Final = 500
+MAX_PHOTO_INDEX: Final = 999_999
 _LOCAL_PART: Final = re.compile(r"[^\s@.,:;<>()\[\]\\\"\x00-\x1f\x7f]+(?:\.[^\s@.,:;<>()\[\]\\\"\x00-\x1f\x7f]+)*")
 
 Body = Mapping[str, Any]
@@ -50,27 +51,33 @@ def answer_step(step_id: str, body: dict[str, Any], op_id: str | None) -> Answer
 
 def clear_answer(step_id: str, body: Body, op_id: str | None) -> ClearAnswer:
     """`{op_id?}`"""
-    return ClearAnswer(step_id=step_id, op_id=_only_op_id(body, op_id))
+    return ClearAnswer(step_id=step_id, op_id=only_op_id(body, op_id))
 
 
 def skip_step(step_id: str, body: Body, op_id: str | None) -> SkipStep:
     """`{op_id?}`"""
-    return SkipStep(step_id=step_id, op_id=_only_op_id(body, op_id))
+    return SkipStep(step_id=step_id, op_id=only_op_id(body, op_id))
 
 
 def remove_photos(step_id: str, photo_index: int | None, body: Body, op_id: str | None) -> RemovePhotos:
-    """`{op_id?}`; the index is in the query."""
-    return RemovePhotos(step_id=step_id, photo_index=photo_index, op_id=_only_op_id(body, op_id))
+    """`{photo_index?, op_id?}`; `photo_index` is that of the query. Raises ValidationFailed.
+
+    An index that was meant must never go unread: without one, all photos of the step go.
+    """
+    reading = _Reading(body, op_id)
+    index = reading.photo_index(photo_index)
+    reading.finish()
+    return RemovePhotos(step_id=step_id, photo_index=index, op_id=reading.op_id)
 
 
 def take_drawing_back(body: Body, op_id: str | None) -> DrawSignature:
     """`{op_id?}`"""
-    return DrawSignature(photo=None, op_id=_only_op_id(body, op_id))
+    return DrawSignature(photo=None, op_id=only_op_id(body, op_id))
 
 
 def open_run(body: Body, op_id: str | None) -> Open:
     """`{op_id?}`"""
-    return Open(op_id=_only_op_id(body, op_id))
+    return Open(op_id=only_op_id(body, op_id))
 
 
 def give_identity(body: dict[str, Any], op_id: str | None) -> GiveIdentity:
@@ -115,7 +122,9 @@ def op_id_problem(op_id: object) -> Problem | None:
     return Problem("op_id", "invalid_text", f"It {fault}.") if fault else None
 
 
-def _only_op_id(body: Body, op_id: str | None) -> str | None:
+def only_op_id(body: Body, op_id: str | None) -> str | None:
+    """The op_id of a body that needs nothing else; `op_id` is that of the query or the header. Raises
+    ValidationFailed."""
     reading = _Reading(body, op_id)
     reading.finish()
     return reading.op_id
@@ -153,6 +162,18 @@ class _Reading:
             self._answer_problems += [problem for problem in error.details or () if isinstance(problem, Problem)]
             return None
         return None if location is None else Geo.model_validate(location)
+
+    def photo_index(self, given: int | None) -> int | None:
+        written = self._body.get("photo_index")
+        if written is None:
+            return given
+        if isinstance(written, bool) or not isinstance(written, int) or not 0 <= written <= MAX_PHOTO_INDEX:
+            self.refuse("photo_index", "wrong_type", "Must be the index of a photo: a whole number from 0 on.")
+        elif given is not None and given != written:
+            self.refuse("photo_index", "ambiguous", "The body has another photo_index than the query.")
+        else:
+            return written
+        return None
 
     def text(self, path: str, value: object, limit: int) -> str:
         """The text without the space around it."""

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any, Final
 
-from checklist_crds.errors import RunExpired, RunNotFound, ServiceError, ServiceUnavailable
+from checklist_crds.errors import ServiceError
 from checklist_crds.times import format_timestamp
 
 from .app_links import AppLinks
+from .executor_page_texts import ENGLISH, PageTexts
 from .markup import STYLE_NAME
 
 HEAD_MARK: Final = "<!--server-head-->"
@@ -35,34 +36,6 @@ BARE_SHELL: Final = f"""<!doctype html>
 """
 """For a checkout in which the app was not built: the page tells what the checklist is, and cannot take answers."""
 _STYLE: Final = f'<link rel="stylesheet" href="../pages/{STYLE_NAME}">'
-_STATES: Final = {
-    "pending": ("Not started", "Nobody has answered anything yet."),
-    "in_progress": ("Started", "Some of it is answered already."),
-    "completed": ("Completed", "The answers were submitted. There is nothing left to do."),
-    "cancelled": ("Cancelled", "It takes no more answers."),
-}
-_REFUSALS: Final[dict[type[ServiceError], tuple[str, str]]] = {
-    RunExpired: (
-        "This link has expired",
-        "The checklist takes no more answers. Ask the person who sent it for a new link.",
-    ),
-    RunNotFound: (
-        "There is no such checklist",
-        "Check that the link is complete. It may have been cut where a message broke the line.",
-    ),
-    ServiceUnavailable: (
-        "Not available right now",
-        "The checklist is safe, but it cannot be shown at the moment. Load this page again in a few seconds.",
-    ),
-}
-_KEEP_IT: Final = (
-    '<p class="hint">Whoever has the complete link can answer this checklist. '
-    "Pass it on only to the person who shall do it.</p>"
-)
-_NO_SCRIPTS: Final = (
-    '<noscript><p class="note"><strong>To answer it, this page needs JavaScript.</strong> Allow it for this page, or '
-    "open the complete link in another browser. What is written above is all that can be shown without.</p></noscript>"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,47 +47,48 @@ class ExecutorPage:
 
     def empty(self) -> str:
         """The shell of no run in particular: the service worker keeps it for when there is no network."""
-        return self._filled("Checklist", "", "")
+        return self._filled("Checklist", "", "", ENGLISH)
 
-    def of_run(self, preview: Mapping[str, Any]) -> str:
+    def of_run(self, preview: Mapping[str, Any], texts: PageTexts) -> str:
         """`preview`: the six fields of `run_view.run_preview`."""
         name, sender = preview["template_name"], preview["created_by_name"]
-        steps = "1 step" if preview["step_count"] == 1 else f"{preview['step_count']} steps"
-        title, text = _STATES[preview["status"]]
+        steps = texts.steps(preview["step_count"])
+        title, text = texts.states[preview["status"]]
         is_open = preview["status"] in {"pending", "in_progress"}
-        until = f"<dt>Open until</dt><dd>{_moment(preview['expires_at'])}</dd>" if is_open else ""
+        until = f"<dt>{texts.until}</dt><dd>{_moment(preview['expires_at'], texts)}</dd>" if is_open else ""
         body = f"""<h1>{escape(name)}</h1>
 <p class="state" data-status="{preview["status"]}"><span class="mark" aria-hidden="true"></span>\
 <strong>{title}.</strong> {text}</p>
 <dl>
-<dt>From</dt><dd>{escape(sender)}</dd>
-<dt>Length</dt><dd>{steps}</dd>
+<dt>{texts.sender}</dt><dd>{escape(sender)}</dd>
+<dt>{texts.length}</dt><dd>{steps}</dd>
 {until}
 </dl>
-{self._how_to_answer() if is_open else ""}"""
-        return self._filled(name, _open_graph(name, f"{steps}, from {sender}"), body)
+{self._how_to_answer(texts) if is_open else ""}"""
+        return self._filled(name, _open_graph(name, texts.about.format(steps=steps, sender=sender)), body, texts)
 
-    def refusal(self, error: ServiceError) -> str:
-        title, text = _REFUSALS[type(error)]
-        return self._filled(title, "", f"<h1>{title}</h1>\n<p>{text}</p>")
+    def refusal(self, error: ServiceError, texts: PageTexts) -> str:
+        title, text = texts.refusals[type(error)]
+        return self._filled(title, "", f"<h1>{title}</h1>\n<p>{text}</p>", texts)
 
-    def _how_to_answer(self) -> str:
-        stores = [("the App Store", self.apps.apple_store), ("Google Play", self.apps.google_store)]
+    def _how_to_answer(self, texts: PageTexts) -> str:
         links = "".join(
-            f'<li><a href="{escape(address)}" rel="noreferrer">Get the app from {name}</a></li>'
-            for name, address in stores
+            f'<li><a href="{escape(address)}" rel="noreferrer">{texts.get_the_app.format(store=name)}</a></li>'
+            for name, address in zip(texts.stores, (self.apps.apple_store, self.apps.google_store), strict=True)
             if address
         )
         install = f'<ul class="links">{links}</ul>' if links else ""
-        return f"{install}{_NO_SCRIPTS if self.shell is not None else ''}\n{_KEEP_IT}"
+        needed, remedy = texts.no_scripts
+        note = f'<noscript><p class="note"><strong>{needed}</strong> {remedy}</p></noscript>'
+        return f'{install}{note if self.shell is not None else ""}\n<p class="hint">{texts.keep_it}</p>'
 
-    def _filled(self, title: str, head: str, card: str) -> str:
+    def _filled(self, title: str, head: str, card: str, texts: PageTexts) -> str:
         """All that is inserted is escaped already. With the app there, its own style applies where scripts run."""
         style = _STYLE if self.shell is None else f"<noscript>{_STYLE}</noscript>"
         robots = '<meta name="robots" content="noindex, nofollow">\n'
         body = ""
         if card:
-            body = f"""<div id="preview" class="run" lang="en" dir="ltr"><main class="card">
+            body = f"""<div id="preview" class="run" lang="{texts.language}" dir="{texts.direction}"><main class="card">
 <p class="brand">Checklist</p>
 {card}
 </main></div>"""
@@ -148,9 +122,8 @@ def _open_graph(title: str, description: str) -> str:
 """
 
 
-def _moment(text: str | None) -> str:
+def _moment(text: str | None, texts: PageTexts) -> str:
     if text is None:
-        return "no end"
+        return texts.no_end
     moment = datetime.fromisoformat(text).astimezone(UTC)
-    words = f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-    return f'<time datetime="{format_timestamp(moment)}">{words}</time>'
+    return f'<time datetime="{format_timestamp(moment)}">{texts.moment(moment)}</time>'

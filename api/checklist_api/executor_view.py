@@ -5,39 +5,33 @@ from datetime import datetime
 from typing import Any
 
 from checklist_crds.conditions import applicable_step_ids, missing_required
-from checklist_crds.events import answer_view, identity_view, progress_view, signature_view
+from checklist_crds.events import answer_view, progress_view
 from checklist_crds.photo_urls import PhotoUrl
 from checklist_crds.receipt import receipt_view
 from checklist_crds.run_types import Run
 from checklist_crds.template_types import Definition
-from checklist_crds.times import format_optional, format_timestamp
+
+from .member_directory import Member
+from .run_view import shared_view
 
 
 def executor_run_view(
-    run: Run, definition: Definition, created_by_name: str, now: datetime, photo_url: PhotoUrl
+    run: Run,
+    definition: Definition,
+    created_by_name: str,
+    now: datetime,
+    photo_url: PhotoUrl,
+    *,
+    signed_in: Member | None = None,
 ) -> dict[str, Any]:
     """The run as its executor sees it. Nothing of the owner is in it but the name that the preview shows: no
-    executor_ref, no organization, no webhook."""
-    status, resolved = run.status, run.resolved
-    if resolved is None:
-        raise ValueError(f"run {run.name} is not admitted")
+    executor_ref, no organization, no webhook. `signed_in`: who looks at a run for members."""
+    status = run.status
     return {
-        "run_id": run.name,
-        "status": run.phase_at(now).rest,
-        "template_id": resolved.template_id,
-        "template_v": resolved.template_version,
+        **shared_view(run, now, photo_url),
         "template": definition.to_tdl(),
         "created_by_name": created_by_name,
-        "created_at": format_timestamp(run.created_at),
-        "started_at": format_optional(status.started_at),
-        "completed_at": format_optional(status.completed_at),
-        "cancelled_at": format_optional(status.cancelled_at),
-        "cancel_reason": status.cancel_reason,
-        "expires_at": format_optional(run.expires_at),
-        "assigned_to": status.assigned_to,
-        "executor_identity": identity_view(run),
-        "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
-        "signature": signature_view(run, photo_url),
+        "signed_in_as": None if signed_in is None else _member_view(signed_in),
         **_state(run, definition, photo_url),
         "missing_steps": [step.id for step in missing_required(definition, status.answers, status.skipped_steps)],
     }
@@ -71,3 +65,7 @@ def _state(run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, A
         "signature_drawing": None if status.drawing is None else photo_url(status.drawing),
         "receipt": receipt_view(run),
     }
+
+
+def _member_view(member: Member) -> dict[str, str]:
+    return {"user_id": member.id, "name": member.display_name, "email": member.email}

@@ -2,6 +2,8 @@
 
 from aiohttp import web
 
+from checklist_crds.readiness import readiness_body, reasons_of
+
 from .responses import json_response
 from .services import Services
 
@@ -11,10 +13,11 @@ def add_routes(router: web.UrlDispatcher, services: Services) -> None:
         return json_response({"status": "ok"})
 
     async def readyz(_: web.Request) -> web.Response:
-        reasons = services.unready_because()
-        if reasons:
-            return json_response({"status": "not ready", "reasons": reasons}, status=503, headers={"Retry-After": "1"})
-        return json_response({"status": "ok"})
+        checks, notes = services.checks(), services.notes()
+        if reasons_of(checks):
+            body = readiness_body("not ready", checks, notes)
+            return json_response(body, status=503, headers={"Retry-After": "1"})
+        return json_response(readiness_body("ok", checks, notes))
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(

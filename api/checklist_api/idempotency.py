@@ -24,7 +24,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.resource_types import CREATED_AT_ANNOTATION, FINGERPRINT_ANNOTATION
-from checklist_crds.sealing import derive_key
+from checklist_crds.sealing import ServerKeys
 from checklist_crds.times import Clock, parse_timestamp
 
 from .pagination import invalid_parameter
@@ -37,11 +37,17 @@ _LIFETIME: Final = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a request with an Idempotency-Key makes or finds: `name` today, `earlier` if it was made yesterday."""
+    """What a request with an Idempotency-Key makes or finds: `name` today; one of `earlier` if it was made yesterday,
+    or under a server key that has been replaced since then."""
 
     name: str
-    earlier: str
-    fingerprint: str
+    earlier: tuple[str, ...]
+    fingerprints: tuple[str, ...]
+    """Of the payload, under each server key, the current one first."""
+
+    @property
+    def fingerprint(self) -> str:
+        return self.fingerprints[0]
 
 
 def requested_key(request: web.Request) -> str | None:
@@ -57,11 +63,10 @@ def requested_key(request: web.Request) -> str | None:
 class Idempotency:
     """Turns keys into claims, and keeps two requests of this process with one key apart."""
 
-    def __init__(self, client: KubeClient, server_key: bytes, clock: Clock) -> None:
+    def __init__(self, client: KubeClient, server_keys: ServerKeys, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-        self._name_key = derive_key(server_key, "idempotent-name")
-        self._fingerprint_key = derive_key(server_key, "idempotent-payload")
+        self._keys = server_keys
         self._under_way: set[str] = set()
 
     @contextmanager
@@ -73,11 +78,13 @@ class Idempotency:
             yield None
             return
         now = self._clock()
-        claim = Claim(
-            name=self._name(prefix, organization, key, now),
-            earlier=self._name(prefix, organization, key, now - timedelta(days=1)),
-            fingerprint=self._fingerprint(payload),
+        days = [day.strftime("%Y-%m-%d") for day in (now, now - timedelta(days=1))]
+        name, *earlier = (
+            keyed_id(prefix, name_key, organization, prefix, key, day)
+            for name_key in self._keys.derived("idempotent-name")
+            for day in days
         )
+        claim = Claim(name, tuple(earlier), self._fingerprints(payload))
         if claim.name in self._under_way:
             raise IdempotencyInProgress()
         self._under_way.add(claim.name)
@@ -88,7 +95,7 @@ class Idempotency:
 
     async def first(self, kind: Kind, claim: Claim, namespaces: Sequence[str]) -> JsonObject | None:
         """What the first request with this key made. Raises IdempotencyKeyReused when its payload was another."""
-        places = [(name, namespace) for name in (claim.name, claim.earlier) for namespace in namespaces]
+        places = [(name, namespace) for name in (claim.name, *claim.earlier) for namespace in namespaces]
         for body in await asyncio.gather(*(self._find(kind, *place) for place in places)):
             if body is not None and self._clock() - _made_at(body) < _LIFETIME:
                 require_same_payload(body, claim)
@@ -101,17 +108,16 @@ class Idempotency:
         except KubeNotFound:
             return None
 
-    def _name(self, prefix: str, organization: str, key: str, day: datetime) -> str:
-        return keyed_id(prefix, self._name_key, organization, prefix, key, day.strftime("%Y-%m-%d"))
-
-    def _fingerprint(self, payload: Mapping[str, Any]) -> str:
-        canonical = json.dumps(payload, sort_keys=True, separators=(",", ":"))
-        return hmac.new(self._fingerprint_key, canonical.encode(), hashlib.sha256).hexdigest()
+    def _fingerprints(self, payload: Mapping[str, Any]) -> tuple[str, ...]:
+        canonical = json.dumps(payload, sort_keys=True, separators=(",", ":")).encode()
+        keys = self._keys.derived("idempotent-payload")
+        return tuple(hmac.new(key, canonical, hashlib.sha256).hexdigest() for key in keys)
 
 
 def require_same_payload(body: JsonObject, claim: Claim) -> None:
     annotations = body["metadata"].get("annotations") or {}
-    if not hmac.compare_digest(str(annotations.get(FINGERPRINT_ANNOTATION, "")), claim.fingerprint):
+    kept = str(annotations.get(FINGERPRINT_ANNOTATION, ""))
+    if not any(hmac.compare_digest(kept, fingerprint) for fingerprint in claim.fingerprints):
         raise IdempotencyKeyReused()
 
 

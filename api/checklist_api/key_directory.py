@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from pydantic import ValidationError
-
 from checklist_crds.api_keys import object_name
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import Informer, Key, key_of
 from checklist_crds.kube.kinds import API_KEY
 from checklist_crds.organization_types import ApiKeySpec, ApiKeyStatus
-from checklist_crds.times import format_timestamp
+from checklist_crds.resource_types import CREATED_AT_ANNOTATION
+from checklist_crds.times import format_timestamp, parse_timestamp
 
+from .organizations import Organization
 from .recent_absences import RecentAbsences
 
 logger = logging.getLogger(__name__)
@@ -38,10 +38,37 @@ class ApiKey:
     name: str
     namespace: str
     organization: str
+    purpose: str
+    """What it is for, in its maker's words."""
     sha256: str
     created_by: str | None
     revoked: bool
     last_used_at: datetime | None
+    prefix: str
+    last_four: str | None
+    created_at: datetime
+
+    @classmethod
+    def parse(cls, body: JsonObject) -> "ApiKey":
+        """Raises pydantic.ValidationError, ValueError."""
+        namespace, name = key_of(body)
+        metadata = body["metadata"]
+        spec = ApiKeySpec.model_validate(body.get("spec") or {})
+        status = ApiKeyStatus.model_validate(body.get("status") or {})
+        written = (metadata.get("annotations") or {}).get(CREATED_AT_ANNOTATION)
+        return cls(
+            name=name,
+            namespace=namespace,
+            organization=spec.organization_ref.name,
+            purpose=spec.name,
+            sha256=spec.sha256,
+            created_by=spec.created_by,
+            revoked=spec.revoked,
+            last_used_at=status.last_used_at,
+            prefix=spec.prefix,
+            last_four=spec.last_four,
+            created_at=parse_timestamp(written or metadata["creationTimestamp"]),
+        )
 
 
 class KeyDirectory:
@@ -88,6 +115,16 @@ class KeyDirectory:
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
 
+    async def of_organization(self, organization: Organization) -> list[ApiKey]:
+        """The newest first. Raises KubeUnavailable before the first list."""
+        await self.informer.wait_for_first_list()
+        found = [
+            key
+            for key in self._keys.values()
+            if key.organization == organization.name and organization.has(key.namespace)
+        ]
+        return sorted(found, key=lambda key: (key.created_at, key.name), reverse=True)
+
     def _agreed(self, digest: str) -> ApiKey | None:
         keys = [self._keys[where] for where in sorted(self._by_digest.get(digest, ()))]
         if not keys or any(key.revoked or key.organization != keys[0].organization for key in keys):
@@ -133,19 +170,10 @@ class KeyDirectory:
         if change == "DELETE":
             return
         try:
-            spec = ApiKeySpec.model_validate(body.get("spec") or {})
-            status = ApiKeyStatus.model_validate(body.get("status") or {})
-        except ValidationError as error:
-            logger.warning("key.unreadable", extra={"key": where[1], "reason": error.errors()[0]["msg"]})
+            key = ApiKey.parse(body)
+        except ValueError as error:
+            logger.warning("key.unreadable", extra={"key": where[1], "reason": str(error)})
             return
-        self._absences.discard(spec.sha256)
-        self._keys[where] = ApiKey(
-            name=where[1],
-            namespace=where[0],
-            organization=spec.organization_ref.name,
-            sha256=spec.sha256,
-            created_by=spec.created_by,
-            revoked=spec.revoked,
-            last_used_at=status.last_used_at,
-        )
-        self._by_digest.setdefault(spec.sha256, set()).add(where)
+        self._absences.discard(key.sha256)
+        self._keys[where] = key
+        self._by_digest.setdefault(key.sha256, set()).add(where)

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
@@ -33,8 +33,15 @@ _SECOND_ANSWER_WITHIN_S: Final = 0.3
 class GuardedKubeClient(KubeClient):
     """A KubeClient with at most `concurrency` calls under way, that fails at once while the cluster is down."""
 
-    def __init__(self, connection: KubeConnection, metrics: Metrics, *, concurrency: int = 32) -> None:
-        super().__init__(connection, pool_size=concurrency + 2)
+    def __init__(
+        self,
+        connection: KubeConnection,
+        metrics: Metrics,
+        *,
+        concurrency: int = 32,
+        namespaces: Sequence[str] = (),
+    ) -> None:
+        super().__init__(connection, pool_size=concurrency + 2, namespaces=namespaces)
         self._metrics = metrics
         self._room = asyncio.Semaphore(concurrency)
         self._under_way: set[asyncio.Timeout] = set()
@@ -93,6 +100,7 @@ class GuardedKubeClient(KubeClient):
         body: Mapping[str, Any] | None = None,
         params: Mapping[str, str] | None = None,
         content_type: str = "application/json",
+        accept: str | None = None,
     ) -> JsonObject:
         self.require_up()
         async with self._room:
@@ -103,7 +111,9 @@ class GuardedKubeClient(KubeClient):
                 async with deadline:
                     self._under_way.add(deadline)
                     try:
-                        return await super()._call(method, path, body=body, params=params, content_type=content_type)
+                        return await super()._call(
+                            method, path, body=body, params=params, content_type=content_type, accept=accept
+                        )
                     finally:
                         self._under_way.discard(deadline)
             except TimeoutError:

@@ -1,51 +1,31 @@
-"""Logs as JSON lines on stderr: an event's name, the ids it is about, never a secret."""
+"""The API's log: JSON lines as of both programs (`checklist_crds.log_lines`)."""
 
-import json
 import logging
 import sys
-from datetime import UTC, datetime
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from aiohttp.http_exceptions import HttpProcessingError
+from checklist_crds import log_lines
 
-_STANDARD: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
-
-_encode: Final = json.JSONEncoder(ensure_ascii=False, default=str, separators=(",", ":")).encode
+_STANDARD: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "about"}
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object per record; what is passed as `extra` becomes a member."""
+class JsonLines(log_lines.JsonLines):
+    """What is passed as `extra` becomes a member."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "event": record.getMessage(),
-        }
-        line |= {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return _encode(line)
+    def facts_of(self, record: logging.LogRecord) -> Mapping[str, Any]:
+        own = {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
+        return {**own, **super().facts_of(record)}
 
 
-class _WithoutWireData(logging.Filter):
-    """aiohttp logs what it could not parse with a traceback that quotes it: an Authorization header, say."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, HttpProcessingError):
-            record.msg, record.args, record.exc_info = "http.malformed", (), None
-            record.levelno, record.levelname = logging.INFO, "INFO"
-        return True
-
-
-def log_to_stderr(level: int = logging.INFO) -> None:
+def log_to_stderr(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     # Nobody reads them here, and they cost time with every line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    logging.getLogger("aiohttp.server").addFilter(_WithoutWireData())
     # What its configuration loader warns of is in the error that follows.
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
+    # They tell of every request to a language model, at DEBUG with the headers of its server: not ours to log.
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)

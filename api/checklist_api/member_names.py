@@ -12,6 +12,8 @@ from checklist_crds.kube.kinds import MEMBER
 from checklist_crds.organization_types import MemberSpec
 
 from .auth import Caller
+from .key_directory import ApiKey
+from .member_directory import Member
 
 _REMEMBERED_S: Final = 60.0
 _REMEMBERED: Final = 1_000
@@ -25,13 +27,15 @@ class MemberNames:
         self._names: OrderedDict[tuple[str, str, str], tuple[float, str | None]] = OrderedDict()
 
     async def sender(self, caller: Caller) -> str:
-        """The member who made the key, else the organization's name (contract section 5). Raises KubeError."""
-        member = caller.key.created_by
-        name = None if member is None else await self._name(caller, member)
-        return name or caller.organization.display_name
+        """The member who acts or made the key, else the organization's name (contract section 5). Raises KubeError."""
+        actor, organization = caller.actor, caller.organization
+        if isinstance(actor, Member):
+            return actor.display_name
+        name = None if actor.created_by is None else await self._name(actor, actor.created_by, organization.name)
+        return name or organization.display_name
 
-    async def _name(self, caller: Caller, member: str) -> str | None:
-        who = (caller.key.namespace, member, caller.organization.name)
+    async def _name(self, key: ApiKey, member: str, organization: str) -> str | None:
+        who = (key.namespace, member, organization)
         at, name = self._names.get(who, (float("-inf"), None))
         if time.monotonic() - at > _REMEMBERED_S:
             name = await self._read(*who)

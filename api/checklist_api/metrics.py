@@ -1,10 +1,42 @@
 """What the API counts, for Prometheus. Label values are bounded: routes by their pattern, never by an id."""
 
+from enum import StrEnum
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _SECONDS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+_DISPATCH_STATUSES: Final = ("201", "500", "503")
+"""Of POST /v1/runs, told from 0 on: the first failure would be lost on a series that begins with it."""
+_MODEL_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 120.0)
+_PHOTO_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
+
+
+class UploadResult(StrEnum):
+    """What became of an upload of a photo or a drawing."""
+
+    KEPT = "kept"
+    REPLAYED = "replayed"
+    """Its op_id was kept before."""
+    NO_PHOTO = "no_photo"
+    """The file is none that is taken."""
+    REFUSED = "refused"
+    """By the run, the step or the request's own form."""
+    UNAVAILABLE = "unavailable"
+    """To be sent again: too many wait, or disk, store or cluster are away."""
+    BROKEN_OFF = "broken_off"
+    FAILED = "failed"
+
+
+class ArchiveFailure(StrEnum):
+    """Why archived runs could not be read."""
+
+    STORE = "store"
+    """It does not answer."""
+    DAMAGED = "damaged"
+    """A part is not what its manifest says."""
+    DISK = "disk"
+    """There is no room for the list of archived runs."""
 
 
 class Metrics:
@@ -28,6 +60,12 @@ class Metrics:
         self.kube_failures = Counter(
             "checklists_kube_call_failures_total", "Calls without a usable answer.", registry=self.registry
         )
+        self._stale_settings = Gauge(
+            "checklists_setting_stale",
+            "1 while the file of a setting cannot be used, so that its value from before stays in use.",
+            ("setting",),
+            registry=self.registry,
+        )
         self.kube_up = Gauge("checklists_kube_up", "1 while the Kubernetes API answers.", registry=self.registry)
         self.dispatched = Counter("checklists_runs_dispatched_total", "Runs dispatched.", registry=self.registry)
         self.quota_refusals = Counter(
@@ -36,10 +74,88 @@ class Metrics:
         self.rate_limited = Counter(
             "checklists_rate_limited_total", "Requests refused by a rate limit.", registry=self.registry
         )
+        self.shared_limits = Gauge(
+            "checklists_rate_limits_shared",
+            "1 while rate limits are shared with the other replicas, 0 while this process counts on its own.",
+            registry=self.registry,
+        )
+        self.shared_limits_lost = Counter(
+            "checklists_rate_limits_fallbacks_total",
+            "How often Redis stopped answering and rate limits became this process's own.",
+            registry=self.registry,
+        )
+        self.live_viewers = Gauge(
+            "checklists_live_viewers", "Open streams of changes, of the dashboard's pages.", registry=self.registry
+        )
+        self.live_ended = Counter(
+            "checklists_live_streams_ended_total", "Streams of changes that ended.", ("reason",), registry=self.registry
+        )
+        self._uploads = Counter(
+            "checklists_photo_uploads_total", "Uploads of photos and drawings.", ("result",), registry=self.registry
+        )
+        for result in UploadResult:
+            self._uploads.labels(result.value)
+        self._photo_bytes = Counter(
+            "checklists_photo_bytes_total", "Bytes of the photos and drawings that were kept.", registry=self.registry
+        )
+        self.photo_seconds = Histogram(
+            "checklists_photo_processing_seconds",
+            "Time from a file that has arrived to a photo that can be served, or its refusal; waiting included.",
+            buckets=_PHOTO_SECONDS,
+            registry=self.registry,
+        )
+        self._templates = Counter(
+            "checklists_templates_generated_total", "Templates made from prompts.", ("by",), registry=self.registry
+        )
+        for maker in ("composer", "model"):
+            self._templates.labels(maker)
+        self._model_prompts = Counter(
+            "checklists_model_prompts_total",
+            "Prompts that were for the language model, by what became of them.",
+            ("outcome",),
+            registry=self.registry,
+        )
+        self._model_seconds = Histogram(
+            "checklists_model_prompt_seconds",
+            "Time that the language model had for a prompt, corrections included.",
+            buckets=_MODEL_SECONDS,
+            registry=self.registry,
+        )
+        self._model_tokens = Counter(
+            "checklists_model_tokens_total",
+            "Tokens that the language model read and wrote.",
+            ("kind",),
+            registry=self.registry,
+        )
+        self._model_cost = Counter(
+            "checklists_model_cost_total", "What these tokens cost, by the prices that are set.", registry=self.registry
+        )
+        self.archived_runs = Gauge(
+            "checklists_archived_runs", "Archived runs that lists show, of all organizations.", registry=self.registry
+        )
+        self.archive_look_age = Gauge(
+            "checklists_archive_look_age_seconds",
+            "Since the last look at the whole archive that succeeded.",
+            registry=self.registry,
+        )
+        self._archive_failures = Counter(
+            "checklists_archive_read_failures_total",
+            "Attempts to read the archive that failed.",
+            ("reason",),
+            registry=self.registry,
+        )
+        for failure in ArchiveFailure:
+            self._archive_failures.labels(failure.value)
 
         # Finding a child by its labels takes longer than counting.
         self._request_children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        for status in _DISPATCH_STATUSES:
+            self._requests.labels("/v1/runs", "POST", status)
         self._kube_children: dict[str, Histogram] = {}
+
+    def setting_is_stale(self, name: str, stale: bool) -> None:
+        """Whether the file of that setting cannot be used."""
+        self._stale_settings.labels(name).set(stale)
 
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
         children = self._request_children.get((route, method, status))
@@ -55,6 +171,26 @@ class Metrics:
         if child is None:
             child = self._kube_children[method] = self._kube_seconds.labels(method)
         child.observe(seconds)
+
+    def count_upload(self, result: UploadResult, kept_bytes: int = 0) -> None:
+        self._uploads.labels(result.value).inc()
+        self._photo_bytes.inc(kept_bytes)
+
+    def count_archive_failure(self, reason: ArchiveFailure) -> None:
+        self._archive_failures.labels(reason.value).inc()
+
+    def count_template(self, by: str) -> None:
+        self._templates.labels(by).inc()
+
+    def count_model_prompt(self, outcome: str, seconds: float) -> None:
+        """`outcome` is `template`, or why there is none."""
+        self._model_prompts.labels(outcome).inc()
+        self._model_seconds.observe(seconds)
+
+    def count_model_tokens(self, sent: int, written: int, cost: float) -> None:
+        self._model_tokens.labels("sent").inc(sent)
+        self._model_tokens.labels("written").inc(written)
+        self._model_cost.inc(cost)
 
     def as_text(self) -> bytes:
         return generate_latest(self.registry)

@@ -18,6 +18,16 @@ from checklist_crds.errors import (
     ServiceUnavailable,
 )
 from checklist_crds.kube.errors import KubeUnavailable
+from checklist_crds.log_lines import in_context
+from checklist_crds.tracing import (
+    NO_TRACES,
+    TRACEPARENT_HEADER,
+    Span,
+    SpanKind,
+    Tracing,
+    carry,
+    valid_traceparent,
+)
 
 from .metrics import Metrics
 from .responses import json_response
@@ -25,6 +35,7 @@ from .responses import json_response
 logger = logging.getLogger(__name__)
 
 REQUEST_ID: Final = web.RequestKey("request_id", str)
+SERVER_NAME: Final = "checklist-dispatch"
 _HEADER: Final = "X-Request-Id"
 _CALLER_GONE: Final = 499
 """As other servers count it too."""
@@ -32,18 +43,27 @@ _WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
 _NO_ANSWER: Final = (
     "The cluster's API does not answer; please try again. With an Idempotency-Key that makes nothing twice."
 )
+_UNTRACED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-def request_frame(metrics: Metrics) -> Middleware:
+def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
     """The middleware. It renders every error as `{error, message, details?, request_id}`."""
 
     @web.middleware
     async def frame(request: web.Request, handler: Handler) -> web.StreamResponse:
         started = time.perf_counter()
         given = request.headers.get(_HEADER)
-        request_id = given if given and _WELL_FORMED.fullmatch(given) else f"req-{secrets.token_hex(12)}"
+        request_id = given if given and _WELL_FORMED.fullmatch(given) else new_request_id()
         request[REQUEST_ID] = request_id
+        parent, route = valid_traceparent(request.headers.get(TRACEPARENT_HEADER)), _route_of(request)
+        span = (
+            Span()
+            if route in _UNTRACED
+            else tracing.span(f"{request.method} {route}", kind=SpanKind.SERVER, parent=parent)
+        )
+        carry(span.traceparent or parent)
+        in_context(**{"request_id": request_id} | ({"trace_id": span.trace_id} if span.trace_id else {}))
         response: web.StreamResponse
         try:
             response = await handler(request)
@@ -64,8 +84,17 @@ def request_frame(metrics: Metrics) -> Middleware:
             response = error_response(InternalError(), request_id)
         if not response.prepared:
             frame_headers(request, response)
+        span.note(
+            http__request__method=request.method,
+            http__route=route,
+            http__response__status_code=response.status,
+            request_id=request_id,
+        )
+        if response.status >= 500:
+            span.failed(f"status {response.status}")
+        span.end()
         metrics.count_request(
-            _route_of(request),
+            route,
             request.method if request.method in _METHODS else "other",
             response.status,
             time.perf_counter() - started,
@@ -79,7 +108,11 @@ def frame_headers(request: web.Request, response: web.StreamResponse) -> None:
     """What every response bears; for a handler that starts to send its response itself."""
     response.headers[_HEADER] = request[REQUEST_ID]
     # Otherwise aiohttp tells everybody its own and Python's exact version.
-    response.headers["Server"] = "checklist-dispatch"
+    response.headers["Server"] = SERVER_NAME
+
+
+def new_request_id() -> str:
+    return f"req-{secrets.token_hex(12)}"
 
 
 def error_response(error: ServiceError, request_id: str) -> web.Response:

@@ -12,7 +12,10 @@ from checklist_crds.json_text import to_json
 
 from . import openapi_event_models as events
 from . import openapi_examples as examples
-from .openapi_executor_operations import EXECUTOR_OPERATIONS
+from .dashboard.access import COOKIE
+from .openapi_delivery_operations import DELIVERY_OPERATIONS
+from .openapi_executor_operations import EXECUTOR_OPERATIONS, OP_ID_SCHEMA
+from .openapi_export_operations import EXPORT_OPERATIONS
 from .openapi_models import Error
 from .openapi_operations import (
     PATH_PARAMETERS,
@@ -30,11 +33,14 @@ from .openapi_photo_operations import PHOTO_OPERATIONS
 from .openapi_schema import Schema, component_schemas, reference, without_required
 from .openapi_service_operations import SERVICE_OPERATIONS
 from .services import Services
+from .upload_body import ANY_BYTES, FORM
 
 API_VERSION: Final = "1.0.0"
 OPERATIONS: Final = (
     *TEMPLATE_OPERATIONS,
     *RUN_OPERATIONS,
+    *EXPORT_OPERATIONS,
+    *DELIVERY_OPERATIONS,
     *EXECUTOR_OPERATIONS,
     *PHOTO_OPERATIONS,
     *SERVICE_OPERATIONS,
@@ -57,6 +63,8 @@ may be added at any time: tolerate those that you do not know."""
 _TAGS: Final = {
     "Templates": "What a checklist is made of (TDL). Every change makes a version.",
     "Runs": "A checklist sent to one person.",
+    "Exports": "Runs as files for people: spreadsheets, maps, paper.",
+    "Deliveries": "How events reached their endpoints, attempt by attempt, and the sending of them once more.",
     "Usage": "The plan's monthly quota.",
     "Executor": "What the person with the link does. The token is the fragment of the link, sent as "
     "`Authorization: Executor <token>`. Each write may carry an `op_id`, so that a queue can be sent again.",
@@ -67,6 +75,18 @@ _TAGS: Final = {
 _IMAGES: Final = ("image/jpeg", "image/png", "image/webp", "image/heic", "application/octet-stream")
 _SERVED: Final = ("image/jpeg", "image/png", "image/webp")
 _BYTES: Final[dict[str, Any]] = {}
+_IMAGE_FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["photo"],
+    "properties": {
+        "op_id": {**OP_ID_SCHEMA, "description": "As in the query; before the file."},
+        "photo": {
+            "type": "string",
+            "contentMediaType": ANY_BYTES,
+            "description": "The image, as a file; what the field is called is not asked.",
+        },
+    },
+}
 """OpenAPI 3.1 describes bytes by their media type alone."""
 _SIGNATURE_HEADERS: Final = {
     "Content-Digest": "SHA-256 of the body (RFC 9530).",
@@ -118,6 +138,13 @@ def openapi_document(base_url: str) -> dict[str, Any]:
                     "scheme": "Executor",
                     "description": "The fragment of the run's link: `Authorization: Executor <token>`.",
                 },
+                Access.SESSION.value: {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": COOKIE,
+                    "description": "The session of a member who has signed in to the dashboard: what a run with "
+                    "`identity_required: member` asks for beside its token.",
+                },
             },
         },
     }
@@ -144,7 +171,7 @@ def _operation(operation: Operation, schemas: dict[str, Schema]) -> dict[str, An
         "tags": [operation.tag],
         "summary": operation.summary,
         "description": operation.description,
-        "security": [{operation.access.value: []}] if operation.access in {Access.KEY, Access.TOKEN} else [],
+        "security": _security(operation.access),
         "parameters": [*path_parameters, *operation.parameters, {"$ref": "#/components/parameters/X-Request-Id"}],
         "requestBody": _request_body(operation.body, schemas) if operation.body is not None else None,
         "responses": {str(reply.status): _reply(reply, schemas) for reply in operation.replies}
@@ -153,9 +180,20 @@ def _operation(operation: Operation, schemas: dict[str, Schema]) -> dict[str, An
     return {key: value for key, value in document.items() if value not in (None, "")}
 
 
+def _security(access: Access) -> list[dict[str, list[str]]]:
+    match access:
+        case Access.KEY:
+            return [{access.value: []}]
+        case Access.TOKEN:
+            return [{access.value: []}, {access.value: [], Access.SESSION.value: []}]
+        case _:
+            return []
+
+
 def _request_body(body: Body | Upload, schemas: dict[str, Schema]) -> dict[str, Any]:
     if isinstance(body, Upload):
-        return {"required": True, "content": {kind: {"schema": _BYTES} for kind in _IMAGES}}
+        content = {kind: {"schema": _BYTES} for kind in _IMAGES}
+        return {"required": True, "content": {**content, FORM: {"schema": _IMAGE_FORM}}}
     schema = reference(body.model, sent=True, schemas=schemas)
     if body.partial:
         schema = {"$ref": f"#/components/schemas/{body.model.__name__}Patch"}
@@ -171,9 +209,11 @@ def _reply(reply: Reply, schemas: dict[str, Schema]) -> dict[str, Any]:
         document["content"] = {reply.media_type: {"schema": schema, "examples": _examples(reply.examples)}}
     elif reply.media_type == "image/*":
         document["content"] = {kind: {"schema": _BYTES} for kind in _SERVED}
-    elif reply.status not in (204, 304):
-        kind = ["object", "array"] if reply.media_type == "application/json" else "string"
-        document["content"] = {reply.media_type: {"schema": {"type": kind}}}
+    elif reply.status not in (204, 302, 304):
+        document["content"] = {
+            kind: {"schema": {"type": ["object", "array"] if kind == "application/json" else "string"}}
+            for kind in reply.media_type.split(", ")
+        }
     return document
 
 

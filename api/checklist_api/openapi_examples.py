@@ -9,6 +9,7 @@ TEMPLATE_ID: Final = "t-3f0c2a54-6f0e-4a5c-9d55-0c7a1f6f2b10"
 RUN_ID: Final = "r-9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d"
 ORGANIZATION_ID: Final = "org-1c9e6679-7425-40de-944b-e07fc1f90ae7"
 EVENT_ID: Final = "evt-6ba7b810-9dad-51d1-80b4-00c04fd430c8"
+REPLAY_ID: Final = "rpl-1b671a64-40d5-491e-99b0-da01ff1f3341"
 REQUEST_ID: Final = "req-5f2b7c0a9d3e4f1800a1b2c3"
 PHOTO_ID: Final = "0f8fad5b-d9cb-5f9f-a165-70867728950e"
 LINK: Final = f"https://checklists.example.com/r/{RUN_ID}#2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ"
@@ -59,6 +60,16 @@ _STEP_DEFAULTS: Final[Json] = {
     "config": {},
 }
 
+PROMPTS: Final[dict[str, Json]] = {
+    "kitchen": {"prompt": "Opening check for a restaurant kitchen, fridge below 5 °C with a photo of the display"},
+    "van": {
+        "prompt": "Van before the trip: check tyres, lights and mirrors. Tyre pressure 2.2 to 2.6 bar. If there is "
+        "damage, take two photos and describe it. The driver signs."
+    },
+    "flat": {"prompt": "Wohnungsübergabe mit Zählerständen und Fotos von jedem Raum"},
+}
+
+USER_ID: Final = "u-6b7c8d9e-0f1a-4b2c-8d3e-4f5a6b7c8d9e"
 TDL: Final[Json] = {
     "name": "Kitchen opening check",
     "description": "",
@@ -171,6 +182,7 @@ TEMPLATE_VERSION: Final[Json] = {
     "step_count": 3,
     "created_at": CREATED_AT,
     "current": True,
+    "changed_by": {"kind": "api_key", "id": "key-5d41402abc4b2a76b9719d911017c592ae2f8c1b", "name": "Nightly import"},
 }
 QUOTA: Final[Json] = {"limit": 1000, "used": 412, "resets_at": "2026-12-01T00:00:00.000Z"}
 USAGE: Final[Json] = {**QUOTA, "period": "2026-11", "plan": "team"}
@@ -190,6 +202,7 @@ EXECUTOR_RUN: Final[Json] = {
     "expires_at": EXPIRES_AT,
     "assigned_to": None,
     "executor_identity": {"mode": "anonymous"},
+    "signed_in_as": None,
     "answers": {"s-fridge-ok": ANSWERS["s-fridge-ok"]},
     "signature": None,
     "signature_drawing": None,
@@ -198,6 +211,20 @@ EXECUTOR_RUN: Final[Json] = {
     "applicable_steps": ["s-fridge-ok", "s-fridge-temp", "s-note"],
     "skipped_steps": [],
     "missing_steps": ["s-fridge-temp"],
+}
+EXECUTOR_MEMBER_RUN: Final[Json] = {
+    **EXECUTOR_RUN,
+    "template": {**TDL, "execution": {"scope": "member", "identity_required": "member"}},
+    "assigned_to": USER_ID,
+    "executor_identity": {"mode": "member", "user_id": USER_ID},
+    "signed_in_as": {"user_id": USER_ID, "name": "Ada Lovelace", "email": "ada@example.com"},
+    "answers": {"s-fridge-ok": {**ANSWERS["s-fridge-ok"], "by": USER_ID}},
+}
+SIGN_IN: Final[Json] = {
+    "organization": "Bright Kitchens",
+    "template_name": TDL["name"],
+    "created_by_name": "Robin Baker",
+    "sign_in": f"https://checklists.example.com/dashboard/sign-in?return_to=/r/{RUN_ID}",
 }
 OP_ID: Final = "7d444840-9dc0-41d1-b245-5ffdce74fad2"
 ANSWER_REQUEST: Final[Json] = {"value": 7.5, "geo": ANSWERS["s-fridge-temp"]["geo"], "op_id": OP_ID}
@@ -240,6 +267,7 @@ PHOTO: Final[Json] = {
     "width": 3024,
     "height": 4032,
     "captured_at": "2026-11-21T07:03:02.000Z",
+    "captured_at_zone": "stated",
     "distance_m": 4,
 }
 PHOTO_ADDED: Final[Json] = {
@@ -333,4 +361,23 @@ EVENTS: Final[dict[str, Json]] = {
         1,
         {"expires_at": EXPIRES_AT, "progress": {"total": 2, "answered": 0, "skipped": 0}},
     ),
+}
+
+READY: dict[str, Any] = {
+    "status": "ok",
+    "reasons": [],
+    "notes": [],
+    "checks": [
+        {"name": "runs", "ok": True, "reason": None},
+        {"name": "kubernetes", "ok": True, "reason": None},
+    ],
+}
+STARTING: dict[str, Any] = {
+    "status": "not ready",
+    "reasons": ["runs are not read yet"],
+    "notes": [],
+    "checks": [
+        {"name": "runs", "ok": False, "reason": "runs are not read yet"},
+        {"name": "kubernetes", "ok": True, "reason": None},
+    ],
 }

@@ -4,7 +4,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from checklist_crds.template_types import Definition
 
-from .executor_commands import MAX_EMAIL, MAX_NAME, MAX_OP_ID, MAX_REASON
+from .executor_commands import MAX_EMAIL, MAX_NAME, MAX_OP_ID, MAX_PHOTO_INDEX, MAX_REASON
 from .openapi_models import (
     Answer,
     Geo,
@@ -24,6 +24,14 @@ from .openapi_models import (
 )
 
 
+class SignedInAs(Shape):
+    """The member who looks at a run for members."""
+
+    user_id: UserId
+    name: str
+    email: str
+
+
 class ExecutorRun(Shape):
     """A run as its executor sees it: the verbatim snapshot of the checklist and everything answered so far."""
 
@@ -41,6 +49,9 @@ class ExecutorRun(Shape):
     expires_at: Moment | None = Field(description="From this instant on nothing more is taken; null: never.")
     assigned_to: UserId | None
     executor_identity: Identity
+    signed_in_as: SignedInAs | None = Field(
+        description="Whose session the request has, in a run for members; null in all others, whoever is signed in."
+    )
     answers: dict[str, Answer] = Field(
         description="By step id; also of steps that do not apply now, until the run is completed."
     )
@@ -112,6 +123,15 @@ class SignatureRequest(BaseModel):
 class SubmitRequest(Operation):
     signature: SignatureRequest | None = Field(
         default=None, description="Needed when `settings.signature_on_complete` is true."
+    )
+
+
+class RemovePhotosRequest(Operation):
+    photo_index: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_PHOTO_INDEX,
+        description="Which one; absent: all of them. May also be given as the query parameter `photo_index`.",
     )
 
 

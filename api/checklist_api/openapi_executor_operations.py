@@ -19,6 +19,7 @@ from checklist_crds.errors import (
 from . import openapi_examples as examples
 from . import openapi_executor_models as shapes
 from .executor_commands import MAX_OP_ID
+from .executor_member import ANSWERING_MEMBER
 from .openapi_operations import Access, Body, Operation, Reply, header, problem, query
 
 BASE: Final = "/v1/executor/runs/{run_id}"
@@ -27,6 +28,13 @@ OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
 OP_ID_PARAMETERS: Final = (
     query("op_id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
     header("Op-Id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
+    header(
+        ANSWERING_MEMBER,
+        {"type": "string"},
+        "In a run for members, for what was given a while ago: the member who gave it. Anybody else's session is "
+        "refused (403 `assigned_to_another`).",
+        examples.USER_ID,
+    ),
 )
 _REUSED: Final = IdempotencyKeyReused("This op_id was used for another operation of this run.")
 WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
@@ -38,6 +46,7 @@ WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
     _REUSED,
 )
 NO_STEP: Final = NotFound("There is no such step to answer in this run.")
+_RUNS: Final = {"started": examples.EXECUTOR_RUN, "for members": examples.EXECUTOR_MEMBER_RUN}
 IDENTITY_FIRST: Final = ValidationFailed(
     "This checklist asks who you are first.",
     details=[problem("identity", "identity_required", "Name and e-mail address are needed before answering.")],
@@ -62,7 +71,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         TAG,
         "The checklist and its state",
         Access.TOKEN,
-        (Reply(200, "The run as its executor sees it.", shapes.ExecutorRun, {"started": examples.EXECUTOR_RUN}),),
+        (Reply(200, "The run as its executor sees it.", shapes.ExecutorRun, _RUNS),),
         "The verbatim snapshot of the checklist with everything answered so far. Looking changes nothing.",
         errors=(RunNotFound(), RunExpired()),
     ),

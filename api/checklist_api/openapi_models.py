@@ -14,6 +14,8 @@ from checklist_crds.json_types import Absentable, is_absent
 from checklist_crds.run_types import REST_STATUSES, STEP_ID_PATTERN
 from checklist_crds.template_types import Definition
 
+from .archive.incomplete import Incomplete
+
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """ISO 8601 in UTC with milliseconds."""
 TemplateId = Annotated[str, Field(pattern=ID_PATTERNS["t"])]
@@ -49,6 +51,15 @@ class QuotaDetails(Shape):
     resets_at: Moment = Field(description="The first instant of the next month.")
 
 
+class SignInDetails(Shape):
+    """Who asks the bearer of the link to a run for members to sign in."""
+
+    organization: str = Field(description="The name of the organization whose members may answer.")
+    template_name: str
+    created_by_name: str = Field(description="Who sends it.")
+    sign_in: str = Field(description="Where a browser signs in. It comes back to the run's page, without the token.")
+
+
 def _without_details_default(schema: dict[str, Any]) -> None:
     # null is no value of it: without details, the field is not there.
     schema["properties"]["details"].pop("default", None)
@@ -61,10 +72,11 @@ class Error(BaseModel):
 
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")
-    details: Absentable[list[Problem] | QuotaDetails] = Field(
+    details: Absentable[list[Problem] | QuotaDetails | SignInDetails] = Field(
         default=None,
         exclude_if=is_absent,
-        description="All problems at once; for quota_exceeded an object with limit, used and resets_at.",
+        description="All problems at once; for quota_exceeded an object with limit, used and resets_at; for "
+        "sign_in_required of a run for members an object that tells who asks, and where to sign in.",
     )
     request_id: str = Field(description="The value of X-Request-Id.")
 
@@ -163,6 +175,9 @@ class Photo(Shape):
     width: Count = Field(description="Pixels.")
     height: Count = Field(description="Pixels.")
     captured_at: Moment | None = Field(description="When it was taken; null when the file does not say.")
+    captured_at_zone: Literal["stated", "assumed"] | None = Field(
+        description="`assumed`: the file names no time zone, and the camera's clock was taken for UTC."
+    )
     distance_m: Count | None = Field(
         description="Metres from where it was taken to the answer's `geo`; null when either is not known."
     )
@@ -259,9 +274,25 @@ class Run(RunSummary):
     receipt: Receipt | None = Field(description="null before the run is completed.")
 
 
+class ArchiveInList(Shape):
+    """Only there while it is so: live runs are all listed, archived ones perhaps not."""
+
+    complete: bool = Field(description="false.")
+    reason: Annotated[str, Field(json_schema_extra={"enum": [reason.value for reason in Incomplete]})] = Field(
+        description="`loading` (after a start, until the archive is read), `unavailable` (its store does not answer), "
+        "`damaged` (a part of it cannot be read)."
+    )
+    message: str
+
+
 class RunList(Shape):
     data: list[RunSummary]
     pagination: Pagination
+    archive: Absentable[ArchiveInList] = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="Archived runs may be missing; left out when none are.",
+    )
 
 
 class RunPreview(Shape):
@@ -282,14 +313,23 @@ class Usage(QuotaDetails):
     plan: str = Field(description="Name of the plan.")
 
 
+class ChangedBy(Shape):
+    """Who made a version."""
+
+    kind: Literal["member", "api_key", "system"]
+    id: str | None = Field(description="u-<uuid> of the member, or the name of the key's object.")
+    name: str = Field(description="The member's name, or what the key is for, at that time.")
+
+
 class TemplateVersion(Shape):
-    """A version of a template: the current one, or one that was dispatched."""
+    """A version of a template: the current one, or an earlier one that is kept."""
 
     v: Version
     name: str
     step_count: Count
     created_at: Moment
     current: bool
+    changed_by: ChangedBy | None = Field(description="Who made it, where that is known: `kubectl` leaves no name.")
 
 
 class TemplateVersionList(Shape):
@@ -301,6 +341,14 @@ class Health(Shape):
     status: str = Field(description="`ok`.")
 
 
-class NotReady(Shape):
-    status: str = Field(description="`not ready`.")
-    reasons: list[str] = Field(description="What is still missing.")
+class ReadinessCheck(Shape):
+    name: str = Field(description="What was looked at: a kind of object that is read, or `kubernetes`.")
+    ok: bool = Field(description="Whether it is as it must be.")
+    reason: str | None = Field(description="Why not; null when it is.")
+
+
+class Readiness(Shape):
+    status: str = Field(description="`ok` or `not ready`.")
+    reasons: list[str] = Field(description="What is still missing; empty when it can serve.")
+    notes: list[str] = Field(description="What hinders nobody and should be known.")
+    checks: list[ReadinessCheck] = Field(description="Everything that was looked at.")

@@ -8,14 +8,21 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from checklist_crds.errors import (
+    AssignedToAnother,
+    IdempotencyInProgress,
+    IdempotencyKeyReused,
     InternalError,
+    InvalidParameter,
     MalformedJson,
+    MissingField,
     PayloadTooLarge,
     Problem,
     QuotaExceeded,
     RateLimited,
+    RequestForged,
     ServiceError,
     ServiceUnavailable,
+    SignInRequired,
     Unauthorized,
     UnsupportedMediaType,
 )
@@ -30,6 +37,8 @@ class Access(StrEnum):
 
     KEY = "bearerKey"
     TOKEN = "executorToken"  # noqa: S105 - a scheme's name
+    """In runs for members with a session, too."""
+    SESSION = "memberSession"
     NOTHING = ""
     UNLIMITED = "-"
     """Nothing, and not rate limited: what the service says about itself."""
@@ -47,12 +56,13 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A request body that is one image."""
+    """A request body that is one image, or a form with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A successful answer (or the one operation's own failure). Without model and media type it has no body."""
+    """A successful answer (or the one operation's own failure). Without model and media type it has no body; several
+    media types are separated by a comma and a space."""
 
     status: int
     description: str
@@ -86,8 +96,11 @@ class Operation:
         elif self.body is not None:
             found += [
                 MalformedJson("The body does not fit its Content-Encoding or Transfer-Encoding."),
+                MissingField(details=[problem("photo", "missing", "This field is required.")]),
                 PayloadTooLarge("A photo may have at most 10 MiB."),
-                UnsupportedMediaType("The body must be an image, sent as image/* or application/octet-stream."),
+                UnsupportedMediaType(
+                    "The body must be an image, sent as image/* or application/octet-stream, or a form with one."
+                ),
             ]
         match self.access:
             case Access.KEY:
@@ -95,6 +108,10 @@ class Operation:
             case Access.TOKEN:
                 text = "The token of the run's link is missing or not valid."
                 found.append(Unauthorized(text, headers={"WWW-Authenticate": "Executor"}))
+                found.append(SignInRequired(details=examples.SIGN_IN, headers={"WWW-Authenticate": "Cookie"}))
+                found.append(AssignedToAnother())
+                if self.method != "get":
+                    found.append(RequestForged("The request does not come from the checklist's own page."))
         if self.access is not Access.UNLIMITED:
             found += [RateLimited(1), InternalError(), ServiceUnavailable()]
         return sorted(found, key=lambda error: error.status)
@@ -102,11 +119,15 @@ class Operation:
 
 REPLY_HEADERS: Final[dict[str, str]] = {
     "ETag": "Of a template: its version in quotes, for If-Match. Of a photo: for If-None-Match.",
-    "Location": "The path of what was made.",
-    "Content-Disposition": "A file name, should the image be saved.",
+    "Location": "The path of what was made; of a photo: its signed address.",
+    "Content-Disposition": "A file name, should it be saved.",
+    "Export-Incomplete": "`damaged` when a part of the archive is: its runs are not in the file. Absent otherwise.",
+    "Export-Runs": "How many runs fitted the filters when the export began.",
     "Content-Security-Policy": "Nothing but the image: no script, no frame, no other address.",
     "X-Content-Type-Options": "`nosniff`.",
-    "Cache-Control": "Private, until the address expires.",
+    "Cache-Control": "Of an image: private, until the address expires. `no-store` elsewhere.",
+    "X-Generated-By": "`composer` or `model`; `composer; reason=model_timeout` (or another reason) when the model of "
+    "the service made none.",
     "Idempotency-Replayed": "`true` when this is the answer to an earlier request with the same Idempotency-Key.",
     "Retry-After": "Whole seconds, at least 1, after which to try again.",
     "WWW-Authenticate": "The scheme that is asked for.",
@@ -134,10 +155,13 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
     }
     for name, description, example in (
         ("template_id", "Id of the template, `t-<uuid>`.", examples.TEMPLATE_ID),
+        ("version", "Number of the version, from 1.", "1"),
         ("run_id", "Id of the run, `r-<uuid>`.", examples.RUN_ID),
         ("step_id", "Id of the step, `s-<short id>`.", "s-fridge-temp"),
         ("folder", "A folder of the app, as its page refers to it.", "assets"),
         ("photo_id", "Id of the photo, a UUID.", examples.PHOTO_ID),
+        ("event_id", "Id of the event, `evt-<uuid>`.", examples.EVENT_ID),
+        ("replay_id", "Id of the replay, as it was given when it was asked for.", examples.REPLAY_ID),
         ("name", "Name of the file, as the pages refer to it.", "style.css"),
     )
 }
@@ -159,3 +183,21 @@ def error_body(error: ServiceError) -> Json:
     if isinstance(error, QuotaExceeded) and error.details is None:
         error = QuotaExceeded(details={**examples.QUOTA, "used": examples.QUOTA["limit"]})
     return error.as_body() | {"request_id": examples.REQUEST_ID}
+
+
+IDEMPOTENCY_KEY: Final = header(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    "Made by you, one for each wish. Within 24 hours the same key with the same body gives the first answer again, "
+    "makes nothing and uses no quota.",
+    "order-4711",
+)
+PAGES: Final = (
+    query("page", {"type": "integer", "minimum": 1, "default": 1}, "Which page."),
+    query("per_page", {"type": "integer", "minimum": 1, "default": 20}, "Entries on a page; at most 100 are given."),
+)
+DATE_TIME: Final = {"type": "string", "format": "date-time"}
+BAD_PAGE: Final = InvalidParameter(
+    "page must be an integer from 1.", details=[problem("page", "invalid_parameter", "page must be an integer from 1.")]
+)
+IDEMPOTENCY_ERRORS: Final = (IdempotencyInProgress(), IdempotencyKeyReused())

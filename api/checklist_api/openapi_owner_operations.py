@@ -2,50 +2,57 @@
 
 from typing import Final
 
+from checklist_composer.locales import LOCALES
 from checklist_crds.errors import (
     GenerationFailed,
-    IdempotencyInProgress,
-    IdempotencyKeyReused,
     InvalidParameter,
     MissingField,
-    NotImplementedYet,
+    ModelFailed,
     QuotaExceeded,
     RunClosed,
     RunExpired,
     RunNotFound,
     TemplateNotFound,
     TemplateNotRunnable,
+    TemplateVersionNotFound,
     ValidationFailed,
     VersionConflict,
 )
-from checklist_crds.run_types import REST_STATUSES
 from checklist_crds.template_types import Definition
 
 from . import openapi_examples as examples
 from . import openapi_models as shapes
-from .openapi_operations import Access, Body, Operation, Reply, header, problem, query
+from .openapi_export_operations import RUN_FILTERS
+from .openapi_operations import (
+    BAD_PAGE,
+    IDEMPOTENCY_ERRORS,
+    IDEMPOTENCY_KEY,
+    PAGES,
+    Access,
+    Body,
+    Operation,
+    Reply,
+    header,
+    problem,
+    query,
+)
 
 _TEMPLATES: Final = "Templates"
 _RUNS: Final = "Runs"
 
 _STRICT: Final = query("strict", {"type": "boolean", "default": False}, "true refuses fields that TDL does not know.")
-_IDEMPOTENCY_KEY: Final = header(
-    "Idempotency-Key",
-    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
-    "Made by you, one for each wish. Within 24 hours the same key with the same body gives the first answer again, "
-    "makes nothing and uses no quota.",
-    "order-4711",
-)
 _IF_MATCH: Final = header(
     "If-Match", {"type": "string"}, "The version that may be changed, in quotes; another one is refused.", '"1"'
 )
-_PAGES: Final = (
-    query("page", {"type": "integer", "minimum": 1, "default": 1}, "Which page."),
-    query("per_page", {"type": "integer", "minimum": 1, "default": 20}, "Entries on a page; at most 100 are given."),
+_LOCALE: Final = query(
+    "locale",
+    {"type": "string", "enum": list(LOCALES)},
+    "Language of the template where the prompt does not tell it better. The writer's own words are never translated.",
+    "en",
 )
-_DATE_TIME: Final = {"type": "string", "format": "date-time"}
-_BAD_PAGE: Final = InvalidParameter(
-    "page must be an integer from 1.", details=[problem("page", "invalid_parameter", "page must be an integer from 1.")]
+_BAD_LOCALE: Final = InvalidParameter(
+    f"locale must be one of {', '.join(LOCALES)}.",
+    details=[problem("locale", "invalid_parameter", f"locale must be one of {', '.join(LOCALES)}.")],
 )
 _BAD_STRICT: Final = InvalidParameter(
     "strict must be true or false.",
@@ -61,7 +68,6 @@ _BAD_TDL: Final = ValidationFailed(
 _MISSING_SECTIONS: Final = MissingField(
     "Missing: sections.", details=[problem("sections", "missing", "This field is required.")]
 )
-_IDEMPOTENCY_ERRORS: Final = (IdempotencyInProgress(), IdempotencyKeyReused())
 
 TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
@@ -81,9 +87,9 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
             ),
         ),
         "The service assigns `id`, `v` and `org_id`; they must not be sent. Fields left out get their defaults.",
-        parameters=(_STRICT, _IDEMPOTENCY_KEY),
+        parameters=(_STRICT, IDEMPOTENCY_KEY),
         body=Body(Definition, {"kitchen": examples.TEMPLATE_REQUEST}),
-        errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, *_IDEMPOTENCY_ERRORS),
+        errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, *IDEMPOTENCY_ERRORS),
     ),
     Operation(
         "get",
@@ -100,8 +106,8 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
                 {"one template": {"data": [examples.TEMPLATE_SUMMARY], "pagination": examples.PAGINATION}},
             ),
         ),
-        parameters=_PAGES,
-        errors=(_BAD_PAGE,),
+        parameters=PAGES,
+        errors=(BAD_PAGE,),
     ),
     Operation(
         "get",
@@ -156,13 +162,32 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         (
             Reply(
                 200,
-                "The current version and those that were dispatched, newest first.",
+                "The current version and the earlier ones that are kept, newest first.",
                 shapes.TemplateVersionList,
                 {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": examples.PAGINATION}},
             ),
         ),
-        parameters=_PAGES,
-        errors=(TemplateNotFound(), _BAD_PAGE),
+        "The newest 50 versions are kept, and all that runs were made of.",
+        parameters=PAGES,
+        errors=(TemplateNotFound(), BAD_PAGE),
+    ),
+    Operation(
+        "get",
+        "/v1/templates/{template_id}/versions/{version}",
+        "getTemplateVersion",
+        _TEMPLATES,
+        "Read a version of a template",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "The complete TDL object as it was in that version; `updated_at` is when that was made.",
+                shapes.Template,
+                {"kitchen": examples.TEMPLATE},
+                {"ETag": '"1"'},
+            ),
+        ),
+        errors=(TemplateNotFound(), TemplateVersionNotFound()),
     ),
     Operation(
         "post",
@@ -177,18 +202,23 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
                 "A TDL object that POST /v1/templates takes unchanged. It is not stored.",
                 Definition,
                 {"kitchen": examples.TDL},
+                {"X-Generated-By": "composer"},
             ),
         ),
-        "Not part of this release: a good prompt answers 501.",
-        body=Body(shapes.GenerateRequest, {"kitchen": {"prompt": "Opening check for a restaurant kitchen"}}),
+        "The built-in composer makes it, without any account elsewhere: the same prompt, the same template. Where the "
+        "service is set up with a language model, that makes it, and the composer when the model does not. Nothing is "
+        "stored or logged of the prompt and of the template.",
+        parameters=(_LOCALE,),
+        body=Body(shapes.GenerateRequest, examples.PROMPTS),
         errors=(
             MissingField("Missing: prompt.", details=[problem("prompt", "missing", "This field is required.")]),
             ValidationFailed(
                 "The prompt must be text of 4 to 4000 characters.",
                 details=[problem("prompt", "invalid_text", "The prompt must be text of 4 to 4000 characters.")],
             ),
-            GenerationFailed(),
-            NotImplementedYet("Generating templates is not part of this release."),
+            _BAD_LOCALE,
+            GenerationFailed("The prompt names nothing to check."),
+            ModelFailed(details=[problem("", "model_timeout", "It was not done in time.")]),
         ),
     ),
 )
@@ -212,7 +242,7 @@ RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
         "Takes a snapshot of the template and counts against the plan's monthly quota. The webhook can only be "
         "configured here.",
-        parameters=(_IDEMPOTENCY_KEY,),
+        parameters=(IDEMPOTENCY_KEY,),
         body=Body(
             shapes.DispatchRequest,
             {"with a webhook": examples.DISPATCH_REQUEST, "plain": {"template_id": examples.TEMPLATE_ID}},
@@ -227,7 +257,7 @@ RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
                 details=[problem("expires_in_hours", "out_of_range", "Must be more than 0 and at most 8760.")]
             ),
             TemplateNotRunnable(details=[problem("sections", "template_not_runnable", "The template has no steps.")]),
-            *_IDEMPOTENCY_ERRORS,
+            *IDEMPOTENCY_ERRORS,
         ),
     ),
     Operation(
@@ -246,14 +276,10 @@ RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
             ),
         ),
         parameters=(
-            *_PAGES,
-            query("status", {"type": "string", "enum": list(REST_STATUSES)}, "Only runs with this status."),
-            query("template_id", {"type": "string"}, "Only runs of this template.", examples.TEMPLATE_ID),
-            query("executor_ref", {"type": "string"}, "Only runs with this reference."),
-            query("created_after", _DATE_TIME, "Only runs made after this instant.", examples.CREATED_AT),
-            query("created_before", _DATE_TIME, "Only runs made before this instant.", examples.EXPIRES_AT),
+            *PAGES,
+            *RUN_FILTERS,
         ),
-        errors=(_BAD_PAGE,),
+        errors=(BAD_PAGE,),
     ),
     Operation(
         "get",

@@ -16,7 +16,7 @@ from .openapi_executor_operations import (
     WRITE_ERRORS,
     changed,
 )
-from .openapi_operations import Access, Operation, Reply, Upload, problem, query
+from .openapi_operations import Access, Body, Operation, Reply, Upload, problem, query
 
 _PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
 _SERVING_HEADERS: Final = {
@@ -44,6 +44,7 @@ _REFUSED: Final = (
 )
 _TAKES: Final = (
     "JPEG, PNG, WebP or HEIC, at most 10 MiB, which is decoded, turned upright and written anew without its metadata. "
+    "It may also be the one file of a form (multipart/form-data), with the op_id as a field before it. "
 )
 _FIRST: Final = "What can be refused without the image is refused before the body is read."
 
@@ -95,7 +96,11 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
             query("photo_index", {"type": "integer", "minimum": 0}, "Which one; absent: all of them.", 0),
             *OP_ID_PARAMETERS,
         ),
-        body=ONLY_OP_ID,
+        body=Body(
+            shapes.RemovePhotosRequest,
+            {"one of them": examples.OPERATION_REQUEST | {"photo_index": 0}, "all": examples.OPERATION_REQUEST},
+            required=False,
+        ),
         errors=(
             *WRITE_ERRORS,
             InvalidParameter(
@@ -160,7 +165,7 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
         )
         for suffix, operation_id, summary, description in (
             ("", "getPhoto", "The image of a photo", "The image."),
-            ("/thumbnail", "getThumbnail", "A small copy of a photo", "A JPEG of at most 320 px and 24 KiB."),
+            ("/thumbnail", "getThumbnail", "A small copy of a photo", "A JPEG of at most 320 px and 18 KiB."),
         )
     ),
 )

@@ -4,7 +4,8 @@ from typing import Final
 
 from checklist_crds.errors import NotFound
 
-from .openapi_models import Health, NotReady
+from .openapi_examples import READY, STARTING
+from .openapi_models import Health, Readiness
 from .openapi_operations import Access, Operation, Reply
 
 _TAG: Final = "Pages"
@@ -111,12 +112,12 @@ SERVICE_OPERATIONS: Final[tuple[Operation, ...]] = (
         "Whether the process can serve",
         Access.UNLIMITED,
         (
-            Reply(200, "It can.", Health, {"ready": {"status": "ok"}}),
+            Reply(200, "It can.", Readiness, {"ready": READY}),
             Reply(
                 503,
                 "Not now.",
-                NotReady,
-                {"starting": {"status": "not ready", "reasons": ["runs are not read yet"]}},
+                Readiness,
+                {"starting": STARTING},
                 {"Retry-After": "1"},
             ),
         ),

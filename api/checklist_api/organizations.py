@@ -45,6 +45,7 @@ class OrganizationDirectory:
         self._client = client
         self._installation_namespace = installation_namespace
         self._organizations: dict[str, Organization] = {}
+        self._names: dict[str, str] = {}
         self._absences = RecentAbsences()
         self.informer = Informer(watcher, ORGANIZATION, self._apply)
 
@@ -59,6 +60,10 @@ class OrganizationDirectory:
             self._absences.add(name)
         return self._organizations.get(name)
 
+    def with_id(self, organization_id: str) -> Organization | None:
+        """By the public id, as far as it is known."""
+        return self._organizations.get(self._names.get(organization_id, ""))
+
     def namespaces(self) -> list[str]:
         """Every namespace that an organization may keep its objects in, the installation's own first."""
         found = {self._installation_namespace: None}
@@ -71,6 +76,7 @@ class OrganizationDirectory:
         self._absences.discard(name)
         if change == "DELETE":
             self._organizations.pop(name, None)
+            self._names.pop(object_id("org", name), None)
             return
         try:
             spec = OrganizationSpec.model_validate(body.get("spec") or {})
@@ -80,6 +86,7 @@ class OrganizationDirectory:
             return
         own = spec.namespace or self._installation_namespace
         limit = spec.rate_limit
+        self._names[object_id("org", name)] = name
         self._organizations[name] = Organization(
             name=name,
             id=object_id("org", name),

@@ -1,11 +1,14 @@
-"""Pages of lists (specification, "Pagination object"; contract section 8)."""
+"""What the query of a list says: its page (specification, "Pagination object"; contract section 8) and its filters."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from aiohttp import web
 
 from checklist_crds.errors import InvalidParameter, Problem
+from checklist_crds.times import parse_timestamp
 
 DEFAULT_PER_PAGE: Final = 20
 MAX_PER_PAGE: Final = 100
@@ -47,6 +50,26 @@ def parameter(request: web.Request, name: str) -> str | None:
     if len(values) > 1:
         raise invalid_parameter(name, "may be given only once")
     return values[0] if values else None
+
+
+def one_of(request: web.Request, name: str, allowed: Sequence[str]) -> str | None:
+    """A query parameter that has a few values only. Raises InvalidParameter."""
+    value = parameter(request, name)
+    if value is not None and value not in allowed:
+        raise invalid_parameter(name, f"must be one of {', '.join(allowed)}")
+    return value
+
+
+def requested_moment(request: web.Request, name: str) -> datetime | None:
+    """A query parameter that is an instant. Raises InvalidParameter."""
+    text = parameter(request, name)
+    if text is None:
+        return None
+    try:
+        # In a query, the plus of +00:00 arrives as a space unless it is escaped.
+        return parse_timestamp(text.replace(" ", "+"))
+    except (ValueError, OverflowError):
+        raise invalid_parameter(name, "must be a timestamp such as 2026-11-21T13:50:00Z") from None
 
 
 def invalid_parameter(name: str, message: str) -> InvalidParameter:

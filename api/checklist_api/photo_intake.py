@@ -22,8 +22,10 @@ from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import PhotoStore, StoreUnavailable
 from checklist_crds.run_types import PhotoRef, Place
 
+from .metrics import Metrics
 from .photos.limits import MAX_UPLOAD_BYTES
 from .photos.processing import ImageWorkers, ProcessedPhoto
+from .upload_body import ANY_BYTES, Upload
 
 logger = logging.getLogger(__name__)
 
@@ -34,13 +36,15 @@ _NEXT_BYTES_WITHIN_S: Final = 30.0
 _ALL_BYTES_WITHIN_S: Final = 600.0
 _FOLDER: Final = "checklist-dispatch-uploads-"
 _TOO_LARGE: Final = f"A photo may have at most {MAX_UPLOAD_BYTES // 1024**2} MiB."
+_NO_ROOM: Final = "Photos cannot be received at the moment; please try again."
 _NO_STORE: Final = "Photos cannot be kept at the moment; please try again."
 
 
 class PhotoIntake:
     """Takes uploads. `start` and `close` belong to the application."""
 
-    def __init__(self, store: PhotoStore, workers: ImageWorkers, folder: Path) -> None:
+    def __init__(self, store: PhotoStore, workers: ImageWorkers, folder: Path, metrics: Metrics) -> None:
+        self._metrics = metrics
         self._store = store
         self._workers = workers
         self._folder = folder
@@ -57,31 +61,43 @@ class PhotoIntake:
             await self._workers.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def check(self, request: web.Request, run_id: str) -> None:
+    def check(self, upload: Upload, run_id: str) -> None:
         """What can be said before a byte of the body is read.
 
         Raises UnsupportedMediaType, PayloadTooLarge, ServiceUnavailable.
         """
-        kind = request.content_type
-        if not (kind.startswith("image/") or kind == "application/octet-stream"):
-            raise UnsupportedMediaType("The body must be an image, sent as image/* or application/octet-stream.")
-        if request.content_length is not None and request.content_length > MAX_UPLOAD_BYTES:
+        if not (upload.media_type.startswith("image/") or upload.media_type == ANY_BYTES):
+            raise UnsupportedMediaType(
+                f"The body must be an image, sent as image/* or {ANY_BYTES}, or a form with one."
+            )
+        if upload.at_least > MAX_UPLOAD_BYTES:
             raise PayloadTooLarge(_TOO_LARGE)
         busy = self._workers.full or self._open.total() >= _OPEN_UPLOADS
         if busy or self._open[run_id] >= _OPEN_UPLOADS_OF_A_RUN:
             raise ServiceUnavailable("Too many photos are being uploaded; please try again.", retry_after_s=5)
 
-    async def take(self, request: web.Request, run_id: str, op_id: str | None) -> PhotoRef:
-        """The body as a photo that the store has. Raises what `check` raises, PhotoRefused, ServiceUnavailable."""
-        self.check(request, run_id)
+    async def take(self, upload: Upload, run_id: str) -> PhotoRef:
+        """The photo, which the store has now.
+
+        Raises what `check` and `upload.read` raise, PhotoRefused, ServiceUnavailable.
+        """
+        self.check(upload, run_id)
         if not self._has_workers:
             self._has_workers = True
             await self._workers.start()
-        async with self._folder_for(run_id) as folder:
-            upload = folder / "upload"
-            await _receive(request, upload)
-            photo = await self._workers.process(upload, folder)
-            return await self._keep(photo, run_id, op_id)
+        try:
+            async with self._folder_for(run_id) as folder:
+                file = folder / "upload"
+                await _receive(upload, file)
+                with self._metrics.photo_seconds.time():
+                    photo = await self._workers.process(file, folder)
+                return await self._keep(photo, run_id, upload.op_id)
+        except ConnectionError:
+            raise
+        except OSError as error:
+            # Most likely the disk is full: that is nothing that the image could be blamed for.
+            logger.warning("photo.not_received", extra={"run_id": run_id, "reason": error.strerror})
+            raise ServiceUnavailable(_NO_ROOM) from None
 
     async def _keep(self, photo: ProcessedPhoto, run_id: str, op_id: str | None) -> PhotoRef:
         key = photo_key(run_id, photo_id(run_id, op_id, photo.sha256))
@@ -100,6 +116,7 @@ class PhotoIntake:
             width=photo.width,
             height=photo.height,
             captured_at=photo.captured_at,
+            captured_at_assumed=photo.zone_assumed or None,
             taken_at=None if place is None else Place(lat=place[0], lng=place[1]),
         )
 
@@ -108,8 +125,12 @@ class PhotoIntake:
         """A folder of the upload's own, which counts as open as long as it is there."""
         self._open[run_id] += 1
         try:
-            with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as folder:
+            # In threads, as all that touches the disk: a file system that is busy lets whoever asks wait.
+            folder = await asyncio.to_thread(tempfile.mkdtemp, dir=self._folder)
+            try:
                 yield Path(folder)
+            finally:
+                await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
         finally:
             self._open[run_id] -= 1
             if not self._open[run_id]:
@@ -130,23 +151,23 @@ def remove_left_behind(parent: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _receive(request: web.Request, upload: Path) -> None:
-    """Raises PayloadTooLarge, MalformedJson, ServiceUnavailable when the bytes stop coming."""
-    with upload.open("wb", buffering=0) as file:
+async def _receive(upload: Upload, path: Path) -> None:
+    """Raises PayloadTooLarge, MalformedJson, ValidationFailed, ServiceUnavailable when the bytes stop coming."""
+    with await asyncio.to_thread(path.open, "wb", buffering=0) as file:
         try:
             async with asyncio.timeout(_ALL_BYTES_WITHIN_S):
-                await _copy(request, file)
+                await _copy(upload, file)
         except TimeoutError:
             raise ServiceUnavailable("The photo did not arrive in time; please send it again.") from None
         except web.RequestPayloadError:
             raise MalformedJson("The body does not fit its Content-Encoding or Transfer-Encoding.") from None
 
 
-async def _copy(request: web.Request, file: BinaryIO) -> None:
+async def _copy(upload: Upload, file: BinaryIO) -> None:
     received, waiting, waiting_bytes = 0, [], 0
     while True:
         async with asyncio.timeout(_NEXT_BYTES_WITHIN_S):
-            chunk = await request.content.readany()
+            chunk = await upload.read()
         received += len(chunk)
         if received > MAX_UPLOAD_BYTES:
             raise PayloadTooLarge(_TOO_LARGE)
@@ -154,7 +175,15 @@ async def _copy(request: web.Request, file: BinaryIO) -> None:
         waiting_bytes += len(chunk)
         if waiting_bytes >= _WRITE_BYTES or not chunk:
             # In a thread: a disk that is busy must not stop the requests of others.
-            await asyncio.to_thread(file.writelines, waiting)
+            await asyncio.to_thread(_write, file, waiting)
             waiting, waiting_bytes = [], 0
         if not chunk:
             return
+
+
+def _write(file: BinaryIO, chunks: list[bytes]) -> None:
+    """All of it: a disk that has nearly no room takes a part without a word."""
+    for chunk in chunks:
+        left = memoryview(chunk)
+        while left:
+            left = left[file.write(left) :]

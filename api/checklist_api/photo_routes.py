@@ -4,13 +4,16 @@ Everything that can be refused is refused before the body is read: token, rate, 
 kept before is answered at once. Then the bytes go to the store, and last the run is told: `decide` has the last word.
 """
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.errors import InvalidParameter, Problem
+from checklist_crds.errors import InvalidParameter, Problem, ServiceError, ServiceUnavailable
 from checklist_crds.events import photo_view
+from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.run_store import Change
 from checklist_crds.photo_urls import IN_ANSWERS
 from checklist_crds.run_commands import AddPhoto, DrawSignature
@@ -20,14 +23,30 @@ from checklist_crds.run_types import PhotoRef, Run
 from checklist_crds.template_types import Definition
 
 from .executor_access import ExecutorGate, given_op_id
+from .executor_member import ExecutorMembers
 from .executor_view import answered_view, change_view
+from .metrics import UploadResult
+from .photos.processing import PhotoRefused
 from .responses import json_response
 from .services import Services
+from .upload_body import Upload, upload_of
 
 PHOTOS: Final = "/v1/executor/runs/{run_id}/answers/{step_id}/photos"
 SIGNATURE: Final = "/v1/executor/runs/{run_id}/signature"
 
-MakeCommand = Callable[[PhotoRef], AddPhoto | DrawSignature]
+MakeCommand = Callable[[PhotoRef, str | None], AddPhoto | DrawSignature]
+
+
+@dataclass(frozen=True, slots=True)
+class _Uploaded:
+    """The run after an upload."""
+
+    run: Run
+    definition: Definition
+    decision: Decision
+    op_id: str | None
+    photo: PhotoRef | None
+    """As it was stored; None when nothing was, because the operation was kept before."""
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:
@@ -41,45 +60,56 @@ class PhotoRoutes:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._members = ExecutorMembers(services)
         self._photo_url = services.photo_urls.for_(IN_ANSWERS)
 
     async def add_photo(self, request: web.Request) -> web.Response:
         """201 with the photo; 200 when the operation was kept before."""
-        step_id, op_id = request.match_info["step_id"], given_op_id(request)
-        run, definition, decision = await self._upload(
-            request, op_id, lambda photo: AddPhoto(step_id=step_id, photo=photo, op_id=op_id)
-        )
-        view = answered_view(self._change_view(run, definition, decision), run, step_id, self._photo_url)
-        answer = run.status.answers.get(step_id)
-        photo = photo_of_operation(answer, op_id) or (_newest(decision, step_id) if not decision.replayed else None)
+        step_id = request.match_info["step_id"]
+        made = await self._upload(request, lambda photo, op_id: AddPhoto(step_id=step_id, photo=photo, op_id=op_id))
+        view = answered_view(self._change_view(made), made.run, step_id, self._photo_url)
+        answer, is_new = made.run.status.answers.get(step_id), not made.decision.replayed
+        photo = photo_of_operation(answer, made.op_id) or (_newest(made.decision, step_id) if is_new else None)
         geo = answer.geo if answer is not None else None
         view["photo"] = None if photo is None else photo_view(photo, geo, self._photo_url)
-        return json_response(view, status=200 if decision.replayed else 201)
+        return json_response(view, status=201 if is_new else 200)
 
     async def draw_signature(self, request: web.Request) -> web.Response:
         """The drawing waits in the run for `submit`."""
-        op_id = given_op_id(request)
-        run, definition, decision = await self._upload(
-            request, op_id, lambda photo: DrawSignature(photo=photo, op_id=op_id)
-        )
-        return json_response(self._change_view(run, definition, decision))
+        made = await self._upload(request, lambda photo, op_id: DrawSignature(photo=photo, op_id=op_id))
+        return json_response(self._change_view(made))
 
-    async def _upload(
-        self, request: web.Request, op_id: str | None, make: MakeCommand
-    ) -> tuple[Run, Definition, Decision]:
-        """The run after the upload. Raises what `decide` raises, and what the intake raises."""
+    async def _upload(self, request: web.Request, make: MakeCommand) -> _Uploaded:
+        """Raises what `decide` raises, and what reading and keeping an image raise."""
+        metrics = self._services.metrics
+        try:
+            made = await self._made(request, make)
+        except BaseException as error:
+            metrics.count_upload(_result_of(error))
+            raise
+        if made.photo is None or made.decision.replayed:
+            metrics.count_upload(UploadResult.REPLAYED)
+        else:
+            metrics.count_upload(UploadResult.KEPT, made.photo.bytes)
+        return made
+
+    async def _made(self, request: web.Request, make: MakeCommand) -> _Uploaded:
         services, run_id = self._services, request.match_info["run_id"]
+        upload = await upload_of(request, given_op_id(request))
         run = await services.run_access.of_anybody(run_id)
+        who = self._members.who(request)
+        asked = replace(make(_announced(upload), upload.op_id), by=await who(run))
         definition = await services.run_access.definition(run)
-        first = decide(run, definition, make(_announced(request)), services.clock())
+        first = decide(run, definition, asked, services.clock())
         if first.replayed:
-            return run, definition, first
-        photo = await services.photo_intake.take(request, run_id, op_id)
-        change: Change = await services.run_access.change_for_anybody(run_id, make(photo))
-        return change.run, change.definition, change.decision
+            return _Uploaded(run, definition, first, upload.op_id, None)
+        photo = await services.photo_intake.take(upload, run_id)
+        change: Change = await services.run_access.change_for_anybody(run_id, make(photo, upload.op_id), who)
+        return _Uploaded(change.run, change.definition, change.decision, upload.op_id, photo)
 
-    def _change_view(self, run: Run, definition: Definition, decision: Decision) -> dict[str, Any]:
-        return change_view(run, definition, self._services.clock(), self._photo_url, replayed=decision.replayed)
+    def _change_view(self, made: _Uploaded) -> dict[str, Any]:
+        now, replayed = self._services.clock(), made.decision.replayed
+        return change_view(made.run, made.definition, now, self._photo_url, replayed=replayed)
 
 
 def requested_index(request: web.Request) -> int | None:
@@ -93,10 +123,10 @@ def requested_index(request: web.Request) -> int | None:
     return int(given[0])
 
 
-def _announced(request: web.Request) -> PhotoRef:
-    """The photo as far as the head of the request tells of it."""
-    size = request.content_length or 1
-    return PhotoRef(key="", content_type=request.content_type[:64], bytes=size, sha256="", width=0, height=0)
+def _announced(upload: Upload) -> PhotoRef:
+    """The photo as far as is known of it before its bytes are read."""
+    kind = upload.media_type[:64]
+    return PhotoRef(key="", content_type=kind, bytes=upload.at_least, sha256="", width=0, height=0)
 
 
 def _newest(decision: Decision, step_id: str) -> PhotoRef | None:
@@ -106,3 +136,13 @@ def _newest(decision: Decision, step_id: str) -> PhotoRef | None:
         return None
     images = [*answer.photos, *([answer.drawing] if answer.drawing is not None else [])]
     return max(images, key=lambda photo: photo.index, default=None)
+
+
+def _result_of(error: BaseException) -> UploadResult:
+    if isinstance(error, PhotoRefused):
+        return UploadResult.NO_PHOTO
+    if isinstance(error, ServiceUnavailable | KubeUnavailable):
+        return UploadResult.UNAVAILABLE
+    if isinstance(error, ConnectionError | asyncio.CancelledError):
+        return UploadResult.BROKEN_OFF
+    return UploadResult.REFUSED if isinstance(error, ServiceError) else UploadResult.FAILED

@@ -78,6 +78,7 @@ async def _send(request: web.Request, photo: StoredPhoto, name: str, headers: di
             **headers,
             "Content-Type": kind,
             "Content-Length": str(photo.size),
+            "Accept-Ranges": "none",
             "Content-Disposition": f'inline; filename="{name}{suffix}"',
         }
     )

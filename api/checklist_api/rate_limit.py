@@ -2,7 +2,7 @@
 
 GCRA keeps one number per subject, the *theoretical arrival time* of the next request at the sustained rate. A request
 that is at most `burst` intervals early is admitted. That is exact, needs no timer, and is one small script in Redis
-when several processes share the limits: `RateLimiter` is the seam for it.
+when several processes share the limits (`redis_rate_limit`).
 """
 
 import ipaddress
@@ -55,6 +55,10 @@ class RateLimiter(Protocol):
         """Count one request of `subject`. 0.0: admitted; else seconds until one would be, and it is not counted."""
         ...
 
+    async def is_first(self, secret: str, within_s: float) -> bool:
+        """Whether `secret` is shown for the first time; it is of no use any more after `within_s` seconds."""
+        ...
+
 
 class LocalRateLimiter:
     """Limits of this process alone. Forgets subjects that have long been quiet, so its memory is bounded."""
@@ -76,9 +80,24 @@ class LocalRateLimiter:
             self._arrivals.popitem(last=False)
         return 0.0
 
+    async def is_first(self, secret: str, within_s: float) -> bool:
+        return await self.wait_for(secret, Rate(1 / within_s, 1)) <= 0
+
 
 def client_address(request: web.BaseRequest, trusted_proxies: int) -> str:
-    """The address that a request counts for. IPv6 counts by /64, since that is what one customer is given.
+    """The address that a request counts for. IPv6 counts by /64, since that is what one customer is given."""
+    address = remote_address(request, trusted_proxies)
+    if ":" not in address:
+        return address
+    try:
+        v6 = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(v6.ipv4_mapped or ipaddress.IPv6Network((v6, 64), strict=False).network_address)
+
+
+def remote_address(request: web.BaseRequest, trusted_proxies: int) -> str:
+    """The address that a request comes from; empty when nobody can tell.
 
     X-Forwarded-For is believed only as far as our own proxies wrote it: `trusted_proxies` entries from the right.
     """
@@ -87,10 +106,4 @@ def client_address(request: web.BaseRequest, trusted_proxies: int) -> str:
         written = [part.strip() for value in request.headers.getall("X-Forwarded-For", ()) for part in value.split(",")]
         if len(written) >= trusted_proxies:
             address = written[-trusted_proxies]
-    if ":" not in address:
-        return address
-    try:
-        v6 = ipaddress.IPv6Address(address.partition("%")[0])
-    except ValueError:
-        return address
-    return str(v6.ipv4_mapped or ipaddress.IPv6Network((v6, 64), strict=False).network_address)
+    return address

@@ -1,18 +1,26 @@
-"""Runs by their public id: found in the right namespace, belonging to somebody, admitted; else not found at all."""
+"""Runs by their public id: found in the right namespace, belonging to somebody, admitted; else not found at all.
 
+What the cluster has no longer is looked for in the archive: such a run reads as it did, and takes no more changes.
+"""
+
+import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
-from checklist_crds.errors import RunNotFound
+from checklist_crds.errors import RunClosed, RunNotFound
 from checklist_crds.ids import is_id
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_store import Change, RunStore
-from checklist_crds.run_lifecycle import Command
+from checklist_crds.run_lifecycle import Command, decide
 from checklist_crds.run_types import Run
 from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
 
+from .archive.archived_run import ArchivedRun
+from .archive.reading import ArchivedRuns
 from .organizations import Organization, OrganizationDirectory
 from .recent_absences import RecentAbsences
 from .recent_runs import RecentRuns
@@ -21,14 +29,27 @@ from .run_turns import RunTurns
 
 logger = logging.getLogger(__name__)
 
+Who = Callable[[Run], Awaitable[str | None]]
+"""The member who acts on a run, by the id; None where nobody has to sign in. Raises what refuses the others."""
+
 
 class RunAccess:
-    """Reads and changes single runs, always in the cluster itself. All methods raise RunNotFound and KubeError."""
+    """Reads and changes single runs, always in the cluster itself, or else in the archive. All methods raise
+    RunNotFound, KubeError and ServiceUnavailable (the archive)."""
 
     def __init__(
-        self, client: KubeClient, runs: RunStore, index: RunIndex, organizations: OrganizationDirectory
+        self,
+        client: KubeClient,
+        *,
+        runs: RunStore,
+        index: RunIndex,
+        organizations: OrganizationDirectory,
+        archived: ArchivedRuns,
+        clock: Clock,
     ) -> None:
         self._client = client
+        self._archived = archived
+        self._clock = clock
         self._absences = RecentAbsences()
         self._recent = RecentRuns()
         self._turns = RunTurns()
@@ -39,15 +60,20 @@ class RunAccess:
 
     async def of_organization(self, run_id: str, organization: Organization) -> Run:
         """The run as it is now, if it belongs to `organization`."""
-        run = await self._read(run_id, organization.namespaces)
-        if run.resolved is None or run.resolved.organization != organization.name:
+        run = None if self._is_only_archived(run_id) else await self._read(run_id, organization.namespaces)
+        if run is None or run.resolved is None or run.resolved.organization != organization.name:
+            # A foreign one takes the same way as one that is nowhere.
+            run = await self._archived.find(run_id, organization)
+        if run is None:
             raise RunNotFound()
         return run
 
     async def of_anybody(self, run_id: str) -> Run:
         """The run as it is now, for whoever knows its id: preview and executor (once its token is checked)."""
-        run = await self._read(run_id, await self._namespaces_of(run_id))
-        if not await self._is_anybodys(run):
+        run = None if self._is_only_archived(run_id) else await self._read(run_id, await self._namespaces_of(run_id))
+        if run is None:
+            run = await self._archived.find(run_id)
+        if run is None or not await self._is_anybodys(run):
             raise RunNotFound()
         return run
 
@@ -56,6 +82,8 @@ class RunAccess:
 
         The list shows the change at once.
         """
+        if isinstance(run, ArchivedRun):
+            return await self._change_nothing(run, command)
         try:
             change = await self._runs.change(run.namespace, run.name, command, known=run)
         except KubeNotFound:
@@ -63,34 +91,50 @@ class RunAccess:
         self._tell(change)
         return change
 
-    async def change_for_anybody(self, run_id: str, command: Command) -> Change:
-        """Apply `command` to the run, for whoever may do that by its id (executor). Raises what `decide` raises.
+    async def change_for_anybody(self, run_id: str, command: Command, who: Who) -> Change:
+        """Apply `command` to the run, for whoever may do that by its id (executor). Raises what `decide` and `who`
+        raise.
 
         Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
         without being read again.
         """
         async with self._turns.of(run_id):
-            return await self._change_for_anybody(run_id, command)
+            return await self._change_for_anybody(run_id, command, who)
 
     async def definition(self, run: Run) -> Definition:
         """The snapshot of an admitted run."""
-        try:
-            return await self._runs.definition(run)
-        except KubeNotFound:
-            raise RunNotFound() from None
+        archived: Run | None = run
+        if not isinstance(run, ArchivedRun):
+            try:
+                return await self._runs.definition(run)
+            except KubeNotFound:
+                # It is kept for as long as the run is, so the run may have gone to the archive a moment ago.
+                archived = await self._archived.find(run.name)
+        found = self._archived.definition(archived) if isinstance(archived, ArchivedRun) else None
+        if found is None:
+            raise RunNotFound()
+        return found
 
-    async def _change_for_anybody(self, run_id: str, command: Command) -> Change:
+    async def _change_nothing(self, run: ArchivedRun, command: Command) -> Change:
+        """What a run that is over says to a command: a refusal, or that it was done before."""
+        definition = await self.definition(run)
+        decision = decide(run, definition, command, self._clock())
+        if decision.patch():
+            raise RunClosed()
+        return Change(run, decision, definition, None)
+
+    async def _change_for_anybody(self, run_id: str, command: Command, who: Who) -> Change:
         namespace = self._index.namespace_of(run_id)
         remembered = self._recent.get((namespace, run_id)) if namespace is not None else None
         if remembered is not None and await self._is_anybodys(remembered):
-            try:
-                change = await self._runs.change_remembered(remembered, command)
-            except KubeNotFound:
-                raise RunNotFound() from None
+            change = None
+            with contextlib.suppress(KubeNotFound):  # it is in the archive, or gone
+                change = await self._runs.change_remembered(remembered, await _by(command, who, remembered))
             if change is not None:
                 self._tell(change)
                 return change
-        return await self.change(await self.of_anybody(run_id), command)
+        run = await self.of_anybody(run_id)
+        return await self.change(run, await _by(command, who, run))
 
     def _tell(self, change: Change) -> None:
         if change.body is not None:
@@ -121,7 +165,12 @@ class RunAccess:
             self._absences.add(run_id)
         return tuple(body["metadata"]["namespace"] for body in found)
 
-    async def _read(self, run_id: str, namespaces: Sequence[str]) -> Run:
+    def _is_only_archived(self, run_id: str) -> bool:
+        """Whether the cluster need not be asked: the archive has the run, and no list of the cluster's runs does."""
+        return self._archived.knows(run_id) and self._index.owner_of(run_id) is None and self._index.informer.connected
+
+    async def _read(self, run_id: str, namespaces: Sequence[str]) -> Run | None:
+        """The run as the cluster has it; None when it has none there."""
         if not is_id("r", run_id):
             raise RunNotFound()
         for namespace in namespaces:
@@ -129,4 +178,9 @@ class RunAccess:
                 return await self._runs.get(namespace, run_id)
             except KubeNotFound:
                 continue
-        raise RunNotFound()
+        return None
+
+
+async def _by(command: Command, who: Who, run: Run) -> Command:
+    member = await who(run)
+    return command if member is None else replace(command, by=member)

@@ -1,59 +1,37 @@
-"""The list of runs: an in-memory SQLite table that a watch feeds (architecture section 3).
+"""The list of runs: an in-memory SQLite table that a watch feeds (architecture section 3), and through it the archive.
 
 It knows what lists show and filter by, and no answers, so that 100,000 runs need tens of megabytes. Own writes are put
 in at once; single runs are never read from it. Expiry is part of each query, so a run is expired at its instant.
+
+A run that is over and whose object is gone stays until the archive was looked at (`left`). Then it is shown from there,
+or not at all: it is in every list exactly once, at each moment of its way.
 """
 
-import asyncio
 import logging
-import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeUnavailable
-from checklist_crds.kube.informer import Handler, Informer, key_of
+from checklist_crds.kube.informer import Handler, Informer, Key, key_of
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.run_types import RunPhase
-from checklist_crds.times import format_timestamp, parse_timestamp
+from checklist_crds.run_row import RUN_COLUMNS, milliseconds, row_of_run
+
+from .archive.table import ArchiveTable
+from .run_rows import FINAL, UNREADABLE, column, summary_of
 
 logger = logging.getLogger(__name__)
 
-_FIRST_LIST_WITHIN_S: Final = 1.0
-_COLUMNS: Final = (
-    "run_id",
-    "namespace",
-    "organization",
-    "phase",
-    "template_id",
-    "template_v",
-    "template_name",
-    "executor_ref",
-    "created_at",
-    "started_at",
-    "completed_at",
-    "cancelled_at",
-    "expires_at",
-    "assigned_to",
-    "identity_mode",
-    "identity_name",
-    "identity_email",
-    "identity_user_id",
-    "total",
-    "answered",
-    "skipped",
-)
 _SCHEMA: Final = f"""
-CREATE TABLE runs ({", ".join(_COLUMNS)}, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID;
+CREATE TABLE runs ({", ".join(RUN_COLUMNS)}, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID;
 CREATE INDEX newest ON runs (organization, created_at, run_id, namespace, phase, expires_at);
 CREATE INDEX newest_of_template ON runs (organization, template_id, created_at, run_id, namespace, phase, expires_at);
 CREATE INDEX newest_of_reference ON runs (organization, executor_ref, created_at, run_id);
 """
-_PUT: Final = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - no input in it
+_ORGANIZATION, _PHASE, _EXPIRES_AT = (column(name) for name in ("organization", "phase", "expires_at"))
+_PUT: Final = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(RUN_COLUMNS))})"  # noqa: S608 - no input in it
 _STATUS: Final = "CASE WHEN expires_at <= :now AND phase IN ('pending', 'in_progress') THEN 'expired' ELSE phase END"
 
 
@@ -68,18 +46,47 @@ class RunFilter:
     created_before: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RunNews:
+    """A run that changed, or is gone: as lists show it."""
+
+    organization: str
+    namespace: str
+    run_id: str
+    row: tuple[Any, ...] | None = None
+
+    def status_at(self, now: datetime) -> str | None:
+        """As `_STATUS` says it; None: the run is gone."""
+        if self.row is None:
+            return None
+        phase, expires_at = str(self.row[_PHASE]), self.row[_EXPIRES_AT]
+        is_over = expires_at is not None and expires_at <= milliseconds(now) and phase in ("pending", "in_progress")
+        return "expired" if is_over else phase
+
+    def progress(self) -> dict[str, int]:
+        return dict(zip(RUN_COLUMNS[-3:], self.row[-3:], strict=True)) if self.row is not None else {}
+
+
 class RunIndex:
-    """All admitted runs of the cluster, for lists."""
+    """All admitted runs of the cluster, and those that `archive` knows, for lists."""
 
     def __init__(self, watcher: KubeClient) -> None:
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._db.executescript(_SCHEMA)
+        self.archive = ArchiveTable(self._db)
+        self._leaving: set[Key] = set()
+        self._on_leaving: Callable[[str, Key], None] | None = None
         self._also: list[Handler] = []
+        self._told_news: list[Callable[[RunNews], None]] = []
         self.informer = Informer(watcher, RUN, self._apply)
 
     def also_tell(self, handler: Handler) -> None:
         """Whoever else wants to hear what the watch brings."""
         self._also.append(handler)
+
+    def tell_news(self, told: Callable[[RunNews], None]) -> None:
+        """Whoever wants to hear which run of whose changed; told when lists show it."""
+        self._told_news.append(told)
 
     def observe(self, body: JsonObject) -> None:
         """Apply an own write at once."""
@@ -87,15 +94,39 @@ class RunIndex:
 
     async def wait_for_first_list(self) -> None:
         """Raises KubeUnavailable when the runs are not read soon."""
-        try:
-            await asyncio.wait_for(self.informer.synced.wait(), _FIRST_LIST_WITHIN_S)
-        except TimeoutError:
-            raise KubeUnavailable("the runs are not read yet") from None
+        await self.informer.wait_for_first_list()
 
     def namespace_of(self, run_id: str) -> str | None:
         """Where the run is, if the index knows it."""
         row = self._db.execute("SELECT namespace FROM runs WHERE run_id = ?", (run_id,)).fetchone()
         return row[0] if row else None
+
+    def has(self, run_id: str, namespace: str) -> bool:
+        """Whether the run's object is in the cluster, as far as the index knows."""
+        if (namespace, run_id) in self._leaving:
+            return False
+        query = "SELECT 1 FROM runs WHERE run_id = ? AND namespace = ?"
+        return self._db.execute(query, (run_id, namespace)).fetchone() is not None
+
+    def has_in(self, run_id: str, namespaces: Sequence[str]) -> bool:
+        """Whether its object is in one of these."""
+        return any(self.has(run_id, namespace) for namespace in namespaces)
+
+    def of_template(
+        self, organization: str, namespaces: Sequence[str], template_id: str, *, now: datetime
+    ) -> tuple[int, int, int]:
+        """Runs of a template: all, those that are open, and how many of its versions those were made of that are not
+        archived."""
+        query = f"""SELECT count(*), count(*) FILTER (WHERE {_STATUS} IN ('pending', 'in_progress')),
+            count(DISTINCT template_v) FROM runs WHERE organization = :organization AND template_id = :template_id
+            AND namespace IN ({_names("n", namespaces)})"""  # noqa: S608 - no input in it
+        values = {"organization": organization, "template_id": template_id, "now": milliseconds(now)}
+        values |= {f"n{number}": namespace for number, namespace in enumerate(namespaces)}
+        total, still_open, versions = self._db.execute(query, values).fetchone()
+        total, _ = self.page(
+            organization, namespaces, RunFilter(template_id=template_id), now=now, offset=total, limit=0
+        )
+        return total, still_open, versions
 
     def page(
         self,
@@ -109,7 +140,7 @@ class RunIndex:
     ) -> tuple[int, list[dict[str, Any]]]:
         """How many runs there are, and those of one page as lists show them; newest first, the id breaks ties."""
         conditions = ["organization = :organization", f"namespace IN ({_names('n', namespaces)})"]
-        values: dict[str, Any] = {"organization": organization, "now": _milliseconds(now)}
+        values: dict[str, Any] = {"organization": organization, "now": milliseconds(now)}
         values |= {f"n{number}": namespace for number, namespace in enumerate(namespaces)}
         if wanted.status is not None:
             conditions.append(f"{_STATUS} = :status")
@@ -122,122 +153,141 @@ class RunIndex:
             values["executor_ref"] = wanted.executor_ref
         if wanted.created_after is not None:
             conditions.append("created_at > :created_after")
-            values["created_after"] = _milliseconds(wanted.created_after)
+            values["created_after"] = milliseconds(wanted.created_after)
         if wanted.created_before is not None:
             conditions.append("created_at < :created_before")
-            values["created_before"] = _milliseconds(wanted.created_before)
-        where = " AND ".join(conditions)
-        total = int(self._db.execute(f"SELECT COUNT(*) FROM runs WHERE {where}", values).fetchone()[0])  # noqa: S608
+            values["created_before"] = milliseconds(wanted.created_before)
+        live = " AND ".join(conditions)
+        total = int(self._db.execute(f"SELECT COUNT(*) FROM runs WHERE {live}", values).fetchone()[0])  # noqa: S608
+        archived = self.archive.where(
+            organization,
+            namespaces,
+            status=wanted.status,
+            template_id=wanted.template_id,
+            executor_ref=wanted.executor_ref,
+            created_after=wanted.created_after,
+            created_before=wanted.created_before,
+        )
+        if archived is None:
+            return total, self._page(live, values, offset, limit) if offset < total else []
+        where, more = archived
+        if wanted == RunFilter(status=wanted.status):
+            total += self.archive.total(organization, namespaces, wanted.status)
+        else:
+            query = f"SELECT COUNT(*) FROM archive.runs WHERE {where}"  # noqa: S608 - conditions are ours
+            total += int(self._db.execute(query, more).fetchone()[0])
+        if self.archive.any_twice:
+            query = f"SELECT COUNT(*) FROM archive.runs AS runs WHERE {where} AND NOT ({self.archive.not_twice})"  # noqa: S608
+            total -= int(self._db.execute(query, more).fetchone()[0])
+            where = f"{where} AND {self.archive.not_twice}"
         if offset >= total:
             return total, []
+        return total, self._page_through(live, where, values | more, offset, limit)
+
+    def _page(self, where: str, values: dict[str, Any], offset: int, limit: int) -> list[dict[str, Any]]:
+        """Live runs only."""
+        # What is passed over on the way to a far page is seen in an index alone.
+        names = (
+            f"SELECT run_id, namespace FROM runs WHERE {where} "  # noqa: S608 - conditions are ours, values are bound
+            "ORDER BY created_at DESC, run_id DESC LIMIT :limit OFFSET :offset"
+        )
         rows = self._db.execute(
-            f"SELECT *, {_STATUS} FROM runs WHERE {where} "  # noqa: S608 - conditions are ours, values are bound
-            "ORDER BY created_at DESC, run_id DESC LIMIT :limit OFFSET :offset",
+            f"SELECT *, {_STATUS} FROM runs WHERE (run_id, namespace) IN ({names}) "  # noqa: S608 - as above
+            "ORDER BY created_at DESC, run_id DESC",
             values | {"limit": limit, "offset": offset},
         )
-        return total, [_summary(row) for row in rows]
+        return [summary_of(row[:-1], row[-1]) for row in rows]
+
+    def _page_through(
+        self, live: str, archived: str, values: dict[str, Any], offset: int, limit: int
+    ) -> list[dict[str, Any]]:
+        """Live and archived runs, merged from the indexes of both; rows are read for the page alone."""
+        names = self._db.execute(
+            f"SELECT created_at, run_id, namespace, 0 FROM main.runs WHERE {live} UNION ALL "  # noqa: S608 - as above
+            f"SELECT created_at, run_id, namespace, 1 FROM archive.runs AS runs WHERE {archived} "
+            "ORDER BY 1 DESC, 2 DESC LIMIT :limit OFFSET :offset",
+            values | {"limit": limit, "offset": offset},
+        ).fetchall()
+        known = self.archive.rows((name[1], name[2]) for name in names if name[3])
+        one = f"SELECT *, {_STATUS} FROM main.runs WHERE run_id = :run_id AND namespace = :namespace"  # noqa: S608
+        found = []
+        for _, run_id, place, is_archived in names:
+            if is_archived:
+                row = known[run_id, place]
+                found.append(summary_of(row, row[_PHASE]))
+            else:
+                key = {"run_id": run_id, "namespace": place, "now": values["now"]}
+                *live_row, status = self._db.execute(one, key).fetchone()
+                found.append(summary_of(tuple(live_row), status))
+        return found
+
+    def on_leaving(self, told: Callable[[str, Key], None]) -> None:
+        """From now on a run that is over stays in lists when its object is gone, until `left` says what became of it.
+        `told` with the organization and the key of each."""
+        self._on_leaving = told
+
+    def is_leaving(self, key: Key) -> bool:
+        """Whether its object is gone, and nobody knows yet whether it was archived."""
+        return key in self._leaving
+
+    def left(self, key: Key) -> None:
+        """The archive was looked at: the run is what the archive says, or gone. Nothing for one that came back."""
+        if key in self._leaving:
+            self._leaving.discard(key)
+            # Whoever looks at an archived run sees no change.
+            self._remove(key, quietly=self.archive.has(key[1], key[0]))
+
+    def owner_of(self, run_id: str) -> str | None:
+        """The organization of a run that lists have as one of the cluster."""
+        row = self._db.execute("SELECT organization FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        return row[0] if row else None
 
     def close(self) -> None:
         self._db.close()
 
     def _apply(self, change: str, body: JsonObject) -> None:
-        namespace, run_id = key_of(body)
+        key = key_of(body)
         row = None
         if change != "DELETE":
             try:
-                row = _row(body)
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                logger.warning("run.unreadable", extra={"run_id": run_id, "reason": repr(error)})
-        if row is None:
-            self._db.execute("DELETE FROM runs WHERE run_id = ? AND namespace = ?", (run_id, namespace))
-        else:
+                row = row_of_run(body)
+            except UNREADABLE as error:
+                logger.warning("run.unreadable", extra={"run_id": key[1], "reason": repr(error)})
+        if row is not None:
+            self._leaving.discard(key)
             self._db.execute(_PUT, row)
+            self.archive.note_live(row[0], row[1])
+            self._tell(RunNews(row[_ORGANIZATION], *key, row))
+        elif change != "DELETE" or not self._may_be_archived(key):
+            self._remove(key)
         for handler in self._also:
             handler(change, body)
+
+    def _may_be_archived(self, key: Key) -> bool:
+        """Whether the run that is gone stays in lists until somebody has looked for it in the archive."""
+        if self._on_leaving is None:
+            return False
+        query = "SELECT organization, phase FROM runs WHERE namespace = ? AND run_id = ?"
+        row = self._db.execute(query, key).fetchone()
+        if row is None or row[1] not in FINAL:
+            return False
+        self._leaving.add(key)
+        self._on_leaving(row[0], key)
+        return True
+
+    def _remove(self, key: Key, *, quietly: bool = False) -> None:
+        gone = "DELETE FROM runs WHERE namespace = ? AND run_id = ? RETURNING organization"
+        owner = self._db.execute(gone, key).fetchone()
+        if owner is None:
+            return
+        self.archive.note_gone(key[1], key[0])
+        if not quietly:
+            self._tell(RunNews(owner[0], *key))
+
+    def _tell(self, news: RunNews) -> None:
+        for told in self._told_news:
+            told(news)
 
 
 def _names(prefix: str, values: Sequence[object]) -> str:
     return ", ".join(f":{prefix}{number}" for number in range(len(values)))
-
-
-def _row(body: JsonObject) -> tuple[Any, ...] | None:
-    """The row of a run, or None for one that the operator has not admitted. From the plain object: models cost time."""
-    metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
-    resolved = spec.get("resolved") or status.get("resolved")
-    if resolved is None:
-        return None
-    created_at = _instant(spec.get("createdAt") or metadata["creationTimestamp"])
-    expires_at = _instant(spec.get("expiresAt"))
-    if expires_at is None and created_at is not None and spec.get("expiresInHours") is not None:
-        expires_at = created_at + math.ceil(spec["expiresInHours"] * 3_600_000)
-    identity = status.get("identity") or {}
-    progress = status.get("progress") or {"total": resolved["applicableSteps"], "answered": 0, "skipped": 0}
-    return (
-        metadata["name"],
-        metadata["namespace"],
-        resolved.get("organization") or (metadata.get("labels") or {}).get(ORGANIZATION_LABEL),
-        RunPhase(status.get("phase") or RunPhase.PENDING).rest,
-        resolved["templateId"],
-        resolved["templateVersion"],
-        resolved["templateName"],
-        spec.get("executorRef"),
-        created_at,
-        _instant(status.get("startedAt")),
-        _instant(status.get("completedAt")),
-        _instant(status.get("cancelledAt")),
-        expires_at,
-        status.get("assignedTo"),
-        resolved["identityMode"],
-        identity.get("name"),
-        identity.get("email"),
-        identity.get("userId"),
-        progress["total"],
-        progress["answered"],
-        progress["skipped"],
-    )
-
-
-def _summary(row: tuple[Any, ...]) -> dict[str, Any]:
-    run = dict(zip((*_COLUMNS, "status"), row, strict=True))
-    return {
-        "run_id": run["run_id"],
-        "status": run["status"],
-        "template_id": run["template_id"],
-        "template_v": run["template_v"],
-        "template_name": run["template_name"],
-        "executor_ref": run["executor_ref"],
-        "created_at": _timestamp(run["created_at"]),
-        "started_at": _timestamp(run["started_at"]),
-        "completed_at": _timestamp(run["completed_at"]),
-        "cancelled_at": _timestamp(run["cancelled_at"]),
-        "expires_at": _timestamp(run["expires_at"]),
-        "assigned_to": run["assigned_to"],
-        "executor_identity": _identity(run),
-        "progress": {"total": run["total"], "answered": run["answered"], "skipped": run["skipped"]},
-    }
-
-
-def _identity(run: dict[str, Any]) -> dict[str, Any]:
-    match run["identity_mode"]:
-        case "external":
-            return {"mode": "external", "name": run["identity_name"], "email": run["identity_email"]}
-        case "member":
-            return {"mode": "member", "user_id": run["identity_user_id"]}
-        case mode:
-            return {"mode": mode}
-
-
-def _instant(text: str | None) -> int | None:
-    return None if text is None else _milliseconds(parse_timestamp(text))
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
-
-
-def _timestamp(milliseconds: int | None) -> str | None:
-    if milliseconds is None:
-        return None
-    return format_timestamp(
-        datetime.fromtimestamp(milliseconds // 1000, UTC).replace(microsecond=milliseconds % 1000 * 1000)
-    )

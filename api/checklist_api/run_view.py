@@ -14,16 +14,24 @@ from .organizations import Organization
 
 def run_view(run: Run, now: datetime, photo_url: PhotoUrl) -> dict[str, Any]:
     """The Run object of the specification for an admitted run."""
-    resolved, status = run.resolved, run.status
-    if resolved is None:
-        raise ValueError(f"run {run.name} is not admitted")
+    return {
+        **shared_view(run, now, photo_url),
+        "template_name": run.admitted_as.template_name,
+        "executor_ref": run.spec.executor_ref,
+        "progress": progress_view(run.progress),
+        "skipped_steps": list(run.status.skipped_steps),
+        "receipt": receipt_view(run),
+    }
+
+
+def shared_view(run: Run, now: datetime, photo_url: PhotoUrl) -> dict[str, Any]:
+    """What owner and executor see alike of an admitted run."""
+    resolved, status = run.admitted_as, run.status
     return {
         "run_id": run.name,
         "status": run.phase_at(now).rest,
         "template_id": resolved.template_id,
         "template_v": resolved.template_version,
-        "template_name": resolved.template_name,
-        "executor_ref": run.spec.executor_ref,
         "created_at": format_timestamp(run.created_at),
         "started_at": format_optional(status.started_at),
         "completed_at": format_optional(status.completed_at),
@@ -32,19 +40,14 @@ def run_view(run: Run, now: datetime, photo_url: PhotoUrl) -> dict[str, Any]:
         "expires_at": format_optional(run.expires_at),
         "assigned_to": status.assigned_to,
         "executor_identity": identity_view(run),
-        "progress": progress_view(run.progress),
         "answers": {step_id: answer_view(answer, photo_url) for step_id, answer in status.answers.items()},
-        "skipped_steps": list(status.skipped_steps),
         "signature": signature_view(run, photo_url),
-        "receipt": receipt_view(run),
     }
 
 
 def run_preview(run: Run, organization: Organization, now: datetime) -> dict[str, Any]:
     """The run preview: these six fields and no other, since anybody who knows the id may read it."""
-    resolved = run.resolved
-    if resolved is None:
-        raise ValueError(f"run {run.name} is not admitted")
+    resolved = run.admitted_as
     return {
         "run_id": run.name,
         "status": run.phase_at(now).rest,

@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.informer import Informer
 from checklist_crds.kube.quota_ledger import QuotaLedger
@@ -12,13 +14,38 @@ from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
 from checklist_crds.photo_store import InvalidStore, PhotoStore
 from checklist_crds.photo_urls import SignedUrls
+from checklist_crds.readiness import Check
+from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import Clock, utc_now
+from checklist_crds.tracing import Tracing, tracing_to
 
+from .api_key_admin import ApiKeyAdmin
+from .archive.index import ArchiveIndex
+from .archive.parts import ArchiveParts
+from .archive.reading import ArchivedRuns
+from .audit_index import AuditIndex
+from .audit_trail import AuditTrail
 from .auth import Gate
+from .dashboard.access import DashboardGate
+from .dashboard.accounts import LocalAccounts
+from .dashboard.cluster_sessions import ClusterSessions
+from .dashboard.live_access import doubt_when_gone, doubt_when_told
+from .dashboard.live_feed import feed
+from .dashboard.live_hub import LiveHub
+from .dashboard.passwords import Passwords
+from .dashboard.person_audit import PersonAudit
+from .dashboard.sign_in import SignIn
+from .delivery_access import DeliveryAccess
+from .delivery_index import DeliveryIndex
 from .dispatch import Dispatcher
+from .exports.pdf.press import PdfPress
+from .exports.sending import ExportSlots
+from .generation.generator import Generator
 from .idempotency import Idempotency
 from .key_directory import KeyDirectory
 from .kube_guard import GuardedKubeClient
+from .member_admin import MemberAdmin
+from .member_directory import MemberDirectory
 from .member_names import MemberNames
 from .metrics import Metrics
 from .organizations import OrganizationDirectory
@@ -26,11 +53,18 @@ from .photo_intake import PhotoIntake, upload_folder
 from .photos.limits import RECOMMENDED_MEMORY_MIB
 from .photos.processing import ImageWorkers
 from .rate_limit import LocalRateLimiter, RateLimiter
+from .replay_directory import ReplayDirectory
 from .run_access import RunAccess
 from .run_index import RunIndex
 from .settings import InvalidSetting, Settings
 from .template_catalogue import TemplateCatalogue
+from .template_versions import TemplateVersions
 from .template_writes import TemplateWriter
+
+if TYPE_CHECKING:
+    from .dashboard.oidc import Oidc
+    from .dashboard.redis_sessions import RedisSessions
+    from .redis_rate_limit import RedisRateLimiter
 
 logger = logging.getLogger(__name__)
 
@@ -51,18 +85,43 @@ class Services:
     organizations: OrganizationDirectory
     keys: KeyDirectory
     index: RunIndex
+    archive: ArchiveIndex
+    archived: ArchivedRuns
+    deliveries: DeliveryIndex
+    replays: ReplayDirectory
+    delivery_access: DeliveryAccess
     revisions: RevisionStore
     runs: RunStore
     run_access: RunAccess
     quota: QuotaLedger
     gate: Gate
+    shared_limits: "RedisRateLimiter | None"
+    """None: rate limits are this process's own."""
+    members: MemberDirectory
+    sessions: "ClusterSessions | RedisSessions"
+    audit: AuditTrail
+    audit_index: AuditIndex
+    api_keys: ApiKeyAdmin
+    member_admin: MemberAdmin
+    dashboard: DashboardGate
+    live: LiveHub
+    accounts: LocalAccounts
+    sign_in: SignIn
+    oidc: "Oidc | None"
+    """None: nobody signs in with a provider here."""
     idempotency: Idempotency
     templates: TemplateCatalogue
+    template_versions: TemplateVersions
     template_writer: TemplateWriter
     dispatcher: Dispatcher
+    generator: Generator
     photo_store: PhotoStore
     photo_urls: SignedUrls
     photo_intake: PhotoIntake
+    rotation: Rotation
+    tracing: Tracing
+    export_slots: ExportSlots
+    press: PdfPress
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -75,21 +134,82 @@ class Services:
         limiter: RateLimiter | None = None,
     ) -> "Services":
         """Put together; nothing runs yet. Must be called in the event loop that will serve. Raises InvalidSetting."""
-        photo_store = _photo_store(settings)  # first, since it may refuse, and nothing is open yet
+        # First, since they may refuse, and nothing is open yet.
+        photo_store, archive_store = _photo_store(settings), _archive_store(settings)
         metrics = Metrics()
-        client = GuardedKubeClient(connection, metrics)
-        watcher = KubeClient(connection)
+        client = GuardedKubeClient(connection, metrics, namespaces=settings.watch_namespaces)
+        watcher = KubeClient(connection, namespaces=settings.watch_namespaces)
         organizations = OrganizationDirectory(client, watcher, settings.namespace)
         keys = KeyDirectory(client, watcher, settings.namespace)
         index = RunIndex(watcher)
+        parts = ArchiveParts(archive_store)
+        archive = ArchiveIndex(parts, index, metrics)
+        archived = ArchivedRuns(archive, parts, index, metrics)
+        deliveries = DeliveryIndex(watcher, clock)
+        index.also_tell(deliveries.learn_run)
+        replays = ReplayDirectory(client, watcher)
+        member_names = MemberNames(client)
+        members = MemberDirectory(client, watcher)
+        sessions = _sessions(settings, client, watcher)
+        passwords = Passwords()
+        accounts = LocalAccounts(
+            client,
+            watcher,
+            namespace=settings.namespace,
+            sealing=settings.sealing,
+            passwords=passwords,
+            clock=clock,
+        )
+        shared_limits = _shared_limits(settings, metrics) if limiter is None else None
+        limiter = limiter or shared_limits or LocalRateLimiter()
+        audit_index = AuditIndex(watcher)
         revisions = RevisionStore(client)
         runs = RunStore(client, revisions, clock)
         quota = QuotaLedger(client, clock)
         templates = TemplateCatalogue(client, watcher)
+        template_versions = TemplateVersions(client)
         idempotency = Idempotency(client, settings.server_key, clock)
         uploads = upload_folder(settings.upload_folder)
         workers = ImageWorkers(
             processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads
+        )
+        gate = Gate(
+            settings=settings,
+            client=client,
+            keys=keys,
+            organizations=organizations,
+            limiter=limiter,
+            metrics=metrics,
+            clock=clock,
+        )
+        dashboard = DashboardGate(
+            settings=settings,
+            client=client,
+            gate=gate,
+            sessions=sessions,
+            accounts=accounts,
+            members=members,
+            organizations=organizations,
+            clock=clock,
+        )
+        audit = AuditTrail(client, audit_index, clock, trusted_proxies=settings.trusted_proxies)
+        live = LiveHub()
+        feed(
+            live,
+            runs=index,
+            deliveries=deliveries,
+            replays=replays,
+            templates=templates,
+            keys=keys,
+            members=members,
+            clock=clock,
+        )
+        doubt_when_told(
+            live,
+            members=members.informer,
+            organizations=organizations.informer,
+            accounts=accounts.informer,
+            sessions=sessions.informer if isinstance(sessions, ClusterSessions) else None,
         )
         return cls(
             settings=settings,
@@ -100,69 +220,143 @@ class Services:
             organizations=organizations,
             keys=keys,
             index=index,
-            revisions=revisions,
-            runs=runs,
-            run_access=RunAccess(client, runs, index, organizations),
-            quota=quota,
-            gate=Gate(
-                settings=settings,
-                client=client,
-                keys=keys,
-                organizations=organizations,
-                limiter=limiter or LocalRateLimiter(),
-                metrics=metrics,
+            archive=archive,
+            archived=archived,
+            deliveries=deliveries,
+            replays=replays,
+            delivery_access=DeliveryAccess(
+                client,
+                index=deliveries,
+                runs=index,
+                archived=archived,
+                replays=replays,
+                idempotency=idempotency,
+                members=member_names,
                 clock=clock,
             ),
+            revisions=revisions,
+            runs=runs,
+            run_access=RunAccess(
+                client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
+            ),
+            quota=quota,
+            gate=gate,
+            shared_limits=shared_limits,
+            members=members,
+            sessions=sessions,
+            audit=audit,
+            audit_index=audit_index,
+            api_keys=ApiKeyAdmin(client, keys, clock),
+            member_admin=MemberAdmin(client, members, settings.server_key, clock),
+            dashboard=dashboard,
+            live=live,
+            accounts=accounts,
+            sign_in=SignIn(
+                settings=settings,
+                client=client,
+                gate=dashboard,
+                sessions=sessions,
+                members=members,
+                accounts=accounts,
+                passwords=passwords,
+                limiter=limiter,
+                metrics=metrics,
+                audit=PersonAudit(audit, dashboard),
+                clock=clock,
+            ),
+            oidc=_oidc(settings, clock),
             idempotency=idempotency,
             templates=templates,
-            template_writer=TemplateWriter(client, templates, idempotency, clock),
+            template_versions=template_versions,
+            template_writer=TemplateWriter(client, templates, template_versions, idempotency, clock),
             dispatcher=Dispatcher(
                 client=client,
                 templates=templates,
                 revisions=revisions,
                 quota=quota,
                 index=index,
-                members=MemberNames(client),
+                members=member_names,
                 idempotency=idempotency,
                 sealing=settings.sealing,
                 metrics=metrics,
                 clock=clock,
             ),
+            generator=Generator(settings.model, metrics=metrics, clock=clock),
             photo_store=photo_store,
             photo_urls=SignedUrls(settings.server_key, settings.base_url, clock),
-            photo_intake=PhotoIntake(photo_store, workers, uploads),
+            photo_intake=PhotoIntake(photo_store, workers, uploads, metrics),
+            rotation=Rotation(settings.files, metrics.setting_is_stale),
+            tracing=tracing_to(settings.otlp_endpoint, service="checklist-dispatch-api"),
+            export_slots=ExportSlots(),
+            press=PdfPress(photo_store, uploads),
         )
 
     @property
     def informers(self) -> dict[str, Informer]:
-        return {
+        informers = {
             "organizations": self.organizations.informer,
             "apikeys": self.keys.informer,
             "templates": self.templates.informer,
             "runs": self.index.informer,
+            "webhookdeliveries": self.deliveries.informer,
+            "deliveryreplays": self.replays.informer,
+            "members": self.members.informer,
+            "localaccounts": self.accounts.informer,
+            "auditentries": self.audit_index.informer,
         }
+        if isinstance(self.sessions, ClusterSessions):
+            informers["dashboardsessions"] = self.sessions.informer
+        return informers
 
-    def unready_because(self) -> list[str]:
-        """Why the process should get no requests yet, or any more; empty when it should."""
-        reasons = [
-            f"{name} are not read yet" for name, informer in self.informers.items() if not informer.synced.is_set()
+    async def wait_for_deliveries(self) -> None:
+        """Raises KubeUnavailable when runs, deliveries and replays are not read soon."""
+        informers = (self.index.informer, self.deliveries.informer, self.replays.informer)
+        await asyncio.gather(*(informer.wait_for_first_list() for informer in informers))
+
+    def checks(self) -> list[Check]:
+        """What must be so for the process to get requests: it has read everything, and the cluster answers."""
+        return [
+            *(
+                Check(name, None if informer.synced.is_set() else f"{name} are not read yet")
+                for name, informer in self.informers.items()
+            ),
+            Check("kubernetes", self.client.down),
         ]
-        if self.client.down is not None:
-            reasons.append(self.client.down)
-        return reasons
+
+    def notes(self) -> list[str]:
+        """What does not hinder the service, and whoever runs it should know."""
+        note = self.shared_limits.note if self.shared_limits is not None else None
+        found = (note, self.archive.note)
+        return [*(note for note in found if note is not None), *self.rotation.notes]
 
     async def start(self) -> None:
+        if self.shared_limits is not None:
+            self.shared_limits.start()
         await self.photo_intake.start()
+        self.index.archive.keep_below(upload_folder(self.settings.upload_folder))
         for name, informer in self.informers.items():
             self._tasks.append(asyncio.create_task(informer.run(), name=f"watch {name}"))
+        self._tasks.append(asyncio.create_task(self.archive.run(), name="follow the archive"))
         self._tasks.append(asyncio.create_task(self.client.watch_over(), name="watch over the cluster"))
+        self._tasks.append(asyncio.create_task(self.rotation.run(), name="read changed files of settings"))
+        self._tasks.append(asyncio.create_task(self.generator.warm_up(), name="warm the composer up"))
+        if not isinstance(self.sessions, ClusterSessions):
+            asking = doubt_when_gone(self.live, self.sessions.are_there)
+            self._tasks.append(asyncio.create_task(asking, name="ask for the sessions of open streams"))
         for task in self._tasks:
             task.add_done_callback(_tell_of_death)
 
     async def close(self) -> None:
         """Write what is still to be written, then let go of everything."""
         await self.photo_intake.close()
+        await self.generator.close()
         await self.quota.close()
+        self.sign_in.close()
+        await self.sessions.close()
+        if self.shared_limits is not None:
+            await self.shared_limits.close()
+        if self.oidc is not None:
+            await self.oidc.close()
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:
@@ -172,13 +366,49 @@ class Services:
         await self.client.close()
         await self.watcher.close()
         self.index.close()
+        self.deliveries.close()
+        self.audit_index.close()
+        self.tracing.close()
 
 
 def _photo_store(settings: Settings) -> PhotoStore:
     try:
-        return PhotoStore.open(settings.photo_store)
+        return PhotoStore.open(settings.photo_store, settings.s3_keys)
     except InvalidStore as error:
         raise InvalidSetting(f"CHECKLISTS_PHOTO_STORE: {error}") from None
+
+
+def _archive_store(settings: Settings) -> ArchiveStore:
+    try:
+        return ArchiveStore.open(settings.archive_store, settings.s3_keys)
+    except InvalidStore as error:
+        raise InvalidSetting(f"CHECKLISTS_ARCHIVE_STORE: {error}") from None
+
+
+def _sessions(settings: Settings, client: KubeClient, watcher: KubeClient) -> "ClusterSessions | RedisSessions":
+    idle = settings.sign_in.session_idle
+    if settings.sign_in.redis is None:
+        return ClusterSessions(client, watcher, settings.namespace, idle=idle)
+    from .dashboard.redis_sessions import RedisSessions  # its package is optional
+
+    return RedisSessions(settings.sign_in.redis, namespace=settings.namespace, sealing=settings.sealing, idle=idle)
+
+
+def _shared_limits(settings: Settings, metrics: Metrics) -> "RedisRateLimiter | None":
+    if settings.sign_in.redis is None:
+        return None
+    from .redis_rate_limit import RedisRateLimiter  # its package is optional
+
+    return RedisRateLimiter(settings.sign_in.redis, namespace=settings.namespace, metrics=metrics)
+
+
+def _oidc(settings: Settings, clock: Clock) -> "Oidc | None":
+    if settings.sign_in.oidc is None:
+        return None
+    # What knows the protocol takes a tenth of a second and some megabytes, and most installations have no need of it.
+    from .dashboard.oidc import Oidc
+
+    return Oidc(settings.sign_in.oidc, settings.base_url, clock)
 
 
 def _tell_of_death(task: asyncio.Task[None]) -> None:

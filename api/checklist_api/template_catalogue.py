@@ -15,6 +15,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
 from checklist_crds.kube.informer import Informer, Key, key_of
 from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.management import manager_of
 from checklist_crds.snapshot import Snapshot, snapshot
 from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
@@ -30,12 +31,14 @@ _FIRST_LIST_WITHIN_S: Final = 1.0
 class StoredTemplate:
     """A version of a template as the cluster has it; what is made of it is made once."""
 
-    __slots__ = ("_snapshot", "_tdl", "body", "meta")
+    __slots__ = ("_snapshot", "_tdl", "body", "manager", "meta")
 
     def __init__(self, body: JsonObject) -> None:
         """Raises ValueError, KeyError or TypeError for an object whose metadata cannot be read."""
         self.meta = TemplateMeta.of(body)
-        self.body = body
+        self.manager = manager_of(body["metadata"])
+        """Who manages it besides the service (GitOps); None: nobody."""
+        self.body = _without_managed_fields(body)
         self._tdl: dict[str, Any] | None = None
         self._snapshot: Snapshot | None = None
 
@@ -130,7 +133,7 @@ class TemplateCatalogue:
         if change == "DELETE":
             return
         try:
-            template = StoredTemplate(_without_managed_fields(body))
+            template = StoredTemplate(body)
         except (KeyError, TypeError, ValueError) as error:
             logger.warning("template.unreadable", extra={"template": where[1], "reason": repr(error)})
             return

@@ -5,11 +5,10 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.errors import NotImplementedYet, Problem, ValidationFailed
-from checklist_crds.kube.kinds import TEMPLATE_REVISION
-from checklist_crds.times import format_timestamp, parse_timestamp
+from checklist_crds.errors import Problem
 
 from .auth import Caller
+from .generation.generate_request import GenerateRequest
 from .idempotency import REPLAYED, requested_key
 from .organizations import Organization
 from .pagination import invalid_parameter, parameter, requested_page
@@ -17,10 +16,9 @@ from .request_body import JSON, read_json_object, require_members
 from .responses import json_response
 from .services import Services
 from .template_catalogue import StoredTemplate
-from .template_view import template_summary, template_view
+from .template_view import template_summary, template_view, version_view
 from .template_writes import ASSIGNED_ON_CREATE, parse_with
 
-PROMPT_LENGTHS: Final = (4, 4_000)
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _ENTITY_TAGS: Final = re.compile(r'\s*(?:W/)?"[^"]*"\s*(?:,\s*(?:W/)?"[^"]*"\s*)*')
 _OWN_TAG: Final = re.compile(r'(?<!W/)"([1-9][0-9]{0,17})"')
@@ -35,6 +33,7 @@ def add_routes(router: web.UrlDispatcher, services: Services) -> None:
     router.add_patch("/v1/templates/{template_id}", owner(routes.patch))
     router.add_delete("/v1/templates/{template_id}", owner(routes.delete))
     router.add_get("/v1/templates/{template_id}/versions", owner(routes.versions))
+    router.add_get("/v1/templates/{template_id}/versions/{version}", owner(routes.version))
 
 
 class TemplateRoutes:
@@ -42,6 +41,25 @@ class TemplateRoutes:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+
+    def view(self, template: StoredTemplate, organization: Organization) -> dict[str, Any]:
+        """The template as answers show it."""
+        return template_view(template, organization)
+
+    def summary(self, template: StoredTemplate) -> dict[str, Any]:
+        """The template as the list shows it."""
+        return template_summary(template)
+
+    def answer(
+        self,
+        template: StoredTemplate,
+        organization: Organization,
+        *,
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+    ) -> web.Response:
+        headers = {"ETag": f'"{template.meta.version}"', **(headers or {})}
+        return json_response(self.view(template, organization), status=status, headers=headers)
 
     async def create(self, request: web.Request, caller: Caller) -> web.Response:
         body = await read_json_object(request)
@@ -56,72 +74,60 @@ class TemplateRoutes:
             {name: value for name, value in body.items() if name not in ASSIGNED_ON_CREATE}, problems, strict=strict
         )
         with self._services.idempotency.claim(key, caller.organization.name, "t", body) as claim:
-            created = await self._services.template_writer.create(caller.organization, definition, claim)
+            async with self._services.audit.act(request, caller) as act:
+                created = await self._services.template_writer.create(caller.organization, definition, claim, act)
         location = f"{self._services.settings.path_prefix}/v1/templates/{created.template.meta.id}"
         headers = {"Location": location, **(REPLAYED if created.replayed else {})}
-        return _answer(created.template, caller.organization, status=201, headers=headers)
+        return self.answer(created.template, caller.organization, status=201, headers=headers)
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:
         page = requested_page(request)
         templates = await self._services.templates.all_of(caller.organization)
         shown = templates[page.offset : page.offset + page.per_page]
         return json_response(
-            {"data": [template_summary(template) for template in shown], "pagination": page.view(len(templates))}
+            {"data": [self.summary(template) for template in shown], "pagination": page.view(len(templates))}
         )
 
     async def get(self, request: web.Request, caller: Caller) -> web.Response:
         template = await self._services.templates.get(caller.organization, request.match_info["template_id"])
-        return _answer(template, caller.organization)
+        return self.answer(template, caller.organization)
 
     async def patch(self, request: web.Request, caller: Caller) -> web.Response:
         patch = await read_json_object(request, media_types=(JSON, _MERGE_PATCH))
-        template = await self._services.template_writer.patch(
-            caller.organization,
-            request.match_info["template_id"],
-            patch,
-            versions=_if_match(request),
-            strict=_is_strict(request),
-        )
-        return _answer(template, caller.organization)
+        versions, strict = requested_versions(request), _is_strict(request)
+        template_id = request.match_info["template_id"]
+        async with self._services.audit.act(request, caller) as act:
+            template = await self._services.template_writer.patch(
+                caller.organization, template_id, patch, versions=versions, strict=strict, act=act
+            )
+        return self.answer(template, caller.organization)
 
     async def delete(self, request: web.Request, caller: Caller) -> web.Response:
-        await self._services.template_writer.delete(caller.organization, request.match_info["template_id"])
+        template_id = request.match_info["template_id"]
+        async with self._services.audit.act(request, caller) as act:
+            await self._services.template_writer.delete(caller.organization, template_id, act)
         return web.Response(status=204)
 
     async def versions(self, request: web.Request, caller: Caller) -> web.Response:
-        """The version that is current, and those that were dispatched: only they are kept."""
-        page = requested_page(request)
+        """The version that is current, and the earlier ones that are kept."""
+        page, organization = requested_page(request), caller.organization
+        template = await self._services.templates.get(organization, request.match_info["template_id"])
+        versions = await self._services.template_versions.all_of(template, organization)
+        shown = versions[page.offset : page.offset + page.per_page]
+        return json_response({"data": [version.view() for version in shown], "pagination": page.view(len(versions))})
+
+    async def version(self, request: web.Request, caller: Caller) -> web.Response:
+        """The template as it was in that version."""
         organization = caller.organization
         template = await self._services.templates.get(organization, request.match_info["template_id"])
-        found = {template.meta.version: _current_version(template)}
-        for namespace in organization.namespaces:
-            revisions, _ = await self._services.client.list_all(
-                TEMPLATE_REVISION, namespace, field_selector=f"spec.templateId={template.meta.id}"
-            )
-            for revision in revisions:
-                spec = revision["spec"]
-                if spec["organizationRef"]["name"] == organization.name and spec["version"] < template.meta.version:
-                    found.setdefault(spec["version"], _kept_version(revision))
-        newest_first = [found[version] for version in sorted(found, reverse=True)]
-        shown = newest_first[page.offset : page.offset + page.per_page]
-        return json_response({"data": shown, "pagination": page.view(len(newest_first))})
+        version = await self._services.template_versions.get(template, organization, request.match_info["version"])
+        return json_response(version_view(template, version, organization), headers={"ETag": f'"{version.number}"'})
 
     async def generate(self, request: web.Request, caller: Caller) -> web.Response:
-        """Checks the prompt; making a template of it is not part of this release."""
-        body = await read_json_object(request)
-        require_members(body, "prompt")
-        prompt, (shortest, longest) = body["prompt"], PROMPT_LENGTHS
-        if not isinstance(prompt, str) or not shortest <= len(prompt.strip()) <= longest:
-            text = f"The prompt must be text of {shortest} to {longest} characters."
-            raise ValidationFailed(text, details=[Problem("prompt", "invalid_text", text)])
-        raise NotImplementedYet("Generating templates is not part of this release.")
-
-
-def _answer(
-    template: StoredTemplate, organization: Organization, *, status: int = 200, headers: dict[str, str] | None = None
-) -> web.Response:
-    headers = {"ETag": f'"{template.meta.version}"', **(headers or {})}
-    return json_response(template_view(template, organization), status=status, headers=headers)
+        """Answers with a definition that create takes unchanged; it is stored nowhere."""
+        wanted = GenerateRequest.read(request, await read_json_object(request))
+        made = await self._services.generator.generate(wanted.prompt, wanted.locale, caller.organization.name)
+        return json_response(made.definition.to_tdl(), headers={"X-Generated-By": made.generated_by})
 
 
 def _is_strict(request: web.Request) -> bool:
@@ -131,7 +137,7 @@ def _is_strict(request: web.Request) -> bool:
     return text == "true"
 
 
-def _if_match(request: web.Request) -> frozenset[int] | None:
+def requested_versions(request: web.Request) -> frozenset[int] | None:
     """The versions of If-Match (RFC 9110, section 13.1.1: strong comparison); None is any. Raises InvalidParameter."""
     text = ", ".join(request.headers.getall("If-Match", []))
     if not text or text.strip() == "*":
@@ -139,29 +145,3 @@ def _if_match(request: web.Request) -> frozenset[int] | None:
     if not _ENTITY_TAGS.fullmatch(text):
         raise invalid_parameter("If-Match", 'must be like "3", with the quotes')
     return frozenset(int(version) for version in _OWN_TAG.findall(text))
-
-
-def _current_version(template: StoredTemplate) -> dict[str, Any]:
-    spec = template.body["spec"]
-    return {
-        "v": template.meta.version,
-        "name": spec.get("name", ""),
-        "step_count": _step_count(spec),
-        "created_at": format_timestamp(template.meta.updated_at),
-        "current": True,
-    }
-
-
-def _kept_version(revision: dict[str, Any]) -> dict[str, Any]:
-    definition = revision["spec"]["definition"]
-    return {
-        "v": revision["spec"]["version"],
-        "name": definition.get("name", ""),
-        "step_count": _step_count(definition),
-        "created_at": format_timestamp(parse_timestamp(revision["metadata"]["creationTimestamp"])),
-        "current": False,
-    }
-
-
-def _step_count(definition: dict[str, Any]) -> int:
-    return sum(len(section.get("steps") or []) for section in definition.get("sections") or [])

@@ -6,6 +6,7 @@ from checklist_crds.times import format_timestamp
 
 from .organizations import Organization
 from .template_catalogue import StoredTemplate
+from .template_versions import TemplateVersion
 
 
 def template_view(template: StoredTemplate, organization: Organization) -> dict[str, Any]:
@@ -18,6 +19,18 @@ def template_view(template: StoredTemplate, organization: Organization) -> dict[
         **template.tdl(),
         "created_at": format_timestamp(meta.created_at),
         "updated_at": format_timestamp(meta.updated_at),
+    }
+
+
+def version_view(template: StoredTemplate, version: TemplateVersion, organization: Organization) -> dict[str, Any]:
+    """The complete TDL object as it was in one version."""
+    return {
+        "id": template.meta.id,
+        "v": version.number,
+        "org_id": organization.id,
+        **version.tdl(),
+        "created_at": format_timestamp(template.meta.created_at),
+        "updated_at": format_timestamp(version.made_at),
     }
 
 

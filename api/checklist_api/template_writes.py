@@ -1,34 +1,40 @@
-"""Writing templates: create, patch (every accepted one is a version), delete."""
+"""Writing templates: create, patch and restore (each accepted one is a version, and the one before is kept), delete."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from checklist_crds import merge_patch
-from checklist_crds.errors import Problem, TemplateNotFound, ValidationFailed, VersionConflict
+from checklist_crds.audit_types import ActorKind, AuditTarget
+from checklist_crds.errors import Problem, TemplateManaged, TemplateNotFound, ValidationFailed, VersionConflict
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid, KubeNotFound
 from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.management import manager_of
 from checklist_crds.resource_types import (
     API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
     ORGANIZATION_LABEL,
 )
+from checklist_crds.template_change import CHANGED_BY_ANNOTATION, TemplateChange
 from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_types import Definition
 from checklist_crds.template_validation import parse_definition
 from checklist_crds.times import Clock, format_timestamp, parse_timestamp
 
+from .audit_trail import Act
 from .idempotency import Claim, Idempotency, require_same_payload
 from .organizations import Organization
 from .template_catalogue import StoredTemplate, TemplateCatalogue
+from .template_versions import TemplateVersions
 
 logger = logging.getLogger(__name__)
 
+TARGET: Final = "template"
 ASSIGNED_ON_CREATE: Final = ("id", "v", "org_id")
 ASSIGNED: Final = (*ASSIGNED_ON_CREATE, "created_at", "updated_at")
 
@@ -45,20 +51,31 @@ class TemplateWriter:
     """All methods raise KubeError beside what they say."""
 
     def __init__(
-        self, client: KubeClient, catalogue: TemplateCatalogue, idempotency: Idempotency, clock: Clock
+        self,
+        client: KubeClient,
+        catalogue: TemplateCatalogue,
+        versions: TemplateVersions,
+        idempotency: Idempotency,
+        clock: Clock,
     ) -> None:
         self._client = client
         self._catalogue = catalogue
+        self._versions = versions
         self._idempotency = idempotency
         self._clock = clock
 
-    async def create(self, organization: Organization, definition: Definition, claim: Claim | None) -> Created:
+    async def create(
+        self, organization: Organization, definition: Definition, claim: Claim | None, act: Act
+    ) -> Created:
         """Raises ValidationFailed, IdempotencyKeyReused."""
         if claim is not None:
             first = await self._idempotency.first(TEMPLATE, claim, organization.namespaces)
             if first is not None:
-                return Created(_first_answer(first, definition), replayed=True)
-        annotations = {CREATED_AT_ANNOTATION: format_timestamp(self._clock())}
+                return self._replayed(first, definition)
+        annotations = {
+            CREATED_AT_ANNOTATION: format_timestamp(self._clock()),
+            CHANGED_BY_ANNOTATION: TemplateChange.by(act.actor, 1).annotation(),
+        }
         if claim is not None:
             annotations[FINGERPRINT_ANNOTATION] = claim.fingerprint
         name = claim.name if claim is not None else new_id("t")
@@ -73,6 +90,7 @@ class TemplateWriter:
             },
             "spec": {**definition.to_tdl(), "organizationRef": {"name": organization.name}},
         }
+        await act.announce("template.created", AuditTarget(kind=TARGET, id=name, name=definition.name))
         try:
             stored = await self._client.create(TEMPLATE, body, organization.home)
         except KubeInvalid as error:
@@ -80,12 +98,18 @@ class TemplateWriter:
         except KubeAlreadyExists:
             if claim is None:
                 raise
+            await act.failed("created_before")
             first = await self._client.get(TEMPLATE, name, organization.home)
             require_same_payload(first, claim)
-            return Created(_first_answer(first, definition), replayed=True)
+            return self._replayed(first, definition)
         self._catalogue.observe(stored)
         logger.info("template.created", extra={"template_id": name, "organization": organization.name})
         return Created(StoredTemplate(stored), replayed=False)
+
+    def _replayed(self, first: JsonObject, definition: Definition) -> Created:
+        """Who was told of a template finds it in the next list, also where another replica made it."""
+        self._catalogue.observe(first)
+        return Created(_first_answer(first, definition), replayed=True)
 
     async def patch(
         self,
@@ -95,24 +119,97 @@ class TemplateWriter:
         *,
         versions: frozenset[int] | None,
         strict: bool,
+        act: Act,
     ) -> StoredTemplate:
-        """RFC 7396 on the newest version. Raises TemplateNotFound, VersionConflict, ValidationFailed.
+        """RFC 7396 on the newest version. Raises TemplateNotFound, VersionConflict, ValidationFailed, TemplateManaged.
 
         `versions`: the only ones that may be changed (If-Match); None is any.
         """
-        target = (await self._catalogue.get(organization, template_id)).meta
+        wanted = {name: value for name, value in patch.items() if name not in ASSIGNED}
+        problems = [
+            Problem(name, "read_only", "The service assigns this field; it cannot be changed.")
+            for name in ASSIGNED
+            if name in patch
+        ]
+
+        def merged(current: Mapping[str, Any]) -> Definition:
+            return parse_with(merge_patch.apply(current, wanted), problems, strict=strict)
+
+        # What else a body holds is ignored, and nothing that anybody writes gets into the trail.
+        fields = ", ".join(sorted(wanted.keys() & Definition.model_fields.keys()))
+        return await self._replace(
+            organization, template_id, merged, "template.updated", {"fields": fields}, versions=versions, act=act
+        )
+
+    async def restore(
+        self,
+        organization: Organization,
+        template_id: str,
+        number: str,
+        *,
+        versions: frozenset[int] | None,
+        act: Act,
+    ) -> StoredTemplate:
+        """A new version with the content of version `number`.
+
+        Raises TemplateNotFound, TemplateVersionNotFound, VersionConflict, ValidationFailed, TemplateManaged.
+        """
+        template = await self._catalogue.get(organization, template_id)
+        old = await self._versions.get(template, organization, number)
+        definition = parse_with(old.tdl(), [], strict=False)
+        details = {"restored_version": str(old.number)}
+        return await self._replace(
+            organization,
+            template_id,
+            lambda _: definition,
+            "template.restored",
+            details,
+            versions=versions,
+            act=act,
+        )
+
+    async def delete(self, organization: Organization, template_id: str, act: Act) -> None:
+        """Raises TemplateNotFound, TemplateManaged."""
+        template = await self._catalogue.get(organization, template_id)
+        meta = template.meta
+        _require_unmanaged(await self._read(organization, template), act)
+        target = AuditTarget(kind=TARGET, id=meta.id, name=str(template.body["spec"].get("name", "")))
+        await act.announce("template.deleted", target, version=str(meta.version))
+        try:
+            await self._client.delete(TEMPLATE, meta.name, meta.namespace)
+        except KubeNotFound:
+            raise TemplateNotFound() from None
+        self._catalogue.forget(template)
+        logger.info("template.deleted", extra={"template_id": template_id, "organization": organization.name})
+
+    async def _replace(
+        self,
+        organization: Organization,
+        template_id: str,
+        change: Callable[[Mapping[str, Any]], Definition],
+        action: str,
+        details: dict[str, str],
+        *,
+        versions: frozenset[int] | None,
+        act: Act,
+    ) -> StoredTemplate:
+        """The newest version is kept, then replaced by what `change` makes of its definition."""
+        known = await self._catalogue.get(organization, template_id)
 
         async def attempt() -> JsonObject:
-            try:
-                current = await self._client.get(TEMPLATE, target.name, target.namespace)
-            except KubeNotFound:
-                raise TemplateNotFound() from None
+            current = await self._read(organization, known)
             meta = TemplateMeta.of(current)
-            if meta.organization != organization.name:
-                raise TemplateNotFound()
             if versions is not None and meta.version not in versions:
+                # Whoever is told so wants to see the version that is there.
+                self._catalogue.observe(current)
                 raise VersionConflict(f"The template has version {meta.version}, which If-Match does not name.")
-            return await self._client.replace(TEMPLATE, self._revised(current, patch, strict=strict))
+            _require_unmanaged(current, act)
+            definition = change(definition_of(current["spec"]))
+            revised = self._revised(current, definition, TemplateChange.by(act.actor, meta.version + 1))
+            await self._versions.keep(current)
+            target = AuditTarget(kind=TARGET, id=meta.id, name=definition.name)
+            await act.announce(action, target, **details, version=str(meta.version + 1))
+            return await self._client.replace(TEMPLATE, revised)
 
         try:
             stored = await retry_conflicts(attempt)
@@ -122,32 +219,22 @@ class TemplateWriter:
             raise TemplateNotFound() from None
         self._catalogue.observe(stored)
         template = StoredTemplate(stored)
-        logger.info(
-            "template.patched",
-            extra={"template_id": template_id, "v": template.meta.version, "organization": organization.name},
-        )
+        logger.info(action, extra={"template_id": template_id, "v": template.meta.version})
         return template
 
-    async def delete(self, organization: Organization, template_id: str) -> None:
-        """Raises TemplateNotFound."""
-        template = await self._catalogue.get(organization, template_id)
+    async def _read(self, organization: Organization, template: StoredTemplate) -> JsonObject:
+        """As it is in the cluster now. Raises TemplateNotFound."""
         try:
-            await self._client.delete(TEMPLATE, template.meta.name, template.meta.namespace)
+            current = await self._client.get(TEMPLATE, template.meta.name, template.meta.namespace)
         except KubeNotFound:
-            raise TemplateNotFound() from None
-        finally:
             self._catalogue.forget(template)
-        logger.info("template.deleted", extra={"template_id": template_id, "organization": organization.name})
+            raise TemplateNotFound() from None
+        if TemplateMeta.of(current).organization != organization.name:
+            raise TemplateNotFound()
+        return current
 
-    def _revised(self, current: JsonObject, patch: Mapping[str, Any], *, strict: bool) -> JsonObject:
-        spec = current["spec"]
-        problems = [
-            Problem(name, "read_only", "The service assigns this field; it cannot be changed.")
-            for name in ASSIGNED
-            if name in patch
-        ]
-        merged = merge_patch.apply(definition_of(spec), {k: v for k, v in patch.items() if k not in ASSIGNED})
-        definition = parse_with(merged, problems, strict=strict)
+    def _revised(self, current: JsonObject, definition: Definition, change: TemplateChange) -> JsonObject:
+        spec, metadata = current["spec"], current["metadata"]
         # Kubernetes counts a generation only where the spec changes, so this changes whatever else does.
         now, before = self._clock(), spec.get("revisedAt")
         if before is not None:
@@ -157,7 +244,8 @@ class TemplateWriter:
             "organizationRef": spec["organizationRef"],
             "revisedAt": format_timestamp(now),
         }
-        return {**current, "spec": revised}
+        annotations = {**(metadata.get("annotations") or {}), CHANGED_BY_ANNOTATION: change.annotation()}
+        return {**current, "metadata": {**metadata, "annotations": annotations}, "spec": revised}
 
 
 def parse_with(document: Mapping[str, Any], problems: list[Problem], *, strict: bool) -> Definition:
@@ -181,3 +269,12 @@ def _first_answer(body: JsonObject, definition: Definition) -> StoredTemplate:
 
 def _refused(error: KubeInvalid) -> ValidationFailed:
     return ValidationFailed("The template is not valid.", details=[Problem("", "refused", error.message)])
+
+
+def _require_unmanaged(template: JsonObject, act: Act) -> None:
+    """People are told where to change what GitOps manages; a program that bears a key may be that GitOps."""
+    if act.actor.kind is not ActorKind.MEMBER:
+        return
+    manager = manager_of(template["metadata"])
+    if manager is not None:
+        raise TemplateManaged(f"{manager.reason} Change the template there.", details={"managed_by": manager.view()})

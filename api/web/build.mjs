@@ -1,7 +1,8 @@
-// node build.mjs [FOLDER]: builds the executor app into FOLDER/executor (default: where the service looks for it).
+// node build.mjs [FOLDER]: builds the executor app and the dashboard into FOLDER/executor and FOLDER/dashboard (default:
+// where the service looks for them).
 //
-// Two builds: the page with its hashed files, then the service worker, which is one file that keeps its name (browsers
-// find a new one at the old one's address) and knows all files of the first. Every file is there three times: as it is,
+// The executor app takes two builds: the page with its hashed files, then the service worker, which is one file that keeps
+// its name (browsers find a new one at the old one's address) and knows all files of the first. Every file is there three times: as it is,
 // and compressed once for all by gzip and brotli, as hard as they can.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +11,8 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "vite";
 
 const COMPRESSIBLE = /\.(js|css|html|svg|json|webmanifest)$/;
-const folder = join(resolve(process.argv[2] ?? "../checklist_api/web_dist"), "executor");
+const target = resolve(process.argv[2] ?? "../checklist_api/web_dist");
+const folder = join(target, "executor");
 
 function filesIn(where, prefix = "") {
   return readdirSync(where, { withFileTypes: true })
@@ -24,8 +26,9 @@ function digestOf(names) {
   return sum.digest("hex").slice(0, 16);
 }
 
-async function buildPage() {
-  await build({ configFile: "vite.config.ts", logLevel: "warn", build: { outDir: folder } });
+async function buildPage(surface) {
+  process.env.CHECKLISTS_SURFACE = surface;
+  await build({ configFile: "vite.config.ts", logLevel: "warn", build: { outDir: join(target, surface) } });
 }
 
 async function buildServiceWorker() {
@@ -49,8 +52,8 @@ async function buildServiceWorker() {
   });
 }
 
-function compress() {
-  // Not the page: the service writes what it knows of the run into it.
+function compress(folder) {
+  // Not the page: the service writes into it what it alone knows.
   for (const name of filesIn(folder).filter((name) => COMPRESSIBLE.test(name) && name !== "index.html")) {
     const content = readFileSync(join(folder, name));
     const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
@@ -60,6 +63,8 @@ function compress() {
   }
 }
 
-await buildPage();
+await buildPage("executor");
 await buildServiceWorker();
-compress();
+await buildPage("dashboard");
+compress(join(target, "executor"));
+compress(join(target, "dashboard"));

@@ -22,7 +22,10 @@ class ExifFacts:
     orientation: int = 1
     """1 to 8 (EXIF tag 0x0112). Always 1 for HEIC, which is turned by its container when it is decoded."""
     captured_at: datetime | None = None
-    """In UTC; None when the file does not say in which time zone its clock was, and has no time from GPS."""
+    """In UTC."""
+    zone_assumed: bool = False
+    """The file names no time zone and has no time from GPS: `captured_at` is what the camera's clock showed, taken for
+    UTC. It may be wrong by up to fourteen hours, and is still of use to who knows where the photo is from."""
     place: tuple[float, float] | None = None
     """Latitude and longitude in degrees (WGS 84)."""
 
@@ -39,9 +42,12 @@ def facts_of(image: Image.Image) -> ExifFacts:
     except Exception:
         # Pillow's reader raises nearly anything for a directory that is broken, and so it has nothing to say.
         return ExifFacts()
+    known_at = _clock_time(details) or _satellite_time(position)
+    captured_at = known_at or _clock_time(details, without_zone=UTC)
     return ExifFacts(
         orientation=orientation if isinstance(orientation, int) and 1 <= orientation <= 8 else 1,
-        captured_at=_clock_time(details) or _satellite_time(position),
+        captured_at=captured_at,
+        zone_assumed=captured_at is not None and known_at is None,
         place=_place(position),
     )
 
@@ -53,8 +59,10 @@ def _directory(exif: Image.Exif, which: IFD) -> Mapping[int, Any]:
         return {}
 
 
-def _clock_time(details: Mapping[int, Any]) -> datetime | None:
-    zone = _zone(details.get(Base.OffsetTimeOriginal))
+def _clock_time(details: Mapping[int, Any], *, without_zone: timezone | None = None) -> datetime | None:
+    # One clock and one zone in practice, but not every camera writes all three of them.
+    zones = (details.get(tag) for tag in (Base.OffsetTimeOriginal, Base.OffsetTimeDigitized, Base.OffsetTime))
+    zone = next((zone for zone in map(_zone, zones) if zone is not None), without_zone)
     local = _date_and_time(details.get(Base.DateTimeOriginal))
     if zone is None or local is None:
         return None

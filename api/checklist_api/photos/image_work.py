@@ -55,6 +55,7 @@ def make(job: Job) -> Made:
         width=picture.width,
         height=picture.height,
         captured_at=facts.captured_at,
+        zone_assumed=facts.zone_assumed,
         place=facts.place,
     )
 

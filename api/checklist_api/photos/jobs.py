@@ -54,6 +54,7 @@ class Made:
     width: int
     height: int
     captured_at: datetime | None
+    zone_assumed: bool
     place: tuple[float, float] | None
 
 
@@ -70,6 +71,7 @@ def line_of_made(made: Made) -> bytes:
             "width": made.width,
             "height": made.height,
             "captured_at": made.captured_at.isoformat() if made.captured_at else None,
+            "zone_assumed": made.zone_assumed,
             "place": made.place,
         }
     )
@@ -111,6 +113,7 @@ def _made(document: dict[str, Any]) -> Made:
         width=int(document["width"]),
         height=int(document["height"]),
         captured_at=datetime.fromisoformat(captured_at) if captured_at is not None else None,
+        zone_assumed=bool(document["zone_assumed"]),
         place=(float(place[0]), float(place[1])) if place is not None else None,
     )
 

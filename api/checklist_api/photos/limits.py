@@ -9,8 +9,8 @@ MAX_WEBP_PIXELS: Final = 25_000_000
 """No camera writes WebP, and libwebp holds three copies of an image while it decodes one."""
 MAX_SIDE: Final = 16_384
 THUMBNAIL_EDGE: Final = 320
-THUMBNAIL_BYTES: Final = 24 * 1024
-"""Contract section 9: an event carries thumbnails of at most this size."""
+THUMBNAIL_BYTES: Final = 18 * 1024
+"""In base64, as events carry them, these are the 24 KiB of contract section 9."""
 
 RECOMMENDED_MEMORY_MIB: Final = 640
 """Address space of a worker in which the largest image of every format can be processed."""

@@ -14,7 +14,7 @@ from typing import Final
 from checklist_crds.errors import AnswerInvalid, Problem, ServiceUnavailable
 
 from .jobs import Job, Made, WorkerFailed
-from .limits import MAX_UPLOAD_BYTES
+from .limits import MAX_UPLOAD_BYTES, WALL_CLOCK_FACTOR
 from .refusals import ImageRefused, RefusalCode
 from .worker_process import WorkerProcess
 
@@ -31,7 +31,7 @@ class ProcessedPhoto:
     image: Path
     """Encoded anew, upright, without metadata. JPEG stays JPEG, PNG PNG, WebP WebP; HEIC becomes JPEG."""
     thumbnail: Path
-    """A JPEG of at most 320 pixels on its longer side and 24 KiB."""
+    """A JPEG of at most 320 pixels on its longer side and THUMBNAIL_BYTES."""
     content_type: str
     bytes: int
     sha256: str
@@ -39,7 +39,9 @@ class ProcessedPhoto:
     width: int
     height: int
     captured_at: datetime | None
-    """In UTC, from the image's own metadata; None when that does not say, or names no time zone."""
+    """In UTC, from the image's own metadata; None when that does not say."""
+    zone_assumed: bool
+    """Nothing in the metadata tells the zone of the camera's clock: `captured_at` takes it for UTC."""
     taken_at_place: tuple[float, float] | None
     """Latitude and longitude, from the image's own metadata."""
 
@@ -55,18 +57,28 @@ class PhotoRefused(AnswerInvalid):
 class ImageWorkers:
     """`processes` workers, a bounded line before them, and at most `memory_mib` of address space for each image.
 
-    `seconds` is the processor time that one image may take. `folder` is the working directory of the workers; it is
-    made when it is not there.
+    `seconds` is the processor time that one image may take, `wall_seconds` the time until it is given up because others
+    have the processors; `WALL_CLOCK_FACTOR` times as much unless told. `folder` is the working directory of the
+    workers; it is made when it is not there.
     """
 
     def __init__(
-        self, *, processes: int = 1, memory_mib: int, seconds: float, folder: Path, max_waiting: int = _MAX_WAITING
+        self,
+        *,
+        processes: int = 1,
+        memory_mib: int,
+        seconds: float,
+        wall_seconds: float | None = None,
+        folder: Path,
+        max_waiting: int = _MAX_WAITING,
     ) -> None:
         if min(processes, memory_mib, seconds) <= 0:
             raise ValueError("processes, memory_mib and seconds must be more than 0")
+        wall_seconds = seconds * WALL_CLOCK_FACTOR if wall_seconds is None else wall_seconds
         self._folder = folder.absolute()
         self._workers = [
-            WorkerProcess(memory_mib=memory_mib, seconds=seconds, folder=self._folder) for _ in range(processes)
+            WorkerProcess(memory_mib=memory_mib, seconds=seconds, wall_seconds=wall_seconds, folder=self._folder)
+            for _ in range(processes)
         ]
         self._idle: asyncio.LifoQueue[WorkerProcess] = asyncio.LifoQueue()
         self._max_waiting = max_waiting
@@ -181,5 +193,6 @@ def _photo(made: Made, job: Job) -> ProcessedPhoto:
         width=made.width,
         height=made.height,
         captured_at=made.captured_at,
+        zone_assumed=made.zone_assumed,
         taken_at_place=made.place,
     )

@@ -22,7 +22,8 @@ _OUTCOME_BYTES: Final = 16 * 1024
 
 
 def main() -> None:
-    memory_mib, seconds, parent = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    memory_mib, parent = int(sys.argv[1]), int(sys.argv[4])
+    seconds, wall_seconds = float(sys.argv[2]), float(sys.argv[3])
     die_with(parent)
     step_back()
     warm_up()
@@ -31,17 +32,19 @@ def main() -> None:
     outcomes.write(READY)
     outcomes.flush()
     for line in jobs:
-        outcomes.write(in_its_own_process(Job.parse(line), memory_mib=memory_mib, seconds=seconds))
+        outcomes.write(
+            in_its_own_process(Job.parse(line), memory_mib=memory_mib, seconds=seconds, wall_seconds=wall_seconds)
+        )
         outcomes.flush()
 
 
-def in_its_own_process(job: Job, *, memory_mib: int, seconds: float) -> bytes:
+def in_its_own_process(job: Job, *, memory_mib: int, seconds: float, wall_seconds: float) -> bytes:
     """The outcome's line."""
     reading, writing = os.pipe()
     worker = os.getpid()
     child = os.fork()
     if child == 0:
-        _work(job, writing, worker, memory_mib=memory_mib, seconds=seconds)
+        _work(job, writing, worker, memory_mib=memory_mib, seconds=seconds, wall_seconds=wall_seconds)
     os.close(writing)
     with open(reading, "rb") as pipe:  # noqa: PTH123 - a descriptor
         outcome = pipe.read(_OUTCOME_BYTES)
@@ -51,14 +54,14 @@ def in_its_own_process(job: Job, *, memory_mib: int, seconds: float) -> bytes:
     return outcome if outcome.endswith(b"\n") else line_of_failure("no outcome")
 
 
-def _work(job: Job, writing: int, worker: int, *, memory_mib: int, seconds: float) -> None:
+def _work(job: Job, writing: int, worker: int, *, memory_mib: int, seconds: float, wall_seconds: float) -> None:
     """In the forked process, which does not return."""
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, sys.stdin.fileno())
         os.dup2(nowhere, sys.stdout.fileno())
         die_with(worker)
-        confine(memory_mib=memory_mib, seconds=seconds)
+        confine(memory_mib=memory_mib, seconds=seconds, wall_seconds=wall_seconds)
         os.write(writing, outcome_line(job))
     finally:
         # Neither the worker's buffers nor its exit handlers are this process's to run.

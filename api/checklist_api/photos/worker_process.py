@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from .jobs import READY, Job, Made, WorkerFailed, outcome_of
-from .limits import WALL_CLOCK_FACTOR
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +23,10 @@ _PASSED_ON: Final = ("PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
 class WorkerProcess:
     """Does one job at a time. Between jobs it may be dead; the next job starts it again."""
 
-    def __init__(self, *, memory_mib: int, seconds: float, folder: Path) -> None:
+    def __init__(self, *, memory_mib: int, seconds: float, wall_seconds: float, folder: Path) -> None:
         self._memory_mib = memory_mib
         self._seconds = seconds
+        self._wall_seconds = wall_seconds
         self._folder = folder
         self._process: Process | None = None
         self._ended = False
@@ -46,7 +46,7 @@ class WorkerProcess:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-P", "-s", "-m", "checklist_api.photos.worker"),
-                *(str(self._memory_mib), str(self._seconds), str(os.getpid())),
+                *(str(self._memory_mib), str(self._seconds), str(self._wall_seconds), str(os.getpid())),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,  # decoders print what files make them print
@@ -100,7 +100,7 @@ class WorkerProcess:
             await process.stdin.drain()
         except (ConnectionError, RuntimeError):
             raise WorkerFailed("it died") from None
-        return await self._answer(self._seconds * WALL_CLOCK_FACTOR + _GRACE_S)
+        return await self._answer(self._wall_seconds + _GRACE_S)
 
     async def _answer(self, within_s: float) -> bytes:
         process = self._process

@@ -63,6 +63,17 @@ export interface components {
              */
             geo?: components["schemas"]["GeoInput"] | null;
         };
+        /** @description Only there while it is so: live runs are all listed, archived ones perhaps not. */
+        ArchiveInList: {
+            /** @description false. */
+            complete: boolean;
+            /**
+             * @description `loading` (after a start, until the archive is read), `unavailable` (its store does not answer), `damaged` (a part of it cannot be read).
+             * @enum {string}
+             */
+            reason: "loading" | "unavailable" | "damaged";
+            message: string;
+        };
         CancelRequest: {
             /**
              * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
@@ -77,6 +88,15 @@ export interface components {
         };
         /** @description Takes no fields; the reason is always `cancelled_by_owner`. */
         CancellationRequest: Record<string, never>;
+        /** @description Who made a version. */
+        ChangedBy: {
+            /** @enum {string} */
+            kind: "member" | "api_key" | "system";
+            /** @description u-<uuid> of the member, or the name of the key's object. */
+            id: string | null;
+            /** @description The member's name, or what the key is for, at that time. */
+            name: string;
+        };
         /** @description A part of a condition: a comparison (`step`, `op`, `value`), or a group of comparisons (`all` or `any`). */
         Clause: {
             /** @description Id of an earlier step, whose answer is compared. */
@@ -111,10 +131,10 @@ export interface components {
         };
         /** @description A checklist, as its author writes it. */
         Definition: {
-            /** @description Template name. */
+            /** @description Name of the checklist, as people see it. */
             name: string;
             /**
-             * @description Free text.
+             * @description What the checklist is for, in free text.
              * @default
              */
             description: string;
@@ -143,10 +163,10 @@ export interface components {
         };
         /** @description A checklist, as its author writes it. */
         DefinitionInput: {
-            /** @description Template name. */
+            /** @description Name of the checklist, as people see it. */
             name: string;
             /**
-             * @description Free text.
+             * @description What the checklist is for, in free text.
              * @default
              */
             description?: string;
@@ -175,10 +195,10 @@ export interface components {
         };
         /** @description Only included fields are changed (RFC 7396); null restores a default. */
         DefinitionPatch: {
-            /** @description Template name. */
+            /** @description Name of the checklist, as people see it. */
             name?: string;
             /**
-             * @description Free text.
+             * @description What the checklist is for, in free text.
              * @default
              */
             description?: string;
@@ -204,6 +224,61 @@ export interface components {
              *     }
              */
             execution?: components["schemas"]["ExecutionInput"];
+        };
+        /** @description One event of a run, and how its delivery got on. */
+        Delivery: {
+            /** @description The same on every attempt. */
+            event_id: string;
+            run_id: string;
+            /** @enum {string} */
+            event: "step.completed" | "step.skipped" | "run.completed" | "run.cancelled" | "run.expired";
+            /** @description Number of the event in its run. */
+            seq: number;
+            /** @description When the event happened; null in very old records. */
+            ts: string | null;
+            /**
+             * @description `pending`: an attempt is still to come. `in_flight`: a retry is being made (many at once stay `pending`). `delivered`: answered with 2xx. `failed`: given up after the fifth attempt, and replayable.
+             * @enum {string}
+             */
+            status: "pending" | "in_flight" | "delivered" | "failed";
+            /** @description Of the endpoint. The rest of its address may be secret and is never shown. */
+            host: string;
+            /** @description How many of the five attempts were made. */
+            attempts_made: number;
+            /** @description Oldest first, replays included. Once its organization no longer keeps the delivery, only the last. */
+            attempts: components["schemas"]["DeliveryAttempt"][];
+            /** @description When the next attempt is due. */
+            next_attempt_at: string | null;
+            /** @description When it was delivered or given up. */
+            finished_at: string | null;
+            /** @description Whether it can be replayed now. */
+            replayable: boolean;
+            /** @description Why not: `retry_pending` (the schedule is not at its end), `replay_under_way`, `payload_not_kept` (a step's event that was delivered), `run_deleted`, `run_archived`. */
+            replay_refusal: ("retry_pending" | "replay_under_way" | "payload_not_kept" | "run_deleted" | "run_archived" | "foreign_target" | "invalid_timestamp") | null;
+            last_replay: components["schemas"]["LastReplay"] | null;
+        };
+        /** @description One attempt to deliver an event. */
+        DeliveryAttempt: {
+            /** @description 1 to 5: `delivery_attempt` of the envelope. A replay has the last one. */
+            number: number;
+            /** Format: date-time */
+            started_at: string;
+            /** @description From its start to the answer's status, or to its failure. */
+            duration_ms: number;
+            /** @description `success` is a 2xx within 10 seconds; anything else is the class of the failure. null in very old records. */
+            outcome: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
+            /** @description null when there was no answer. */
+            http_status: number | null;
+            /** @description true for a replay. */
+            manual: boolean;
+            /** @description When the next one was due then. */
+            next_attempt_at: string | null;
+            /** @description What went wrong, in a few words, where the status does not say it all. */
+            detail: string | null;
+        };
+        DeliveryList: {
+            data: components["schemas"]["Delivery"][];
+            pagination: components["schemas"]["Pagination"];
         };
         /** @description A run to be made of a template. */
         DispatchRequest: {
@@ -234,14 +309,52 @@ export interface components {
             /** @description Always null on creation. */
             assigned_to: null;
         };
+        /** @description A host that runs deliver to. */
+        Endpoint: {
+            host: string;
+            /** @description Events that happened in the window. */
+            deliveries: number;
+            /** @description Attempts made in the window, replays included. */
+            attempts: number;
+            /** @description Share of these that succeeded; null without any. */
+            success_rate: number | null;
+            /** @description Half of the answers came within this time, to 5 %. */
+            latency_p50_ms: number | null;
+            /** @description 19 of 20 answers came within this time, to 5 %. */
+            latency_p95_ms: number | null;
+            /** @description Whenever it was. */
+            last_success_at: string | null;
+            /** @description Whenever it was. */
+            last_error: components["schemas"]["EndpointError"] | null;
+            /** @description Deliveries that wait for an attempt now. */
+            pending: number;
+            /** @description Deliveries that are given up now. */
+            failed: number;
+        };
+        /** @description The attempt that failed last. */
+        EndpointError: {
+            /** Format: date-time */
+            at: string;
+            outcome: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
+            http_status: number | null;
+        };
+        EndpointList: {
+            data: components["schemas"]["Endpoint"][];
+            /**
+             * Format: date-time
+             * @description The start of the window: a full hour.
+             */
+            since: string;
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description Every error looks like this. */
         Error: {
             /** @description Machine-readable code. */
             error: string;
             /** @description Human-readable text. */
             message: string;
-            /** @description All problems at once; for quota_exceeded an object with limit, used and resets_at. */
-            details?: components["schemas"]["Problem"][] | components["schemas"]["QuotaDetails"];
+            /** @description All problems at once; for quota_exceeded an object with limit, used and resets_at; for sign_in_required of a run for members an object that tells who asks, and where to sign in. */
+            details?: components["schemas"]["Problem"][] | components["schemas"]["QuotaDetails"] | components["schemas"]["SignInDetails"];
             /** @description The value of X-Request-Id. */
             request_id: string;
         };
@@ -301,6 +414,8 @@ export interface components {
             expires_at: string | null;
             assigned_to: string | null;
             executor_identity: components["schemas"]["AnonymousIdentity"] | components["schemas"]["ExternalIdentity"] | components["schemas"]["MemberIdentity"];
+            /** @description Whose session the request has, in a run for members; null in all others, whoever is signed in. */
+            signed_in_as: components["schemas"]["SignedInAs"] | null;
             /** @description By step id; also of steps that do not apply now, until the run is completed. */
             answers: {
                 [key: string]: components["schemas"]["Answer"];
@@ -380,6 +495,19 @@ export interface components {
          */
         IdentityRequired: "none" | "external" | "member";
         JsonValue: unknown;
+        /** @description The replay that ended last. */
+        LastReplay: {
+            /** Format: date-time */
+            requested_at: string;
+            /** @description The member who made the API key, or a program's name. */
+            requested_by: string | null;
+            /** @description null: it could not be sent. */
+            attempted_at: string | null;
+            /** @description null: it could not be sent. */
+            outcome: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
+            /** @description null when there was no answer. */
+            http_status: number | null;
+        };
         MemberIdentity: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -388,12 +516,6 @@ export interface components {
             mode: "member";
             /** @description null before a member opened the run. */
             user_id: string | null;
-        };
-        NotReady: {
-            /** @description `not ready`. */
-            status: string;
-            /** @description What is still missing. */
-            reasons: string[];
         };
         /** @description A change that can be sent again without harm. */
         Operation: {
@@ -410,7 +532,7 @@ export interface components {
         Operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "contains" | "not_contains" | "exists";
         /** @description One option of a choice or multi_choice step. */
         Option: {
-            /** @description `o-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in its step. The answer's value. */
+            /** @description Its id: `o-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in its step. The answer's value. */
             id: string;
             /** @description What the executor reads. */
             label: string;
@@ -446,6 +568,8 @@ export interface components {
             height: number;
             /** @description When it was taken; null when the file does not say. */
             captured_at: string | null;
+            /** @description `assumed`: the file names no time zone, and the camera's clock was taken for UTC. */
+            captured_at_zone: ("stated" | "assumed") | null;
             /** @description Metres from where it was taken to the answer's `geo`; null when either is not known. */
             distance_m: number | null;
         };
@@ -515,6 +639,24 @@ export interface components {
              */
             resets_at: string;
         };
+        Readiness: {
+            /** @description `ok` or `not ready`. */
+            status: string;
+            /** @description What is still missing; empty when it can serve. */
+            reasons: string[];
+            /** @description What hinders nobody and should be known. */
+            notes: string[];
+            /** @description Everything that was looked at. */
+            checks: components["schemas"]["ReadinessCheck"][];
+        };
+        ReadinessCheck: {
+            /** @description What was looked at: a kind of object that is read, or `kubernetes`. */
+            name: string;
+            /** @description Whether it is as it must be. */
+            ok: boolean;
+            /** @description Why not; null when it is. */
+            reason: string | null;
+        };
         /** @description What the service has of a completed run. */
         Receipt: {
             run_id: string;
@@ -526,6 +668,120 @@ export interface components {
             photos: number;
             /** @description `sha-256=` and the base64url digest of the run's answers, photos and signature as a canonical JSON document (RFC 8785), which docs/rest.md describes: whoever reads the run can compute it again. */
             digest: string;
+        };
+        RemovePhotosRequest: {
+            /**
+             * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
+             * @default null
+             */
+            op_id?: string | null;
+            /**
+             * @description Which one; absent: all of them. May also be given as the query parameter `photo_index`.
+             * @default null
+             */
+            photo_index?: number | null;
+        };
+        /** @description A replay of many deliveries, and how far it got. */
+        Replay: {
+            replay_id: string;
+            /**
+             * @description `pending`, `running`, `completed`; `refused`: it was not begun, and never will be.
+             * @enum {string}
+             */
+            status: "pending" | "running" | "completed" | "refused";
+            filter: components["schemas"]["ReplayFilterShown"];
+            dry_run: boolean;
+            requested_by: string | null;
+            /** Format: date-time */
+            requested_at: string;
+            /** @description How many deliveries it chose; null before they are counted. */
+            total: number | null;
+            /** @description `delivered` + `failed` + `refused`; at the end `total`. */
+            done: number;
+            /** @description Sent again, and answered with 2xx. */
+            delivered: number;
+            /** @description Sent again in vain. They stay replayable. */
+            failed: number;
+            /** @description Not sent; `refusals` says why. */
+            refused: number;
+            refusals: components["schemas"]["ReplayRefusalCount"][];
+            started_at: string | null;
+            finished_at: string | null;
+        };
+        /** @description Which deliveries are to be sent again: all that is given must hold. A field that is not known is refused. */
+        ReplayFilter: {
+            /**
+             * @description Absent: the failed ones; with `event_ids`, both.
+             * @default null
+             */
+            status?: ("failed" | "delivered") | null;
+            /**
+             * @description Only events of this run.
+             * @default null
+             */
+            run_id?: string | null;
+            /**
+             * @description Only these events; needs `run_id`.
+             * @default null
+             */
+            event_ids?: string[] | null;
+            /**
+             * @description Only events of this kind.
+             * @default null
+             */
+            event?: ("step.completed" | "step.skipped" | "run.completed" | "run.cancelled" | "run.expired") | null;
+            /**
+             * @description Only endpoints on this host.
+             * @default null
+             */
+            host?: string | null;
+            /**
+             * @description Only where the last attempt ended so.
+             * @default null
+             */
+            outcome?: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
+            /**
+             * @description Only what ended at this instant or later.
+             * @default null
+             */
+            finished_after?: string | null;
+            /**
+             * @description Only what ended before this instant.
+             * @default null
+             */
+            finished_before?: string | null;
+        };
+        /** @description The filter as it was understood. */
+        ReplayFilterShown: {
+            status: ("failed" | "delivered") | null;
+            run_id: string | null;
+            event_ids: string[];
+            event: ("step.completed" | "step.skipped" | "run.completed" | "run.cancelled" | "run.expired") | null;
+            host: string | null;
+            outcome: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
+            finished_after: string | null;
+            finished_before: string | null;
+        };
+        ReplayList: {
+            data: components["schemas"]["Replay"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        /** @description Takes no fields. */
+        ReplayOneRequest: Record<string, never>;
+        ReplayRefusalCount: {
+            /** @description As in `replay_refusal` of a delivery. */
+            reason: string;
+            count: number;
+        };
+        /** @description A replay of many deliveries. */
+        ReplayRequest: {
+            /** @description Which ones; `{}` is every failed delivery of the organization. */
+            filter: components["schemas"]["ReplayFilter"];
+            /**
+             * @description true only counts them.
+             * @default null
+             */
+            dry_run?: boolean | null;
         };
         /** @description A run with all its answers. */
         Run: {
@@ -679,6 +935,11 @@ export interface components {
         RunList: {
             data: components["schemas"]["RunSummary"][];
             pagination: components["schemas"]["Pagination"];
+            /**
+             * @description Archived runs may be missing; left out when none are.
+             * @default null
+             */
+            archive?: components["schemas"]["ArchiveInList"];
         };
         /** @description What anybody who knows the run id may see. */
         RunPreview: {
@@ -731,7 +992,7 @@ export interface components {
         Scope: "any" | "member" | "external";
         /** @description A titled group of steps. */
         Section: {
-            /** @description `g-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. */
+            /** @description Its id: `g-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. */
             id: string;
             /** @description Heading shown to the executor. */
             title: string;
@@ -740,7 +1001,7 @@ export interface components {
         };
         /** @description A titled group of steps. */
         SectionInput: {
-            /** @description `g-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. */
+            /** @description Its id: `g-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. */
             id: string;
             /** @description Heading shown to the executor. */
             title: string;
@@ -783,6 +1044,16 @@ export interface components {
              */
             est_minutes?: number | null;
         };
+        /** @description Who asks the bearer of the link to a run for members to sign in. */
+        SignInDetails: {
+            /** @description The name of the organization whose members may answer. */
+            organization: string;
+            template_name: string;
+            /** @description Who sends it. */
+            created_by_name: string;
+            /** @description Where a browser signs in. It comes back to the run's page, without the token. */
+            sign_in: string;
+        };
         /** @description The signature on completion. */
         Signature: {
             /** @description The drawn signature, if there is one. */
@@ -796,9 +1067,15 @@ export interface components {
             /** @description The typed name of who signs. */
             name: string;
         };
+        /** @description The member who looks at a run for members. */
+        SignedInAs: {
+            user_id: string;
+            name: string;
+            email: string;
+        };
         /** @description One thing to do, see or answer. */
         Step: {
-            /** @description `s-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. Key of the answer in a run. */
+            /** @description Its id: `s-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. Key of the answer in a run. */
             id: string;
             /** @description What kind of answer the step takes. */
             type: components["schemas"]["StepType"];
@@ -815,7 +1092,7 @@ export interface components {
              */
             required: boolean;
             /**
-             * @description false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). A photo step takes its bounds from config.
+             * @description Either false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). A photo step takes its bounds from config.
              * @default false
              */
             photo: false | components["schemas"]["PhotoBounds"];
@@ -885,38 +1162,38 @@ export interface components {
         };
         /** @description Settings of a step; which of them mean something depends on its type. Other fields are kept as they are. */
         StepConfig: {
-            /** @description boolean: what the executor reads for true (default Yes). */
+            /** @description Type boolean: what the executor reads for true (default Yes). */
             true_label?: string;
-            /** @description boolean: what the executor reads for false (default No). */
+            /** @description Type boolean: what the executor reads for false (default No). */
             false_label?: string;
-            /** @description number: smallest value. rating: lowest grade, an integer (default 1). photo: fewest photos, an integer (default 1). */
+            /** @description Type number: smallest value. rating: lowest grade, an integer (default 1). photo: fewest photos, an integer (default 1). */
             min?: number;
-            /** @description number: largest value. rating: highest grade, an integer (default 5). photo: most photos, an integer (default 20). */
+            /** @description Type number: largest value. rating: highest grade, an integer (default 5). photo: most photos, an integer (default 20). */
             max?: number;
-            /** @description number: unit of measurement, shown after the value. */
+            /** @description Type number: unit of measurement, shown after the value. */
             unit?: string;
-            /** @description number: how many decimals a value may have (default: any). */
+            /** @description Type number: how many decimals a value may have (default: any). */
             decimal?: number;
-            /** @description choice, multi_choice: what can be chosen, in order. */
+            /** @description Types choice, multi_choice: what can be chosen, in order. */
             options?: components["schemas"]["Option"][];
-            /** @description multi_choice: fewest options to choose (default 1 when the step is required, else 0). */
+            /** @description Type multi_choice: fewest options to choose (default 1 when the step is required, else 0). */
             min_selected?: number;
-            /** @description multi_choice: most options to choose (default: all of them). */
+            /** @description Type multi_choice: most options to choose (default: all of them). */
             max_selected?: number;
-            /** @description text: whether the answer may be long, up to 4,000 characters instead of 500 (default false). */
+            /** @description Type text: whether the answer may be long, up to 4,000 characters instead of 500 (default false). */
             multiline?: boolean;
-            /** @description text: shown in the empty field. */
+            /** @description Type text: shown in the empty field. */
             placeholder?: string;
-            /** @description rating: what the lowest grade means. */
+            /** @description Type rating: what the lowest grade means. */
             low_label?: string;
-            /** @description rating: what the highest grade means. */
+            /** @description Type rating: what the highest grade means. */
             high_label?: string;
         } & {
             [key: string]: unknown;
         };
         /** @description One thing to do, see or answer. */
         StepInput: {
-            /** @description `s-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. Key of the answer in a run. */
+            /** @description Its id: `s-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. Key of the answer in a run. */
             id: string;
             /** @description What kind of answer the step takes. */
             type: components["schemas"]["StepType"];
@@ -933,7 +1210,7 @@ export interface components {
              */
             required?: boolean;
             /**
-             * @description false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). A photo step takes its bounds from config.
+             * @description Either false, or the minimum and maximum number of photos attached to the step (0 <= min <= max <= 20). A photo step takes its bounds from config.
              * @default false
              */
             photo?: false | components["schemas"]["PhotoBoundsInput"];
@@ -1005,10 +1282,10 @@ export interface components {
         };
         /** @description A stored template: the TDL with what the service adds. */
         Template: {
-            /** @description Template name. */
+            /** @description Name of the checklist, as people see it. */
             name: string;
             /**
-             * @description Free text.
+             * @description What the checklist is for, in free text.
              * @default
              */
             description: string;
@@ -1067,7 +1344,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
-        /** @description A version of a template: the current one, or one that was dispatched. */
+        /** @description A version of a template: the current one, or an earlier one that is kept. */
         TemplateVersion: {
             v: number;
             name: string;
@@ -1075,6 +1352,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             current: boolean;
+            /** @description Who made it, where that is known: `kubectl` leaves no name. */
+            changed_by: components["schemas"]["ChangedBy"] | null;
         };
         TemplateVersionList: {
             data: components["schemas"]["TemplateVersion"][];
@@ -1129,8 +1408,10 @@ export type AnonymousIdentity = components['schemas']['AnonymousIdentity'];
 export type Answer = components['schemas']['Answer'];
 export type AnswerChange = components['schemas']['AnswerChange'];
 export type AnswerRequest = components['schemas']['AnswerRequest'];
+export type ArchiveInList = components['schemas']['ArchiveInList'];
 export type CancelRequest = components['schemas']['CancelRequest'];
 export type CancellationRequest = components['schemas']['CancellationRequest'];
+export type ChangedBy = components['schemas']['ChangedBy'];
 export type Clause = components['schemas']['Clause'];
 export type Comparison = components['schemas']['Comparison'];
 export type CompletedPhoto = components['schemas']['CompletedPhoto'];
@@ -1138,8 +1419,14 @@ export type Condition = components['schemas']['Condition'];
 export type Definition = components['schemas']['Definition'];
 export type DefinitionInput = components['schemas']['DefinitionInput'];
 export type DefinitionPatch = components['schemas']['DefinitionPatch'];
+export type Delivery = components['schemas']['Delivery'];
+export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
+export type DeliveryList = components['schemas']['DeliveryList'];
 export type DispatchRequest = components['schemas']['DispatchRequest'];
 export type Dispatched = components['schemas']['Dispatched'];
+export type Endpoint = components['schemas']['Endpoint'];
+export type EndpointError = components['schemas']['EndpointError'];
+export type EndpointList = components['schemas']['EndpointList'];
 export type Error = components['schemas']['Error'];
 export type EventPhoto = components['schemas']['EventPhoto'];
 export type Execution = components['schemas']['Execution'];
@@ -1153,8 +1440,8 @@ export type Health = components['schemas']['Health'];
 export type IdentityRequest = components['schemas']['IdentityRequest'];
 export type IdentityRequired = components['schemas']['IdentityRequired'];
 export type JsonValue = components['schemas']['JsonValue'];
+export type LastReplay = components['schemas']['LastReplay'];
 export type MemberIdentity = components['schemas']['MemberIdentity'];
-export type NotReady = components['schemas']['NotReady'];
 export type Operation = components['schemas']['Operation'];
 export type Operator = components['schemas']['Operator'];
 export type Option = components['schemas']['Option'];
@@ -1165,7 +1452,17 @@ export type PhotoBoundsInput = components['schemas']['PhotoBoundsInput'];
 export type PhotoChange = components['schemas']['PhotoChange'];
 export type Problem = components['schemas']['Problem'];
 export type QuotaDetails = components['schemas']['QuotaDetails'];
+export type Readiness = components['schemas']['Readiness'];
+export type ReadinessCheck = components['schemas']['ReadinessCheck'];
 export type Receipt = components['schemas']['Receipt'];
+export type RemovePhotosRequest = components['schemas']['RemovePhotosRequest'];
+export type Replay = components['schemas']['Replay'];
+export type ReplayFilter = components['schemas']['ReplayFilter'];
+export type ReplayFilterShown = components['schemas']['ReplayFilterShown'];
+export type ReplayList = components['schemas']['ReplayList'];
+export type ReplayOneRequest = components['schemas']['ReplayOneRequest'];
+export type ReplayRefusalCount = components['schemas']['ReplayRefusalCount'];
+export type ReplayRequest = components['schemas']['ReplayRequest'];
 export type Run = components['schemas']['Run'];
 export type RunCancelledData = components['schemas']['RunCancelledData'];
 export type RunCancelledEvent = components['schemas']['RunCancelledEvent'];
@@ -1183,8 +1480,10 @@ export type Section = components['schemas']['Section'];
 export type SectionInput = components['schemas']['SectionInput'];
 export type Settings = components['schemas']['Settings'];
 export type SettingsInput = components['schemas']['SettingsInput'];
+export type SignInDetails = components['schemas']['SignInDetails'];
 export type Signature = components['schemas']['Signature'];
 export type SignatureRequest = components['schemas']['SignatureRequest'];
+export type SignedInAs = components['schemas']['SignedInAs'];
 export type Step = components['schemas']['Step'];
 export type StepCompletedData = components['schemas']['StepCompletedData'];
 export type StepCompletedEvent = components['schemas']['StepCompletedEvent'];

@@ -13,7 +13,7 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 
 type Schemas = components["schemas"];
 /** Fields that came later: a run that an earlier version of the app kept on the device has them not. */
-type Added = "thumbnail_url" | "distance_m" | "signature_drawing" | "receipt";
+type Added = "signed_in_as" | "thumbnail_url" | "distance_m" | "signature_drawing" | "receipt";
 type ReadOnly<Shape> = unknown extends Shape
   ? JsonValue
   : Shape extends readonly (infer Item)[]

@@ -1,10 +1,11 @@
-import { useSignal, type ReadonlySignal } from "@preact/signals";
+import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 import { type JsonValue, type Problem, type Step, validateValue } from "../core";
 import { locate, type Place } from "../kit/controls/geolocation";
 import type { PlaceState } from "../kit/controls/location";
 import { isKept, useApp } from "./context";
+import type { Held } from "./page";
 import type { LocalAnswer } from "./store/types";
 
 export interface Answering {
@@ -26,11 +27,6 @@ export interface Answering {
   leave(): void;
 }
 
-interface Held {
-  value: JsonValue;
-  problem: Problem;
-}
-
 /** Steps whose answer grows key by key: the question for the place must not interrupt the typing. */
 const TYPED: ReadonlySet<string> = new Set(["text", "number", "scan", "signature"]);
 
@@ -40,18 +36,15 @@ const TYPED: ReadonlySet<string> = new Set(["text", "number", "scan", "signature
  */
 export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | undefined>): Answering {
   const { store, page } = useApp();
-  const held = useSignal<Held | null>(null);
+  const held = useComputed(() => page.held.value.get(step.id) ?? null);
   const placeState = useSignal<PlaceState>("idle");
   const found = useRef<Place | null>(null);
   const wanted = useRef(false);
   const turn = useRef(0);
 
-  const hold = (next: Held | null) => {
-    held.value = next;
-    page.setUnkept(step.id, next?.problem ?? null);
-  };
-  // A step that stops applying takes nothing with it that the person could not see again.
-  useEffect(() => () => page.setUnkept(step.id, null), []);
+  const hold = (next: Held | null) => page.hold(step.id, next);
+  // A text that is no value at all is in its field only, and goes with it. Everything else is there again when the card is.
+  useEffect(() => () => void (held.peek()?.problem.code === "text" && hold(null)), []);
 
   const place = (): Place | null => answer.peek()?.geo ?? found.current;
 

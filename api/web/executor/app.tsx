@@ -5,10 +5,11 @@ import { t } from "../kit/language";
 import { AppContext, type App as AppValue } from "./context";
 import type { ServerRun } from "./store/types";
 import { Checklist } from "./views/checklist";
-import { Cancelled, Expired, MemberOnly, NotFound, OfflineFirst, Unreachable } from "./views/closed";
+import { Cancelled, Expired, NotFound, OfflineFirst, Unreachable } from "./views/closed";
 import { Done } from "./views/done";
 import { Identity } from "./views/identity";
 import { Loading } from "./views/loading";
+import { Assigned, NotMember, SignIn } from "./views/members";
 import { PreviewOnly } from "./views/preview";
 import { Queued } from "./views/queued";
 import { Review } from "./views/review";
@@ -53,8 +54,12 @@ function View({ store }: Pick<AppValue, "store">) {
       return <OfflineFirst />;
     case "unreachable":
       return <Unreachable />;
-    case "member_only":
-      return <MemberOnly />;
+    case "sign_in":
+      return <SignIn />;
+    case "not_member":
+      return <NotMember />;
+    case "assigned":
+      return <Assigned />;
   }
 }
 
@@ -71,17 +76,20 @@ function Voice({ page }: Pick<AppValue, "page">) {
   );
 }
 
-/** The browser's back button leads from the review to the checklist, not out of it. The address does not change. */
+/** The browser's buttons lead from the review back to the checklist, and there again. The address does not change. */
 function useBackFromReview({ store }: AppValue): void {
   useEffect(() => {
-    const onBack = () => store.phase.peek() === "review" && store.review(false);
-    window.addEventListener("popstate", onBack);
-    return () => window.removeEventListener("popstate", onBack);
+    const onMove = () => store.review(isMarked());
+    window.addEventListener("popstate", onMove);
+    return () => window.removeEventListener("popstate", onMove);
   }, []);
   useSignalEffect(() => {
     const inReview = store.phase.value === "review";
-    const marked = (history.state as { review?: boolean } | null)?.review === true;
-    if (inReview && !marked) history.pushState({ review: true }, "");
-    else if (!inReview && marked) history.back();
+    if (inReview && !isMarked()) history.pushState({ review: true }, "");
+    else if (!inReview && isMarked()) history.back();
   });
+}
+
+function isMarked(): boolean {
+  return (history.state as { review?: boolean } | null)?.review === true;
 }

@@ -2,6 +2,7 @@ import "../kit/tokens.css";
 import "../kit/base.css";
 import "../kit/controls/controls.css";
 import "./styles/executor.css";
+import "./styles/steps.css";
 
 import { effect } from "@preact/signals";
 import { render } from "preact";

@@ -39,15 +39,15 @@ describe("gaps", () => {
 
   test("an answer that cannot be kept is a gap like a missing one, at its place", () => {
     const page = pageOf(["s-c"]);
-    page.setUnkept("s-b", problem);
+    page.hold("s-b", { value: 99, problem });
     expect(page.gaps.value).toEqual(["s-b", "s-c"]);
-    page.setUnkept("s-b", null);
+    page.hold("s-b", null);
     expect(page.gaps.value).toEqual(["s-c"]);
   });
 
   test("a step that no longer applies is none", () => {
     const page = pageOf([], ["s-a"]);
-    page.setUnkept("s-b", problem);
+    page.hold("s-b", { value: 99, problem });
     expect(page.gaps.value).toEqual([]);
   });
 });

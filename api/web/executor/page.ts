@@ -2,9 +2,9 @@
  * The state of the page itself, as opposed to the run's: which steps are drawn already, what was typed and cannot be
  * kept, what is to be read out. Nothing of it outlives the page.
  */
-import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 
-import type { Problem } from "../core";
+import type { JsonValue, Problem } from "../core";
 import type { RunStore } from "./store/types";
 
 /** So many steps are drawn at once; the rest follow when the page is at rest, so that a long checklist starts fast. */
@@ -13,18 +13,26 @@ const MORE = 40;
 /** How long a step that was asked for may take until it is drawn, e.g. because another view has to go first. */
 const FRAMES_TO_APPEAR = 60;
 
+/** What was given for a step and cannot be kept, and why. */
+export interface Held {
+  readonly value: JsonValue;
+  readonly problem: Problem;
+}
+
 export interface Page {
   /** How many steps are drawn, in their order. */
   readonly drawn: ReadonlySignal<number>;
-  /** Steps whose answer on screen is not kept, because it cannot be one. */
-  readonly unkept: ReadonlySignal<ReadonlyMap<string, Problem>>;
+  /** Steps whose answer on screen is not kept, because it cannot be one. It outlives their cards: the review comes and goes. */
+  readonly held: ReadonlySignal<ReadonlyMap<string, Held>>;
+  /** The name that is typed in the review, for when the person comes back to it. */
+  readonly signer: Signal<string>;
   /** What stands between the person and the end: required steps that are missing, and answers that cannot be kept. */
   readonly gaps: ReadonlySignal<readonly string[]>;
   /** Whether the person has tried to submit: from then on, gaps are told as errors. */
   readonly tried: ReadonlySignal<boolean>;
   /** What is read out next, politely. */
   readonly announcement: ReadonlySignal<string>;
-  setUnkept(stepId: string, problem: Problem | null): void;
+  hold(stepId: string, held: Held | null): void;
   setTried(tried: boolean): void;
   announce(text: string): void;
   /** Draws all steps in the background, and calls a function to stop that. */
@@ -35,29 +43,30 @@ export interface Page {
 
 export function createPage(store: RunStore): Page {
   const drawn = signal(FIRST);
-  const unkept = signal<ReadonlyMap<string, Problem>>(new Map());
+  const held = signal<ReadonlyMap<string, Held>>(new Map());
   const tried = signal(false);
   const announcement = signal("");
   const order = computed(() => (store.run.value?.template.sections ?? []).flatMap((section) => section.steps.map((step) => step.id)));
   const gaps = computed(() => {
     const missing = store.missing.value;
-    if (unkept.value.size === 0) return missing;
-    const open = new Set([...missing, ...[...unkept.value.keys()].filter((id) => store.applicable.value.has(id))]);
+    if (held.value.size === 0) return missing;
+    const open = new Set([...missing, ...[...held.value.keys()].filter((id) => store.applicable.value.has(id))]);
     return order.value.filter((id) => open.has(id));
   });
 
   return {
     drawn,
-    unkept,
+    held,
+    signer: signal(store.run.peek()?.signature?.name ?? ""),
     gaps,
     tried,
     announcement,
-    setUnkept(stepId, problem) {
-      if (problem === null && !unkept.peek().has(stepId)) return;
-      const next = new Map(unkept.peek());
-      if (problem === null) next.delete(stepId);
-      else next.set(stepId, problem);
-      unkept.value = next;
+    hold(stepId, next) {
+      if (next === null && !held.peek().has(stepId)) return;
+      const all = new Map(held.peek());
+      if (next === null) all.delete(stepId);
+      else all.set(stepId, next);
+      held.value = all;
     },
     setTried(value) {
       tried.value = value;

@@ -5,8 +5,10 @@ export interface Store {
   address: string;
 }
 
+/** The store of this very device first. */
 export function appStores(page: Document = document): Store[] {
-  return (["apple", "google"] as const).flatMap((kind) => {
+  const kinds = /android/i.test(navigator.userAgent) ? (["google", "apple"] as const) : (["apple", "google"] as const);
+  return kinds.flatMap((kind) => {
     const address = page.querySelector<HTMLMetaElement>(`meta[name="install-${kind}"]`)?.content ?? "";
     return address.startsWith("https://") ? [{ kind, address }] : [];
   });

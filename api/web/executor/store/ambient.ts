@@ -8,10 +8,12 @@ export interface Reasons {
   /** Somebody looks at this tab. */
   readonly seen: () => void;
   readonly offline: () => void;
+  /** Whether to close the page now would lose something. */
+  readonly wouldLose: () => boolean;
 }
 
 /** The network or the person gives a reason to look again. */
-export function listen(ended: AbortSignal, { again, seen, offline }: Reasons): void {
+export function listen(ended: AbortSignal, { again, seen, offline, wouldLose }: Reasons): void {
   if (typeof window !== "object") return;
   const looked = () => {
     if (document.visibilityState !== "visible") return;
@@ -23,16 +25,31 @@ export function listen(ended: AbortSignal, { again, seen, offline }: Reasons): v
   window.addEventListener("unhandledrejection", told, { signal: ended });
   window.addEventListener("online", again, { signal: ended });
   window.addEventListener("offline", offline, { signal: ended });
+  window.addEventListener("beforeunload", (event) => wouldLose() && event.preventDefault(), { signal: ended });
   window.addEventListener("pageshow", (event) => event.persisted && again(), { signal: ended });
   document.addEventListener("visibilitychange", looked, { signal: ended });
+  // The dashboard's pages say there that somebody has signed in.
+  const signIns = ambientChannel()?.("checklists-session") ?? null;
+  if (signIns !== null) {
+    signIns.onmessage = again;
+    ended.addEventListener("abort", () => signIns.close());
+  }
 }
 
 export function ambientLocks(): LockManager | null {
   return typeof navigator === "object" && "locks" in navigator ? navigator.locks : null;
 }
 
-export function ambientChannel(): ((name: string) => Channel) | null {
-  return typeof BroadcastChannel === "function" ? (name) => new BroadcastChannel(name) : null;
+export function ambientChannel(): ((name: string) => Channel | null) | null {
+  if (typeof BroadcastChannel !== "function") return null;
+  return (name) => {
+    try {
+      return new BroadcastChannel(name);
+    } catch {
+      // Not where site data are blocked.
+      return null;
+    }
+  };
 }
 
 let asked = false;

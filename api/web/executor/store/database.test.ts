@@ -17,7 +17,7 @@ let database: RunDatabase;
 
 beforeEach(() => {
   factory = new IDBFactory();
-  database = new RunDatabase(databaseName("r-1"), factory);
+  database = new RunDatabase(databaseName("r-1"), () => factory);
 });
 afterEach(() => {
   database.close();
@@ -31,7 +31,7 @@ describe("what is kept", () => {
   test("is there for the next one who opens it, and for no other run", async () => {
     await keepPhoto();
     await database.remember({ token: "t" });
-    const [again, other] = [new RunDatabase(databaseName("r-1"), factory), new RunDatabase(databaseName("r-2"), factory)];
+    const [again, other] = [new RunDatabase(databaseName("r-1"), () => factory), new RunDatabase(databaseName("r-2"), () => factory)];
     expect((await again.load()).records.queue).toMatchObject([{ kind: "photo", opId: "op-1" }]);
     expect((await again.load()).token).toBe("t");
     expect(await (await again.blob("op-1"))?.text()).toBe("photo");

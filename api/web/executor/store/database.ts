@@ -18,6 +18,8 @@ export interface Kept {
   readonly records: Records;
   readonly template: Template | null;
   readonly token: string | null;
+  /** When the run was last opened on this device, by its clock. */
+  readonly seen: string | null;
 }
 
 export interface Change {
@@ -28,23 +30,28 @@ export interface Change {
   readonly durable?: boolean;
 }
 
+/** Where the run is kept: `RunDatabase`, or `RunMemory` where the browser keeps nothing. */
+export type Keeper = Pick<RunDatabase, "load" | "change" | "remember" | "blob" | "setBlob" | "close">;
+
 export class RunDatabase {
   private connection: Promise<IDBDatabase> | null = null;
 
   constructor(
     private readonly name: string,
-    private readonly factory: IDBFactory,
+    /** Asked for at the first use: where site data are blocked, to look at `indexedDB` can throw. */
+    private readonly factory: () => IDBFactory,
   ) {}
 
   /** All that is kept but blobs. */
   async load(): Promise<Kept> {
     return this.within("readonly", "relaxed", async (store) => {
-      const [rows, template, token] = await Promise.all([
+      const [rows, template, token, seen] = await Promise.all([
         promisifyRequest(store.getAll(recordRange())) as unknown as Promise<Row[]>,
         promisifyRequest(store.get(["template"])) as unknown as Promise<Template | undefined>,
         promisifyRequest(store.get(["token"])) as unknown as Promise<string | undefined>,
+        promisifyRequest(store.get(["seen"])) as unknown as Promise<string | undefined>,
       ]);
-      return { records: recordsIn(rows), template: template ?? null, token: token ?? null };
+      return { records: recordsIn(rows), template: template ?? null, token: token ?? null, seen: seen ?? null };
     });
   }
 
@@ -61,7 +68,7 @@ export class RunDatabase {
     });
   }
 
-  async remember(values: { readonly template?: Template; readonly token?: string }): Promise<void> {
+  async remember(values: { readonly template?: Template; readonly token?: string; readonly seen?: string }): Promise<void> {
     await this.within("readwrite", "relaxed", async (store) => {
       for (const [name, value] of Object.entries(values)) store.put(value, [name]);
     });
@@ -115,7 +122,7 @@ export class RunDatabase {
 
   private open(): Promise<IDBDatabase> {
     if (this.connection !== null) return this.connection;
-    const request = this.factory.open(this.name, 1);
+    const request = this.factory().open(this.name, 1);
     request.onupgradeneeded = () => request.result.createObjectStore(STORE);
     const opened = (promisifyRequest(request) as unknown as Promise<IDBDatabase>).then((database) => {
       const forget = () => {
@@ -194,7 +201,8 @@ function write(store: IDBObjectStore, before: Records, after: Records): void {
   for (const id of blobIds(before)) if (!needed.has(id)) store.delete(["blob", id]);
 }
 
-function blobIds(records: Records): string[] {
+/** Blobs that operations need. */
+export function blobIds(records: Records): string[] {
   const operations = [...records.queue, ...records.refused.map((entry) => entry.operation)];
   return operations.filter(hasBlob).map((operation) => operation.opId);
 }

@@ -1,5 +1,7 @@
 /** The store of the executor app; the views need nothing else of this folder. */
+export { ambientLocks } from "./ambient";
 export { lastRun, rememberRun } from "./last_run";
 export { createStore, type StoreOptions } from "./store";
+export { tidyUp } from "./tidy";
 export { runIdIn, tokenIn } from "./token";
 export * from "./types";

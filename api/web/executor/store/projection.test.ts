@@ -57,8 +57,21 @@ test("a drawing that the server has is shown, and can be taken back, beside the 
   expect(found.answers.get("s-sign")?.photos).toMatchObject([{ index: -1, url: value.url, state: "sent" }]);
 });
 
+test("a photo has its own picture first, and the server's for a browser that cannot draw what it has sent", () => {
+  const photo = { photo_index: 0, url: "/photos/1?e=1", thumbnail_url: "/photos/1/thumbnail?e=1" };
+  const answers = { "s-a": { value: null, photos: [photo], geo: null, at: "", by: null } };
+  const run = { answers, skipped_steps: [] } as unknown as NonNullable<Records["run"]>["run"];
+  const sent = { ...NO_RECORDS, run: { epoch: 0, run, clockOffsetMs: 0 } };
+  const served = { url: photo.url, thumbnailUrl: photo.thumbnail_url };
+  const photosAt = (records: Records, desk: PhotoDesk) => project(records, CHECKLIST, desk, new Map()).answers.get("s-a")?.photos;
+  const kept = queue({ kind: "photo", stepId: "s-a", contentType: "image/heic" });
+  expect(photosAt(kept, DESK)).toMatchObject([{ url: "blob:op-0", thumbnailUrl: "blob:op-0", served: null }]);
+  expect(photosAt(sent, { ...DESK, origin: () => "op-0" })).toMatchObject([{ url: "blob:op-0", thumbnailUrl: "blob:op-0", served }]);
+  expect(photosAt(sent, DESK)).toMatchObject([{ ...served, served }]);
+});
+
 const OPEN: Situation = {
-  hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none",
+  hasToken: true, hasPreview: false, status: "in_progress", identity: { mode: "anonymous" }, reviewing: false, timeIsUp: false, failure: "none", door: "open",
 };
 
 test("what is on screen follows from what is known", () => {
@@ -67,21 +80,28 @@ test("what is on screen follows from what is known", () => {
   expect(phaseOf({ ...OPEN, failure: "unreachable" })).toBe("checklist");
   expect(phaseOf({ ...OPEN, timeIsUp: true })).toBe("expired");
   expect(phaseOf({ ...OPEN, status: "completed", timeIsUp: true })).toBe("done");
-  expect(phaseOf({ ...OPEN, identity: { mode: "member", user_id: null } })).toBe("member_only");
+  expect(phaseOf({ ...OPEN, identity: { mode: "member", user_id: null } })).toBe("loading");
+  expect(phaseOf({ ...OPEN, door: "sign_in" })).toBe("checklist");
+  expect(phaseOf({ ...OPEN, door: "assigned", status: "completed" })).toBe("assigned");
+  expect(phaseOf({ ...OPEN, door: "others" })).toBe("assigned");
+  expect(phaseOf({ ...OPEN, door: "not_member" })).toBe("not_member");
   expect(phaseOf({ ...OPEN, identity: { mode: "external", name: null, email: null } })).toBe("identity");
   const nothing = { ...OPEN, status: null, identity: null };
   expect(phaseOf(nothing)).toBe("loading");
+  expect(phaseOf({ ...nothing, door: "sign_in" })).toBe("sign_in");
   expect(phaseOf({ ...nothing, failure: "offline" })).toBe("offline_first");
   expect(phaseOf({ ...nothing, failure: "unreachable" })).toBe("unreachable");
   expect(phaseOf({ ...nothing, hasToken: false, hasPreview: true })).toBe("preview");
 });
 
 test("the pill asks for attention before it speaks of the network", () => {
-  const quiet = { waiting: 0, refusals: 0, reached: true, barred: false, failures: 0 };
+  const quiet = { waiting: 0, refusals: 0, reached: true, barred: false, signedOut: false, failures: 0 };
   expect(syncOf(quiet).state).toBe("saved");
   expect(syncOf({ ...quiet, waiting: 2 })).toEqual({ state: "saving", waiting: 2 });
   expect(syncOf({ ...quiet, waiting: 2, reached: false }).state).toBe("offline");
   expect(syncOf({ ...quiet, waiting: 2, reached: false, refusals: 1 }).state).toBe("attention");
+  expect(syncOf({ ...quiet, waiting: 2, signedOut: true })).toEqual({ state: "signed_out", waiting: 2 });
+  expect(syncOf({ ...quiet, waiting: 2, signedOut: true, reached: false }).state).toBe("offline");
   expect(syncOf({ ...quiet, waiting: 1, failures: 5 }).state).toBe("attention");
 });
 

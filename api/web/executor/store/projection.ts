@@ -146,7 +146,7 @@ function localPhoto(operation: Operation, desk: PhotoDesk): LocalPhoto {
   const { opId } = operation;
   const [url, progress] = [desk.picture(opId), desk.upload(opId)];
   const state = progress === null ? "kept" : "uploading";
-  return { key: opId, index: null, url, thumbnailUrl: url, state, progress: progress ?? 0, error: null, problem: null };
+  return { key: opId, index: null, url, thumbnailUrl: url, served: null, state, progress: progress ?? 0, error: null, problem: null };
 }
 
 function sentPhoto(
@@ -156,11 +156,13 @@ function sentPhoto(
 ): LocalPhoto {
   const origin = desk.origin(stepId, photo.photo_index);
   const picture = origin === null ? "" : desk.picture(origin);
+  const served = { url: photo.url, thumbnailUrl: photo.thumbnail_url || photo.url };
   return {
     key: origin ?? `sent-${photo.photo_index}`,
     index: photo.photo_index,
-    url: picture || photo.url,
-    thumbnailUrl: picture || photo.thumbnail_url || photo.url,
+    url: picture || served.url,
+    thumbnailUrl: picture || served.thumbnailUrl,
+    served,
     state: "sent",
     progress: 1,
     error: null,

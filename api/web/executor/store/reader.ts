@@ -1,6 +1,7 @@
 /** Reads the run, or its preview, from the server; tells why when there is nothing to show. */
 import type { Preview, ServerRun, Template } from "../../core/types";
 import { backoffMs, retryAfterMs } from "./backoff";
+import type { MemberDoor } from "./membership";
 import type { Failure } from "./phase";
 import type { Records } from "./records";
 import type { RunAddresses } from "./requests";
@@ -15,6 +16,7 @@ export interface Shelf {
   readonly runId: string;
   readonly addresses: RunAddresses;
   readonly send: Send;
+  readonly door: MemberDoor;
   readonly timers: Timers;
   hasToken(): boolean;
   records(): Records;
@@ -29,6 +31,8 @@ export interface Shelf {
   /** Whether the last try reached the service. */
   reached(reached: boolean): void;
   barred(): void;
+  /** The token is not taken: whether there is another one, which is in use from now on. */
+  retreat(): boolean;
 }
 
 /** While the page is looked at, what other devices do is seen after this long. */
@@ -77,26 +81,30 @@ export class Reader {
     const { shelf } = this;
     const withToken = shelf.hasToken();
     const epoch = shelf.records().run?.epoch ?? -1;
-    const reply = await shelf.send(withToken ? shelf.addresses.run() : shelf.addresses.preview());
-    shelf.heard(reply);
-    const reached = reply.kind === "http" && isOurs(reply, shelf.runId);
+    const first = await shelf.send(withToken ? shelf.addresses.run() : shelf.addresses.preview());
+    shelf.heard(first);
+    const reply = withToken ? await shelf.door.passed(first) : first;
+    const reached = reply === null || (reply.kind === "http" && isOurs(reply, shelf.runId));
     if (reached) {
       this.lastRead = this.now();
       this.failures = 0;
       this.doubtful = false;
     } else this.failures += 1;
-    this.askedToWaitMs = reply.kind === "http" ? (retryAfterMs(reply.retryAfter, shelf.timers.now()) ?? 0) : 0;
+    this.askedToWaitMs = reply?.kind === "http" ? (retryAfterMs(reply.retryAfter, shelf.timers.now()) ?? 0) : 0;
     shelf.reached(reached || (reply.kind === "http" && (reply.status === 429 || reply.status >= 500)));
-    if (!reached) shelf.failed(reply.kind === "network" && shelf.isOffline() ? "offline" : "unreachable");
+    if (reply === null) shelf.failed("none");
+    else if (reply.kind === "network") shelf.failed(shelf.isOffline() ? "offline" : "unreachable");
+    else if (!reached) shelf.failed("unreachable");
     else await this.take(reply, withToken, epoch);
-    return reached || reply.kind === "http";
+    return reached || reply?.kind === "http";
   }
 
   private async take(reply: Extract<Reply, { kind: "http" }>, withToken: boolean, epoch: number): Promise<void> {
     const { shelf } = this;
     const known = shelf.records().run !== null;
     if (reply.status === 401) {
-      if (known) shelf.barred();
+      if (shelf.retreat()) await this.readOnce();
+      else if (known) shelf.barred();
       else shelf.failed("not_found");
     } else if (reply.status === 404) {
       await shelf.change((before) => closedTo(before, null));

@@ -28,6 +28,8 @@ export type Operation = Wish & {
   /** By this device's clock; for the eyes of the person only. */
   readonly at: string;
   readonly attempts: number;
+  /** In a run for members: who gave it. */
+  readonly member?: string;
   /** Of a photo that was sent: the highest index that its step had before. A higher one may be the photo itself. */
   readonly indexBefore?: number;
 };

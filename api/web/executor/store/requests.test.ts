@@ -32,3 +32,19 @@ test("the preview is asked for without the token", () => {
   expect(ADDRESSES.preview().token).toBeNull();
   expect(ADDRESSES.run()).toMatchObject({ token: "the-token", method: "GET" });
 });
+
+test("the session goes with requests of runs for members only, and who gave an answer is said by its request", () => {
+  const own = new RunAddresses(API, "r-1", "the-token");
+  const answer: Operation = { kind: "clear", stepId: "s-1", seq: 1, opId: "op-1", at: "", attempts: 1, member: "u-1" };
+  expect([own.run(), own.open(), own.operation(answer, null), own.preview()].map(({ session }) => session)).toEqual([false, false, false, false]);
+  own.withSession = true;
+  expect([own.run(), own.open(), own.operation(answer, null), own.preview()].map(({ session }) => session)).toEqual([true, true, true, false]);
+  expect(own.operation(answer, null).member).toBe("u-1");
+  expect(own.session()).toMatchObject({ token: null, session: true });
+});
+
+test("the way to the sign-in page and back names the run, and never its token", () => {
+  expect(ADDRESSES.signIn("run", false).href).toBe("https://host.example/prefix/dashboard/sign-in?return_to=%2Fr%2Fr-1");
+  expect(ADDRESSES.signIn("run", true).href).toBe("https://host.example/prefix/dashboard/sign-in?as=other&return_to=%2Fr%2Fr-1");
+  expect(ADDRESSES.signIn(null, false).href).toBe("https://host.example/prefix/dashboard/sign-in?next=sign-in%2Fdone");
+});

@@ -7,6 +7,10 @@ export interface ApiRequest {
   readonly token: string | null;
   readonly json?: unknown;
   readonly blob?: Blob;
+  /** Whether the browser's session goes with it. */
+  readonly session: boolean;
+  /** The member who gave what is sent. */
+  readonly member?: string | undefined;
 }
 
 /** Addresses of one run. `api` is the service's base, e.g. `https://host/prefix/v1/`. */
@@ -14,19 +18,45 @@ export class RunAddresses {
   constructor(
     private readonly api: URL,
     private readonly runId: string,
-    private readonly token: string | null,
+    /** As it is now: a link that turns out wrong gives way to the one that the device has kept. */
+    public token: string | null,
   ) {}
 
+  /** Only a run for members is told who is signed in. */
+  withSession = false;
+
   preview(): ApiRequest {
-    return { method: "GET", url: new URL(`runs/${encodeURIComponent(this.runId)}/preview`, this.api), token: null };
+    return { method: "GET", url: new URL(`runs/${encodeURIComponent(this.runId)}/preview`, this.api), token: null, session: false };
   }
 
   run(): ApiRequest {
-    return { method: "GET", url: this.executor(""), token: this.token };
+    return { method: "GET", url: this.executor(""), token: this.token, session: this.withSession };
+  }
+
+  open(): ApiRequest {
+    return { method: "POST", url: this.executor("/open"), token: this.token, session: this.withSession };
+  }
+
+  /** Who is signed in, as the dashboard's API says. */
+  session(): ApiRequest {
+    return { method: "GET", url: new URL("../dashboard/api/session", this.api), token: null, session: true };
+  }
+
+  /** The page to sign in on. It leads back to the run, whose token stays on the device; `null`: to nowhere. */
+  signIn(backTo: "run" | null, asSomebodyElse: boolean): URL {
+    const url = new URL("../dashboard/sign-in", this.api);
+    if (asSomebodyElse) url.searchParams.set("as", "other");
+    if (backTo === "run") url.searchParams.set("return_to", `/r/${this.runId}`);
+    else url.searchParams.set("next", "sign-in/done");
+    return url;
   }
 
   /** `blob` is the photo or drawing of the operation. */
   operation(operation: Operation, blob: Blob | null): ApiRequest {
+    return { ...this.carrying(operation, blob), session: this.withSession, member: operation.member };
+  }
+
+  private carrying(operation: Operation, blob: Blob | null): Omit<ApiRequest, "session"> {
     const { token } = this;
     const op_id = operation.opId;
     switch (operation.kind) {

@@ -11,7 +11,7 @@ import { hasBlob, type Operation, type Records } from "./records";
 import type { RunAddresses } from "./requests";
 import type { Timers } from "./timers";
 import { expired, isOpen } from "./server_state";
-import { attempted, closedTo, confirmed, identityForgotten, refused } from "./transitions";
+import { attempted, closedTo, confirmed, identityForgotten, notTaken, refused } from "./transitions";
 import type { Send } from "./transport";
 import { StorageFull } from "./types";
 import { type Reply, type Verdict, verdictOf } from "./verdict";
@@ -35,7 +35,10 @@ export interface Counter {
   heard(reply: Reply): void;
   uploading(opId: string, share: number | null): void;
   arrived(operation: Operation, change: Change): void;
-  gone(): void;
+  /** Whether the run is gone for everybody, and not only for who is signed in. */
+  gone(): Promise<boolean>;
+  /** Whether the person may answer at all. */
+  mayAnswer(): boolean;
   traffic(traffic: { reached?: boolean; barred?: boolean; failures: number }): void;
 }
 
@@ -97,7 +100,7 @@ export class Sender {
 
   private next(lane: Lane): Operation | null {
     const now = this.now();
-    if (this.pausedUntil > now || (this.laneHeldUntil.get(lane) ?? 0) > now) return null;
+    if (!this.counter.mayAnswer() || this.pausedUntil > now || (this.laneHeldUntil.get(lane) ?? 0) > now) return null;
     const records = this.counter.records();
     const wanted = (operation: Operation) =>
       laneOf(operation) === lane && (this.heldUntil.get(operation.opId) ?? 0) <= now && this.mayArrive(operation, records);
@@ -158,7 +161,7 @@ export class Sender {
       case "closed":
         this.reached();
         if (verdict.why === "closed") await this.counter.refresh();
-        if (verdict.why === "gone") this.counter.gone();
+        if (verdict.why === "gone" && !(await this.counter.gone())) return this.pause();
         await this.ifQueued(operation, (before) =>
           closedTo(verdict.why === "expired" ? expired(before) : before, operation),
         );
@@ -167,8 +170,16 @@ export class Sender {
         this.reached();
         if (!identityMissing(await this.counter.change(identityForgotten))) this.hold(operation, null);
         return;
+      case "not_the_member":
+        this.pause();
+        this.counter.traffic({ reached: true, failures: this.worst() });
+        // Its attempt does not count: a submit, say, can still be taken back.
+        if (operation.attempts === 1) this.touched.delete(operation.opId);
+        await this.counter.change((before) => notTaken(before, operation.opId));
+        await this.counter.refresh();
+        return;
       case "barred":
-        this.pausedUntil = this.now() + BARRED_MS;
+        this.pause();
         this.counter.traffic({ reached: true, barred: true, failures: this.worst() });
         return;
       case "again":
@@ -214,6 +225,10 @@ export class Sender {
     else this.laneHeldUntil.set(laneOf(operation), until);
     this.networkFailures = 0;
     this.counter.traffic({ reached: true, failures: this.worst() });
+  }
+
+  private pause(): void {
+    this.pausedUntil = this.now() + BARRED_MS;
   }
 
   private networkFailed(): void {

@@ -6,7 +6,7 @@ import { type Failure, phaseOf, syncOf } from "./phase";
 import { PhotoTable } from "./photo_desk";
 import { identityOf, project, type Projection, settledOn } from "./projection";
 import { NO_RECORDS, type Records, stepOf } from "./records";
-import type { Notice } from "./types";
+import type { Membership, Notice } from "./types";
 
 const NOTHING: Projection = {
   answers: new Map(),
@@ -16,7 +16,9 @@ const NOTHING: Projection = {
 };
 
 /** What is known, as signals, and what the views see of it. Who changes it is `store.ts`. */
-export class RunState {
+export abstract class RunState {
+  abstract readonly membership: ReadonlySignal<Membership>;
+
   protected readonly records = signal<Records>(NO_RECORDS);
   protected readonly template = signal<Template | null>(null);
   protected readonly token = signal<string | null>(null);
@@ -26,6 +28,7 @@ export class RunState {
   protected readonly barred = signal(false);
   protected readonly failures = signal(0);
   protected readonly timeIsUp = signal(false);
+  protected readonly keeping = signal(true);
   protected readonly ownNotices = signal<readonly Notice[]>([]);
   protected readonly photos = new PhotoTable();
   protected readonly shownPreview = signal<Preview | null>(null);
@@ -40,6 +43,7 @@ export class RunState {
     return this.last;
   });
 
+  readonly keeps: ReadonlySignal<boolean> = this.keeping;
   readonly preview: ReadonlySignal<Preview | null> = this.shownPreview;
   readonly run: ReadonlySignal<ServerRun | null> = computed(() => this.currentRun());
   readonly answers = computed(() => this.projection.value.answers);
@@ -49,7 +53,10 @@ export class RunState {
   readonly submitQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "submit"));
   readonly cancelQueued = computed(() => this.records.value.queue.some((operation) => operation.kind === "cancel"));
   readonly notArrived = computed(() => [...this.records.value.lost].sort((one, other) => one.seq - other.seq));
-  readonly notices = computed(() => [...this.ownNotices.value, ...this.records.value.notices]);
+  readonly notices = computed(() => {
+    const signedOut: Notice[] = this.membership.value.door === "sign_in" ? [{ id: "signed_out", kind: "signed_out", stepIds: [] }] : [];
+    return [...signedOut, ...this.ownNotices.value, ...this.records.value.notices];
+  });
   readonly signatureDrawing = computed(() => this.drawing.value?.url ?? null);
   readonly refusals = computed<readonly Problem[]>(() =>
     this.records.value.refused.flatMap(({ operation, problems }) => (stepOf(operation) === null ? problems : [])),
@@ -60,6 +67,7 @@ export class RunState {
       refusals: this.openRefusals(),
       reached: this.reached.value,
       barred: this.barred.value,
+      signedOut: this.membership.value.door === "sign_in",
       failures: this.failures.value,
     }),
   );
@@ -73,6 +81,7 @@ export class RunState {
       reviewing: this.reviewing.value,
       timeIsUp: this.timeIsUp.value,
       failure: this.failure.value,
+      door: this.membership.value.door,
     });
   });
 

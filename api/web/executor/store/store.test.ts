@@ -170,6 +170,19 @@ describe("a photo", () => {
     expect(store.sync.value.waiting).toBe(0);
   });
 
+  test("is retaken: the new one is there, and the old one is gone here and at the service", async () => {
+    const store = await rig.visit();
+    await store.addPhoto("s-photo", image());
+    await settle();
+    const [old] = shown(store, "s-photo")?.photos ?? [];
+    await store.addPhoto("s-photo", image(), [old?.key ?? ""]);
+    expect(shown(store, "s-photo")?.photos).toHaveLength(1);
+    expect(shown(store, "s-photo")?.photos[0]?.key).not.toBe(old?.key);
+    await settle();
+    expect(rig.service.answers.get("s-photo")?.photos.map((photo) => photo.photo_index)).toEqual([1]);
+    expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
+  });
+
   test("that was never sent is simply forgotten when it is taken back", async () => {
     const store = await rig.visit();
     rig.service.fate = always("lost_request");
@@ -180,6 +193,34 @@ describe("a photo", () => {
     rig.service.fate = always("ok");
     await rig.time.pass(60_000);
     expect(rig.service.calls.filter((call) => call.path.includes("/photos"))).toEqual([]);
+  });
+});
+
+describe("a browser that keeps nothing", () => {
+  test("says so, and what is answered is sent all the same", async () => {
+    const store = await rig.visit({ blocked: true });
+    expect(store.keeps.value).toBe(false);
+    expect(kinds(store)).toEqual(["not_keeping"]);
+    await store.answer("s-a", "warm");
+    await store.addPhoto("s-photo", image());
+    await settle();
+    expect(rig.service.answers.get("s-a")?.value).toBe("warm");
+    expect(rig.service.answers.get("s-photo")?.photos).toMatchObject([{ bytes: 5 }]);
+    expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
+    await store.submit(null);
+    await settle();
+    expect(store.phase.value).toBe("done");
+  });
+
+  test("holds what waits for a network for as long as the tab lives", async () => {
+    const store = await rig.visit({ blocked: true });
+    rig.service.fate = always("lost_request");
+    await store.answer("s-a", "warm");
+    await rig.time.pass(10_000);
+    expect(store.sync.value).toEqual({ state: "offline", waiting: 1 });
+    rig.service.fate = always("ok");
+    await rig.time.pass(60_000);
+    expect(rig.service.answers.get("s-a")?.value).toBe("warm");
   });
 });
 
@@ -197,6 +238,22 @@ describe("a full device", () => {
     await store.answer("s-a", "warm");
     expect(kinds(store)).toEqual([]);
     expect(shown(store, "s-a")?.value).toBe("warm");
+  });
+
+  test("keeps the photo that another one was to take the place of", async () => {
+    const store = await rig.visit();
+    rig.service.fate = always("lost_request");
+    await store.addPhoto("s-photo", image());
+    const before = shown(store, "s-photo")?.photos ?? [];
+    const put = vi.spyOn(IDBObjectStore.prototype, "put").mockImplementation(() => {
+      throw new DOMException("full", "QuotaExceededError");
+    });
+    await expect(store.addPhoto("s-photo", image(), [before[0]?.key ?? ""])).rejects.toMatchObject({ name: "StorageFull" });
+    put.mockRestore();
+    expect(shown(store, "s-photo")?.photos).toEqual(before);
+    rig.service.fate = always("ok");
+    await rig.time.pass(60_000);
+    expect(rig.service.answers.get("s-photo")?.photos).toHaveLength(1);
   });
 
   test("still sends what it has, which makes room again", async () => {

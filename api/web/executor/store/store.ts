@@ -1,8 +1,10 @@
 /** One run in one tab: what the person does goes to the database, what the reader and the sender hear goes into the state. */
-import { batch } from "@preact/signals";
+import { batch, type ReadonlySignal } from "@preact/signals";
 import type { Change, Geo, JsonValue } from "../../core/types";
 import { ambientChannel, ambientLocks, listen, persistStorage } from "./ambient";
-import { databaseName, RunDatabase } from "./database";
+import { databaseName, type Keeper, RunDatabase } from "./database";
+import { type Hall, MemberDoor } from "./membership";
+import { RunMemory } from "./memory";
 import { newOpId } from "./op_id";
 import { Reader, type Shelf } from "./reader";
 import { NO_RECORDS, type Operation, type Records, stepOf, THE_DRAWING, type Wish } from "./records";
@@ -12,9 +14,9 @@ import { ServerClock } from "./server_clock";
 import { RunState } from "./state";
 import { type Channel, Tabs } from "./tabs";
 import { realTimers, type Timers } from "./timers";
-import { dismissed, ending, kept, refusedPhotoRemoved, withdrawn } from "./transitions";
+import { dismissed, ending, kept, refusedPhotoRemoved, type Stamp, withdrawn } from "./transitions";
 import { httpTransport, type Send } from "./transport";
-import { type RunStore, StorageFull } from "./types";
+import { type Membership, type RunStore, StorageFull } from "./types";
 import { watchUpdates } from "./updates";
 import type { Reply } from "./verdict";
 
@@ -30,7 +32,7 @@ export interface StoreOptions {
   readonly db?: IDBFactory;
   /** null: this is the only tab. */
   readonly locks?: LockManager | null;
-  readonly channel?: ((name: string) => Channel) | null;
+  readonly channel?: ((name: string) => Channel | null) | null;
 }
 
 export function createStore(options: StoreOptions): RunStore {
@@ -39,17 +41,21 @@ export function createStore(options: StoreOptions): RunStore {
 
 const DRAWING = "drawing";
 class LocalRun extends RunState implements RunStore {
+  readonly membership: ReadonlySignal<Membership>;
   private readonly timers: Timers;
-  private readonly database: RunDatabase;
+  private database: Keeper;
   private readonly tabs: Tabs;
   private readonly send: Send;
-  private addresses: RunAddresses;
-  private reader: Reader;
-  private sender: Sender;
+  private readonly addresses: RunAddresses;
+  private readonly door: MemberDoor;
+  private readonly reader: Reader;
+  private readonly sender: Sender;
   private readonly clock: ServerClock;
   private readonly ended = new AbortController();
   private readonly loaded: Promise<void>;
   private readonly updates: { apply(): void };
+  /** The link's token as the device has it; another one is tried first, and remembered once the service has taken it. */
+  private keptToken: string | null = null;
   /** The first read, on its way while storage is still being opened. */
   private early: Promise<Reply> | null = null;
 
@@ -57,9 +63,11 @@ class LocalRun extends RunState implements RunStore {
     super();
     this.timers = options.timers ?? realTimers(options.now);
     this.clock = new ServerClock(this.timers, (isUp) => (this.timeIsUp.value = isUp));
-    this.database = new RunDatabase(databaseName(options.runId), options.db ?? indexedDB);
+    this.database = new RunDatabase(databaseName(options.runId), () => options.db ?? indexedDB);
     this.send = httpTransport(options.fetch ?? ((...call) => fetch(...call)), this.timers);
     this.addresses = new RunAddresses(options.api, options.runId, options.token);
+    this.door = new MemberDoor(this.hall());
+    this.membership = this.door.membership;
     if (options.token !== null) this.early = this.send(this.addresses.run());
     this.reader = new Reader(this.shelf());
     this.sender = new Sender(this.counter());
@@ -90,18 +98,15 @@ class LocalRun extends RunState implements RunStore {
     return this.enqueue({ kind: "skip", stepId });
   }
 
-  addPhoto(stepId: string, file: Blob): Promise<void> {
-    return this.enqueue({ kind: "photo", stepId, contentType: file.type }, file);
+  async addPhoto(stepId: string, file: Blob, instead: readonly string[] = []): Promise<void> {
+    await this.loaded;
+    const removals = instead.map((key) => this.removal(stepId, key));
+    await this.enqueue({ kind: "photo", stepId, contentType: file.type }, file, removals);
   }
 
   async removePhoto(stepId: string, key: string): Promise<void> {
     await this.loaded;
-    if (this.records.peek().refused.some((entry) => entry.operation.opId === key)) {
-      await this.keep((before) => refusedPhotoRemoved(before, key));
-      return;
-    }
-    const photo = this.answers.peek().get(stepId)?.photos.find((other) => other.key === key);
-    if (photo !== undefined) await this.enqueue({ kind: "photo_removed", stepId, photoKey: key, index: photo.index });
+    await this.keep(this.removal(stepId, key));
   }
 
   identify(name: string, email: string): Promise<void> {
@@ -153,6 +158,19 @@ class LocalRun extends RunState implements RunStore {
     this.updates.apply();
   }
 
+  async signIn(asSomebodyElse: boolean): Promise<void> {
+    const token = this.token.peek();
+    try {
+      if (!this.keeps.peek() || token === null) throw new StorageFull("Nothing is kept.");
+      // The way back has no token in it, and no other site may see it: it waits here.
+      await this.database.remember({ token });
+    } catch {
+      window.open(this.addresses.signIn(null, asSomebodyElse), "_blank", "noopener");
+      return;
+    }
+    window.location.assign(this.addresses.signIn("run", asSomebodyElse));
+  }
+
   close(): void {
     this.ended.abort();
     this.reader.close();
@@ -167,10 +185,11 @@ class LocalRun extends RunState implements RunStore {
     try {
       await this.loadKept();
     } catch {
-      // Without storage the checklist can still be read; what is answered cannot be kept, and is told so.
+      this.doWithoutStorage();
     }
     if (this.ended.signal.aborted) return;
     listen(this.ended.signal, {
+      wouldLose: () => !this.keeps.peek() && this.records.peek().queue.length > 0,
       again: () => {
         this.sender.wake(true);
         void this.reader.read();
@@ -178,11 +197,22 @@ class LocalRun extends RunState implements RunStore {
       seen: () => this.takeOver(),
       offline: () => (this.reached.value = false),
     });
-    this.tabs.whenSender(
-      () => this.sender.start(),
-      () => this.sender.stop(),
-    );
+    // Tabs that share nothing send for themselves.
+    if (!this.keeps.peek()) this.sender.start();
+    else {
+      this.tabs.whenSender(
+        () => this.sender.start(),
+        () => this.sender.stop(),
+      );
+    }
     void this.reader.read();
+  }
+
+  private doWithoutStorage(): void {
+    this.database.close();
+    this.database = new RunMemory();
+    this.keeping.value = false;
+    this.tell({ id: "not_keeping", kind: "not_keeping", stepIds: [] });
   }
 
   private async loadKept(): Promise<void> {
@@ -191,8 +221,10 @@ class LocalRun extends RunState implements RunStore {
     const found = await this.database.load();
     // What was read before storage was open may be older than what another tab has sent since.
     if (found.records.run !== null) this.early = null;
-    const remembered = token !== null && token !== found.token ? this.database.remember({ token }) : Promise.resolve();
-    const [drawing] = await Promise.all([this.database.blob(DRAWING), remembered]);
+    this.keptToken = found.token;
+    if (token !== null && found.token === null) this.rememberToken();
+    void this.database.remember({ seen: this.timers.now().toISOString() }).catch(() => undefined);
+    const drawing = await this.database.blob(DRAWING);
     batch(() => {
       if (token === null && found.token !== null) this.useToken(found.token);
       if (drawing !== null) this.drawing.value = { content: drawing, url: URL.createObjectURL(drawing) };
@@ -203,25 +235,53 @@ class LocalRun extends RunState implements RunStore {
 
   private useToken(token: string): void {
     this.token.value = token;
-    this.addresses = new RunAddresses(this.options.api, this.options.runId, token);
-    this.reader.close();
-    this.reader = new Reader(this.shelf());
-    this.sender = new Sender(this.counter());
+    this.addresses.token = token;
+  }
+
+  private rememberToken(): void {
+    const token = this.token.peek();
+    if (token === null || token === this.keptToken) return;
+    this.keptToken = token;
+    void this.database.remember({ token }).catch(() => undefined);
+  }
+
+  /** A link that was mistyped must not take away what the right one opened. */
+  private retreat(): boolean {
+    if (this.keptToken === null || this.keptToken === this.token.peek()) return false;
+    this.useToken(this.keptToken);
+    return true;
   }
 
   private takeOver(): void {
-    if (this.records.peek().queue.length === 0) return;
+    if (!this.keeps.peek() || this.records.peek().queue.length === 0) return;
     this.tabs.takeOverIfSilent(
       () => this.sender.start(),
       () => this.sender.stop(),
     );
   }
 
-  private async enqueue(wish: Wish, content?: Blob): Promise<void> {
+  /** `first` is done in the same transaction, before the wish. */
+  private async enqueue(wish: Wish, content?: Blob, first: readonly ((before: Records) => Records)[] = []): Promise<void> {
     await this.loaded;
     const stamp = this.stamp();
     const blob = content === undefined ? undefined : { id: stamp.opId, content };
-    await this.keep((before) => kept(this.withTouched(before), wish, stamp, this.links.peek()), blob);
+    const decide = (before: Records) => {
+      const ready = first.reduce((records, change) => change(records), this.withTouched(before));
+      return kept(ready, wish, stamp, this.links.peek());
+    };
+    await this.keep(decide, blob);
+  }
+
+  /** Takes a photo away, wherever it is by now. */
+  private removal(stepId: string, key: string): (before: Records) => Records {
+    if (this.records.peek().refused.some((entry) => entry.operation.opId === key)) {
+      return (before) => refusedPhotoRemoved(before, key);
+    }
+    const photo = this.answers.peek().get(stepId)?.photos.find((other) => other.key === key);
+    if (photo === undefined) return (before) => before;
+    const wish = { kind: "photo_removed", stepId, photoKey: key, index: photo.index } as const;
+    const stamp = this.stamp();
+    return (before) => kept(this.withTouched(before), wish, stamp, this.links.peek());
   }
 
   /** For what the person is told to be kept. Rejects with StorageFull, and tells so, when it is not. */
@@ -233,7 +293,7 @@ class LocalRun extends RunState implements RunStore {
     });
     this.tabs.changed();
     this.sender.wake();
-    if (!this.reached.peek()) void persistStorage();
+    if (!this.reached.peek() && this.keeps.peek()) void persistStorage();
   }
 
   private async orTellThatItIsFull(write: () => Promise<void>): Promise<void> {
@@ -277,6 +337,7 @@ class LocalRun extends RunState implements RunStore {
 
   private take(after: Records): void {
     const before = this.records.peek();
+    if (after.run?.run.executor_identity.mode === "member") this.addresses.withSession = true;
     const sameRun = before.run !== null && before.run.epoch === after.run?.epoch;
     this.records.value = sameRun ? { ...after, run: before.run } : after;
     if (before === NO_RECORDS && after.run !== null) this.clock.offsetMs = after.run.clockOffsetMs;
@@ -292,8 +353,10 @@ class LocalRun extends RunState implements RunStore {
     return { ...before, queue };
   }
 
-  private stamp(): { opId: string; at: string } {
-    return { opId: newOpId(), at: this.timers.now().toISOString() };
+  private stamp(): Stamp {
+    const identity = this.run.peek()?.executor_identity;
+    const member = identity?.mode === "member" ? identity.user_id : null;
+    return { opId: newOpId(), at: this.timers.now().toISOString(), ...(member === null ? {} : { member }) };
   }
 
   private arrived(operation: Operation, change: Change): void {
@@ -310,6 +373,16 @@ class LocalRun extends RunState implements RunStore {
     }
   }
 
+  private hall(): Hall {
+    return {
+      addresses: this.addresses,
+      send: this.send,
+      records: () => this.records.peek(),
+      tokenTaken: () => this.rememberToken(),
+      opened: () => this.sender.wake(true),
+    };
+  }
+
   private shelf(): Shelf {
     const { timers, addresses, send } = this;
     return {
@@ -320,11 +393,13 @@ class LocalRun extends RunState implements RunStore {
         this.early = null;
         return early ?? send(request);
       },
+      door: this.door,
       timers,
       hasToken: () => this.token.peek() !== null,
       records: () => this.records.peek(),
       change: (decide) => this.changeOrShow(decide),
       remember: async (template) => {
+        this.rememberToken();
         if (this.template.peek() !== null) return;
         this.template.value = template;
         await this.database.remember({ template }).catch(() => undefined);
@@ -336,6 +411,7 @@ class LocalRun extends RunState implements RunStore {
       failed: (failure) => (this.failure.value = failure),
       reached: (reached) => (this.reached.value = reached),
       barred: () => (this.barred.value = true),
+      retreat: () => this.retreat(),
     };
   }
 
@@ -356,7 +432,13 @@ class LocalRun extends RunState implements RunStore {
       heard: (reply) => this.clock.heard(reply),
       uploading: (opId, share) => this.photos.uploading(opId, share),
       arrived: (operation, change) => this.arrived(operation, change),
-      gone: () => (this.failure.value = "not_found"),
+      mayAnswer: () => this.door.isOpen,
+      gone: async () => {
+        // Of a run for members it may be that only this person is none any more.
+        if (this.addresses.withSession) await this.reader.read();
+        else this.failure.value = "not_found";
+        return this.failure.peek() === "not_found";
+      },
       traffic: ({ reached, barred, failures }) => {
         batch(() => {
           if (reached !== undefined) this.reached.value = reached;

@@ -226,6 +226,22 @@ describe("opening the link", () => {
     expect(store.phase.value).toBe("not_found");
   });
 
+  test("with a wrong token, where the right one is known, goes on with the right one", async () => {
+    const first = await rig.visit();
+    rig.service.fate = always("lost_request");
+    await first.answer("s-a", "warm");
+    await settle();
+    first.close();
+    rig.service.fate = always("ok");
+    const store = await rig.visit({ token: "x".repeat(43) });
+    await rig.time.pass(60_000);
+    expect(store.phase.value).toBe("checklist");
+    expect(rig.service.answers.get("s-a")?.value).toBe("warm");
+    expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
+    store.close();
+    expect((await rig.visit({ token: null })).phase.value).toBe("checklist");
+  });
+
   test("again without network shows what was kept", async () => {
     const first = await rig.visit();
     await first.answer("s-a", "warm");

@@ -78,6 +78,15 @@ describe("of several tabs", () => {
     second.tabs.close();
   });
 
+  test("each sends for itself where the browser gives no locks", async () => {
+    const request = vi.fn(() => Promise.reject(new DOMException("denied", "SecurityError")));
+    const [tabs, begin] = [new Tabs("run", { request } as unknown as LockManager, new VirtualTime().device(), null, vi.fn()), vi.fn()];
+    tabs.whenSender(begin, vi.fn());
+    await settle();
+    expect([request.mock.calls.length, begin.mock.calls.length]).toEqual([1, 1]);
+    tabs.close();
+  });
+
   test("each hears of what the others keep", async () => {
     const [locks, air, time] = [new Locks(), new Air(), new VirtualTime()];
     const [first, second] = [tab(locks, air, time), tab(locks, air, time)];

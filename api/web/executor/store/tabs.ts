@@ -24,7 +24,7 @@ export class Tabs {
     private readonly name: string,
     private readonly locks: LockManager | null,
     private readonly timers: Timers,
-    openChannel: ((name: string) => Channel) | null,
+    openChannel: ((name: string) => Channel | null) | null,
     onChanged: () => void,
   ) {
     this.channel = openChannel?.(name) ?? null;
@@ -75,8 +75,10 @@ export class Tabs {
         begin();
         return new Promise<void>((resolve) => this.ended.signal.addEventListener("abort", () => resolve()));
       });
-    } catch {
-      // Taken over by another tab, or closed while waiting.
+    } catch (error) {
+      // Taken over by another tab, or closed while waiting. Otherwise the browser gives this page no locks, as it does
+      // where site data are blocked: to ask again would be answered the same.
+      if (!(error instanceof DOMException && error.name === "AbortError")) return this.ended.signal.aborted ? undefined : begin();
     }
     this.holding = false;
     end();

@@ -33,7 +33,7 @@ const RUN = withoutTemplate({
 });
 const CHANGE: Change = { run_id: "r-1", status: "in_progress", progress: RUN.progress, applicable_steps: [], skipped_steps: [], replayed: false };
 const WITH_RUN: Records = { ...NO_RECORDS, run: { epoch: 0, run: RUN, clockOffsetMs: 0 } };
-const picture = (index: number, url = "u") => ({ photo_index: index, url, content_type: "image/jpeg", bytes: 1, sha256: "", width: 1, height: 1, captured_at: null });
+const picture = (index: number, url = "u") => ({ photo_index: index, url, content_type: "image/jpeg", bytes: 1, sha256: "", width: 1, height: 1, captured_at: null, captured_at_zone: null });
 
 describe("a wish that joins the queue", () => {
   test("takes the place of an older answer of its step", () => {

@@ -10,6 +10,7 @@ import type { Notice } from "./types";
 export interface Stamp {
   readonly opId: string;
   readonly at: string;
+  readonly member?: string;
 }
 
 type Run = RunRecord["run"];
@@ -59,6 +60,14 @@ export function attempted(before: Records, opId: string): Records {
     const sent = { ...operation, attempts: operation.attempts + 1 };
     return sent.kind === "photo" && sent.attempts === 1 ? { ...sent, indexBefore: lastIndex(before, sent.stepId) } : sent;
   });
+  return { ...before, queue };
+}
+
+/** The server has said that it did not take the operation, and would have if somebody else were signed in. */
+export function notTaken(before: Records, opId: string): Records {
+  const queue = before.queue.map((operation) =>
+    operation.opId === opId ? { ...operation, attempts: Math.max(0, operation.attempts - 1) } : operation,
+  );
   return { ...before, queue };
 }
 

@@ -46,7 +46,7 @@ async function fetched(request: ApiRequest, fetcher: typeof fetch, signal: Abort
       body,
       signal,
       cache: "no-store",
-      credentials: "omit",
+      credentials: request.session ? "same-origin" : "omit",
       referrerPolicy: "no-referrer",
       // The service redirects nobody; a network that wants to be logged in to does.
       redirect: "error",
@@ -57,7 +57,7 @@ async function fetched(request: ApiRequest, fetcher: typeof fetch, signal: Abort
   }
 }
 
-/** fetch cannot tell how far an upload is; XMLHttpRequest can. */
+/** fetch cannot tell how far an upload is; XMLHttpRequest can, but always shows its own site the session. */
 function upload(request: ApiRequest, blob: Blob, progress: (share: number) => void, timers: Timers): Promise<Reply> {
   return new Promise((resolve) => {
     const exchange = new XMLHttpRequest();
@@ -91,6 +91,7 @@ function upload(request: ApiRequest, blob: Blob, progress: (share: number) => vo
 function headersOf(request: ApiRequest): Record<string, string> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (request.token !== null) headers["Authorization"] = `Executor ${request.token}`;
+  if (request.member !== undefined) headers["Answering-Member"] = request.member;
   if (request.json !== undefined) headers["Content-Type"] = "application/json";
   if (request.blob !== undefined) headers["Content-Type"] = request.blob.type || "application/octet-stream";
   return headers;

@@ -41,11 +41,34 @@ export type Phase =
   | "not_found"
   | "offline_first"
   | "unreachable"
-  | "member_only";
+  /** A run for members: nobody is signed in; or somebody who is no member, or to whom it is not assigned. */
+  | "sign_in"
+  | "not_member"
+  | "assigned";
+
+/**
+ * Of a run for members. `open` also for all other runs. `sign_in`: there is no session, or it has ended. `others`: the run
+ * is the person's, but answers that somebody else gave wait on this device.
+ */
+export type Door = "open" | "sign_in" | "not_member" | "assigned" | "others";
+
+/** Who asks for a member. */
+export interface Asking {
+  readonly organization: string;
+  readonly templateName: string;
+  readonly sender: string;
+}
+
+export interface Membership {
+  readonly door: Door;
+  readonly asking: Asking | null;
+  /** Of who is signed in and cannot answer. */
+  readonly email: string | null;
+}
 
 /** `waiting` counts what is kept here and not yet confirmed by the server. */
 export interface SyncState {
-  state: "saved" | "saving" | "offline" | "attention";
+  state: "saved" | "saving" | "offline" | "attention" | "signed_out";
   waiting: number;
 }
 
@@ -57,6 +80,8 @@ export interface LocalPhoto {
   /** A blob: address while it is only here, else the server's signed one. */
   url: string;
   thumbnailUrl: string;
+  /** The server's signed addresses, once it has the photo: for a browser that cannot draw what it has sent (HEIC). */
+  served: { url: string; thumbnailUrl: string } | null;
   state: "kept" | "uploading" | "sent" | "refused";
   /** 0 to 1. */
   progress: number;
@@ -79,9 +104,13 @@ export interface LocalAnswer {
 export type NoticeKind =
   | "other_device"
   | "storage_full"
+  /** The browser keeps nothing for this page. */
+  | "not_keeping"
   | "closed_elsewhere"
   | "not_arrived"
   | "update_ready"
+  /** The session of a run for members has ended. */
+  | "signed_out"
   | "refused";
 
 /** Something to be told. `details` is the server's own text where there is one. */
@@ -108,6 +137,8 @@ export class StorageFull extends Error {
 
 export interface RunStore {
   readonly phase: ReadonlySignal<Phase>;
+  /** Whether the device keeps what is answered; if not, it is in this tab only until the service has it. */
+  readonly keeps: ReadonlySignal<boolean>;
   readonly preview: ReadonlySignal<Preview | null>;
   /** The last state from the server, or the cached one. */
   readonly run: ReadonlySignal<ServerRun | null>;
@@ -126,14 +157,17 @@ export interface RunStore {
   /** Problems of the last refused submit, cancel or identity (paths `name`, `email`, `signature`, step ids). */
   readonly refusals: ReadonlySignal<readonly Problem[]>;
 
+  readonly membership: ReadonlySignal<Membership>;
+
   /** The server's time, as well as it can be known from here: expiry is counted down by it. */
   now(): Date;
 
-  /** Resolves when it is kept in IndexedDB; rejects with StorageFull, and then nothing has changed. */
+  /** Resolves when it is kept in IndexedDB; rejects with StorageFull, and then nothing has changed. Where `keeps` is false, when it is in memory. */
   answer(stepId: string, value: JsonValue, geo?: Geo | null): Promise<void>;
   clear(stepId: string): Promise<void>;
   skip(stepId: string): Promise<void>;
-  addPhoto(stepId: string, file: Blob): Promise<void>;
+  /** In place of the photos with the keys `instead`: all of it is kept, or nothing has changed. */
+  addPhoto(stepId: string, file: Blob, instead?: readonly string[]): Promise<void>;
   removePhoto(stepId: string, key: string): Promise<void>;
   identify(name: string, email: string): Promise<void>;
   drawSignature(drawing: Blob | null): Promise<void>;
@@ -148,6 +182,8 @@ export interface RunStore {
   withdraw(): Promise<boolean>;
   /** Puts the waiting version of the app in place and reloads (after the notice `update_ready`). */
   applyUpdate(): void;
+  /** Leaves for the sign-in page, which leads back; everything that was answered waits here. */
+  signIn(asSomebodyElse: boolean): Promise<void>;
   /** Ends listening and sending, e.g. when a test is over. */
   close(): void;
 }

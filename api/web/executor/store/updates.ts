@@ -5,6 +5,24 @@ export interface Updates {
   apply(): void;
 }
 
+/** https://w3c.github.io/trusted-types/ : not in TypeScript's library, and not in every browser. */
+declare global {
+  interface Window {
+    trustedTypes?: {
+      createPolicy(name: string, rules: { createScriptURL(text: string): string }): { createScriptURL(text: string): unknown };
+    };
+  }
+}
+
+/**
+ * Beside the page: ".../r/sw.js" has the scope ".../r/", under whatever prefix. It is the one address that this page ever
+ * makes a script of, and its policy lets no other be made (`trusted-types` in `executor_app.py`).
+ */
+function workerAddress(): string {
+  const policy = window.trustedTypes?.createPolicy("service-worker", { createScriptURL: () => "sw.js" });
+  return (policy?.createScriptURL("sw.js") ?? "sw.js") as string;
+}
+
 export function watchUpdates(ended: AbortSignal, onReady: () => void): Updates {
   // Only in the built app: the development server changes files under the worker's feet.
   if (!import.meta.env.PROD || typeof navigator !== "object" || !("serviceWorker" in navigator)) return { apply: () => undefined };
@@ -27,8 +45,7 @@ export function watchUpdates(ended: AbortSignal, onReady: () => void): Updates {
       { signal: ended },
     );
   };
-  // Beside the page: ".../r/sw.js" has the scope ".../r/", under whatever prefix.
-  container.register("sw.js").then(watch, () => undefined);
+  container.register(workerAddress()).then(watch, () => undefined);
   const look = () => {
     if (document.visibilityState === "visible") void registration?.update().catch(() => undefined);
   };

@@ -27,6 +27,8 @@ export type Verdict =
   | { readonly kind: "identity_missing" }
   /** The token is not, or no longer, the run's. */
   | { readonly kind: "barred" }
+  /** The run is for a member, and this is not the one, or not any more: nothing is lost by waiting. */
+  | { readonly kind: "not_the_member" }
   /** Try again: `network` when the service was not reached, `service` when it was and could not. */
   | { readonly kind: "again"; readonly cause: "network" | "service"; readonly afterMs: number | null };
 
@@ -45,6 +47,7 @@ export function verdictOf(reply: Reply, runId: string, now: Date): Verdict {
   if (status === 413) return { kind: "refused", problems: problemsIn(body, "too_large") };
   const code = body?.["error"];
   if (typeof code !== "string" || typeof body?.["message"] !== "string") return again;
+  if (code === "sign_in_required" || code === "assigned_to_another") return { kind: "not_the_member" };
   if (status === 401) return { kind: "barred" };
   if (code === "run_closed") return { kind: "closed", why: "closed" };
   if (code === "run_expired") return { kind: "closed", why: "expired" };

@@ -26,7 +26,8 @@ interface AnswerControlProps extends ControlProps {
 /** The control that a step's type calls for. Photos and place are beside it, as they belong to any type. */
 export function AnswerControl({ step, answering, photos, now, onDraw, ...control }: AnswerControlProps) {
   const { config } = step;
-  const { value, keep, empty } = answering;
+  const { value, keep, empty, refuse } = answering;
+  const onProblem = (error: string | null) => refuse(error === null ? null : { path: "value", code: "text", message: error });
   const text = typeof value === "string" ? value : "";
   const keepText = (next: string) => (next === "" ? empty() : keep(next));
   switch (step.type) {
@@ -41,7 +42,7 @@ export function AnswerControl({ step, answering, photos, now, onDraw, ...control
         />
       );
     case "number":
-      return <Numbers {...{ step, answering, control }} />;
+      return <Numbers {...{ step, answering, control, onProblem }} />;
     case "choice":
       return (
         <ChoiceControl
@@ -90,7 +91,8 @@ export function AnswerControl({ step, answering, photos, now, onDraw, ...control
           kind={step.type}
           value={text === "" ? null : text}
           now={now}
-          onChange={(next) => void (next === null ? empty() : keep(next))}
+          onChange={(next) => (next === null ? empty() : keep(next))}
+          onProblem={onProblem}
         />
       );
     case "signature": {
@@ -118,10 +120,11 @@ interface NumbersProps {
   step: Step;
   answering: Answering;
   control: ControlProps;
+  onProblem(error: string | null): void;
 }
 
-function Numbers({ step, answering, control }: NumbersProps) {
-  const { value, keep, empty, refuse } = answering;
+function Numbers({ step, answering, control, onProblem }: NumbersProps) {
+  const { value, keep, empty } = answering;
   const language = translator.value;
   const group = useMemo(() => groupSign(language.locale), [language.locale]);
   return (
@@ -136,7 +139,7 @@ function Numbers({ step, answering, control }: NumbersProps) {
         return reading.problem === null ? reading.value : { error: problemText(language, reading.problem) };
       }}
       onChange={(next) => (next === null ? empty() : keep(next))}
-      onProblem={(error) => refuse(error === null ? null : { path: "value", code: "text", message: error })}
+      onProblem={onProblem}
     />
   );
 }

@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { Section } from "../../core";
+import { type Section, stepsOf } from "../../core";
 import { Icon } from "../../kit/controls/icon";
 import { t } from "../../kit/language";
 import { useApp } from "../context";
@@ -130,7 +130,9 @@ function NothingToDo() {
 /** One primary action: to the next gap while there is one, then to the end. */
 function NextBar({ run }: { run: ServerRun }) {
   const { store, page } = useApp();
-  const left = page.gaps.value.length;
+  const gaps = page.gaps.value;
+  const asked = useMemo(() => new Set(stepsOf(run.template).flatMap((step) => (step.required ? [step.id] : []))), [run.template]);
+  const left = gaps.filter((id) => asked.has(id)).length;
   const current = useRef<string | null>(null);
   const next = () => {
     const order = run.template.sections.flatMap((section) => section.steps.map((step) => step.id));
@@ -140,9 +142,9 @@ function NextBar({ run }: { run: ServerRun }) {
   return (
     <div class="next-bar">
       <div class="next-row">
-        {left > 0 ? (
+        {gaps.length > 0 ? (
           <button type="button" class="button button-wide next-gap" onClick={next}>
-            <span class="next-count">{t("checklist.required_left", { count: left })}</span>
+            <span class="next-count">{countText(left, gaps.length)}</span>
             <span class="next-hint">
               {t("checklist.next_gap")}
               <Icon name="next" />
@@ -157,4 +159,9 @@ function NextBar({ run }: { run: ServerRun }) {
       </div>
     </div>
   );
+}
+
+/** An answer that cannot be kept holds up the end too, also where none is required; that is told when nothing else is. */
+function countText(required: number, gaps: number): string {
+  return required > 0 ? t("checklist.required_left", { count: required }) : t("problem.summary", { count: gaps });
 }

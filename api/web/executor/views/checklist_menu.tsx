@@ -14,7 +14,7 @@ export function ChecklistMenu({ run, onClose }: { run: ServerRun; onClose(): voi
   const [cancelling, setCancelling] = useState(false);
   if (cancelling) return <CancelDialog run={run} onClose={onClose} />;
   const minutes = run.template.settings.est_minutes;
-  const name = run.executor_identity.mode === "external" ? run.executor_identity.name : null;
+  const name = run.executor_identity.mode === "external" ? run.executor_identity.name : (run.signed_in_as?.name ?? null);
   return (
     <Dialog title={t("app.menu")} onClose={onClose}>
       <dl class="facts">

@@ -53,16 +53,6 @@ export function NotFound() {
   );
 }
 
-export function MemberOnly() {
-  const { run, preview } = useApp().store;
-  const sender = run.value?.created_by_name ?? preview.value?.created_by_name ?? "";
-  return (
-    <Screen title={t("member_only.title")} icon="info" about={run.value?.template.name ?? preview.value?.template_name ?? ""}>
-      <p>{t("member_only.text", { sender })}</p>
-    </Screen>
-  );
-}
-
 export function OfflineFirst() {
   return (
     <Screen title={t("offline_first.title")} icon="offline" tone="warn">

@@ -6,6 +6,7 @@ import { Message, type Tone } from "../../kit/controls/messages";
 import { t } from "../../kit/language";
 import { useApp } from "../context";
 import type { Notice } from "../store/types";
+import { SignInButton } from "./sign_in_button";
 
 interface Look {
   tone: Tone;
@@ -69,6 +70,16 @@ function NoticeMessage({ notice, steps }: { notice: Notice; steps: readonly Step
       </Message>
     );
   }
+  if (notice.kind === "signed_out") {
+    return (
+      <Message tone={tone} icon={icon} title={title}>
+        <p>{text}</p>
+        <div class="actions">
+          <SignInButton />
+        </div>
+      </Message>
+    );
+  }
   return (
     <Message tone={tone} icon={icon} title={title} onDismiss={dismiss}>
       <p>{text}</p>
@@ -84,12 +95,16 @@ function look(notice: Notice, status: string | null): Look {
       return { tone: "info", icon: "info", title: t("notice.other_device_title"), text: t("notice.other_device", { count }) };
     case "storage_full":
       return { tone: "bad", icon: "alert", title: t("notice.storage_full_title"), text: t("notice.storage_full") };
+    case "not_keeping":
+      return { tone: "warn", icon: "alert", title: t("notice.not_keeping_title"), text: t("notice.not_keeping") };
     case "closed_elsewhere":
       return { tone: "warn", icon: "info", title: t("notice.closed_elsewhere_title"), text: closedText(status) };
     case "not_arrived":
       return { tone: "bad", icon: "alert", title: t("notice.not_arrived_title"), text: t("notice.not_arrived", { count }) };
     case "refused":
       return { tone: "bad", icon: "alert", title: t("notice.refused_title"), text: t("notice.refused", { count }) };
+    case "signed_out":
+      return { tone: "warn", icon: "person", title: t("notice.signed_out_title"), text: t("sync.signed_out_text") };
     case "update_ready":
       return { tone: "info", icon: "info", title: t("notice.update_title"), text: t("notice.update") };
   }

@@ -35,8 +35,8 @@ export function PreviewOnly() {
       {open && stores.length > 0 && (
         <div class="install">
           <p>{t("preview.app_prompt")}</p>
-          {stores.map(({ kind, address }) => (
-            <a key={kind} class="button button-primary button-wide" href={address} rel="noreferrer">
+          {stores.map(({ kind, address }, place) => (
+            <a key={kind} class={place === 0 ? "button button-primary button-wide" : "button button-wide"} href={address} rel="noreferrer">
               {t("preview.app_get")} ({kind === "apple" ? "App Store" : "Google Play"})
             </a>
           ))}

@@ -3,6 +3,7 @@ import { Icon } from "../../kit/controls/icon";
 import { isKept, useApp } from "../context";
 import type { ServerRun } from "../store/types";
 import { Screen } from "./screen";
+import { SignInButton } from "./sign_in_button";
 import { SyncNews } from "./sync_pill";
 
 /** Submitted, or stopped, by the person, and not by the service yet. It says plainly that nothing is sent. */
@@ -21,9 +22,21 @@ export function Queued({ run }: { run: ServerRun }) {
       </Screen>
     );
   }
+  if (state === "signed_out") {
+    return (
+      <Screen title={t("review.queued_title")} icon="person" tone="warn" about={run.template.name}>
+        <p>{t("members.not_sent")}</p>
+        <SignInButton wide />
+        <button type="button" class="button button-wide" onClick={() => void isKept(store.withdraw())}>
+          {t("review.back")}
+        </button>
+        <SyncNews />
+      </Screen>
+    );
+  }
   return (
     <Screen title={t("review.queued_title")} icon="offline" tone="warn" about={run.template.name}>
-      <p>{t(cancelling ? "cancel.queued" : "review.queued_text")}</p>
+      <p>{t(cancelling ? "cancel.queued" : store.keeps.value ? "review.queued_text" : "checklist.waiting")}</p>
       {before > 0 && <p class="quiet">{t("review.waiting_first", { count: before })}</p>}
       <button type="button" class="button button-primary button-wide" onClick={() => store.retry()}>
         <Icon name="retake" />

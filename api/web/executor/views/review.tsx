@@ -3,8 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { displayValue, hasVisibleText, type Step } from "../../core";
 import { Icon } from "../../kit/controls/icon";
 import { Message } from "../../kit/controls/messages";
+import { PhotoPicture } from "../../kit/controls/photo_picture";
 import { SignatureControl } from "../../kit/controls/signature";
 import { t } from "../../kit/language";
+import { allTakenIn } from "../../kit/photos/intake";
 import { isKept, useApp } from "../context";
 import type { LocalAnswer, ServerRun } from "../store/types";
 import { words } from "./display_words";
@@ -18,7 +20,7 @@ export function Review({ run }: { run: ServerRun }) {
   const { store, page } = useApp();
   const { template } = run;
   const steps = new Map(template.sections.flatMap((section) => section.steps).map((step) => [step.id, step]));
-  const [name, setName] = useState(store.run.peek()?.signature?.name ?? "");
+  const name = page.signer.value;
   const [unsigned, setUnsigned] = useState(false);
   const [tries, setTries] = useState(0);
   const summary = useRef<HTMLDivElement>(null);
@@ -38,6 +40,8 @@ export function Review({ run }: { run: ServerRun }) {
   const submit = async (event: Event) => {
     event.preventDefault();
     await settle.current();
+    // A photo that is still being made smaller belongs to what is submitted.
+    await allTakenIn();
     const nameMissing = signs && !hasVisibleText(name);
     setUnsigned(nameMissing);
     page.setTried(true);
@@ -50,6 +54,7 @@ export function Review({ run }: { run: ServerRun }) {
     ...gaps.map((id) => ({ key: id, text: steps.get(id)?.label ?? id, onGo: () => change(id) })),
     ...(nameWrong ? [{ key: "signature", text: t("problem.signature"), onGo: toSignature }] : []),
   ];
+  const onlyMissing = gaps.length > 0 && gaps.every((id) => store.missing.value.includes(id));
   return (
     <>
       <header class="status-bar">
@@ -71,7 +76,7 @@ export function Review({ run }: { run: ServerRun }) {
           <ErrorSummary
             focus={summary}
             items={items}
-            title={gaps.length > 0 ? t("review.missing_title", { count: gaps.length }) : t("problem.summary", { count: items.length })}
+            title={onlyMissing ? t("review.missing_title", { count: gaps.length }) : t("problem.summary", { count: items.length })}
           />
         )}
         {template.sections.map((section) => (
@@ -88,7 +93,7 @@ export function Review({ run }: { run: ServerRun }) {
                 drawing={store.signatureDrawing.value}
                 error={nameWrong ? t("problem.signature") : null}
                 onName={(next) => {
-                  setName(next);
+                  page.signer.value = next;
                   if (hasVisibleText(next)) setUnsigned(false);
                 }}
                 onDraw={async (drawing) => void (await isKept(store.drawSignature(drawing)))}
@@ -159,7 +164,10 @@ function Given({ step, answer, isGap }: { step: Step; answer: LocalAnswer | unde
         <ul class="mini">
           {photos.map((photo, index) => (
             <li key={photo.key}>
-              <img src={photo.thumbnailUrl} alt={t("photo.name", { number: index + 1 })} />
+              <PhotoPicture
+                sources={[photo.thumbnailUrl, photo.served?.thumbnailUrl]}
+                alt={t("photo.name", { number: index + 1 })}
+              />
             </li>
           ))}
         </ul>

@@ -43,14 +43,15 @@ export function StepBody({ step }: { step: Step }) {
 
   const focusControl = () =>
     requestAnimationFrame(() => card.current?.querySelector<HTMLElement>("input:not([hidden]), textarea, select, button")?.focus());
-  const addPhoto = async (photo: Blob) => {
-    if (!(await isKept(store.addPhoto(id, photo)))) return answering.refuse({ path: "photo", code: "storage_full" });
+  const addPhoto = async (photo: Blob, instead: readonly string[]) => {
+    if (!(await isKept(store.addPhoto(id, photo, instead)))) return answering.refuse({ path: "photo", code: "storage_full" });
     if (answering.problem?.code === "storage_full") answering.drop();
     if (step.type === "photo" && step.geo && answering.place === null) await answering.keep(null);
   };
   const draw = async (drawing: Blob | null) => {
-    for (const photo of photos) await isKept(store.removePhoto(id, photo.key));
-    if (drawing !== null) await isKept(store.addPhoto(id, drawing));
+    const before = photos.map((photo) => photo.key);
+    if (drawing !== null) await isKept(store.addPhoto(id, drawing, before));
+    else for (const key of before) await isKept(store.removePhoto(id, key));
   };
 
   if (step.type === "instruction") return <Instruction step={step} />;
@@ -117,7 +118,7 @@ export function StepBody({ step }: { step: Step }) {
         </div>
       )}
       <footer class="step-foot">
-        <StepState step={step} answer={answer} held={answering.problem} typing={typing} stuck={stuck.value} />
+        <StepState step={step} answer={answer} held={answering.problem} typing={typing} stuck={stuck.value} keeps={store.keeps.value} />
         <StepActions
           {...{ step, answer, skippable }}
           onCleared={focusControl}

@@ -11,11 +11,13 @@ interface StepStateProps {
   typing: boolean;
   /** Whether what is kept here waits for a network. */
   stuck: boolean;
+  /** Whether the device keeps anything. */
+  keeps: boolean;
 }
 
 /** One line that says how the step stands, by an icon and by words. It is always there, so that nothing jumps. */
-export function StepState({ step, answer, held, typing, stuck }: StepStateProps) {
-  const [icon, tone, text] = typing ? TYPING() : standing(step, answer, held, stuck);
+export function StepState({ typing, ...props }: StepStateProps) {
+  const [icon, tone, text] = typing ? TYPING() : standing(props);
   return (
     <p class={`step-state ${tone}`}>
       <Icon name={icon} />
@@ -27,12 +29,13 @@ export function StepState({ step, answer, held, typing, stuck }: StepStateProps)
 /** What is kept is older than what is on screen, and soon will not be. */
 const TYPING = (): [IconName, string, string] => ["cloud", "", t("sync.saving")];
 
-function standing(step: Step, answer: LocalAnswer | undefined, held: Problem | null, stuck: boolean): [IconName, string, string] {
+function standing({ step, answer, held, stuck, keeps }: Omit<StepStateProps, "typing">): [IconName, string, string] {
   if (held !== null) return ["alert", "is-warn", t("checklist.not_kept")];
   if (answer?.skipped) return ["skip", "", t("checklist.skipped")];
   const gap = gapOf(step, answer);
   if (gap !== null && answer !== undefined && gap.code !== "required") return ["circle", "", problemText(translator.value, gap)];
   if (gap !== null) return ["circle", "", t("review.not_answered")];
+  if (answer?.pending && !keeps) return stuck ? ["cloud", "is-warn", t("checklist.waiting")] : TYPING();
   if (answer?.pending) return stuck ? ["cloud", "is-good", t("checklist.kept_on_device")] : ["check", "is-good", t("checklist.kept")];
   return ["check-circle", "is-good", t("sync.saved")];
 }

@@ -6,7 +6,8 @@ import { t } from "../../kit/language";
 import { useApp } from "../context";
 import type { SyncState } from "../store/types";
 
-const ICONS: Record<SyncState["state"], IconName> = { saved: "check", saving: "cloud", offline: "offline", attention: "alert" };
+const ICONS: Record<SyncState["state"], IconName> = { saved: "check", saving: "cloud", offline: "offline", attention: "alert", signed_out: "person" };
+const COUNTED: ReadonlySet<SyncState["state"]> = new Set(["offline", "signed_out"]);
 /** A state that lasts shorter is not worth interrupting somebody for. */
 const LASTS_MS = 1_200;
 
@@ -15,13 +16,13 @@ export function SyncPill() {
   const { store } = useApp();
   // Saving is over in a moment: a count that runs up and down says nothing.
   const state = useComputed(() => store.sync.value.state).value;
-  const waiting = useComputed(() => (store.sync.value.state === "offline" ? store.sync.value.waiting : 0)).value;
+  const waiting = useComputed(() => (COUNTED.has(store.sync.value.state) ? store.sync.value.waiting : 0)).value;
   const retry = () => {
-    if (state === "attention") document.querySelector(".notices")?.scrollIntoView({ block: "center" });
+    if (state === "attention" || state === "signed_out") document.querySelector(".notices")?.scrollIntoView({ block: "center" });
     store.retry();
   };
   return (
-    <button type="button" class={`pill is-${state}`} title={detail(state)} onClick={retry}>
+    <button type="button" class={`pill is-${state}`} title={detail(state, store.keeps.value)} onClick={retry}>
       <Icon name={ICONS[state]} />
       <span>{words(state, waiting)}</span>
     </button>
@@ -36,7 +37,8 @@ export function SyncNews() {
   useEffect(() => {
     if (state === "saving" || state === told.current) return;
     const timer = window.setTimeout(() => {
-      page.announce(told.current === "offline" ? `${t("sync.back_online")}. ${detail(state)}` : detail(state));
+      const news = detail(state, store.keeps.peek());
+      page.announce(told.current === "offline" ? `${t("sync.back_online")}. ${news}` : news);
       told.current = state;
     }, LASTS_MS);
     return () => window.clearTimeout(timer);
@@ -46,9 +48,11 @@ export function SyncNews() {
 
 function words(state: SyncState["state"], waiting: number): string {
   if (state === "offline" && waiting > 0) return t("sync.offline_waiting", { count: waiting });
+  if (state === "signed_out" && waiting > 0) return t("sync.signed_out_waiting", { count: waiting });
   return t(`sync.${state}`);
 }
 
-function detail(state: SyncState["state"]): string {
+function detail(state: SyncState["state"], keeps: boolean): string {
+  if (state === "offline" && !keeps) return t("checklist.waiting");
   return t(`sync.${state}_text`);
 }

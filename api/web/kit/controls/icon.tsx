@@ -26,6 +26,15 @@ const PATHS = {
   globe: "M12 3a9 9 0 1 0 0 18a9 9 0 1 0 0-18M3 12h18M12 3c5 5 5 13 0 18M12 3c-5 5-5 13 0 18",
   retake: "M5 12a7 7 0 1 1 2 5M5 18.5V13.5h5",
   sign: "M5 12h6M8 9v6M14 15h5",
+  copy: "M9 9h10v11H9zM6 15H5V4h10v2",
+  plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
+  key: "M8 8.5a3.5 3.5 0 1 0 0 7a3.5 3.5 0 1 0 0-7M11.5 12H21M17.5 12v3.5",
+  person: "M12 4a4 4 0 1 0 0 8a4 4 0 1 0 0-8M4.5 20.5a7.5 7.5 0 0 1 15 0",
+  send: "M4 12L20 4l-5 16l-3.5-6.5z",
+  filter: "M4 6h16M7 12h10M10 18h4",
+  download: "M12 4v11M7 10.5l5 5l5-5M5 20h14",
+  up: "M6 14.5l6-6l6 6",
 } as const;
 
 export type IconName = keyof typeof PATHS;

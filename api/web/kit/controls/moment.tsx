@@ -1,6 +1,9 @@
+import { useRef } from "preact/hooks";
+
 import { t } from "../language";
 import type { ControlProps } from "./control";
 import { ids, wiring } from "./control";
+import { onEnter, useDraft } from "./draft";
 import { Icon } from "./icon";
 
 export type MomentKind = "date" | "time" | "datetime";
@@ -10,38 +13,61 @@ interface MomentProps extends ControlProps {
   /** `2026-11-21`, `13:50`, or an RFC 3339 timestamp in UTC. */
   value: string | null;
   now(): Date;
-  onChange(value: string | null): void;
+  /** null: the field was emptied, or what it says is no answer. */
+  onChange(value: string | null): Promise<void> | void;
+  /** What is wrong with the field, told once the person has left it; null when it is right. */
+  onProblem(error: string | null): void;
 }
 
-/** The browser's own picker, and a button for the most frequent answer: now. */
+/**
+ * The browser's own picker, and a button for the most frequent answer: now. Who types a year passes through the years 2,
+ * 20 and 202, which are dates too: so it is a draft, like a text.
+ */
 export function MomentControl(props: MomentProps) {
-  const { id, kind, value, now, disabled, onChange } = props;
+  const { id, kind, value, now, disabled, onChange, onProblem } = props;
+  const input = useRef<HTMLInputElement>(null);
   const shown = value === null ? "" : kind === "datetime" ? localText(new Date(value)) : value;
-  const change = (text: string) => {
-    // A picker that is half filled in gives an empty text: that is no answer yet, and none to take back either.
-    if (text === "") return;
-    onChange(kind === "datetime" ? utcText(text) : text);
+  // Half filled in, a field has an empty text, as if there were nothing in it.
+  const isPartial = () => input.current?.validity.badInput ?? false;
+  const keep = (text: string) => {
+    if (text !== "") return onChange(kind === "datetime" ? utcText(text) : text);
+    // The rest may follow; whether it does is seen on leaving.
+    return isPartial() ? undefined : onChange(null);
+  };
+  const draft = useDraft(id, shown, keep, props.onTyping);
+  const finish = () => {
+    draft.flush();
+    const partial = isPartial();
+    if (partial) void onChange(null);
+    onProblem(partial ? t(`problem.${kind}`) : null);
+  };
+  const choose = (text: string) => {
+    draft.input(text);
+    draft.flush();
   };
   const zone = kind === "datetime" ? zoneName() : "";
   return (
     <div class="moment">
       <div class="moment-row">
         <input
+          ref={input}
           id={id}
           class="input"
           type={kind === "datetime" ? "datetime-local" : kind}
           {...wiring({ ...props, describedBy: ids(zone && `${id}-zone`, props.describedBy) })}
-          value={shown}
+          value={draft.text}
           disabled={disabled}
           max={kind === "date" ? "9999-12-31" : kind === "datetime" ? "9999-12-31T23:59" : undefined}
-          onChange={(event) => change(event.currentTarget.value)}
+          onInput={(event) => draft.input(event.currentTarget.value)}
+          onBlur={finish}
+          onKeyDown={(event) => onEnter(event, finish)}
         />
         <button
           type="button"
           class="button"
           disabled={disabled}
           aria-describedby={props.labelledBy}
-          onClick={() => change(localText(now()).slice(...PARTS[kind]))}
+          onClick={() => choose(localText(now()).slice(...PARTS[kind]))}
         >
           <Icon name="clock" />
           {t(kind === "date" ? "date.today" : "time.now")}

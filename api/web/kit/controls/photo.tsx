@@ -1,16 +1,21 @@
+import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
 import { t, translator } from "../language";
+import { intakeOf, takeIn } from "../photos/intake";
 import { hasCamera } from "./camera";
 import { Icon } from "./icon";
-import { FieldError } from "./messages";
 import { PhotoCamera } from "./photo_camera";
+import { PhotoNews } from "./photo_news";
+import { PhotoPicture } from "./photo_picture";
 import { PhotoView } from "./photo_view";
 
 export interface ShownPhoto {
   key: string;
   url: string;
   thumbnailUrl: string;
+  /** Where the service has it. */
+  served: { url: string; thumbnailUrl: string } | null;
   state: "kept" | "uploading" | "sent" | "refused";
   /** 0 to 1. */
   progress: number;
@@ -25,12 +30,10 @@ interface PhotoProps {
   min: number;
   max: number;
   disabled?: boolean;
-  onAdd(photo: Blob): Promise<void> | void;
+  /** In place of the photos with the keys `instead`. */
+  onAdd(photo: Blob, instead: readonly string[]): Promise<void> | void;
   onRemove(key: string): Promise<void> | void;
 }
-
-/** What the service takes; checked here too, so that nobody waits for an upload only to hear no. */
-const MAX_BYTES = 10 * 1024 * 1024;
 
 /** Thumbnails, and two ways to add one: the camera and the files of the device. */
 export function PhotoControl(props: PhotoProps) {
@@ -40,19 +43,19 @@ export function PhotoControl(props: PhotoProps) {
   const retaken = useRef<string | null>(null);
   const [shooting, setShooting] = useState(false);
   const [shown, setShown] = useState<string | null>(null);
-  const [wrong, setWrong] = useState<string | null>(null);
-  const room = max - photos.length;
+  const intake = useComputed(() => intakeOf(id)).value;
+  const room = max - photos.length - intake.waiting;
   const enough = photos.length >= min;
 
   const add = async (files: readonly Blob[]) => {
     const replaced = retaken.current;
     retaken.current = null;
-    const fitting = files.slice(0, replaced === null ? room : 1);
-    setWrong(fitting.map(fault).find((text) => text !== null) ?? null);
-    const good = fitting.filter((file) => fault(file) === null);
-    if (good.length === 0) return;
-    if (replaced !== null) await onRemove(replaced);
-    for (const file of good) await onAdd(file);
+    const taken = files.slice(0, replaced === null ? room : 1);
+    await takeIn(id, {
+      photos: taken,
+      refusal: files.length > taken.length ? "too_many" : null,
+      keep: (photo) => onAdd(photo, replaced === null ? [] : [replaced]),
+    });
   };
   const pick = (event: Event & { currentTarget: HTMLInputElement }) => {
     const files = [...(event.currentTarget.files ?? [])];
@@ -103,7 +106,7 @@ export function PhotoControl(props: PhotoProps) {
         {countText(photos.length, min, max)}
         {enough && min > 0 && photos.length > 0 && <Icon name="check" />}
       </p>
-      {wrong && <FieldError id={`${id}-wrong`}>{wrong}</FieldError>}
+      <PhotoNews id={id} intake={intake} max={max} />
       {shooting && (
         <PhotoCamera
           onClose={() => setShooting(false)}
@@ -138,7 +141,7 @@ const ACCEPTED = "image/jpeg,image/png,image/webp,image/heic,image/heif";
 function Thumb({ photo, number, onOpen }: { photo: ShownPhoto; number: number; onOpen(): void }) {
   return (
     <button type="button" class={`thumb is-${photo.state}`} onClick={onOpen}>
-      <img src={photo.thumbnailUrl} alt="" loading="lazy" decoding="async" />
+      <PhotoPicture sources={[photo.thumbnailUrl, photo.served?.thumbnailUrl]} alt="" lazy />
       <span class="vh">{t("photo.view", { number })}: </span>
       <span class="thumb-state">
         <Icon name={photo.state === "sent" ? "check" : photo.state === "refused" ? "alert" : "cloud"} />
@@ -163,12 +166,6 @@ function countText(have: number, min: number, max: number): string {
   if (have < min) return t("photo.have_of_needed", { have, needed: min });
   if (have >= max) return t("photo.full");
   return `${t("photo.have", { count: have })} · ${t("photo.up_to", { count: max })}`;
-}
-
-function fault(file: Blob): string | null {
-  if (file.type !== "" && !file.type.startsWith("image/")) return t("photo.no_image");
-  if (file.size > MAX_BYTES) return t("photo.too_large", { limit: MAX_BYTES / 1024 / 1024 });
-  return null;
 }
 
 /** A phone's file chooser opens its camera; a desktop's does not, so there the page has its own, where it can. */

@@ -3,6 +3,7 @@ import { Dialog } from "./dialog";
 import { Icon } from "./icon";
 import { FieldError } from "./messages";
 import { type ShownPhoto, stateText } from "./photo";
+import { PhotoPicture } from "./photo_picture";
 
 interface PhotoViewProps {
   photo: ShownPhoto;
@@ -16,6 +17,7 @@ interface PhotoViewProps {
 /** One photo, large, and what can be done with it. */
 export function PhotoView({ photo, number, disabled, onClose, onRemove, onRetake }: PhotoViewProps) {
   const name = t("photo.name", { number });
+  const later = photo.served === null && photo.state !== "refused" ? t("photo.preview_later") : undefined;
   return (
     <Dialog
       title={name}
@@ -35,7 +37,7 @@ export function PhotoView({ photo, number, disabled, onClose, onRemove, onRetake
         )
       }
     >
-      <img class="photo-large" src={photo.url} alt={name} />
+      <PhotoPicture class="photo-large" sources={[photo.url, photo.served?.url]} alt={name} note={later} />
       {photo.state === "refused" ? (
         <FieldError id="photo-view-error">{photo.error ?? t("photo.refused")}</FieldError>
       ) : (

@@ -85,6 +85,7 @@ export const german: Messages = {
     one: "Das Foto dieser Antwort wird auch entfernt.",
     other: "Die {count} Fotos dieser Antwort werden auch entfernt.",
   },
+  "checklist.waiting": "Wartet auf das Senden. Bitte diese Seite offen lassen.",
 
   // --- sync
   "sync.saved": "Gespeichert",
@@ -98,6 +99,9 @@ export const german: Messages = {
     "Machen Sie einfach weiter. Ihre Antworten bleiben auf diesem Gerät und werden gesendet, sobald Sie wieder Netz haben.",
   "sync.attention_text": "Etwas konnte nicht gesendet werden. Die Hinweise unten sagen mehr.",
   "sync.back_online": "Wieder online",
+  "sync.signed_out": "Abgemeldet",
+  "sync.signed_out_waiting": { one: "Abgemeldet: {count} wartet", other: "Abgemeldet: {count} warten" },
+  "sync.signed_out_text": "Machen Sie ruhig weiter. Ihre Antworten bleiben auf diesem Gerät und werden gesendet, sobald Sie sich wieder angemeldet haben.",
 
   // --- controls: number
   "number.between": "Von {min} bis {max}",
@@ -143,10 +147,17 @@ export const german: Messages = {
   "photo.uploading": "Wird gesendet … {percent}",
   "photo.sent": "Gesendet",
   "photo.refused": "Nicht angenommen",
-  "photo.too_large": "Diese Datei ist zu groß. Ein Foto darf höchstens {limit} MB haben.",
+  "photo.too_large": "Dieses Foto ist zum Senden zu groß, und dieser Browser kann es nicht verkleinern. Bitte wählen Sie ein JPEG oder nehmen Sie das Foto in einer kleineren Größe auf.",
+  "photo.making_smaller": "Dieses Foto ist zum Senden zu groß. Es wird verkleinert …",
+  "photo.made_smaller": {
+    one: "Das Foto war zum Senden zu groß und wurde verkleinert.",
+    other: "{count} Fotos waren zum Senden zu groß und wurden verkleinert.",
+  },
   "photo.no_image": "Diese Datei ist kein brauchbares Foto. Möglich sind JPEG, PNG, WebP und HEIC.",
   "photo.removed": "Foto entfernt",
   "photo.no_camera": "Die Kamera lässt sich hier nicht nutzen. Sie können stattdessen ein Foto auswählen.",
+  "photo.no_preview": "Keine Vorschau",
+  "photo.preview_later": "Dieser Browser kann dieses Foto nicht anzeigen. Es ist trotzdem gesichert und hier zu sehen, sobald es gesendet ist.",
 
   // --- controls: signature
   "signature.title": "Unterschrift",
@@ -241,8 +252,26 @@ export const german: Messages = {
     "Diese Checkliste wurde auf diesem Gerät noch nie geöffnet, darum braucht sie einmal Netz. Danach geht es auch offline.",
   "unreachable.title": "Gerade nicht erreichbar",
   "unreachable.text": "Die Checkliste ist sicher, nur im Moment nicht erreichbar. Wir versuchen es weiter.",
-  "member_only.title": "Nur für Mitglieder",
-  "member_only.text": "Nur Mitglieder von {sender} können diese Checkliste beantworten. Melden Sie sich dafür an.",
+
+  // --- a run for members
+  "members.sign_in_title": "Zum Antworten anmelden",
+  "members.sign_in_text": "Diese Checkliste ist für Mitglieder von {organization}. Melden Sie sich an, damit Ihre Antworten Ihren Namen tragen.",
+  "members.organization": "Organisation",
+  "members.sign_in": "Anmelden",
+  "members.sign_in_other": "Als jemand anderes anmelden",
+  "members.way_back": "Danach kommen Sie zu dieser Checkliste zurück.",
+  "members.new_tab": "Sie melden sich in einem neuen Tab an. Kommen Sie danach in diesen zurück.",
+  "members.not_member_title": "Diese Checkliste ist nicht für Sie",
+  "members.not_member_text": "Nur Mitglieder von {organization} können sie beantworten, und so, wie Sie angemeldet sind, sind Sie keines. Bitten Sie um eine Einladung, oder melden Sie sich als jemand anderes an.",
+  "members.assigned_title": "Jemand anderes beantwortet diese Checkliste",
+  "members.assigned_text": "Ein anderes Mitglied hat sie zuerst geöffnet, und nur dieses kann sie beantworten. Sollten Sie das sein, bitten Sie um eine eigene Checkliste.",
+  "members.others_text": "Antworten, die ein anderes Mitglied auf diesem Gerät gegeben hat, sind noch nicht gesendet. Es muss sich hier zuerst anmelden, oder Sie öffnen Ihren Link auf einem anderen Gerät.",
+  "members.signed_in_as": "Angemeldet als",
+  "members.not_sent": "Sie sind abgemeldet. Was Sie angegeben haben, bleibt auf diesem Gerät und wird gesendet, sobald Sie sich wieder angemeldet haben.",
+  "members.waiting": {
+    one: "{count} Antwort von diesem Gerät wartet, bis sich hier anmeldet, wer sie gegeben hat.",
+    other: "{count} Antworten von diesem Gerät warten, bis sich hier anmeldet, wer sie gegeben hat.",
+  },
 
   // --- notices
   "notice.other_device_title": "Auf einem anderen Gerät beantwortet",
@@ -271,6 +300,10 @@ export const german: Messages = {
     one: "Bitte sehen Sie sich diesen Schritt noch einmal an:",
     other: "Bitte sehen Sie sich diese {count} Schritte noch einmal an:",
   },
+  "notice.signed_out_title": "Sie sind abgemeldet",
+  "notice.not_keeping_title": "Dieser Browser behält nichts",
+  "notice.not_keeping":
+    "Ihre Antworten werden sofort gesendet, bleiben aber nicht auf diesem Gerät. Schließen Sie diese Seite erst, wenn hier „Gespeichert“ steht.",
 
   // --- what is wrong
   "problem.summary": { one: "Etwas stimmt noch nicht", other: "{count} Dinge stimmen noch nicht" },

@@ -80,6 +80,7 @@ export const english = {
     one: "The photo of this answer is removed too.",
     other: "The {count} photos of this answer are removed too.",
   },
+  "checklist.waiting": "Waiting to be sent. Keep this page open.",
 
   // --- sync
   "sync.saved": "Saved",
@@ -92,6 +93,9 @@ export const english = {
   "sync.offline_text": "Keep going. Your answers are kept on this device and sent as soon as you are back online.",
   "sync.attention_text": "Something could not be sent. See the notes below.",
   "sync.back_online": "Back online",
+  "sync.signed_out": "Signed out",
+  "sync.signed_out_waiting": { one: "Signed out: {count} waiting", other: "Signed out: {count} waiting" },
+  "sync.signed_out_text": "Keep going. Your answers are kept on this device, and are sent once you have signed in again.",
 
   // --- controls: number
   "number.between": "From {min} to {max}",
@@ -137,10 +141,17 @@ export const english = {
   "photo.uploading": "Sending… {percent}",
   "photo.sent": "Sent",
   "photo.refused": "Not accepted",
-  "photo.too_large": "This file is too large. A photo may have at most {limit} MB.",
+  "photo.too_large": "This photo is too large to be sent, and this browser cannot make it smaller. Choose a JPEG, or take the photo again in a smaller size.",
+  "photo.making_smaller": "This photo is too large to be sent as it is. It is being made smaller…",
+  "photo.made_smaller": {
+    one: "The photo was too large to be sent, so it was made smaller.",
+    other: "{count} photos were too large to be sent, so they were made smaller.",
+  },
   "photo.no_image": "This file is not a photo that can be used. Use JPEG, PNG, WebP or HEIC.",
   "photo.removed": "Photo removed",
   "photo.no_camera": "The camera cannot be used here. You can choose a photo instead.",
+  "photo.no_preview": "No preview",
+  "photo.preview_later": "This browser cannot show this photo. It is kept all the same, and can be seen here once it has been sent.",
 
   // --- controls: signature
   "signature.title": "Signature",
@@ -228,8 +239,26 @@ export const english = {
   "offline_first.text": "This checklist has not been opened on this device yet, so it needs a network once. After that it works offline.",
   "unreachable.title": "Not available right now",
   "unreachable.text": "The checklist is safe, but cannot be reached at the moment. We keep trying.",
-  "member_only.title": "For members only",
-  "member_only.text": "Only members of {sender} can answer this checklist. Sign in to go on.",
+
+  // --- a run for members
+  "members.sign_in_title": "Sign in to answer",
+  "members.sign_in_text": "This checklist is for members of {organization}. Sign in, so that your answers bear your name.",
+  "members.organization": "Organization",
+  "members.sign_in": "Sign in",
+  "members.sign_in_other": "Sign in as somebody else",
+  "members.way_back": "Afterwards you come back to this checklist.",
+  "members.new_tab": "You sign in in a new tab. Come back to this one afterwards.",
+  "members.not_member_title": "This checklist is not for you",
+  "members.not_member_text": "Only members of {organization} can answer it, and you are signed in as somebody who is none. Ask them to invite you, or sign in as somebody else.",
+  "members.assigned_title": "Somebody else answers this checklist",
+  "members.assigned_text": "Another member opened it first, and only they can answer it. If that should be you, ask for a checklist of your own.",
+  "members.others_text": "Answers that another member gave on this device have not been sent yet. They must sign in here first, or you open your link on another device.",
+  "members.signed_in_as": "You are signed in as",
+  "members.not_sent": "You are signed out. What you have given is kept on this device, and is sent as soon as you have signed in again.",
+  "members.waiting": {
+    one: "{count} answer from this device waits until the person who gave it signs in here.",
+    other: "{count} answers from this device wait until the person who gave them signs in here.",
+  },
 
   // --- notices
   "notice.other_device_title": "Answered on another device",
@@ -257,6 +286,10 @@ export const english = {
     one: "Please look at this step again:",
     other: "Please look at these {count} steps again:",
   },
+  "notice.signed_out_title": "You are signed out",
+  "notice.not_keeping_title": "This browser keeps nothing",
+  "notice.not_keeping":
+    "Your answers are sent at once, but nothing is kept on this device. Do not close this page before it says Saved.",
 
   // --- what is wrong: texts for the codes of the service, chosen by `problemText`
   "problem.summary": { one: "There is a problem", other: "There are {count} problems" },

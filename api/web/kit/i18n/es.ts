@@ -81,6 +81,7 @@ export const spanish: Messages = {
     one: "También se quitará la foto de esta respuesta.",
     other: "También se quitarán las {count} fotos de esta respuesta.",
   },
+  "checklist.waiting": "En espera de envío. No cierre esta página.",
 
   // --- sync
   "sync.saved": "Guardado",
@@ -94,6 +95,9 @@ export const spanish: Messages = {
     "Siga adelante. Sus respuestas se guardan en este dispositivo y se envían en cuanto vuelva a tener conexión.",
   "sync.attention_text": "Algo no se pudo enviar. Vea los avisos más abajo.",
   "sync.back_online": "De nuevo en línea",
+  "sync.signed_out": "Sesión cerrada",
+  "sync.signed_out_waiting": { one: "Sesión cerrada: {count} en espera", other: "Sesión cerrada: {count} en espera" },
+  "sync.signed_out_text": "Puede seguir. Sus respuestas se conservan en este dispositivo y se envían en cuanto vuelva a iniciar sesión.",
 
   // --- controls: number
   "number.between": "De {min} a {max}",
@@ -139,10 +143,17 @@ export const spanish: Messages = {
   "photo.uploading": "Enviando… {percent}",
   "photo.sent": "Enviada",
   "photo.refused": "No aceptada",
-  "photo.too_large": "Este archivo es demasiado grande. Una foto puede tener como máximo {limit} MB.",
+  "photo.too_large": "Esta foto es demasiado grande para enviarla y este navegador no puede reducirla. Elija un JPEG o tome la foto en un tamaño menor.",
+  "photo.making_smaller": "Esta foto es demasiado grande para enviarla tal cual. Se está reduciendo…",
+  "photo.made_smaller": {
+    one: "La foto era demasiado grande para enviarla, así que se redujo.",
+    other: "{count} fotos eran demasiado grandes para enviarlas, así que se redujeron.",
+  },
   "photo.no_image": "Este archivo no es una foto que se pueda usar. Use JPEG, PNG, WebP o HEIC.",
   "photo.removed": "Foto quitada",
   "photo.no_camera": "Aquí no se puede usar la cámara. En su lugar puede elegir una foto.",
+  "photo.no_preview": "Sin vista previa",
+  "photo.preview_later": "Este navegador no puede mostrar esta foto. Aun así está guardada, y se verá aquí cuando se haya enviado.",
 
   // --- controls: signature
   "signature.title": "Firma",
@@ -236,8 +247,26 @@ export const spanish: Messages = {
     "Esta lista todavía no se ha abierto en este dispositivo, así que la primera vez necesita conexión. Después funciona sin ella.",
   "unreachable.title": "No disponible por ahora",
   "unreachable.text": "La lista está a salvo, pero en este momento no se puede acceder a ella. Seguimos intentándolo.",
-  "member_only.title": "Solo para miembros",
-  "member_only.text": "Solo los miembros de {sender} pueden responder esta lista. Inicie sesión para seguir.",
+
+  // --- a run for members
+  "members.sign_in_title": "Inicie sesión para responder",
+  "members.sign_in_text": "Esta lista es para los miembros de {organization}. Inicie sesión para que sus respuestas lleven su nombre.",
+  "members.organization": "Organización",
+  "members.sign_in": "Iniciar sesión",
+  "members.sign_in_other": "Iniciar sesión como otra persona",
+  "members.way_back": "Después vuelve a esta lista.",
+  "members.new_tab": "Inicia sesión en una pestaña nueva. Después, vuelva a esta.",
+  "members.not_member_title": "Esta lista no es para usted",
+  "members.not_member_text": "Solo los miembros de {organization} pueden responderla, y la persona con la que ha iniciado sesión no lo es. Pida una invitación o inicie sesión como otra persona.",
+  "members.assigned_title": "Otra persona responde esta lista",
+  "members.assigned_text": "Otro miembro la abrió primero y solo esa persona puede responderla. Si debería ser usted, pida una lista propia.",
+  "members.others_text": "Las respuestas que otro miembro dio en este dispositivo aún no se han enviado. Esa persona debe iniciar sesión aquí primero, o abra usted su enlace en otro dispositivo.",
+  "members.signed_in_as": "Ha iniciado sesión como",
+  "members.not_sent": "Su sesión se ha cerrado. Lo que ha respondido se conserva en este dispositivo y se envía en cuanto vuelva a iniciar sesión.",
+  "members.waiting": {
+    one: "{count} respuesta de este dispositivo espera a que inicie sesión aquí quien la dio.",
+    other: "{count} respuestas de este dispositivo esperan a que inicie sesión aquí quien las dio.",
+  },
 
   // --- notices
   "notice.other_device_title": "Respondida en otro dispositivo",
@@ -263,6 +292,10 @@ export const spanish: Messages = {
   "notice.later": "Más tarde",
   "notice.refused_title": "Una respuesta no se aceptó",
   "notice.refused": { one: "Vuelva a mirar este paso:", other: "Vuelva a mirar estos {count} pasos:" },
+  "notice.signed_out_title": "Su sesión se ha cerrado",
+  "notice.not_keeping_title": "Este navegador no conserva nada",
+  "notice.not_keeping":
+    "Sus respuestas se envían enseguida, pero no se conservan en este dispositivo. No cierre esta página hasta que ponga «Guardado».",
 
   // --- what is wrong
   "problem.summary": { one: "Hay un problema", other: "Hay {count} problemas" },

@@ -87,6 +87,7 @@ export const french: Messages = {
     one: "La photo de cette réponse sera aussi retirée.",
     other: "Les {count} photos de cette réponse seront aussi retirées.",
   },
+  "checklist.waiting": "En attente d’envoi. Gardez cette page ouverte.",
 
   // --- sync
   "sync.saved": "Enregistré",
@@ -100,6 +101,9 @@ export const french: Messages = {
     "Continuez. Vos réponses sont gardées sur cet appareil et envoyées dès que vous serez de nouveau en ligne.",
   "sync.attention_text": "Quelque chose n’a pas pu être envoyé. Voyez les messages ci-dessous.",
   "sync.back_online": "De nouveau en ligne",
+  "sync.signed_out": "Déconnecté",
+  "sync.signed_out_waiting": { one: "Déconnecté\u00a0: {count} en attente", other: "Déconnecté\u00a0: {count} en attente" },
+  "sync.signed_out_text": "Continuez sans crainte. Vos réponses sont gardées sur cet appareil et seront envoyées dès que vous vous serez reconnecté.",
 
   // --- controls: number
   "number.between": "De {min} à {max}",
@@ -145,10 +149,17 @@ export const french: Messages = {
   "photo.uploading": "Envoi… {percent}",
   "photo.sent": "Envoyée",
   "photo.refused": "Refusée",
-  "photo.too_large": "Ce fichier est trop lourd. Une photo peut faire au plus {limit} Mo.",
+  "photo.too_large": "Cette photo est trop grande pour être envoyée, et ce navigateur ne peut pas la réduire. Choisissez un JPEG ou prenez la photo dans une taille plus petite.",
+  "photo.making_smaller": "Cette photo est trop grande pour être envoyée telle quelle. Réduction en cours…",
+  "photo.made_smaller": {
+    one: "La photo était trop grande pour être envoyée : elle a été réduite.",
+    other: "{count} photos étaient trop grandes pour être envoyées : elles ont été réduites.",
+  },
   "photo.no_image": "Ce fichier n’est pas une photo utilisable. Utilisez JPEG, PNG, WebP ou HEIC.",
   "photo.removed": "Photo retirée",
   "photo.no_camera": "L’appareil photo n’est pas utilisable ici. Vous pouvez choisir une photo à la place.",
+  "photo.no_preview": "Pas d’aperçu",
+  "photo.preview_later": "Ce navigateur ne peut pas afficher cette photo. Elle est tout de même conservée, et sera visible ici une fois envoyée.",
 
   // --- controls: signature
   "signature.title": "Signature",
@@ -245,8 +256,26 @@ export const french: Messages = {
     "Cette liste n’a pas encore été ouverte sur cet appareil\u00a0: il lui faut le réseau une première fois. Ensuite, elle fonctionne hors ligne.",
   "unreachable.title": "Indisponible pour le moment",
   "unreachable.text": "La liste est en sécurité, mais elle est injoignable pour le moment. Nous continuons d’essayer.",
-  "member_only.title": "Réservé aux membres",
-  "member_only.text": "Seuls les membres de {sender} peuvent répondre à cette liste. Connectez-vous pour continuer.",
+
+  // --- a run for members
+  "members.sign_in_title": "Connectez-vous pour répondre",
+  "members.sign_in_text": "Cette liste est réservée aux membres de {organization}. Connectez-vous pour que vos réponses portent votre nom.",
+  "members.organization": "Organisation",
+  "members.sign_in": "Se connecter",
+  "members.sign_in_other": "Se connecter avec un autre compte",
+  "members.way_back": "Vous revenez ensuite à cette liste.",
+  "members.new_tab": "La connexion se fait dans un nouvel onglet. Revenez ensuite à celui-ci.",
+  "members.not_member_title": "Cette liste n’est pas pour vous",
+  "members.not_member_text": "Seuls les membres de {organization} peuvent y répondre, et le compte avec lequel vous êtes connecté n’en fait pas partie. Demandez une invitation, ou connectez-vous avec un autre compte.",
+  "members.assigned_title": "Une autre personne répond à cette liste",
+  "members.assigned_text": "Un autre membre l’a ouverte en premier, et lui seul peut y répondre. Si ce devait être vous, demandez une liste à votre nom.",
+  "members.others_text": "Des réponses données sur cet appareil par un autre membre n’ont pas encore été envoyées. Cette personne doit d’abord se connecter ici, ou bien ouvrez votre lien sur un autre appareil.",
+  "members.signed_in_as": "Vous êtes connecté en tant que",
+  "members.not_sent": "Vous êtes déconnecté. Ce que vous avez répondu est gardé sur cet appareil et sera envoyé dès que vous vous serez reconnecté.",
+  "members.waiting": {
+    one: "{count} réponse de cet appareil attend que la personne qui l’a donnée se connecte ici.",
+    other: "{count} réponses de cet appareil attendent que la personne qui les a données se connecte ici.",
+  },
 
   // --- notices
   "notice.other_device_title": "Réponse donnée sur un autre appareil",
@@ -275,6 +304,10 @@ export const french: Messages = {
     one: "Merci de revoir cette étape\u00a0:",
     other: "Merci de revoir ces {count} étapes\u00a0:",
   },
+  "notice.signed_out_title": "Vous êtes déconnecté",
+  "notice.not_keeping_title": "Ce navigateur ne garde rien",
+  "notice.not_keeping":
+    "Vos réponses sont envoyées aussitôt, mais rien n’est gardé sur cet appareil. Ne fermez pas cette page avant de voir «\u00a0Enregistré\u00a0».",
 
   // --- what is wrong
   "problem.summary": { one: "Il y a un problème", other: "Il y a {count} problèmes" },

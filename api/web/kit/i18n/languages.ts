@@ -54,17 +54,18 @@ export function directionOf(language: Language): "ltr" | "rtl" {
 }
 
 /** What the person chose on this device. A browser that keeps nothing (private mode) has no choice to give. */
-export function ownLanguage(storage: Pick<Storage, "getItem"> = localStorage): Language | null {
+export function ownLanguage(storage?: Pick<Storage, "getItem">): Language | null {
   try {
-    return languageOf(storage.getItem(PREFERENCE) ?? "");
+    // Where site data are blocked, `localStorage` itself throws.
+    return languageOf((storage ?? localStorage).getItem(PREFERENCE) ?? "");
   } catch {
     return null;
   }
 }
 
-export function keepOwnLanguage(language: Language, storage: Pick<Storage, "setItem"> = localStorage): void {
+export function keepOwnLanguage(language: Language, storage?: Pick<Storage, "setItem">): void {
   try {
-    storage.setItem(PREFERENCE, language);
+    (storage ?? localStorage).setItem(PREFERENCE, language);
   } catch {
     // The language still changes for as long as the page is open.
   }

@@ -34,6 +34,11 @@ export class FakeService {
   readonly calls: Call[] = [];
   fate: (call: Call) => Fate = () => "ok";
   expiresAt: string | null = null;
+  /** Of a run for members: who is signed in on the device, and who the members are. */
+  signedIn: string | null = null;
+  readonly members = new Set<string>();
+  /** By whom each operation took effect. */
+  readonly by = new Map<string, string>();
   private photos = 0;
   private readonly travelling: { arrivesIn: number; readonly arrive: () => void }[] = [];
 
@@ -102,7 +107,12 @@ export class FakeService {
   private answer(call: Call, init: RequestInit | undefined, url: URL): Response {
     const authorization = new Headers(init?.headers).get("Authorization");
     if (url.pathname.endsWith("/preview")) return this.reply(200, this.preview());
+    if (url.pathname === "/prefix/dashboard/api/session") {
+      return this.signedIn === null ? this.refusal(401, "sign_in_required") : this.reply(200, { email: `${this.signedIn}@example.com` });
+    }
     if (authorization !== `Executor ${TOKEN}`) return this.refusal(401, "unauthorized");
+    const refused = this.identity.mode === "member" ? this.refusedToMember(call, init) : null;
+    if (refused !== null) return refused;
     if (call.method === "GET") return this.isExpired() ? this.refusal(410, "run_expired") : this.reply(200, this.view());
     const stepId = /^\/(?:answers|steps)\/([^/?]+)/.exec(call.path)?.[1] ?? null;
     if (call.opId !== null && this.applied.includes(call.opId)) return this.reply(200, this.change(stepId, true, call.opId));
@@ -111,7 +121,21 @@ export class FakeService {
     const refusal = this.apply(call, stepId, url);
     if (refusal !== null) return refusal;
     if (call.opId !== null) this.applied.push(call.opId);
+    if (call.opId !== null && this.signedIn !== null) this.by.set(call.opId, this.signedIn);
     return this.reply(200, this.change(stepId, false, call.opId));
+  }
+
+  /** In the service's order: session, membership, to whom it is assigned. Opening assigns. */
+  private refusedToMember(call: Call, init: RequestInit | undefined): Response | null {
+    const who = init?.credentials === "same-origin" ? this.signedIn : null;
+    const details = { organization: "Bright Kitchens", template_name: this.template.name, created_by_name: "Ada" };
+    if (who === null) return this.reply(401, { error: "sign_in_required", message: "Sign in.", details });
+    if (!this.members.has(who)) return this.refusal(404, "run_not_found");
+    const giver = new Headers(init?.headers).get("Answering-Member") ?? who;
+    const assigned = this.identity.mode === "member" ? this.identity.user_id : null;
+    if (giver !== who || (assigned !== null && assigned !== who)) return this.refusal(403, "assigned_to_another");
+    if (call.method !== "GET") this.identity = { mode: "member", user_id: who };
+    return null;
   }
 
   private apply(call: Call, stepId: string | null, url: URL): Response | null {
@@ -123,6 +147,8 @@ export class FakeService {
       return this.refusal(422, "answer_invalid", "not_applicable");
     }
     switch (action) {
+      case "POST /open":
+        return null;
       case "PUT /identity":
         if (!String(body["email"]).includes("@")) return this.refusal(422, "validation_failed", "invalid_format");
         this.identity = { mode: "external", name: String(body["name"]), email: String(body["email"]) };
@@ -185,7 +211,7 @@ export class FakeService {
     const photo_index = this.photos++;
     const url = `https://checklists.example/photos/${photo_index}`;
     const size = { bytes: content.size, width: 1, height: 1 };
-    return { photo_index, url, content_type: content.type, sha256: "", captured_at: null, ...size };
+    return { photo_index, url, content_type: content.type, sha256: "", captured_at: null, captured_at_zone: null, ...size };
   }
 
   private state() {

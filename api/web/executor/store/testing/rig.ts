@@ -25,9 +25,9 @@ export class Rig {
     this.service = new FakeService(checklist, () => new Date(this.time.ms), identity);
   }
 
-  /** Opens the link; with `token` null as from the history, without the fragment. */
-  async visit({ token = TOKEN as string | null, skewMs = 0 } = {}): Promise<RunStore> {
-    const [timers, db] = [this.time.device(skewMs), this.device];
+  /** Opens the link; with `token` null as from the history, without the fragment; `blocked`: where nothing may be kept. */
+  async visit({ token = TOKEN as string | null, skewMs = 0, blocked = false } = {}): Promise<RunStore> {
+    const [timers, db] = [this.time.device(skewMs), blocked ? BLOCKED : this.device];
     const store = createStore({ runId: RUN_ID, token, api: API, fetch: this.service.fetch, timers, db, locks: null, channel: null });
     this.open.push(store);
     await settle();
@@ -38,6 +38,13 @@ export class Rig {
     for (const store of this.open) store.close();
   }
 }
+
+/** As browsers are whose owner allows no site data. */
+const BLOCKED = {
+  open: () => {
+    throw new DOMException("The user denied permission to access the database.", "SecurityError");
+  },
+} as unknown as IDBFactory;
 
 export const always = (fate: Fate) => () => fate;
 export const shown = (store: RunStore, stepId: string) => store.answers.value.get(stepId);

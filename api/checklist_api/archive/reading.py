@@ -1,0 +1,152 @@
+"""Single runs out of the archive, whatever the cluster has no longer."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from typing import Final
+
+from checklist_crds.archive import Damaged, Record
+from checklist_crds.errors import ServiceUnavailable
+from checklist_crds.ids import is_id, object_id
+from checklist_crds.object_store import StoreUnavailable
+from checklist_crds.template_types import Definition
+
+from ..metrics import ArchiveFailure, Metrics
+from ..organizations import Organization
+from ..run_index import RunIndex
+from ..run_rows import UNREADABLE
+from .archived_run import ArchivedRun
+from .incomplete import Incomplete
+from .index import ArchiveIndex
+from .parts import ArchiveParts
+from .table import KnownPart
+
+logger = logging.getLogger(__name__)
+
+_WAIT_FOR_FIRST_LOOK_S: Final = 1.0
+_UNREADABLE: Final = "Archived runs cannot be read at the moment; please try again."
+_LOADING: Final = "The archive is still being read after a start; please try again."
+_DAMAGED: Final = "The part of the archive that this run is in cannot be read; whoever runs the service has been told."
+_ANSWER_WITHIN_S: Final = 10.0
+_AGAIN_S: Final = 5
+_DEFINITIONS: Final = 64
+_MUCH_LATER_S: Final = 60
+
+
+class ArchivedRuns:
+    """All methods raise ServiceUnavailable when nobody can tell, or the run's part cannot be read."""
+
+    def __init__(self, index: ArchiveIndex, parts: ArchiveParts, runs: RunIndex, metrics: Metrics) -> None:
+        self._index = index
+        self._parts = parts
+        self._runs = runs
+        self._table = runs.archive
+        self._metrics = metrics
+        self._definitions: OrderedDict[tuple[str, str, str], Definition] = OrderedDict()
+
+    def knows(self, run_id: str) -> bool:
+        """Whether the run is archived, as far as is known now."""
+        return bool(self._table.parts_of(run_id))
+
+    def incomplete(self, organization: Organization) -> Incomplete | None:
+        """Why lists of the organization may lack archived runs."""
+        return self._index.incomplete(organization.id)
+
+    async def find(self, run_id: str, organization: Organization | None = None) -> ArchivedRun | None:
+        """The run, if it is archived (and of that organization). Of several versions, the newest."""
+        if not is_id("r", run_id):
+            return None
+        try:
+            async with asyncio.timeout(_ANSWER_WITHIN_S):
+                return await self._find(run_id, organization)
+        except TimeoutError:
+            logger.warning("archive.run_not_read", extra={"run_id": run_id, "reason": "it takes too long"})
+            raise ServiceUnavailable(_UNREADABLE, retry_after_s=_AGAIN_S) from None
+
+    async def _find(self, run_id: str, organization: Organization | None) -> ArchivedRun | None:
+        owner = None if organization is None else organization.id
+        parts = self._table.parts_of(run_id, owner)
+        if not parts and await self._look_for(run_id, organization):
+            parts = self._table.parts_of(run_id, owner)
+        if not parts:
+            return None
+        run = await self._read(run_id, parts[0])
+        if run is None or organization is None:
+            return run
+        is_own = run.admitted_as.organization == organization.name and organization.has(run.namespace)
+        return run if is_own else None
+
+    def definition(self, run: ArchivedRun) -> Definition | None:
+        """What it was dispatched with; None when somebody had deleted that by hand. Many runs have the same one."""
+        revision = run.record.revision
+        if revision is None:
+            return None
+        key = (run.namespace, str(revision["metadata"]["name"]), str(revision["metadata"].get("uid")))
+        known = self._definitions.pop(key, None) or run.record.definition()
+        if known is not None:
+            self._definitions[key] = known
+        while len(self._definitions) > _DEFINITIONS:
+            self._definitions.popitem(last=False)
+        return known
+
+    async def of_event(self, event_id: str, organization: Organization) -> ArchivedRun | None:
+        """The archived run that an event belongs to."""
+        run_id = self._table.run_of_event(event_id)
+        if run_id is not None:
+            return await self.find(run_id, organization)
+        if self._index.incomplete(organization.id) is Incomplete.LOADING:
+            raise ServiceUnavailable(_LOADING, retry_after_s=_AGAIN_S)
+        return None
+
+    async def _look_for(self, run_id: str, organization: Organization | None) -> bool:
+        """Whether the archive was looked at for this run.
+
+        A run is in its part before its object goes. So one that lists have, or had until its part was found, is looked
+        for anew, however long that takes. Any other has been found by an earlier look, if it is anywhere; one more is
+        only worth its price when none was just made: many unknown ids cost one look a second.
+        """
+        if not await self._index.wait_for_first_look(_WAIT_FOR_FIRST_LOOK_S):
+            raise ServiceUnavailable(_LOADING, retry_after_s=_AGAIN_S)
+        owner = self._runs.owner_of(run_id)
+        if owner is not None and (organization is None or owner == organization.name):
+            try:
+                await self._index.look(object_id("org", owner))
+            except StoreUnavailable:
+                raise ServiceUnavailable(_UNREADABLE, retry_after_s=_AGAIN_S) from None
+            return True
+        if organization is None or self._index.looked_lately(organization.id):
+            return False
+        try:
+            await self._index.look(organization.id)
+        except StoreUnavailable:
+            return False  # lists have never had it, and all that was archived before is known
+        return True
+
+    async def _read(self, run_id: str, part: KnownPart) -> ArchivedRun | None:
+        try:
+            try:
+                record = await self._parts.record(part, run_id)
+            except Damaged as error:
+                record = await self._elsewhere(run_id, part, error)
+            return None if record is None else ArchivedRun.of(record)
+        except StoreUnavailable as error:
+            self._metrics.count_archive_failure(ArchiveFailure.STORE)
+            logger.warning("archive.run_not_read", extra={"run_id": run_id, "reason": str(error)})
+            raise ServiceUnavailable(_UNREADABLE, retry_after_s=_AGAIN_S) from None
+        except (Damaged, *UNREADABLE) as error:
+            about = Damaged(f"{part.key}: run {run_id}: {_reason(error)}")
+            self._index.tell_of_damage(part, about)
+            raise ServiceUnavailable(_DAMAGED, retry_after_s=_MUCH_LATER_S) from None
+
+    async def _elsewhere(self, run_id: str, part: KnownPart, error: Damaged) -> Record | None:
+        """Parts may be written anew, without a run that was erased: then the former one is gone, and not damaged."""
+        await self._index.look(part.organization)
+        found = self._table.parts_of(run_id, part.organization)
+        if found and (found[0].key, found[0].tag) == (part.key, part.tag):
+            raise error
+        return await self._parts.record(found[0], run_id) if found else None
+
+
+def _reason(error: Exception) -> str:
+    """Without what was in the run."""
+    return str(error) if isinstance(error, Damaged) else type(error).__name__

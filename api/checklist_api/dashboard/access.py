@@ -1,0 +1,203 @@
+"""Who may call the dashboard's routes: somebody with a session, whose role in that organization suffices.
+
+The order of refusals is always the same: too many requests 429, no session 401 `sign_in_required`, a write that does
+not come from our own page 403 `request_forged`, an organization that is not theirs 404 (byte for byte as if there were
+none), a role that does not suffice 403 `forbidden`. Roles are read at each request, from the members as the cluster has
+them now, so taking one away needs no new session.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from checklist_crds.errors import Forbidden, NotFound, RequestForged, SignInRequired
+from checklist_crds.organization_types import Role
+from checklist_crds.secret_digest import digest
+from checklist_crds.times import Clock
+
+from ..auth import Caller, Gate, Handler, OwnerHandler
+from ..kube_guard import GuardedKubeClient
+from ..member_directory import Member, MemberDirectory
+from ..organizations import Organization, OrganizationDirectory
+from ..settings import Settings
+from .accounts import LOCAL_ISSUER, LocalAccounts
+from .sessions import Session, SessionStore
+
+COOKIE: Final = "__Host-checklists-session"
+CSRF_HEADER: Final = "X-CSRF-Token"
+ORGANIZATION: Final = "org_id"
+"""The part of the address that names the organization."""
+_RANKS: Final = {Role.VIEWER: 0, Role.EDITOR: 1, Role.ADMIN: 2}
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A person with a session, and the memberships that it gives, by organization."""
+
+    session: Session
+    memberships: tuple[tuple[Organization, Member], ...]
+
+
+SignedInHandler = Callable[[web.Request, SignedIn], Awaitable[web.StreamResponse]]
+
+
+class DashboardGate:
+    """Lets requests of the dashboard in: `signed_in` with a session, `member` with a role in the organization."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        client: GuardedKubeClient,
+        gate: Gate,
+        sessions: SessionStore,
+        accounts: LocalAccounts,
+        members: MemberDirectory,
+        organizations: OrganizationDirectory,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._gate = gate
+        self._sessions = sessions
+        self._accounts = accounts
+        self._members = members
+        self._organizations = organizations
+        self._clock = clock
+        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(settings.base_url))
+
+    def signed_in(self, handler: SignedInHandler) -> Handler:
+        """A route for anybody with a session."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            session = await self.require_session(request)
+            self._require_own_page(request, session)
+            return await handler(request, SignedIn(session, await self.memberships(session)))
+
+        return guarded
+
+    def member(self, role: Role, handler: OwnerHandler) -> Handler:
+        """A route below an organization, for its members of `role` and above."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            session = await self.require_session(request)
+            self._require_own_page(request, session)
+            caller = await self._caller(request, session)
+            if _RANKS[role_of(caller)] < _RANKS[role]:
+                raise Forbidden(f"This needs the role {role.value}.")
+            return await handler(request, caller)
+
+        return guarded
+
+    async def require_session(self, request: web.Request) -> Session:
+        """Raises RateLimited, SignInRequired, KubeError."""
+        session = await self.session_of(request)
+        if session is None:
+            await self._gate.count_address(request)
+            raise SignInRequired(headers={"WWW-Authenticate": "Cookie"})
+        await self._gate.count(f"session:{session.sha256}")
+        # While the cluster is down nobody can tell whether a session was ended or a role taken away.
+        self._client.require_up()
+        self._sessions.note_use(session, self._clock())
+        return session
+
+    async def session_of(self, request: web.Request) -> Session | None:
+        """The session of the request's cookie, if it has a good one; nothing is counted. Raises KubeError."""
+        secret = cookie_of(request)
+        session = None if secret is None else await self._sessions.get(digest(secret), self._clock())
+        if session is None or session.issuer != LOCAL_ISSUER:
+            return session
+        # An account that was disabled or removed ends its sessions; so does switching local accounts off.
+        allowed = self._settings.sign_in.local_accounts and await self._accounts.admits(session)
+        return session if allowed else None
+
+    async def memberships(self, session: Session) -> tuple[tuple[Organization, Member], ...]:
+        """Where the person is a member, and as what, by the names of the organizations. Raises KubeError."""
+        found: dict[str, tuple[Organization, Member]] = {}
+        for member in self._members.of_person(session.person):
+            now = await self._members.current(member)
+            organization = await self._organizations.get(member.organization)
+            if now is None or now.person != session.person or organization is None:
+                continue
+            if organization.has(now.namespace):
+                known = found.get(organization.name)
+                if known is None or _RANKS[known[1].role] < _RANKS[now.role]:
+                    found[organization.name] = (organization, now)
+        return tuple(sorted(found.values(), key=lambda pair: (pair[0].display_name, pair[0].name)))
+
+    async def membership(self, session: Session, organization: Organization) -> Member | None:
+        """What the person is in `organization`. Raises KubeError."""
+        for own, member in await self.memberships(session):
+            if own.name == organization.name:
+                return member
+        return None
+
+    def csrf_token(self, session: Session) -> str:
+        """What a write of this session has to bring in `X-CSRF-Token`; the page gets it from its own origin only."""
+        return self._csrf_tokens(session)[0]
+
+    def _csrf_tokens(self, session: Session) -> list[str]:
+        """Under each server key: pages that are open have theirs from before the current one."""
+        message = f"csrf {session.sha256}".encode()
+        return [hmac.new(key, message, hashlib.sha256).hexdigest() for key in self._settings.server_key.all]
+
+    def require_own_page(self, request: web.Request) -> None:
+        """For requests without a session (sign-in): the browser must say that our own page makes them.
+
+        Raises RequestForged.
+        """
+        site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+        # Browsers of today say where a request comes from, whatever name the service is reached by.
+        if site != "same-origin" if site is not None else origin not in (None, self._origin):
+            raise RequestForged()
+
+    def _require_own_page(self, request: web.Request, session: Session) -> None:
+        if request.method in _SAFE_METHODS:
+            return
+        self.require_own_page(request)
+        given = request.headers.get(CSRF_HEADER, "").encode()
+        if not any(hmac.compare_digest(given, token.encode()) for token in self._csrf_tokens(session)):
+            raise RequestForged()
+
+    async def _caller(self, request: web.Request, session: Session) -> Caller:
+        organization_id = request.match_info[ORGANIZATION]
+        for organization, member in await self.memberships(session):
+            if organization.id == organization_id:
+                return Caller(organization, member)
+        raise NotFound()
+
+
+def cookie_of(request: web.Request, cookie: str = COOKIE) -> str | None:
+    """What the cookie holds, by default the session's secret.
+
+    Two cookies of the name are none: one of them was put there by somebody else.
+    """
+    found = [
+        value.partition("=")[2].strip()
+        for header in request.headers.getall("Cookie", [])
+        for value in header.split(";")
+        if value.partition("=")[0].strip() == cookie
+    ]
+    return found[0] if len(found) == 1 and found[0] else None
+
+
+def set_session_cookie(response: web.StreamResponse, secret: str) -> None:
+    """For as long as the browser lives; the server knows when the session ends."""
+    response.set_cookie(COOKIE, secret, path="/", secure=True, httponly=True, samesite="Lax")
+
+
+def clear_session_cookie(response: web.StreamResponse) -> None:
+    response.del_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="Lax")
+
+
+def role_of(caller: Caller) -> Role:
+    """Of a caller of the dashboard."""
+    if not isinstance(caller.actor, Member):
+        raise TypeError("only members have roles")
+    return caller.actor.role

@@ -1,0 +1,270 @@
+"""Local accounts: people who sign in without an identity provider, by password or by a link that works once.
+
+The LocalAccount's name comes from its e-mail address, so one GET finds it and there is one for each address. What is
+stored of a password is its Argon2id hash, sealed and bound to the account; of a link, its digest.
+
+Whoever may make LocalAccounts with kubectl runs the installation, and the service takes such an account's e-mail
+address for verified. An account that an organization's own admin made (`invite`) bears that organization's label, and
+its address counts in that organization alone: otherwise any admin could become anybody elsewhere.
+"""
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from checklist_crds.account_links import (
+    LOCAL_ISSUER,
+    account_name,
+    account_of,
+    new_token,
+    one_time_link,
+    password_owner,
+)
+from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
+from checklist_crds.errors import Conflict
+from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeNotFound
+from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.kinds import LOCAL_ACCOUNT
+from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.sealing import KeyRing, SealBroken, sealing_key_of
+from checklist_crds.secret_digest import digest
+from checklist_crds.times import Clock, format_timestamp
+
+from .passwords import Passwords
+from .sessions import Session
+
+logger = logging.getLogger(__name__)
+
+FRESH_LINK: Final = timedelta(minutes=15)
+"""How long after signing in by a link a new password may be set without the present one."""
+
+
+class AccountExists(Conflict):
+    code = "account_exists"
+    default_message = "Somebody with this e-mail address has an account here already, and signs in with that."
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAccount:
+    """A LocalAccount as it was read."""
+
+    name: str
+    """metadata.name; the person's subject."""
+    version: str
+    organization: str | None
+    """Whose admin made it, where its e-mail address counts; None: the installation's, and it counts everywhere."""
+    spec: LocalAccountSpec
+
+    @property
+    def has_password(self) -> bool:
+        return self.spec.sealed_password is not None
+
+
+class LocalAccounts:
+    """The accounts of the installation's namespace. All methods that ask the cluster raise KubeError."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        watcher: KubeClient,
+        *,
+        namespace: str,
+        sealing: KeyRing,
+        passwords: Passwords,
+        clock: Clock,
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._sealing = sealing
+        self._passwords = passwords
+        self._clock = clock
+        self._known: dict[str, LocalAccount] = {}
+        self._writes: set[asyncio.Task[None]] = set()
+        self.on_closed: Callable[[str], None] = lambda _: None
+        """Told the name of an account that is disabled or removed."""
+        self.informer = Informer(watcher, LOCAL_ACCOUNT, self._apply, namespace=namespace)
+
+    async def admits(self, session: Session) -> bool:
+        """Whether a session of a local account may go on: its account is there, and not disabled."""
+        if not self.informer.connected:
+            await self._get(session.subject)
+        account = self._known.get(session.subject)
+        return account is not None and not account.spec.disabled
+
+    async def with_password(self, email: str, password: str) -> LocalAccount | None:
+        """The account, if this is its password; the answer takes as long whether there is one or not.
+
+        Raises ServiceUnavailable when too many sign in at once.
+        """
+        account = await self._get(account_name(email))
+        hashed = self._hash_of(account) if account is not None and not account.spec.disabled else None
+        if not await self._passwords.verify(hashed, password):
+            return None
+        if account is not None and hashed is not None:
+            await self._renew(account, hashed, password)
+        return account
+
+    async def is_password(self, account: LocalAccount, password: str) -> bool:
+        """Raises ServiceUnavailable."""
+        return await self._passwords.verify(self._hash_of(account), password)
+
+    async def get(self, name: str) -> LocalAccount | None:
+        """As it is in the cluster now."""
+        return await self._get(name)
+
+    async def redeem(self, token: str) -> tuple[LocalAccount, LinkPurpose] | None:
+        """Use a one-time link up. None: it is unknown, was used, has expired, or its account is disabled.
+
+        However many try at once, one gets it: the write that removes the link is conditional.
+        """
+        name = account_of(token)
+        if name is None:
+            return None
+
+        async def attempt() -> tuple[LocalAccount, LinkPurpose] | None:
+            account = await self._get(name)
+            link = account.spec.link if account is not None else None
+            if account is None or link is None or account.spec.disabled or self._clock() >= link.expires_at:
+                return None
+            if not hmac.compare_digest(link.sha256, digest(token)):
+                return None
+            return await self._write(account, {"link": None}), link.purpose
+
+        found: tuple[LocalAccount, LinkPurpose] | None = await retry_conflicts(attempt)
+        return found
+
+    async def set_password(self, account: LocalAccount, password: str) -> LocalAccount:
+        """Raises KubeConflict when the account changed meanwhile, ServiceUnavailable."""
+        hashed = await self._passwords.hash(password)
+        change = {"sealedPassword": self._seal(account.name, hashed), "passwordChangedAt": self._now(), "link": None}
+        return await self._write(account, change)
+
+    async def invite(self, *, email: str, name: str, organization: str) -> tuple[str, datetime]:
+        """A link for a person whom an organization's admin invites (metadata.name): its token, and until when.
+
+        Makes the account, or gives one of the same organization a new link while it has no password yet. Raises
+        AccountExists for any other account: a link to it would hand over what the person is elsewhere.
+        """
+        email = email.strip().lower()
+        token = new_token(email)
+        link = one_time_link(token, now=self._clock(), purpose=LinkPurpose.INVITATION)
+        own = account_name(email)
+        spec = LocalAccountSpec(email=email, name=name, link=link).to_kube()
+        labels = {ORGANIZATION_LABEL: organization}
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": LOCAL_ACCOUNT.kind,
+            "metadata": {"name": own, "namespace": self._namespace, "labels": labels},
+            "spec": spec,
+        }
+        try:
+            self.informer.observe(await self._client.create(LOCAL_ACCOUNT, body, self._namespace))
+        except KubeAlreadyExists:
+
+            async def attempt() -> None:
+                account = await self._get(own)
+                if account is None or account.organization != organization or account.has_password:
+                    raise AccountExists() from None
+                if account.spec.disabled:
+                    raise AccountExists("The account of this e-mail address is disabled.") from None
+                await self._write(account, {"link": spec["link"], "name": name})
+
+            await retry_conflicts(attempt)
+        return token, link.expires_at
+
+    def note_sign_in(self, name: str) -> None:
+        """Remember in the background when it last signed in."""
+        task = asyncio.create_task(self._write_sign_in(name))
+        self._writes.add(task)
+        task.add_done_callback(self._writes.discard)
+
+    async def _write_sign_in(self, name: str) -> None:
+        status = {"lastSignInAt": self._now()}
+        try:
+            self.informer.observe(await self._client.patch_status(LOCAL_ACCOUNT, name, status, self._namespace))
+        except KubeError as error:
+            logger.info("account.sign_in_not_written", extra={"account": name, "reason": error.message})
+
+    async def _get(self, name: str) -> LocalAccount | None:
+        try:
+            self.informer.observe(await self._client.get(LOCAL_ACCOUNT, name, self._namespace))
+        except KubeNotFound:
+            self.informer.forget({"metadata": {"namespace": self._namespace, "name": name}})
+        return self._known.get(name)
+
+    async def _write(self, account: LocalAccount, change: Mapping[str, Any]) -> LocalAccount:
+        """Raises KubeConflict when it is not as `account` any more."""
+        body = await self._client.patch(
+            LOCAL_ACCOUNT, account.name, {"spec": dict(change)}, self._namespace, resource_version=account.version
+        )
+        self.informer.observe(body)
+        return _account(body)
+
+    async def _renew(self, account: LocalAccount, hashed: str, password: str) -> None:
+        """After a good sign-in: a hash of old parameters is made anew, one under an old key is sealed anew."""
+        outdated = self._passwords.is_outdated(hashed)
+        if not outdated and sealing_key_of(account.spec.sealed_password or "") == self._sealing.current:
+            return
+        try:
+            fresh = await self._passwords.hash(password) if outdated else hashed
+            await self._write(account, {"sealedPassword": self._seal(account.name, fresh)})
+        except KubeError as error:
+            logger.info("account.password_not_renewed", extra={"account": account.name, "reason": error.message})
+
+    def _hash_of(self, account: LocalAccount) -> str | None:
+        sealed = account.spec.sealed_password
+        if sealed is None:
+            return None
+        try:
+            return self._sealing.open(sealed, owner=self._owner(account.name))
+        except SealBroken as error:
+            logger.error("account.password_unreadable", extra={"account": account.name, "reason": str(error)})
+            return None
+
+    def _seal(self, name: str, hashed: str) -> str:
+        return self._sealing.seal(hashed, owner=self._owner(name))
+
+    def _owner(self, name: str) -> str:
+        return password_owner(self._namespace, name)
+
+    def _now(self) -> str:
+        return format_timestamp(self._clock())
+
+    def _apply(self, change: str, body: JsonObject) -> None:
+        name = str(body["metadata"]["name"])
+        before = self._known.pop(name, None)
+        if change == "DELETE":
+            if before is not None:
+                self.on_closed(name)
+            return
+        try:
+            account = _account(body)
+        except ValidationError as error:
+            logger.warning("account.unreadable", extra={"account": name, "reason": error.errors()[0]["msg"]})
+            return
+        if account_name(account.spec.email) != name:
+            logger.warning("account.misnamed", extra={"account": name, "remedy": "checklist-dispatch sign-in-link"})
+            return
+        self._known[name] = account
+        if account.spec.disabled:
+            self.on_closed(name)
+
+
+def _account(body: JsonObject) -> LocalAccount:
+    metadata = body["metadata"]
+    return LocalAccount(
+        name=str(metadata["name"]),
+        version=str(metadata["resourceVersion"]),
+        organization=(metadata.get("labels") or {}).get(ORGANIZATION_LABEL),
+        spec=LocalAccountSpec.model_validate(body.get("spec") or {}),
+    )
+
+
+__all__ = ["LOCAL_ISSUER", "AccountExists", "LocalAccount", "LocalAccounts"]

@@ -1,0 +1,92 @@
+"""`/dashboard/api/{org_id}/audit`: who did what, for admins; the newest as a list, all of it as JSON lines."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from checklist_crds.audit_types import AuditOutcome
+from checklist_crds.json_text import to_json
+from checklist_crds.kube.errors import KubeError
+from checklist_crds.organization_types import Role
+
+from ..audit_export import exported
+from ..audit_index import AuditFilter
+from ..auth import Caller
+from ..middleware import frame_headers
+from ..pagination import one_of, parameter, requested_moment, requested_page
+from ..responses import json_response
+from ..services import Services
+from .table import Route
+
+logger = logging.getLogger(__name__)
+
+_OUTCOMES: Final = tuple(outcome.value for outcome in AuditOutcome)
+
+
+def routes(services: Services) -> Sequence[Route]:
+    handlers = AuditRoutes(services)
+    return (
+        Route("GET", "/audit", Role.ADMIN, handlers.list),
+        Route("GET", "/audit/export", Role.ADMIN, handlers.export),
+    )
+
+
+class AuditRoutes:
+    """One method for each operation."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def list(self, request: web.Request, caller: Caller) -> web.Response:
+        page, wanted, index = requested_page(request), _requested_filter(request), self._services.audit_index
+        await index.informer.wait_for_first_list()
+        total, entries = index.page(caller.organization, wanted, offset=page.offset, limit=page.per_page)
+        return json_response(
+            {"data": entries, "complete": index.is_complete(caller.organization), "pagination": page.view(total)}
+        )
+
+    async def export(self, request: web.Request, caller: Caller) -> web.StreamResponse:
+        """Oldest first, one entry a line. The next page is read when this one was taken."""
+        pages = exported(self._services.watcher, caller.organization, _requested_filter(request))
+        # Read before anything is sent, so that a cluster that does not answer is a 503 like anywhere else.
+        nothing: list[dict[str, Any]] = []
+        first = await anext(pages, nothing)
+        day = self._services.clock().date().isoformat()
+        response = web.StreamResponse(
+            headers={
+                "Content-Type": "application/jsonl; charset=utf-8",
+                "Content-Disposition": f'attachment; filename="audit-{day}.jsonl"',
+                "Cache-Control": "no-store",
+            }
+        )
+        frame_headers(request, response)
+        await response.prepare(request)
+        try:
+            await response.write(_lines(first))
+            async for entries in pages:
+                await response.write(_lines(entries))
+            await response.write_eof()
+        except KubeError as error:
+            # A file that merely ends would look whole: the connection breaks, so that the browser tells.
+            logger.warning("audit.export_broken", extra={"reason": error.message})
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+
+def _lines(entries: list[dict[str, Any]]) -> bytes:
+    return b"".join(to_json(entry) + b"\n" for entry in entries)
+
+
+def _requested_filter(request: web.Request) -> AuditFilter:
+    """From the query. Raises InvalidParameter."""
+    return AuditFilter(
+        actor=parameter(request, "actor"),
+        action=parameter(request, "action"),
+        target=parameter(request, "target"),
+        outcome=one_of(request, "outcome", _OUTCOMES),
+        after=requested_moment(request, "after"),
+        before=requested_moment(request, "before"),
+    )

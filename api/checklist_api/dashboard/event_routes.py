@@ -1,0 +1,99 @@
+"""`/dashboard/api/{org_id}/events`: what changes in the organization, while somebody looks (`live_stream`)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from aiohttp import web
+
+from checklist_crds.errors import RateLimited, ServiceUnavailable, SignInRequired
+from checklist_crds.organization_types import Role
+
+from ..auth import Caller
+from ..middleware import frame_headers
+from ..organizations import Organization
+from ..services import Services
+from .access import role_of
+from .live_changes import Sight
+from .live_hub import Viewer
+from .live_stream import HEADERS, LiveStream
+from .sessions import Session
+from .table import Route
+
+STREAMS_OF_A_SESSION: Final = 12
+"""A browser has one for all its tabs, where it can share; a tab that was left counts until its line is known closed."""
+STREAMS_OF_A_PROCESS: Final = 2_000
+_AGAIN_S: Final = 10
+
+
+def routes(services: Services) -> Sequence[Route]:
+    return (Route("GET", "/events", Role.VIEWER, EventRoutes(services).stream),)
+
+
+class EventRoutes:
+    """One method for each operation."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def stream(self, request: web.Request, caller: Caller) -> web.StreamResponse:
+        """Server-sent events, from `Last-Event-ID` (or `?last_event_id=`) on. 429 and 503 with Retry-After when there
+        are too many streams already."""
+        services = self._services
+        session = await services.dashboard.session_of(request)
+        if session is None:
+            raise SignInRequired()
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError
+        self._require_room(session)
+        viewer = Viewer(
+            sight=_sight(caller.organization, role_of(caller)),
+            session=session.sha256,
+            subject=session.subject,
+            is_open=lambda: not transport.is_closing(),
+        )
+        # A browser sends the header by itself; the query is for a stream that a page opens anew.
+        last_event_id = request.headers.get("Last-Event-ID") or request.query.get("last_event_id", "")
+        response = web.StreamResponse(headers=HEADERS)
+        response.force_close()
+        frame_headers(request, response)
+        with services.live.watching(caller.organization.name, viewer) as channel:
+            viewer.doubt()  # whatever happened before it could be told
+            services.metrics.live_viewers.inc()
+            reason = "gone"
+            try:
+                await response.prepare(request)
+                stream = LiveStream(
+                    response, transport, viewer, channel, lambda: self._why_not(request, caller, viewer)
+                )
+                reason = await stream.send(last_event_id)
+            finally:
+                services.metrics.live_viewers.dec()
+                services.metrics.live_ended.labels(reason).inc()
+        return response
+
+    def _require_room(self, session: Session) -> None:
+        """Raises RateLimited, ServiceUnavailable."""
+        live = self._services.live
+        viewers = list(live.viewers())
+        if live.closing or len(viewers) >= STREAMS_OF_A_PROCESS:
+            raise ServiceUnavailable("Too many pages follow changes at the moment.", retry_after_s=_AGAIN_S)
+        if sum(viewer.session == session.sha256 for viewer in viewers) >= STREAMS_OF_A_SESSION:
+            raise RateLimited(_AGAIN_S)
+
+    async def _why_not(self, request: web.Request, caller: Caller, viewer: Viewer) -> str | None:
+        """Why the stream has to end. Raises KubeError."""
+        services = self._services
+        services.client.require_up()
+        session = await services.dashboard.session_of(request)
+        if session is None:
+            return "session"
+        organization = await services.organizations.get(caller.organization.name)
+        member = await services.dashboard.membership(session, organization) if organization is not None else None
+        if organization is None or member is None or viewer.sight != _sight(organization, member.role):
+            return "access"
+        return None
+
+
+def _sight(organization: Organization, role: Role) -> Sight:
+    return Sight(organization.namespaces, role is Role.ADMIN)

@@ -1,0 +1,77 @@
+"""`/dashboard/api/{org_id}/keys`: the organization's API keys, for its admins."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from checklist_crds.ids import object_id
+from checklist_crds.organization_types import Role
+from checklist_crds.times import format_optional, format_timestamp
+
+from ..api_key_admin import requested_purpose
+from ..auth import Caller
+from ..key_directory import ApiKey
+from ..member_directory import Member
+from ..pagination import requested_page
+from ..request_body import read_json_object, read_optional_json_object
+from ..responses import json_response
+from ..services import Services
+from .table import Route
+
+
+def routes(services: Services) -> Sequence[Route]:
+    handlers = KeyRoutes(services)
+    return (
+        Route("GET", "/keys", Role.ADMIN, handlers.list),
+        Route("POST", "/keys", Role.ADMIN, handlers.create),
+        Route("POST", "/keys/{key_id}/revoke", Role.ADMIN, handlers.revoke),
+    )
+
+
+class KeyRoutes:
+    """One method for each operation."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def list(self, request: web.Request, caller: Caller) -> web.Response:
+        page = requested_page(request)
+        keys = await self._services.keys.of_organization(caller.organization)
+        shown = keys[page.offset : page.offset + page.per_page]
+        return json_response({"data": [self._view(key) for key in shown], "pagination": page.view(len(keys))})
+
+    async def create(self, request: web.Request, caller: Caller) -> web.Response:
+        """The only answer that ever holds the plaintext."""
+        purpose = requested_purpose(await read_json_object(request))
+        maker = caller.actor
+        if not isinstance(maker, Member):
+            raise TypeError("only members make keys")
+        async with self._services.audit.act(request, caller) as act:
+            key, plaintext = await self._services.api_keys.create(caller.organization, maker, purpose, act)
+        return json_response({**self._view(key), "key": plaintext}, status=201)
+
+    async def revoke(self, request: web.Request, caller: Caller) -> web.Response:
+        await read_optional_json_object(request)
+        async with self._services.audit.act(request, caller) as act:
+            key = await self._services.api_keys.revoke(caller.organization, request.match_info["key_id"], act)
+        return json_response(self._view(key))
+
+    def _view(self, key: ApiKey) -> dict[str, Any]:
+        return {
+            "id": key.name,
+            "name": key.purpose,
+            "prefix": key.prefix,
+            "last_four": key.last_four,
+            "created_by": self._maker(key),
+            "created_at": format_timestamp(key.created_at),
+            "last_used_at": format_optional(key.last_used_at),
+            "revoked": key.revoked,
+        }
+
+    def _maker(self, key: ApiKey) -> dict[str, str | None] | None:
+        if key.created_by is None:
+            return None
+        member = self._services.members.known(key.namespace, key.created_by)
+        name = member.display_name if member is not None and member.organization == key.organization else None
+        return {"id": object_id("u", key.created_by, key.organization), "name": name}

@@ -1,0 +1,58 @@
+"""`/dashboard...`: the dashboard's page, at every address below it that is no file and no route of its API.
+
+The page works under a path prefix: a `<base>` tells the browser where `/dashboard/` is.
+"""
+
+import logging
+from html import escape
+from typing import Final
+
+from aiohttp import web
+
+from checklist_crds.errors import NotFound
+
+from ..markup import NOTHING_PERMITTED, SECURITY_HEADERS
+from ..services import Services
+from ..web_files import BUILT, WebFiles
+
+logger = logging.getLogger(__name__)
+
+# blob: and data: as in the executor's page, whose controls the preview shows; photos come from the service itself.
+PAGE_POLICY: Final = (
+    "default-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; script-src 'self'; "
+    "style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'"
+)
+_HEAD: Final = "<!--server-head-->"
+_NOT_BUILT: Final = "<!doctype html><title>Dashboard</title><p>The dashboard was not built: make web</p>"
+
+
+def add_routes(router: web.UrlDispatcher, services: Services) -> None:
+    page = DashboardPage(services, WebFiles.read(BUILT / "dashboard"))
+    router.add_get("/dashboard", page.show)
+    router.add_get("/dashboard/{path:.*}", page.show)
+
+
+class DashboardPage:
+    """The handlers."""
+
+    def __init__(self, services: Services, built: WebFiles) -> None:
+        self._files = built.files
+        base = f'<base href="{escape(services.settings.path_prefix)}/dashboard/">'
+        self._page = (built.page or _NOT_BUILT).replace(_HEAD, base)
+        if built.page is None:
+            logger.warning("dashboard.not_built", extra={"folder": str(BUILT), "remedy": "make web"})
+
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        path = request.match_info.get("path", "")
+        if (file := self._files.get(path)) is not None:
+            return file.response(request)
+        if path.startswith(("api/", "assets/")):
+            raise NotFound()
+        headers = {
+            **SECURITY_HEADERS,
+            "Content-Security-Policy": PAGE_POLICY,
+            "Permissions-Policy": NOTHING_PERMITTED,
+            "Cache-Control": "no-cache",
+        }
+        return web.Response(text=self._page, content_type="text/html", charset="utf-8", headers=headers)

@@ -1,0 +1,93 @@
+"""Passwords of local accounts: what may be one, and their slow hashes.
+
+Argon2id with the parameters of OWASP's cheat sheet (19 MiB, two passes), away from the event loop, in a pool of threads
+that is bounded: a flood of sign-ins waits or is refused, and everything else goes on. What may be a password follows
+NIST SP 800-63B: a length, nothing about kinds of characters, and none that is known or easily guessed.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from checklist_crds.errors import Problem, ServiceUnavailable
+
+SHORTEST: Final = 12
+LONGEST: Final = 128
+_WORKERS: Final = 2
+_WAITING: Final = 32
+_MEMORY_KIB: Final = 19_456
+_PASSES: Final = 2
+CONTEXT_WORDS: Final = ("checklist", "checklists", "dispatch", "checklistdispatch", "dashboard")
+"""Words that everybody who attacks this service would try (docs/security.md); the person's own e-mail and name too."""
+_JUDGED: Final = 72
+"""Characters that are looked at: the library's bound. What these alone make safe, more does not make unsafe."""
+_GUESSES: Final = 1e9
+"""Below that many guesses a password is not taken: known ones, repetitions, rows of keys, dates, and variations."""
+_Made = TypeVar("_Made")
+
+
+class Passwords:
+    """Hashes and verifies; `close` it at the end."""
+
+    def __init__(self) -> None:
+        self._hasher = PasswordHasher(time_cost=_PASSES, memory_cost=_MEMORY_KIB, parallelism=1)
+        self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="passwords")
+        self._waiting = 0
+        self._nobodys = self._hasher.hash("the password of nobody")
+
+    async def hash(self, password: str) -> str:
+        """Raises ServiceUnavailable when too many are under way."""
+        return await self._work(lambda: self._hasher.hash(password))
+
+    async def verify(self, hashed: str | None, password: str) -> bool:
+        """Whether it is the password; None takes as long, and never is. Raises ServiceUnavailable."""
+        return await self._work(lambda: self._is_right(hashed, password))
+
+    def is_outdated(self, hashed: str) -> bool:
+        """Whether it was made with other parameters than those of today."""
+        return self._hasher.check_needs_rehash(hashed)
+
+    async def problems(self, password: str, *, own: Sequence[str], path: str) -> list[Problem]:
+        """Why it cannot be a password; empty when it can. `own`: e-mail and name. Raises ServiceUnavailable."""
+        if len(password) < SHORTEST:
+            return [Problem(path, "too_short", f"Use at least {SHORTEST} characters; a few words are a good password.")]
+        if len(password) > LONGEST:
+            return [Problem(path, "too_long", f"Use at most {LONGEST} characters.")]
+        if await self._work(lambda: _guesses(password, own) < _GUESSES):
+            return [
+                Problem(path, "too_common", "This is known from breaches or easily guessed. Use a few unrelated words.")
+            ]
+        return []
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _work(self, work: Callable[[], _Made]) -> _Made:
+        if self._waiting >= _WAITING:
+            raise ServiceUnavailable("Too many people sign in at this moment; please try again.")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        finally:
+            self._waiting -= 1
+
+    def _is_right(self, hashed: str | None, password: str) -> bool:
+        # What nobody could have set is not hashed in its length.
+        given = password if len(password) <= LONGEST else ""
+        try:
+            self._hasher.verify(hashed or self._nobodys, given)
+        except (VerificationError, InvalidHashError):
+            return False
+        return hashed is not None and given == password
+
+
+def _guesses(password: str, own: Sequence[str]) -> float:
+    # Its lists of known passwords take half a megabyte and a moment to read: only who sets a password needs them.
+    from zxcvbn import zxcvbn
+
+    words = [*CONTEXT_WORDS, *own, *(part for text in own for part in text.replace("@", " ").replace(".", " ").split())]
+    return float(zxcvbn(password[:_JUDGED], user_inputs=[word.lower() for word in words if len(word) > 2])["guesses"])

@@ -1,0 +1,36 @@
+"""`/dashboard/api/{org_id}/runs`: as the REST API does it; a single run also says what was given when it was sent."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from checklist_crds.organization_types import Role
+from checklist_crds.run_types import Run
+
+from ..auth import Caller
+from ..delivery_sources import host_of
+from ..run_routes import RunRoutes
+from ..services import Services
+from .access import role_of
+from .table import Route
+
+
+def routes(services: Services) -> Sequence[Route]:
+    handlers = DashboardRunRoutes(services)
+    return (
+        Route("GET", "/runs", Role.VIEWER, handlers.list),
+        Route("GET", "/runs/{run_id}", Role.VIEWER, handlers.get),
+        Route("POST", "/runs", Role.EDITOR, handlers.dispatch),
+        Route("POST", "/runs/{run_id}/cancel", Role.EDITOR, handlers.cancel),
+    )
+
+
+class DashboardRunRoutes(RunRoutes):
+    """One method for each operation."""
+
+    def view(self, run: Run, caller: Caller) -> dict[str, Any]:
+        """With `link`, by which anybody can answer the run, for those who may send one; and whom its events go to."""
+        webhook, link = run.spec.webhook, None
+        if role_of(caller) is not Role.VIEWER:
+            link = self._services.settings.run_link(run.name)
+        told = None if webhook is None else {"host": host_of(webhook.url), "events": list(webhook.events)}
+        return {**super().view(run, caller), "link": link, "webhook": told}

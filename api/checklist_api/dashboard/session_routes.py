@@ -1,0 +1,117 @@
+"""`/dashboard/api/session`: who is signed in, and where they may go; `/dashboard/api/sessions`: all their browsers."""
+
+from typing import Any
+
+from aiohttp import web
+
+from checklist_crds.errors import NotFound
+from checklist_crds.times import format_timestamp
+
+from ..responses import json_response
+from ..services import Services
+from .access import SignedIn, clear_session_cookie
+from .oidc_routes import sign_out_address
+from .sessions import Session, object_name
+
+
+def add_routes(router: web.UrlDispatcher, services: Services) -> None:
+    routes = SessionRoutes(services)
+    signed_in = services.dashboard.signed_in
+    router.add_get("/dashboard/api/session", signed_in(routes.show))
+    router.add_delete("/dashboard/api/session", signed_in(routes.end))
+    router.add_get("/dashboard/api/sessions", signed_in(routes.list_all))
+    router.add_delete("/dashboard/api/sessions", signed_in(routes.end_all))
+    router.add_delete("/dashboard/api/sessions/{session_id}", signed_in(routes.end_one))
+
+
+class SessionRoutes:
+    """One method for each operation."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def show(self, _: web.Request, who: SignedIn) -> web.Response:
+        await self._services.sign_in.bind_again(who.session)
+        memberships = await self._services.dashboard.memberships(who.session)
+        return session_response(self._services, SignedIn(who.session, memberships))
+
+    async def end(self, request: web.Request, who: SignedIn) -> web.Response:
+        """Sign out: the session is gone for every replica, whatever the browser keeps.
+
+        204; 200 `{continue_at}` where the page then has to go, to be signed out at the identity provider, too.
+        """
+        await self._services.sign_in.audit.sessions_ended(request, who.session, 1)
+        await self._services.sessions.end(who.session.sha256)
+        onward = await sign_out_address(self._services, who.session)
+        response = web.Response(status=204) if onward is None else json_response({"continue_at": onward})
+        clear_session_cookie(response)
+        return response
+
+    async def list_all(self, _: web.Request, who: SignedIn) -> web.Response:
+        """`{sessions: [{id, current, method, client, created_at, last_seen_at, expires_at}]}`, the newest first."""
+        own = who.session.sha256
+        return json_response({"sessions": [_row(session, own) for session in await self._of(who)]})
+
+    async def end_one(self, request: web.Request, who: SignedIn) -> web.Response:
+        """204; 404 for what is no session of the person."""
+        for session in await self._of(who):
+            if object_name(session.sha256) == request.match_info["session_id"]:
+                await self._services.sign_in.audit.sessions_ended(request, who.session, 1)
+                await self._services.sessions.end(session.sha256)
+                response = web.Response(status=204)
+                if session.sha256 == who.session.sha256:
+                    clear_session_cookie(response)
+                return response
+        raise NotFound("There is no such session of yours.")
+
+    async def end_all(self, request: web.Request, who: SignedIn) -> web.Response:
+        """Sign out everywhere; with `?keep_current=true` everywhere else. 204."""
+        keep = request.query.get("keep_current") == "true"
+        ending = [each for each in await self._of(who) if not keep or each.sha256 != who.session.sha256]
+        if ending:
+            await self._services.sign_in.audit.sessions_ended(request, who.session, len(ending))
+        for session in ending:
+            await self._services.sessions.end(session.sha256)
+        response = web.Response(status=204)
+        if not keep:
+            clear_session_cookie(response)
+        return response
+
+    async def _of(self, who: SignedIn) -> list[Session]:
+        return await self._services.sessions.of_person(who.session.person, self._services.clock())
+
+
+def session_response(services: Services, who: SignedIn) -> web.Response:
+    """The session as the page needs it."""
+    session = who.session
+    return json_response(
+        {
+            "name": session.name,
+            "email": session.email,
+            "method": session.method.value,
+            "expires_at": format_timestamp(session.expires_at),
+            "csrf_token": services.dashboard.csrf_token(session),
+            "organizations": [
+                {
+                    "id": organization.id,
+                    "name": organization.display_name,
+                    "role": member.role.value,
+                    "member_id": member.id,
+                }
+                for organization, member in who.memberships
+            ],
+        }
+    )
+
+
+def _row(session: Session, own: str) -> dict[str, Any]:
+    seen = session.last_seen_at or session.created_at
+    return {
+        "id": object_name(session.sha256),
+        "current": session.sha256 == own,
+        "method": session.method.value,
+        "client": session.client,
+        "created_at": format_timestamp(session.created_at),
+        "last_seen_at": format_timestamp(seen),
+        "expires_at": format_timestamp(session.expires_at),
+    }

@@ -1,0 +1,172 @@
+"""/v1/deliveries, /v1/runs/{run_id}/deliveries and /v1/endpoints: history and replay for those who send runs."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from checklist_crds.audit_types import AuditTarget
+from checklist_crds.event_names import EVENT_NAMES
+from checklist_crds.times import format_timestamp
+
+from .archive.archived_run import ArchivedRun
+from .auth import Caller
+from .delivery_access import REPLAY_PREFIX
+from .delivery_history import OUTCOMES, STATUSES, Delivery
+from .delivery_index import DeliveryFilter
+from .delivery_rows import packed_id
+from .delivery_view import delivery_view, endpoint_view
+from .endpoint_figures import MAX_WINDOW_HOURS
+from .idempotency import REPLAYED, requested_key
+from .pagination import Page, invalid_parameter, one_of, parameter, requested_moment, requested_page
+from .replay_directory import replay_view
+from .replay_request import ReplayWish
+from .request_body import read_json_object, read_optional_json_object
+from .responses import json_response
+from .services import Services
+
+_DEFAULT_WINDOW_HOURS: Final = 24
+
+
+def add_routes(router: web.UrlDispatcher, services: Services) -> None:
+    routes, gate = DeliveryRoutes(services), services.gate
+    router.add_get("/v1/runs/{run_id}/deliveries", gate.owner(routes.of_run))
+    router.add_get("/v1/deliveries", gate.owner(routes.list))
+    router.add_post("/v1/deliveries/replay", gate.owner(routes.replay_many))
+    router.add_get("/v1/deliveries/replays", gate.owner(routes.replays))
+    router.add_get("/v1/deliveries/replays/{replay_id}", gate.owner(routes.get_replay))
+    router.add_delete("/v1/deliveries/replays/{replay_id}", gate.owner(routes.stop_replay))
+    router.add_get("/v1/deliveries/{event_id}", gate.owner(routes.get))
+    router.add_post("/v1/deliveries/{event_id}/replay", gate.owner(routes.replay))
+    router.add_get("/v1/endpoints", gate.owner(routes.endpoints))
+
+
+class DeliveryRoutes:
+    """One method for each operation."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def list(self, request: web.Request, caller: Caller) -> web.Response:
+        page, wanted = requested_page(request), _requested_filter(request)
+        services, organization = self._services, caller.organization
+        await services.wait_for_deliveries()
+        total, deliveries = services.deliveries.page(
+            organization.name, organization.namespaces, wanted, offset=page.offset, limit=page.per_page
+        )
+        if wanted.run_id is not None and not services.index.has_in(wanted.run_id, organization.namespaces):
+            run = await services.archived.find(wanted.run_id, organization)
+            if run is not None:
+                found = [delivery for delivery in run.deliveries() if wanted.takes(delivery)]
+                return self._page_of(sorted(found, key=_newest_first), page)
+        return self._listed(deliveries, caller, page.view(total))
+
+    async def of_run(self, request: web.Request, caller: Caller) -> web.Response:
+        page = requested_page(request)
+        services, organization = self._services, caller.organization
+        run = await services.run_access.of_organization(request.match_info["run_id"], organization)
+        await services.wait_for_deliveries()
+        if not isinstance(run, ArchivedRun) and not services.index.has(run.name, run.namespace):
+            # It may have left the cluster since it was read, and its deliveries with it.
+            run = await services.run_access.of_organization(run.name, organization)
+        if isinstance(run, ArchivedRun):
+            return self._page_of(run.deliveries(), page)
+        total, deliveries = services.deliveries.of_run(run.name, run.namespace, offset=page.offset, limit=page.per_page)
+        return self._listed(deliveries, caller, page.view(total))
+
+    def _listed(self, deliveries: Sequence[Delivery], caller: Caller, pagination: dict[str, Any]) -> web.Response:
+        access, organization = self._services.delivery_access, caller.organization
+        shown = [delivery_view(access.listed(delivery, organization)) for delivery in deliveries]
+        return json_response({"data": shown, "pagination": pagination})
+
+    def _page_of(self, deliveries: Sequence[Delivery], page: Page) -> web.Response:
+        """Of an archived run: no replay of any of them is under way."""
+        shown = [delivery_view(each) for each in deliveries[page.offset : page.offset + page.per_page]]
+        return json_response({"data": shown, "pagination": page.view(len(deliveries))})
+
+    async def get(self, request: web.Request, caller: Caller) -> web.Response:
+        found = await self._services.delivery_access.of_organization(
+            request.match_info["event_id"], caller.organization
+        )
+        return json_response(delivery_view(found.delivery))
+
+    async def replay(self, request: web.Request, caller: Caller) -> web.Response:
+        await read_optional_json_object(request)
+        services, event_id, key = self._services, request.match_info["event_id"], requested_key(request)
+        payload = {"event_id": event_id}
+        with services.idempotency.claim(key, caller.organization.name, REPLAY_PREFIX, payload) as claim:
+            async with services.audit.act(request, caller) as act:
+                delivery, replayed = await services.delivery_access.replay(event_id, caller, claim, act)
+        return json_response(delivery_view(delivery), status=202, headers=REPLAYED if replayed else None)
+
+    async def replay_many(self, request: web.Request, caller: Caller) -> web.Response:
+        services, body = self._services, await read_json_object(request)
+        key = requested_key(request)
+        wish = ReplayWish.read(body)
+        with services.idempotency.claim(key, caller.organization.name, REPLAY_PREFIX, body) as claim:
+            async with services.audit.act(request, caller) as act:
+                replay, replayed = await services.delivery_access.replay_many(wish, caller, claim, act)
+        location = f"{services.settings.path_prefix}/v1/deliveries/replays/{replay.name}"
+        headers = {"Location": location, **(REPLAYED if replayed else {})}
+        return json_response(replay_view(replay), status=202, headers=headers)
+
+    async def replays(self, request: web.Request, caller: Caller) -> web.Response:
+        page = requested_page(request)
+        await self._services.wait_for_deliveries()
+        found = self._services.replays.of_organization(caller.organization)
+        shown = found[page.offset : page.offset + page.per_page]
+        return json_response({"data": [replay_view(each) for each in shown], "pagination": page.view(len(found))})
+
+    async def get_replay(self, request: web.Request, caller: Caller) -> web.Response:
+        replay = await self._services.replays.get(request.match_info["replay_id"], caller.organization)
+        return json_response(replay_view(replay))
+
+    async def stop_replay(self, request: web.Request, caller: Caller) -> web.Response:
+        replays, name = self._services.replays, request.match_info["replay_id"]
+        replay = await replays.get(name, caller.organization)
+        async with self._services.audit.act(request, caller) as act:
+            await act.announce("replay.stopped", AuditTarget(kind="replay", id=name), status=replay.status.phase.rest)
+            await replays.delete(name, caller.organization)
+        return web.Response(status=204)
+
+    async def endpoints(self, request: web.Request, caller: Caller) -> web.Response:
+        page, hours = requested_page(request), _requested_window(request)
+        services, organization = self._services, caller.organization
+        await services.wait_for_deliveries()
+        since, total, endpoints = services.deliveries.endpoints.page(
+            organization.name, organization.namespaces, hours=hours, offset=page.offset, limit=page.per_page
+        )
+        return json_response(
+            {
+                "data": [endpoint_view(each) for each in endpoints],
+                "since": format_timestamp(since),
+                "pagination": page.view(total),
+            }
+        )
+
+
+def _newest_first(delivery: Delivery) -> tuple[int, bytes]:
+    """As the index sorts them."""
+    return -delivery.listed_at, bytes(255 - byte for byte in packed_id("evt", delivery.event.event_id) or b"")
+
+
+def _requested_filter(request: web.Request) -> DeliveryFilter:
+    host = parameter(request, "host")
+    return DeliveryFilter(
+        status=one_of(request, "status", STATUSES),
+        event=one_of(request, "event", EVENT_NAMES),
+        run_id=parameter(request, "run_id"),
+        host=None if host is None else host.lower(),
+        outcome=one_of(request, "outcome", OUTCOMES),
+        created_after=requested_moment(request, "created_after"),
+        created_before=requested_moment(request, "created_before"),
+    )
+
+
+def _requested_window(request: web.Request) -> int:
+    text = parameter(request, "window_hours")
+    if text is None:
+        return _DEFAULT_WINDOW_HOURS
+    if not (text.isascii() and text.isdigit()) or len(text) > 6 or not 1 <= int(text) <= MAX_WINDOW_HOURS:
+        raise invalid_parameter("window_hours", f"must be an integer from 1 to {MAX_WINDOW_HOURS}")
+    return int(text)

@@ -1,0 +1,172 @@
+"""What runs and WebhookDelivery objects say of deliveries, read from the plain objects: models cost time, and there are
+many. For an object that is not what it should be, everything here raises one of UNREADABLE.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import orjson
+
+from checklist_crds.delivery_types import REPLAY_ANNOTATION
+from checklist_crds.event_names import EventName
+from checklist_crds.outcome_class import OutcomeClass
+from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.run_types import DeliveryPhase
+from checklist_crds.times import parse_timestamp
+
+from .delivery_history import DELIVERED, FAILED, IN_FLIGHT, OUTCOMES, PENDING, Attempt, Event, FromRun, Kept, Replay
+
+JsonObject = Mapping[str, Any]
+
+UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
+_STATUS_OF: Final = {
+    DeliveryPhase.PENDING.value: PENDING,
+    DeliveryPhase.IN_FLIGHT.value: IN_FLIGHT,
+    DeliveryPhase.DELIVERED.value: DELIVERED,
+    DeliveryPhase.FAILED.value: FAILED,
+}
+_ENDED_AT: Final = {
+    EventName.RUN_COMPLETED.value: "completedAt",
+    EventName.RUN_CANCELLED.value: "cancelledAt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """One event as a run holds it; read only when it is new, since most of a run's events stay as they are."""
+
+    run: JsonObject
+    entry: JsonObject
+    recorded: bool
+
+    @property
+    def digest(self) -> int:
+        """Another one when the run says something else of the event."""
+        if not self.recorded:
+            return 0  # what the outbox says of an event never changes
+        return hash(orjson.dumps(self.entry)) & 0xFFFF_FFFF_FFFF or 1
+
+    def read(self) -> tuple[Event, FromRun]:
+        metadata, spec, status = self.run["metadata"], self.run["spec"], self.run["status"]
+        resolved = spec.get("resolved") or status["resolved"]
+        event = Event(
+            event_id=self.entry["eventId"],
+            run_id=metadata["name"],
+            namespace=metadata["namespace"],
+            organization=resolved.get("organization") or (metadata.get("labels") or {}).get(ORGANIZATION_LABEL) or "",
+            event=EventName(self.entry["event"]).value,
+            seq=self.entry["seq"],
+            host=host_of(spec["webhook"]["url"]),
+        )
+        if self.recorded:
+            return event, _recorded(self.entry, spec, status)
+        return event, FromRun(None, milliseconds(self.entry["ts"]))
+
+
+def events_of_run(body: JsonObject) -> dict[str, RunEntry]:
+    """Every event of an admitted run by its id."""
+    spec, status = body["spec"], body.get("status") or {}
+    if spec.get("webhook") is None or (spec.get("resolved") or status.get("resolved")) is None:
+        return {}
+    found = {entry["eventId"]: RunEntry(body, entry, False) for entry in status.get("outbox") or ()}
+    return found | {entry["eventId"]: RunEntry(body, entry, True) for entry in status.get("deliveries") or ()}
+
+
+def kept_delivery(body: JsonObject) -> tuple[Event, Kept]:
+    """What a WebhookDelivery says."""
+    metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
+    event = Event(
+        event_id=spec["eventId"],
+        run_id=spec["runRef"]["name"],
+        namespace=metadata["namespace"],
+        organization=spec["organizationRef"]["name"],
+        event=EventName(spec["event"]).value,
+        seq=spec["seq"],
+        host=host_of(spec["url"]),
+    )
+    kept = Kept(
+        status=_STATUS_OF[status.get("phase") or DeliveryPhase.PENDING.value],
+        happened_at=milliseconds(spec["ts"]),
+        attempts_made=status.get("attempt") or 0,
+        attempts=tuple(_attempt(attempt) for attempt in status.get("attempts") or ()),
+        next_attempt_at=_optional(status.get("nextAttemptAt")),
+        finished_at=_optional(status.get("finishedAt")),
+        settled=bool(status.get("settled")),
+        replaying=status.get("replay") is not None or REPLAY_ANNOTATION in (metadata.get("annotations") or {}),
+        last_replay=_replay(status.get("lastReplay")),
+    )
+    return event, kept
+
+
+@lru_cache(maxsize=4096)
+def host_of(url: str) -> str:
+    """The host of a canonical URL, without its port: all that is shown of it, since path and query may hold secrets."""
+    return urlsplit(url).hostname or ""
+
+
+def milliseconds(moment: str | datetime) -> int:
+    """Since 1970."""
+    parsed = parse_timestamp(moment) if isinstance(moment, str) else moment
+    return round(parsed.timestamp() * 1000)
+
+
+def _recorded(record: JsonObject, spec: JsonObject, status: JsonObject) -> FromRun:
+    phase = _STATUS_OF[record["phase"]]
+    last = None
+    if record.get("startedAt"):
+        last = Attempt(
+            number=record["attempts"] or 1,
+            started_at=milliseconds(record["startedAt"]),
+            duration_ms=record.get("durationMs") or 0,
+            outcome=_outcome(record.get("outcome")) or _guessed_outcome(phase, record.get("httpStatus")),
+            http_status=record.get("httpStatus"),
+        )
+    happened_at = record.get("ts") or status.get(_ENDED_AT.get(record["event"], ""))
+    if happened_at is None and record["event"] == EventName.RUN_EXPIRED.value:
+        happened_at = spec.get("expiresAt")
+    return FromRun(phase, _optional(happened_at), record["attempts"], last)
+
+
+def _guessed_outcome(status: str, http_status: int | None) -> str | None:
+    """For records that were written before they told the outcome."""
+    if status == DELIVERED:
+        return OutcomeClass.SUCCESS.value
+    return {3: "http_3xx", 4: "http_4xx", 5: "http_5xx"}.get((http_status or 0) // 100)
+
+
+def _outcome(text: str | None) -> str | None:
+    """A class that only a later release knows is none to us: a watch must not end over it."""
+    return text if text in OUTCOMES else None
+
+
+def _attempt(attempt: JsonObject) -> Attempt:
+    return Attempt(
+        number=attempt["number"],
+        started_at=milliseconds(attempt["startedAt"]),
+        duration_ms=attempt["durationMs"],
+        outcome=_outcome(attempt["outcome"]),
+        http_status=attempt.get("httpStatus"),
+        manual=bool(attempt.get("manual")),
+        next_attempt_at=_optional(attempt.get("nextAttemptAt")),
+        detail=attempt.get("detail"),
+    )
+
+
+def _replay(replay: JsonObject | None) -> Replay | None:
+    if replay is None:
+        return None
+    return Replay(
+        requested_at=milliseconds(replay["requestedAt"]),
+        requested_by=replay.get("requestedBy"),
+        attempted_at=_optional(replay.get("attemptedAt")),
+        outcome=_outcome(replay.get("outcome")),
+        http_status=replay.get("httpStatus"),
+    )
+
+
+def _optional(moment: str | None) -> int | None:
+    return None if moment is None else milliseconds(moment)

@@ -1,0 +1,87 @@
+"""Who answers a run for members (`identity_required: member`): beside the run's token, the session of a member of the
+run's organization.
+
+Of runs of other modes nothing is asked, and the cookie is not looked at: nobody who happens to be signed in is named by
+surprise. The order of refusals: no session 401 `sign_in_required`, nobody of this organization 404 (byte for byte as if
+there were no such run), a write of another site 403 `request_forged`; then `decide`, which knows to whom the run is
+assigned (403 `assigned_to_another`). Which role a member has plays no part.
+"""
+
+from typing import Final
+
+from aiohttp import web
+
+from checklist_crds.errors import AssignedToAnother, RequestForged, RunExpired, RunNotFound, SignInRequired
+from checklist_crds.run_types import IdentityMode, Run, RunPhase
+
+from .member_directory import Member
+from .organizations import Organization
+from .run_access import Who
+from .services import Services
+
+ANSWERING_MEMBER: Final = "Answering-Member"
+"""Header of a write: the member who gave the answer, when that was not at once. Somebody else, who is signed in on the
+device by now, does not send it as their own."""
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+
+
+class ExecutorMembers:
+    """Finds the member behind a request of the executor API."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def answering(self, request: web.Request, run: Run) -> Member | None:
+        """None: the run is for others than members.
+
+        Raises SignInRequired, RunExpired, RunNotFound, RequestForged, AssignedToAnother, KubeError.
+        """
+        if run.admitted_as.identity_mode is not IdentityMode.MEMBER:
+            return None
+        dashboard = self._services.dashboard
+        organization = await self._services.organizations.get(run.admitted_as.organization)
+        if organization is None:
+            raise RunNotFound()
+        session = await dashboard.session_of(request)
+        if session is None:
+            raise self._sign_in_required(run, organization)
+        member = await dashboard.membership(session, organization)
+        if member is None:
+            raise RunNotFound()
+        if request.method not in _SAFE_METHODS:
+            self._require_own_page(request)
+        self._services.sessions.note_use(session, self._services.clock())
+        if request.headers.get(ANSWERING_MEMBER, member.id) != member.id:
+            raise AssignedToAnother("Another member gave this answer; it is sent when they are signed in.")
+        return member
+
+    def who(self, request: web.Request) -> Who:
+        """For commands: whose they are."""
+
+        async def member_id(run: Run) -> str | None:
+            member = await self.answering(request, run)
+            return None if member is None else member.id
+
+        return member_id
+
+    def _sign_in_required(self, run: Run, organization: Organization) -> SignInRequired | RunExpired:
+        """Tells the bearer of the link who asks, and where to sign in. That a run has expired its preview tells all."""
+        if run.phase_at(self._services.clock()) is RunPhase.EXPIRED:
+            return RunExpired()
+        return SignInRequired(
+            "This checklist is for members of the organization: sign in first, or again.",
+            details={
+                "organization": organization.display_name,
+                "template_name": run.admitted_as.template_name,
+                "created_by_name": run.spec.created_by_name or organization.display_name,
+                "sign_in": f"{self._services.settings.base_url}/dashboard/sign-in?return_to=/r/{run.name}",
+            },
+            headers={"WWW-Authenticate": "Cookie"},
+        )
+
+    def _require_own_page(self, request: web.Request) -> None:
+        """The run's token is in a header that no other site can write; this is for a browser that says so itself."""
+        try:
+            self._services.dashboard.require_own_page(request)
+        except RequestForged:
+            raise RequestForged("The request does not come from the checklist's own page.") from None

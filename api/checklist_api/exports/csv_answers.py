@@ -1,0 +1,144 @@
+"""CSV with one row for each run and answered or skipped step: what a pivot table wants (`rows=answers`)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from checklist_crds.json_text import to_json
+from checklist_crds.run_types import Run
+from checklist_crds.template_types import StepType
+
+from ..run_steps import StepState, ToldStep, told_steps
+from .csv_cells import Cell, csv_row
+from .labelled import Telling, executor_of
+from .run_source import ExportedRun
+
+RUN_COLUMNS: Final = (
+    "run_id",
+    "status",
+    "template_id",
+    "template_version",
+    "template",
+    "reference",
+    "dispatched_utc",
+    "started_utc",
+    "completed_utc",
+    "cancelled_utc",
+    "cancel_reason",
+    "expires_utc",
+    "executor",
+    "executor_email",
+    "steps",
+    "answered",
+    "skipped",
+    "signed_by",
+    "signed_utc",
+    "signature_image",
+)
+ANSWER_COLUMNS: Final = (
+    "section",
+    "step_id",
+    "step_type",
+    "step",
+    "state",
+    "answer",
+    "number",
+    "unit",
+    "value",
+    "answered_utc",
+    "answered_by",
+    "latitude",
+    "longitude",
+    "accuracy_m",
+    "photo_count",
+    "photos",
+)
+
+
+class AnswerRows:
+    """One row for each answered or skipped step; a run with none has one row whose step columns are empty."""
+
+    def __init__(self, telling: Telling) -> None:
+        self._telling = telling
+
+    def head(self) -> bytes:
+        return csv_row((*RUN_COLUMNS, *ANSWER_COLUMNS))
+
+    def of_run(self, exported: ExportedRun) -> bytes:
+        of_run = run_cells(exported, self._telling)
+        rows = [csv_row((*of_run, *cells)) for cells in self._answers(exported)]
+        return b"".join(rows) or csv_row((*of_run, *[None] * len(ANSWER_COLUMNS)))
+
+    def tail(self) -> bytes:
+        return b""
+
+    def _answers(self, exported: ExportedRun) -> Iterator[tuple[Cell, ...]]:
+        for told in told_steps(exported.run, exported.definition):
+            is_told = told.state in (StepState.ANSWERED, StepState.SKIPPED)
+            if is_told or told.answer is not None:
+                yield self._cells(told)
+
+    def _cells(self, told: ToldStep) -> tuple[Cell, ...]:
+        step, answer = told.step, told.answer
+        about = (told.section.title, step.id, step.type.value, step.label, told.state.value)
+        if answer is None or told.state is StepState.SKIPPED:
+            return (*about, *[None] * (len(ANSWER_COLUMNS) - len(about)))
+        geo = answer.geo
+        links = photo_links(told, self._telling)
+        return (
+            *about,
+            told.display,
+            number_of(told),
+            step.config.unit if step.type is StepType.NUMBER else None,
+            None if answer.value is None else to_json(answer.value).decode(),
+            answer.at,
+            self._telling.name_of(answer.by),
+            geo.lat if geo else None,
+            geo.lng if geo else None,
+            geo.accuracy_m if geo else None,
+            len(answer.photos),
+            "\n".join(links),
+        )
+
+
+def run_cells(exported: ExportedRun, telling: Telling) -> tuple[Cell, ...]:
+    """The cells of RUN_COLUMNS."""
+    run: Run = exported.run
+    resolved, status, executor = run.admitted_as, run.status, executor_of(exported, telling)
+    signature, progress = status.signature, run.progress
+    return (
+        run.name,
+        run.phase_at(telling.moment).rest,
+        resolved.template_id,
+        resolved.template_version,
+        resolved.template_name,
+        run.spec.executor_ref,
+        run.created_at,
+        status.started_at,
+        status.completed_at,
+        status.cancelled_at,
+        status.cancel_reason,
+        run.expires_at,
+        executor.name,
+        executor.email,
+        progress.total,
+        progress.answered,
+        progress.skipped,
+        signature.name if signature else None,
+        signature.signed_at if signature else None,
+        telling.photo_url(signature.photo) if signature and signature.photo else None,
+    )
+
+
+def number_of(told: ToldStep) -> int | float | None:
+    """The answer to calculate with; None where it is none."""
+    value = None if told.answer is None else told.answer.value
+    is_number = told.step.type in (StepType.NUMBER, StepType.RATING) and isinstance(value, int | float)
+    return value if is_number and not isinstance(value, bool) else None  # type: ignore[return-value]
+
+
+def photo_links(told: ToldStep, telling: Telling) -> list[str]:
+    """The addresses of the answer's photos, in order, and of its drawing."""
+    if told.answer is None:
+        return []
+    images = [*told.answer.photos, *([told.answer.drawing] if told.answer.drawing else [])]
+    return [telling.photo_url(photo) for photo in images]

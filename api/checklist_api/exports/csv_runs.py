@@ -1,0 +1,100 @@
+"""CSV with one row for each run of a template, and a column for each of its steps (`rows=runs`).
+
+The columns are the steps of all versions that the runs were made of: those of the newest version in its order, then
+those that only older versions have. A step is the same where its id is.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from checklist_crds.template_types import Definition, Step, StepType
+
+from ..run_steps import StepState, ToldStep, told_steps
+from .csv_answers import RUN_COLUMNS, number_of, photo_links, run_cells
+from .csv_cells import Cell, csv_row
+from .labelled import Telling
+from .run_source import ExportedRun
+
+_SKIPPED: Final = "(skipped)"
+
+
+@dataclass(slots=True)
+class _Columns:
+    """What is said of one step."""
+
+    step: Step
+    value: bool
+    photos: bool
+    place: bool
+
+    @classmethod
+    def of(cls, step: Step) -> "_Columns":
+        takes_images = step.type in (StepType.PHOTO, StepType.SIGNATURE) or step.photo is not False
+        return cls(step, step.type is not StepType.PHOTO, takes_images, step.geo)
+
+    def also(self, step: Step) -> None:
+        """An older version of the step may have taken more."""
+        older = _Columns.of(step)
+        self.value, self.photos, self.place = (
+            self.value or older.value,
+            self.photos or older.photos,
+            self.place or older.place,
+        )
+
+    def titles(self) -> list[str]:
+        unit = f" ({self.step.config.unit})" if self.step.config.unit else ""
+        named, of = f"[{self.step.id}]", self.step.label
+        return [
+            *([f"{of}{unit} {named}"] if self.value else []),
+            *([f"{of}: photos {named}"] if self.photos else []),
+            *([f"{of}: latitude {named}", f"{of}: longitude {named}"] if self.place else []),
+        ]
+
+    def cells(self, told: ToldStep | None, telling: Telling) -> list[Cell]:
+        answer = told.answer if told is not None and told.state is not StepState.SKIPPED else None
+        geo = answer.geo if answer is not None else None
+        links = photo_links(told, telling) if told is not None and answer is not None else []
+        skipped = _SKIPPED if told is not None and told.state is StepState.SKIPPED else None
+        return [
+            *([skipped or _value(told)] if self.value else []),
+            *(["\n".join(links) or (None if self.value else skipped)] if self.photos else []),
+            *([geo.lat if geo else None, geo.lng if geo else None] if self.place else []),
+        ]
+
+
+class RunRows:
+    """`definitions`: of all versions that occur, newest first."""
+
+    def __init__(self, telling: Telling, definitions: Iterable[Definition]) -> None:
+        self._telling = telling
+        self._columns: dict[str, _Columns] = {}
+        for definition in definitions:
+            for _, step in definition.steps():
+                if step.type is StepType.INSTRUCTION:
+                    continue
+                if (known := self._columns.get(step.id)) is not None:
+                    known.also(step)
+                else:
+                    self._columns[step.id] = _Columns.of(step)
+
+    def head(self) -> bytes:
+        titles: Sequence[str] = [title for column in self._columns.values() for title in column.titles()]
+        return csv_row((*RUN_COLUMNS, *titles))
+
+    def of_run(self, exported: ExportedRun) -> bytes:
+        told = {one.step.id: one for one in told_steps(exported.run, exported.definition)}
+        cells: list[Cell] = []
+        for step_id, column in self._columns.items():
+            cells += column.cells(told.get(step_id), self._telling)
+        return csv_row((*run_cells(exported, self._telling), *cells))
+
+    def tail(self) -> bytes:
+        return b""
+
+
+def _value(told: ToldStep | None) -> Cell:
+    if told is None:
+        return None
+    number = number_of(told)
+    return told.display if number is None else number

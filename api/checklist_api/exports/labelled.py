@@ -1,0 +1,78 @@
+"""A run as exports tell it: the document of `GET /v1/runs/{run_id}`, with labels beside the ids."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from checklist_crds.photo_urls import PhotoUrl
+from checklist_crds.run_types import IdentityMode
+
+from ..run_steps import ToldStep, people_of, told_steps
+from ..run_view import run_view
+from .run_source import ExportedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What every format needs beside the run itself."""
+
+    names: Mapping[str, str]
+    """The organization's members by their ids."""
+    moment: datetime
+    """The export's: what expired is judged by it."""
+    photo_url: PhotoUrl
+
+    def name_of(self, person: str | None) -> str:
+        """Of a member; the id of one who is gone, and nothing for nobody."""
+        return "" if person is None else self.names.get(person, person)
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Who answered, as far as they said."""
+
+    name: str
+    email: str
+
+
+def executor_of(exported: ExportedRun, telling: Telling) -> Executor:
+    run = exported.run
+    given = run.status.identity
+    match run.admitted_as.identity_mode:
+        case IdentityMode.EXTERNAL:
+            return Executor((given.name if given else None) or "", (given.email if given else None) or "")
+        case IdentityMode.MEMBER:
+            return Executor(telling.name_of((given.user_id if given else None) or run.status.assigned_to), "")
+        case _:
+            return Executor("", "")
+
+
+def labelled_view(exported: ExportedRun, telling: Telling) -> dict[str, Any]:
+    """The Run object, and on top: `sections` with all steps of the snapshot (`state`: answered, skipped, open,
+    not_applicable or instruction; `display`: the answer for people, or null), and `people`: names by member id."""
+    run, told = exported.run, list(told_steps(exported.run, exported.definition))
+    return {
+        **run_view(run, telling.moment, telling.photo_url),
+        "sections": [
+            {
+                "id": section.id,
+                "title": section.title,
+                "steps": [_step_view(one) for one in told if one.section is section],
+            }
+            for section in exported.definition.sections
+        ],
+        "people": {who: telling.names[who] for who in sorted(people_of(run)) if who in telling.names},
+    }
+
+
+def _step_view(told: ToldStep) -> dict[str, Any]:
+    return {
+        "id": told.step.id,
+        "type": told.step.type.value,
+        "label": told.step.label,
+        "required": told.step.required,
+        "unit": told.step.config.unit,
+        "state": told.state.value,
+        "display": told.display,
+    }

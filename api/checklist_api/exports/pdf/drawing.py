@@ -1,0 +1,253 @@
+"""Draws a `Paper` on A4 with fpdf2: words in the fonts of this document, images, links, page numbers."""
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final, cast
+
+from fpdf import FPDF
+from fpdf.bidi import auto_detect_base_direction
+from fpdf.enums import TextDirection
+from fpdf.fonts import TTFFont
+
+from .fonts import MAIN, FontCase
+from .paper import Entry, Image, Paper
+
+_MARGIN_MM: Final = 18.0
+_FOOT_MM: Final = 16.0
+_WIDTH_MM: Final = 210 - 2 * _MARGIN_MM
+_NAME_MM: Final = 34.0
+_IMAGE_GAP_MM: Final = 4.0
+_IMAGE_HIGH_MM: Final = 70.0
+_KEPT_TOGETHER_MM: Final = 40.0
+_WIDE_MM: Final = 0.2
+"""About the width of a letter, for each point of its size: to guess how high a text will be."""
+_INK: Final = (26, 28, 33)
+_QUIET: Final = (96, 102, 112)
+_LINK: Final = (20, 84, 160)
+_LINE: Final = (205, 209, 215)
+
+Pixels = tuple[bytes, int, int]
+"""A JPEG with its width and height."""
+
+
+def draw(paper: Paper, images: Mapping[str, Pixels], folder: Path) -> bytes:
+    """The PDF. `images`: by their keys; what is not in it is said to be missing. `folder`: for the fonts."""
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    case = FontCase.of(paper.texts())
+    sheet = _Sheet(paper, case, images)
+    sheet.prepare(folder)
+    sheet.draw()
+    return bytes(sheet.output())
+
+
+class _Sheet(FPDF):
+    def __init__(self, paper: Paper, case: FontCase, images: Mapping[str, Pixels]) -> None:
+        super().__init__(format="A4")
+        self._paper = paper
+        self._case = case
+        self._drawn = {text: case.clean(text) for text in paper.texts()}
+        self._images = images
+        self._names: set[str] = set()
+
+    def prepare(self, folder: Path) -> None:
+        measured_once = _measured_once()
+        for name, style, file in self._case.write(folder):
+            self.add_font(name, style, file)
+            self.fonts[f"{name.lower()}{style}"].__class__ = measured_once
+            self._names.add(name)
+        moment = datetime.fromisoformat(self._paper.last_changed)
+        self.set_creation_date(moment)
+        self.set_title(self._drawn[self._paper.title])
+        self.set_subject(self._paper.run_id)
+        self.set_creator("Checklist Dispatch")
+        self.set_margins(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM)
+        self.set_auto_page_break(True, _MARGIN_MM)
+        self.c_margin = 0
+        self.set_text_shaping(True)
+        self.set_display_mode("fullwidth")
+
+    def footer(self) -> None:
+        self.set_y(-_FOOT_MM + 2)
+        # The font of every reader: the number of all pages is put in when they are known, by its plain letters.
+        self.set_font("Helvetica", size=8)
+        self.set_text_color(*_QUIET)
+        self.cell(_WIDTH_MM / 2, 5, self._paper.run_id, new_x="RIGHT", new_y="TOP")
+        self.cell(_WIDTH_MM / 2, 5, f"Page {self.page_no()} of {{nb}}", align="R")
+
+    def draw(self) -> None:
+        paper = self._paper
+        self.add_page()
+        self._words(paper.title, size=19, bold=True)
+        self._words(paper.organization, size=11, color=_QUIET)
+        self.ln(2)
+        self._words(paper.status, size=12, bold=True)
+        self.ln(1)
+        for name, value in paper.facts:
+            self._pair(name, value)
+        for group in paper.groups:
+            self._room_for(30)
+            self.ln(5)
+            self._words(group.title, size=14, bold=True)
+            self._rule()
+            for entry in group.entries:
+                self._entry(entry)
+        self._room_for(45)
+        self.ln(6)
+        self._rule()
+        for name, value in paper.digests:
+            self._pair(name, value)
+        self._words(paper.explained, size=8, color=_QUIET)
+        if self._case.missing:
+            points = sorted(ord(character) for character in self._case.missing)
+            told = ", ".join(f"U+{point:04X}" for point in points[:40]) + (", ..." if len(points) > 40 else "")
+            self.ln(2)
+            self._plain(f"No font here has these characters; each is printed as a question mark in a diamond: {told}.")
+
+    def _entry(self, entry: Entry) -> None:
+        first = max((self._height(image) for image in entry.images[:2]), default=0.0)
+        self._room_for(min(24 + first, 120))
+        self.ln(2.5)
+        self._words(entry.label, size=10, bold=True)
+        if entry.quiet:
+            self._words(entry.quiet, size=10, color=_QUIET)
+        if entry.value:
+            self._words(entry.value, size=11)
+        if entry.place:
+            self._words(entry.place, size=9, color=_LINK, link=entry.map_link)
+        self._pictures(entry.images)
+        for note in entry.notes:
+            self._words(note, size=8, color=_QUIET)
+
+    def _words(
+        self,
+        text: str,
+        *,
+        size: float,
+        bold: bool = False,
+        color: tuple[int, int, int] = _INK,
+        link: str = "",
+        width: float = _WIDTH_MM,
+    ) -> None:
+        """A paragraph, from the right where its first letter is written so."""
+        drawn = self._drawn[text]
+        if not drawn.strip():
+            return
+        self._set_fonts(text, "B" if bold else "", size)
+        self.set_text_color(*color)
+        high = size * 0.5
+        to_left = auto_detect_base_direction(drawn) is TextDirection.RTL
+        is_told = _needs_telling(drawn)
+        if is_told:
+            needed = cast(float, self.multi_cell(width, high, drawn, dry_run=True, output="HEIGHT"))
+            is_told = needed <= self.eph
+        else:
+            needed = (drawn.count("\n") + 1 + len(drawn) * size * _WIDE_MM // width) * high
+        if is_told or needed <= _KEPT_TOGETHER_MM:
+            self._room_for(needed)
+        if is_told:
+            # What letters became of is hard to tell from their forms: whoever copies gets the text itself.
+            told = drawn.encode("utf-16-be").hex()
+            self._out(f"/Span <</ActualText <feff{told}>>> BDC")
+        self.multi_cell(width, high, drawn, align="R" if to_left else "L", link=link, new_x="LMARGIN", new_y="NEXT")
+        if is_told:
+            self._out("EMC")
+
+    def _pair(self, name: str, value: str) -> None:
+        self._room_for(6)
+        top = self.y
+        self._words(name, size=9, color=_QUIET, width=_NAME_MM)
+        below, page = self.y, self.page
+        self.set_xy(_MARGIN_MM + _NAME_MM, top)
+        self._words(value, size=9, width=_WIDTH_MM - _NAME_MM)
+        if self.page == page:
+            self.set_y(max(self.y, below))
+
+    def _plain(self, text: str) -> None:
+        self.set_font("Helvetica", size=8)
+        self.set_text_color(*_QUIET)
+        self.multi_cell(_WIDTH_MM, 4, text, new_x="LMARGIN", new_y="NEXT")
+
+    def _set_fonts(self, text: str, style: str, size: float) -> None:
+        self.set_font(MAIN, style, size)
+        self.set_fallback_fonts([name for name in self._case.order(text) if name in self._names and name != MAIN])
+
+    def _pictures(self, images: list[Image]) -> None:
+        """Two beside each other."""
+        wide = (_WIDTH_MM - _IMAGE_GAP_MM) / 2
+        for start in range(0, len(images), 2):
+            row = images[start : start + 2]
+            high = max(self._height(image) for image in row)
+            self._room_for(high + 9)
+            self.ln(1.5)
+            top, below = self.y, self.y
+            for place, image in enumerate(row):
+                left = _MARGIN_MM + place * (wide + _IMAGE_GAP_MM)
+                self._picture(image, left, top, wide)
+                self.set_xy(left, top + high + 0.5)
+                if image.caption:
+                    self._words(image.caption, size=8, color=_QUIET, width=wide)
+                below = max(below, self.y, top + high + 0.5)
+            self.set_xy(_MARGIN_MM, below)
+
+    def _picture(self, image: Image, left: float, top: float, wide: float) -> None:
+        known = self._images.get(image.key)
+        if known is None:
+            self.set_draw_color(*_LINE)
+            self.rect(left, top, wide, self._height(image))
+            self.set_xy(left + 2, top + 2)
+            self.set_font("Helvetica", size=8)
+            self.set_text_color(*_QUIET)
+            self.cell(wide - 4, 5, "This image is not in the store any more.")
+            return
+        jpeg, across, down = known
+        high = self._height(image)
+        self.image(BytesIO(jpeg), left, top, h=high, w=high * across / down, alt_text=self._drawn[image.caption])
+
+    def _height(self, image: Image) -> float:
+        known = self._images.get(image.key)
+        if known is None:
+            return 20.0
+        _, across, down = known
+        wide = (_WIDTH_MM - _IMAGE_GAP_MM) / 2
+        # Small images are not blown up: 96 pixels an inch at least.
+        return float(min(_IMAGE_HIGH_MM, wide * down / across, down * 25.4 / 96))
+
+    def _rule(self) -> None:
+        self.set_draw_color(*_LINE)
+        self.line(_MARGIN_MM, self.y + 0.8, _MARGIN_MM + _WIDTH_MM, self.y + 0.8)
+        self.ln(2)
+
+    def _room_for(self, high: float) -> None:
+        """A new page, when less than that is left of this one."""
+        if self.will_page_break(high):
+            self.add_page()
+
+
+def _measured_once() -> type[TTFFont]:
+    """Fonts of one document that remember how wide a letter is: lines are broken letter by letter, and each would be
+    shaped anew, which is where most of the time would go."""
+    known: dict[tuple[str, str, float, Any], tuple[int, float]] = {}
+
+    class MeasuredOnce(TTFFont):
+        __slots__ = ()
+
+        def get_text_width(
+            self, text: str, font_size_pt: float, text_shaping_params: dict[str, Any] | None
+        ) -> tuple[int, float]:
+            if len(text) != 1:
+                return super().get_text_width(text, font_size_pt, text_shaping_params)
+            direction = text_shaping_params.get("fragment_direction") if text_shaping_params else None
+            key = (self.fontkey, text, font_size_pt, (bool(text_shaping_params), direction))
+            if key not in known:
+                known[key] = super().get_text_width(text, font_size_pt, text_shaping_params)
+            return known[key]
+
+    return MeasuredOnce
+
+
+def _needs_telling(text: str) -> bool:
+    """Whether it has letters that change with their neighbours, or are written from the right."""
+    return any("\u0590" <= character <= "\u1aff" or "\ufb1d" <= character <= "\ufeff" for character in text)

@@ -1,0 +1,195 @@
+"""The fonts of a PDF: Noto's, cut down to the characters of this one document before anything is drawn with them.
+
+Each character is drawn with the first font that has it. The writing systems are told apart by what the fonts have;
+only Chinese, Japanese and Korean share characters that each writes in its own way, so for them the text decides. What
+no font has is drawn as a replacement character, and told.
+
+HarfBuzz cuts: a font of 65,535 glyphs and nine weights becomes one of some glyphs and one weight within milliseconds.
+The fonts come from two packages of files, both under the SIL Open Font License 1.1. A package that is not installed is
+a font that has no character.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import uharfbuzz as hb
+
+REPLACEMENT: Final = "\ufffd"
+MAIN: Final = "NotoSans"
+_WEIGHTS: Final = {"": 400, "B": 600}
+_SCRIPTS: Final = (
+    "Arabic",
+    "Hebrew",
+    "Devanagari",
+    "Bengali",
+    "Gurmukhi",
+    "Gujarati",
+    "Oriya",
+    "Tamil",
+    "Telugu",
+    "Kannada",
+    "Malayalam",
+    "Sinhala",
+    "Thai",
+    "Lao",
+    "Myanmar",
+    "Khmer",
+    "Georgian",
+    "Armenian",
+    "Ethiopic",
+)
+_FACES: Final = {"JP": 0, "KR": 1, "SC": 2, "TC": 3}
+"""The faces of the collection that all of East Asia shares, by their place in it."""
+_JOINERS: Final = "\u200c\u200d"
+_FLAGS: Final = hb.SubsetFlags.DOWNGRADE_CFF2 | hb.SubsetFlags.NO_HINTING | hb.SubsetFlags.NOTDEF_OUTLINE
+
+
+@dataclass(slots=True)
+class Typeface:
+    """One face of a font file."""
+
+    name: str
+    face: "hb.Face"
+    characters: frozenset[int]
+    used: set[str] = field(default_factory=set)
+
+    def has(self, character: str) -> bool:
+        return ord(character) in self.characters
+
+    def cut(self, weight: int) -> bytes:
+        """A font with the used characters alone, in one weight."""
+        wanted = hb.SubsetInput()
+        for character in self.used:
+            wanted.unicode_set.add(ord(character))
+        for axis in self.face.axis_infos:
+            if axis.tag == "wght":
+                wanted.pin_axis_location(self.face, "wght", weight)
+            else:
+                wanted.pin_axis_to_default(self.face, axis.tag)
+        wanted.flags = _FLAGS
+        return bytes(wanted.subset(self.face).blob.data)
+
+
+@dataclass(slots=True)
+class FontCase:
+    """The fonts of one document. First `clean` every text that it has, then `write` the fonts, then `order` for each
+    text when it is drawn."""
+
+    typefaces: dict[str, Typeface] = field(default_factory=dict)
+    missing: set[str] = field(default_factory=set)
+    """Characters of the document that no font has."""
+    region: str = "SC"
+    """How characters are written that Chinese, Japanese and Korean share, in a text that does not tell."""
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "FontCase":
+        """For a document of these texts."""
+        case = cls(region=_region("\n".join(texts)) or "SC")
+        folder = _folder("manimgx_fonts")
+        if folder is None:
+            raise FileNotFoundError("the package manimgx-fonts is not installed")
+        case._open(MAIN, folder / "NotoSans[wght].ttf")
+        for script in _SCRIPTS:
+            case._open(f"NotoSans{script}", folder / f"NotoSans{script}[wght].ttf")
+        if (east := _folder("manimgx_fonts_cjk")) is not None:
+            for region, index in _FACES.items():
+                case._open(f"CJK{region}", east / "NotoSansCJK-VF.otf.ttc", index)
+        case._open("NotoSansSymbols", folder / "NotoSansSymbols[wght].ttf")
+        case._open("NotoEmoji", folder / "NotoEmoji[wght].ttf")
+        return case
+
+    def clean(self, text: str) -> str:
+        """The text as it will be drawn: every character has a font."""
+        drawn = []
+        order = self.order(text)
+        for character in unicodedata.normalize("NFC", text.replace("\t", "    ")):
+            if character in "\n ":
+                drawn.append(character)
+            elif _is_invisible(character):
+                continue
+            elif character == "\u00a0":
+                drawn.append(" ")
+            else:
+                drawn.append(self._with_a_font(character, order))
+        return "".join(drawn)
+
+    def order(self, text: str) -> list[str]:
+        """The names of all typefaces, for this text: the first that has a character draws it."""
+        here = f"CJK{_region(text) or self.region}"
+        return sorted(self.typefaces, key=lambda name: (name != MAIN, name.startswith("CJK") and name != here))
+
+    def write(self, folder: Path) -> list[tuple[str, str, Path]]:
+        """(name, style, file) of each font that is used."""
+        made = []
+        for typeface in self.typefaces.values():
+            if not typeface.used and typeface.name != MAIN:
+                continue
+            typeface.used.add(" ")
+            if typeface.name == MAIN:
+                typeface.used |= {chr(point) for point in range(0x20, 0x7F)}
+            for style, weight in _WEIGHTS.items():
+                file = folder / f"{typeface.name}{style}.otf"
+                file.write_bytes(typeface.cut(weight))
+                made.append((typeface.name, style, file))
+        return made
+
+    def _with_a_font(self, character: str, order: list[str]) -> str:
+        for name in order:
+            typeface = self.typefaces[name]
+            # Joiners belong to the letters around them, and Latin ones need none.
+            if typeface.has(character) and not (name == MAIN and character in _JOINERS):
+                typeface.used.add(character)
+                return character
+        if character in _JOINERS:
+            return ""
+        self.missing.add(character)
+        self.typefaces[MAIN].used.add(REPLACEMENT)
+        return REPLACEMENT
+
+    def _open(self, name: str, file: Path, index: int = 0) -> None:
+        if not file.exists():
+            return
+        face = hb.Face(hb.Blob.from_file_path(str(file)), index)
+        self.typefaces[name] = Typeface(name, face, frozenset(face.unicodes))
+
+
+def _folder(package: str) -> Path | None:
+    spec = find_spec(package)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return Path(places[0]) if places else None
+
+
+def _is_invisible(character: str) -> bool:
+    """Controls, and marks that choose between forms which we do not have."""
+    if character in _JOINERS:
+        return False
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs") or "\ufe00" <= character <= "\ufe0f"
+
+
+def _region(text: str) -> str | None:
+    """Which of JP, KR, SC and TC the text is written in; None where it does not tell."""
+    if any("\u3040" <= character <= "\u30ff" for character in text):
+        return "JP"
+    if any("\uac00" <= character <= "\ud7a3" for character in text):
+        return "KR"
+    simplified = traditional = 0
+    for character in text:
+        if "\u4e00" <= character <= "\u9fff":
+            in_simplified, in_traditional = _is_in(character, "gb2312"), _is_in(character, "big5")
+            simplified += in_simplified and not in_traditional
+            traditional += in_traditional and not in_simplified
+    if simplified == traditional:
+        return None
+    return "TC" if traditional > simplified else "SC"
+
+
+def _is_in(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,252 @@
+"""What the PDF of a run says, as plain data: made where the run is known, drawn where nothing else is.
+
+All words of the service are English; all texts of the template and the answers are as they were written. Times are in
+UTC and say so.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from checklist_crds.canonical_json import canonical_json
+from checklist_crds.receipt import receipt_view
+from checklist_crds.run_types import Answer, Geo, PhotoRef, Run
+from checklist_crds.template_types import StepType
+
+from ...run_steps import StepState, ToldStep, told_steps
+from ..labelled import Telling, executor_of, labelled_view
+from ..run_source import ExportedRun
+
+MAX_PHOTOS: Final = 200
+"""That are drawn; of all others it is said where they are."""
+_STATUS: Final = {
+    "pending": "Dispatched, not answered yet",
+    "in_progress": "Being answered",
+    "completed": "Completed",
+    "cancelled": "Cancelled",
+    "expired": "Expired",
+}
+_EXPLAINED: Final = (
+    "The document digest is the SHA-256 of the run as GET /v1/runs/{run_id}/export?format=json gives it: whoever "
+    "fetches that again and gets the same digest has the run that was printed here. The receipt digest is the one "
+    "that the person who answered was shown; docs/rest.md says how it is computed."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image by its key in the store, and what is said below it."""
+
+    key: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A step: its label, what became of it, the answer, what is known of the answer, and its images."""
+
+    label: str
+    quiet: str = ""
+    """Instead of an answer: skipped, not answered, does not apply."""
+    value: str = ""
+    notes: list[str] = field(default_factory=list)
+    place: str = ""
+    map_link: str = ""
+    images: list[Image] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A section."""
+
+    title: str
+    entries: list[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """The whole document."""
+
+    run_id: str
+    title: str
+    organization: str
+    status: str
+    facts: list[list[str]]
+    """Pairs of a name and a value."""
+    groups: list[Group]
+    digests: list[list[str]]
+    """Pairs of a name and a value."""
+    explained: str
+    last_changed: str
+    """ISO 8601. The document's own time: the same run gives the same bytes, whenever it is printed."""
+
+    def texts(self) -> Iterator[str]:
+        """Every text that is drawn."""
+        yield from (self.title, self.organization, self.status, self.explained)
+        for pair in [*self.facts, *self.digests]:
+            yield from pair
+        for group in self.groups:
+            yield group.title
+            for entry in group.entries:
+                yield from (entry.label, entry.quiet, entry.value, entry.place, *entry.notes)
+                yield from (image.caption for image in entry.images)
+
+    def images(self) -> Iterator[Image]:
+        for group in self.groups:
+            for entry in group.entries:
+                yield from entry.images
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, document: dict[str, Any]) -> "Paper":
+        groups = [
+            Group(
+                group["title"],
+                [
+                    Entry(**{**entry, "images": [Image(**image) for image in entry["images"]]})
+                    for entry in group["entries"]
+                ],
+            )
+            for group in document["groups"]
+        ]
+        return cls(**{**document, "groups": groups})
+
+
+def document_of(exported: ExportedRun, telling: Telling) -> bytes:
+    """The run as JSON in the one form of RFC 8785, so that its digest is that of these very bytes."""
+    return canonical_json(labelled_view(exported, telling))
+
+
+def paper_of(exported: ExportedRun, telling: Telling, organization: str) -> Paper:
+    """`organization`: its name as people know it. `telling.photo_url` must be the REST API's: it is in the digest."""
+    run, left = exported.run, _Left(MAX_PHOTOS)
+    receipt = receipt_view(run)
+    digest = hashlib.sha256(document_of(exported, telling)).hexdigest()
+    groups: list[Group] = []
+    told = list(told_steps(run, exported.definition))
+    for section in exported.definition.sections:
+        entries = [_entry(one, telling, left) for one in told if one.section is section]
+        if entries:
+            groups.append(Group(section.title, entries))
+    if (signed := _signature(run, left)) is not None:
+        groups.append(Group("Signature", [signed]))
+    return Paper(
+        run_id=run.name,
+        title=run.admitted_as.template_name,
+        organization=organization,
+        status=_STATUS[run.phase_at(telling.moment).rest],
+        facts=_facts(exported, telling),
+        groups=groups,
+        digests=[
+            ["Document digest", f"SHA-256 {digest}"],
+            *([["Receipt digest", receipt["digest"]]] if receipt is not None else []),
+        ],
+        explained=_EXPLAINED,
+        last_changed=_last_change(run, telling.moment).isoformat(),
+    )
+
+
+@dataclass(slots=True)
+class _Left:
+    """How many images may still be drawn."""
+
+    images: int
+
+    def take(self, images: list[Image]) -> list[Image]:
+        taken = images[: self.images]
+        self.images -= len(taken)
+        return taken
+
+
+def _facts(exported: ExportedRun, telling: Telling) -> list[list[str]]:
+    run, executor = exported.run, executor_of(exported, telling)
+    status, progress = run.status, run.progress
+    who = ", ".join(part for part in (executor.name, executor.email) if part)
+    facts = [
+        ("Run", run.name),
+        ("Template", f"{run.admitted_as.template_id}, version {run.admitted_as.template_version}"),
+        ("Reference", run.spec.executor_ref or ""),
+        ("Dispatched by", run.spec.created_by_name or ""),
+        ("Dispatched", _time(run.created_at)),
+        ("First answer", _time(status.started_at)),
+        ("Completed", _time(status.completed_at)),
+        ("Cancelled", _time(status.cancelled_at)),
+        ("Reason", status.cancel_reason or ""),
+        ("Expires", _time(run.expires_at)),
+        ("Executor", who or f"not named ({run.admitted_as.identity_mode.value})"),
+        ("Steps", f"{progress.answered} answered, {progress.skipped} skipped, of {progress.total}"),
+    ]
+    return [[name, value] for name, value in facts if value]
+
+
+def _entry(told: ToldStep, telling: Telling, left: _Left) -> Entry:
+    label, answer = told.step.label, told.answer
+    match told.state:
+        case StepState.INSTRUCTION:
+            return Entry(label, value=told.step.hint or "")
+        case StepState.NOT_APPLICABLE:
+            return Entry(label, quiet="Does not apply")
+        case StepState.SKIPPED:
+            return Entry(label, quiet="Skipped")
+        case StepState.OPEN:
+            return Entry(label, quiet="Not answered (required)" if told.step.required else "Not answered")
+    assert answer is not None  # noqa: S101 - for the type checker: the state says so
+    images = _images(answer)
+    drawn = left.take(images)
+    notes = [_time(answer.at) + (f", by {telling.name_of(answer.by)}" if answer.by else "")]
+    if len(drawn) < len(images):
+        notes.append(f"{len(images) - len(drawn)} more images are not printed; the run itself has them.")
+    shown = "" if told.step.type is StepType.PHOTO else (told.display or "")
+    return Entry(
+        label,
+        value=shown,
+        notes=notes,
+        place=_place(answer.geo) if answer.geo else "",
+        map_link=_map_link(answer.geo) if answer.geo else "",
+        images=drawn,
+    )
+
+
+def _signature(run: Run, left: _Left) -> Entry | None:
+    signature = run.status.signature
+    if signature is None:
+        return None
+    drawn = left.take([Image(signature.photo.key, "")] if signature.photo is not None else [])
+    return Entry("Signed by", value=signature.name, notes=[_time(signature.signed_at)], images=drawn)
+
+
+def _images(answer: Answer) -> list[Image]:
+    photos = [Image(photo.key, _caption(photo, number, answer)) for number, photo in enumerate(answer.photos, 1)]
+    return photos + ([Image(answer.drawing.key, "")] if answer.drawing is not None else [])
+
+
+def _caption(photo: PhotoRef, number: int, answer: Answer) -> str:
+    taken = f", taken {_time(photo.captured_at)}" if photo.captured_at else ""
+    zone = " (zone of the camera not known)" if photo.captured_at_assumed else ""
+    return f"Photo {number} of {len(answer.photos)}{taken}{zone}"
+
+
+def _place(geo: Geo) -> str:
+    accuracy = f", within {geo.accuracy_m:.0f} m" if geo.accuracy_m is not None else ""
+    return f"{geo.lat:.6f}, {geo.lng:.6f}{accuracy}"
+
+
+def _map_link(geo: Geo) -> str:
+    return f"https://www.openstreetmap.org/?mlat={geo.lat:.6f}&mlon={geo.lng:.6f}#map=17/{geo.lat:.6f}/{geo.lng:.6f}"
+
+
+def _time(moment: datetime | None) -> str:
+    return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _last_change(run: Run, moment: datetime) -> datetime:
+    status = run.status
+    ends = [status.started_at, status.completed_at, status.cancelled_at, run.created_at]
+    ends += [answer.at for answer in status.answers.values()]
+    if run.expires_at is not None and run.expires_at <= moment:
+        ends.append(run.expires_at)
+    return max(end for end in ends if end is not None)

@@ -1,0 +1,136 @@
+"""PDFs from the API process's side: each is made by a process of its own, one after the other.
+
+Drawing takes seconds of the processor's time, and must not keep requests waiting: so it is done elsewhere, with low
+priority, within limits, and whoever comes when too many wait is told to come again.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from pathlib import Path
+from typing import Any, Final
+
+from checklist_crds.errors import ServiceUnavailable
+from checklist_crds.photo_store import PhotoStore, StoreUnavailable
+
+from .paper import Paper
+
+logger = logging.getLogger(__name__)
+
+_WAITING: Final = 8
+_BUSY_RETRY_AFTER_S: Final = 10
+_WITHIN_S: Final = 240.0
+"""For the whole PDF, with all its images fetched."""
+_PDF: Final = "run.pdf"
+_IMAGE: Final = "image"
+_MAX_IMAGE_BYTES: Final = 20 * 1024 * 1024
+_PASSED_ON: Final = ("PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
+
+
+class PdfPress:
+    """One PDF at a time, and a bounded line before it."""
+
+    def __init__(self, store: PhotoStore, folder: Path) -> None:
+        self._store = store
+        self._folder = folder
+        self._free = asyncio.Semaphore(1)
+        self._waiting = 0
+
+    async def print(self, paper: Paper) -> bytes:
+        """Raises ServiceUnavailable: too many wait, the store does not answer, or it could not be drawn."""
+        if self._waiting >= _WAITING:
+            raise ServiceUnavailable(
+                "Too many PDFs are being made; please try again.", retry_after_s=_BUSY_RETRY_AFTER_S
+            )
+        self._waiting += 1
+        try:
+            async with self._free:
+                return await self._print(paper)
+        except StoreUnavailable:
+            raise ServiceUnavailable("Photos cannot be read at the moment; please try again.") from None
+        except (_WorkerDied, TimeoutError) as error:
+            logger.error("pdf.failed", extra={"run_id": paper.run_id, "reason": str(error) or "it took too long"})
+            raise ServiceUnavailable("The PDF could not be made; please try again.") from None
+        finally:
+            self._waiting -= 1
+
+    async def _print(self, paper: Paper) -> bytes:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="pdf-", dir=self._folder))
+        process: Process | None = None
+        try:
+            async with asyncio.timeout(_WITHIN_S):
+                process = await _started(folder)
+                await _ask(process, paper=paper.as_dict())
+                for key in dict.fromkeys(image.key for image in paper.images()):
+                    file = folder / _IMAGE
+                    if await self._fetch(key, file):
+                        await _ask(process, image=key, file=str(file))
+                        file.unlink()
+                await _ask(process, draw=_PDF)
+                return await asyncio.to_thread((folder / _PDF).read_bytes)
+        finally:
+            if process is not None:
+                await asyncio.shield(_end(process))
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _fetch(self, key: str, file: Path) -> bool:
+        """False when the store has no such image. Raises StoreUnavailable."""
+        photo = await self._store.get(key)
+        if photo is None or photo.size > _MAX_IMAGE_BYTES:
+            return False
+        with await asyncio.to_thread(file.open, "wb") as written:
+            async for chunk in photo.chunks():
+                await asyncio.to_thread(written.write, chunk)
+        return True
+
+
+class _WorkerDied(Exception):
+    pass
+
+
+async def _started(folder: Path) -> Process:
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    try:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-P", "-s", "-m", "checklist_api.exports.pdf.worker", str(os.getpid()), str(folder)),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL if not logger.isEnabledFor(logging.DEBUG) else None,
+            cwd=folder,
+            # Nothing of the service's: who draws has no business with its keys.
+            env=passed_on | {"TMPDIR": str(folder), "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise _WorkerDied(f"it could not be started: {error.strerror}") from None
+
+
+async def _ask(process: Process, **order: Any) -> dict[str, Any]:
+    """Raises _WorkerDied."""
+    assert process.stdin is not None  # noqa: S101 - for the type checker
+    assert process.stdout is not None  # noqa: S101
+    try:
+        process.stdin.write(json.dumps(order).encode() + b"\n")
+        await process.stdin.drain()
+        line = await process.stdout.readline()
+        answer: dict[str, Any] = json.loads(line)
+    except (ConnectionError, RuntimeError, ValueError):
+        raise _WorkerDied("it ended without a word") from None
+    return answer
+
+
+async def _end(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if process.stdin is not None:
+        process.stdin.close()
+    await process.wait()

@@ -1,0 +1,160 @@
+"""`GET /v1/exports`, `GET /v1/runs/{run_id}/export` and the photos' lasting addresses; the dashboard has the same."""
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from aiohttp import web
+
+from checklist_crds.errors import RunNotFound, ServiceUnavailable
+from checklist_crds.template_types import Definition
+
+from ..archive.incomplete import Incomplete
+from ..auth import Caller
+from ..pagination import invalid_parameter, one_of
+from ..run_filter import requested_filter
+from ..services import Services
+from .csv_answers import AnswerRows
+from .csv_cells import BOM
+from .csv_runs import RunRows
+from .documents import GeoJson, JsonLines
+from .labelled import Telling
+from .pdf.paper import document_of, paper_of
+from .run_source import ExportedRun, RunSource, definition_of
+from .sending import Format, send
+from .stable_links import PHOTO, StablePhotoRoutes, stable_links
+
+FORMATS: Final = ("csv", "jsonl", "geojson")
+RUN_FORMATS: Final = ("pdf", "json")
+ROWS: Final = ("answers", "runs")
+MEDIA_TYPES: Final = {
+    "csv": "text/csv; charset=utf-8; header=present",
+    "jsonl": "application/jsonl; charset=utf-8",
+    "geojson": "application/geo+json",
+    "pdf": "application/pdf",
+    "json": "application/json",
+}
+_ASKED: Final = 10
+"""Runs of a version that are asked for its checklist, should some be removed just then."""
+_ARCHIVE_AGAIN_S: Final = 10
+_BOOLEANS: Final = ("true", "false")
+
+
+def add_routes(router: web.UrlDispatcher, services: Services) -> None:
+    exports, photos, owner = ExportRoutes(services), StablePhotoRoutes(services), services.gate.owner
+    router.add_get("/v1/exports", owner(exports.runs))
+    router.add_get("/v1/runs/{run_id}/export", owner(exports.run))
+    router.add_get(f"/v1{PHOTO}", owner(photos.photo))
+    router.add_get(f"/v1{PHOTO}/thumbnail", owner(photos.thumbnail))
+
+
+class ExportRoutes:
+    """One method for each operation."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def base(self, _: Caller) -> str:
+        """Below which address the photos are, for whoever reads the file."""
+        return f"{self._services.settings.base_url}/v1"
+
+    async def runs(self, request: web.Request, caller: Caller) -> web.StreamResponse:
+        """Raises InvalidParameter, RateLimited, and ServiceUnavailable: a file that lacks the archive looks whole."""
+        services = self._services
+        kind, wanted = _requested_format(request, FORMATS), requested_filter(request)
+        rows, bom = one_of(request, "rows", ROWS), one_of(request, "bom", _BOOLEANS)
+        if kind != "csv" and (rows is not None or bom is not None):
+            raise invalid_parameter("rows" if rows is not None else "bom", "goes with format=csv")
+        if rows == "runs" and wanted.template_id is None:
+            raise invalid_parameter("template_id", "is needed with rows=runs: the columns are a template's steps")
+        moment = services.clock()
+        source = RunSource(services.index, services.run_access, caller.organization, wanted, moment)
+        telling = self._telling(caller, moment, self.base(caller))
+        with services.export_slots.taken(caller.organization.name):
+            total = await source.total()
+            lacking = services.archived.incomplete(caller.organization)
+            if lacking not in (None, Incomplete.DAMAGED):
+                raise ServiceUnavailable(f"{lacking.message} Please try again.", retry_after_s=_ARCHIVE_AGAIN_S)
+            made: Format
+            match kind:
+                case "jsonl":
+                    made = JsonLines(telling)
+                case "geojson":
+                    made = GeoJson(telling)
+                case _ if rows == "runs":
+                    made = RunRows(telling, await _versions(source) if request.method != "HEAD" else ())
+                case _:
+                    made = AnswerRows(telling)
+            if kind == "csv" and bom != "false":
+                made = _WithBom(made)
+            return await send(
+                request,
+                source,
+                made,
+                total=total,
+                media_type=MEDIA_TYPES[kind],
+                name=f"runs-{moment.date().isoformat()}.{kind}",
+                lacking=None if lacking is None else lacking.value,
+            )
+
+    async def run(self, request: web.Request, caller: Caller) -> web.Response:
+        """One run, as a document to keep. Raises InvalidParameter, RunNotFound, ServiceUnavailable."""
+        services, organization = self._services, caller.organization
+        kind, moment = _requested_format(request, RUN_FORMATS), services.clock()
+        access = services.run_access
+        run = await access.of_organization(request.match_info["run_id"], organization)
+        exported = ExportedRun(run, await definition_of(access, run))
+        # Whoever asks, the addresses in it are the REST API's: the digest of a run is one.
+        telling = self._telling(caller, moment, f"{services.settings.base_url}/v1")
+        body = b""
+        if kind == "json":
+            body = document_of(exported, telling)
+        elif request.method != "HEAD":
+            body = await services.press.print(paper_of(exported, telling, organization.display_name))
+        headers = {
+            "Content-Type": MEDIA_TYPES[kind],
+            "Content-Disposition": f'attachment; filename="run-{run.name.removeprefix("r-")}.{kind}"',
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return web.Response(body=body, headers=headers)
+
+    def _telling(self, caller: Caller, moment: datetime, base: str) -> Telling:
+        members = self._services.members.of_organization(caller.organization.name)
+        return Telling({member.id: member.display_name for member in members}, moment, stable_links(base))
+
+
+class _WithBom:
+    """A file that begins with a mark of its encoding."""
+
+    def __init__(self, made: Format) -> None:
+        self.of_run, self.tail = made.of_run, made.tail
+        self._head = made.head
+
+    def head(self) -> bytes:
+        return BOM + self._head()
+
+
+async def _versions(source: RunSource) -> list[Definition]:
+    """The checklists of all versions that the runs were made of, newest first."""
+    of_version: defaultdict[int, list[str]] = defaultdict(list)
+    async for page in source.summaries():
+        for run in page:
+            if len(of_version[run["template_v"]]) < _ASKED:
+                of_version[run["template_v"]].append(run["run_id"])
+    found = []
+    for version in sorted(of_version, reverse=True):
+        for run_id in of_version[version]:
+            with contextlib.suppress(RunNotFound):  # removed since
+                found.append((await source.one(run_id)).definition)
+                break
+    return found
+
+
+def _requested_format(request: web.Request, formats: Sequence[str]) -> str:
+    kind = one_of(request, "format", formats)
+    if kind is None:
+        raise invalid_parameter("format", f"is required: one of {', '.join(formats)}")
+    return kind

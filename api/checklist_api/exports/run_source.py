@@ -1,0 +1,110 @@
+"""Which runs an export has, and the reading of them: page by page, so that no export is ever in memory as a whole.
+
+The list is the one that `GET /v1/runs` walks, newest first, ended at the moment of the request: no run is given twice,
+and none that was made later. The next page begins where the one before ended, by the moment a run was made, which never
+changes; so what is dispatched, answered or removed meanwhile moves nothing. A run is given as it is when its turn
+comes; one that no longer fits the filters then, or is gone, is left out.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from checklist_crds.errors import RunNotFound
+from checklist_crds.run_types import Run
+from checklist_crds.template_types import Definition, Section, Step, StepType
+from checklist_crds.times import parse_timestamp
+
+from ..organizations import Organization
+from ..run_access import RunAccess
+from ..run_index import RunFilter, RunIndex
+
+PAGE: Final = 200
+AT_ONCE: Final = 8
+"""Runs that are read at the same time, and in memory."""
+_INSTANT: Final = timedelta(milliseconds=1)
+"""The finest difference between two runs' moments."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRun:
+    """A run with the checklist it was dispatched with."""
+
+    run: Run
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class RunSource:
+    """The runs of `organization` that fit `wanted` at `moment`. All methods raise KubeError."""
+
+    index: RunIndex
+    access: RunAccess
+    organization: Organization
+    wanted: RunFilter
+    moment: datetime
+
+    async def total(self) -> int:
+        """How many there are now: what an export can be measured by while it comes."""
+        return (await self._page(None, 1))[0]
+
+    async def summaries(self) -> AsyncIterator[list[dict[str, Any]]]:
+        """Pages of what the list shows of each run, newest first."""
+        last: datetime | None = None
+        given: set[str] = set()
+        while True:
+            # Runs of the last one's very moment come first again: they are asked for once more, and passed over.
+            _, page = await self._page(last, PAGE + len(given))
+            fresh = [run for run in page if run["run_id"] not in given]
+            if not fresh:
+                return
+            yield fresh
+            moment = parse_timestamp(fresh[-1]["created_at"])
+            same = {run["run_id"] for run in fresh if run["created_at"] == fresh[-1]["created_at"]}
+            given = given | same if moment == last else same
+            last = moment
+
+    async def runs(self) -> AsyncIterator[list[ExportedRun]]:
+        """A few runs at a time, with all their answers."""
+        async for page in self.summaries():
+            for start in range(0, len(page), AT_ONCE):
+                few = [self._read(run["run_id"]) for run in page[start : start + AT_ONCE]]
+                yield [found for found in await asyncio.gather(*few) if found is not None]
+
+    async def one(self, run_id: str) -> ExportedRun:
+        """Raises RunNotFound."""
+        run = await self.access.of_organization(run_id, self.organization)
+        return ExportedRun(run, await definition_of(self.access, run))
+
+    async def _page(self, last: datetime | None, limit: int) -> tuple[int, list[dict[str, Any]]]:
+        await self.index.wait_for_first_list()
+        bounds = [self.moment + _INSTANT, self.wanted.created_before, None if last is None else last + _INSTANT]
+        wanted = replace(self.wanted, created_before=min(bound for bound in bounds if bound is not None))
+        return self.index.page(
+            self.organization.name, self.organization.namespaces, wanted, now=self.moment, offset=0, limit=limit
+        )
+
+    async def _read(self, run_id: str) -> ExportedRun | None:
+        try:
+            found = await self.one(run_id)
+        except RunNotFound:
+            return None
+        status = self.wanted.status
+        return found if status is None or found.run.phase_at(self.moment).rest == status else None
+
+
+async def definition_of(access: RunAccess, run: Run) -> Definition:
+    """The run's snapshot. Where somebody deleted it by hand, one that has what the run itself still says: the ids."""
+    try:
+        return await access.definition(run)
+    except RunNotFound:
+        return _what_is_left(run)
+
+
+def _what_is_left(run: Run) -> Definition:
+    ids: Sequence[str] = list(dict.fromkeys([*run.status.answers, *run.status.skipped_steps]))
+    steps = [Step(id=step_id, type=StepType.TEXT, label=step_id) for step_id in ids]
+    section = Section(id="g-lost", title="The checklist itself is no longer there", steps=steps)
+    return Definition(name=run.admitted_as.template_name, sections=[section] if steps else [])

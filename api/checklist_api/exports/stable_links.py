@@ -1,0 +1,64 @@
+"""Addresses of photos that stay: for files that are kept, where a signed address would have expired.
+
+`{base}/runs/{run_id}/photos/{photo_id}` asks whoever follows it who they are, and then leads to an address that is
+signed at that moment. `base` is the REST API for the bearer of a key, the dashboard's API for a member: a link in a
+spreadsheet opens where its reader is signed in.
+"""
+
+from typing import Final
+
+from aiohttp import web
+
+from checklist_crds.errors import NotFound
+from checklist_crds.photo_keys import parts_of, photo_key
+from checklist_crds.photo_urls import IN_ANSWERS, PhotoUrl
+from checklist_crds.run_types import PhotoRef, Run
+
+from ..auth import Caller
+from ..services import Services
+
+PHOTO: Final = "/runs/{run_id}/photos/{photo_id}"
+_NOT_FOUND: Final = "There is no such photo in this run."
+
+
+def stable_links(base: str) -> PhotoUrl:
+    """A maker of such addresses below `base`, for example `https://checklists.example/v1`."""
+
+    def photo_url(photo: PhotoRef, *, thumbnail: bool = False) -> str:
+        parts = parts_of(photo.key)
+        if parts is None:
+            raise ValueError(f"no key of a photo: {photo.key!r}")
+        run_id, photo_id = parts
+        return f"{base}/runs/{run_id}/photos/{photo_id}{'/thumbnail' if thumbnail else ''}"
+
+    return photo_url
+
+
+class StablePhotoRoutes:
+    """Where such an address leads. Both raise RunNotFound, and NotFound for a photo that is not in the run."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def photo(self, request: web.Request, caller: Caller) -> web.Response:
+        return await self._redirect(request, caller, thumbnail=False)
+
+    async def thumbnail(self, request: web.Request, caller: Caller) -> web.Response:
+        return await self._redirect(request, caller, thumbnail=True)
+
+    async def _redirect(self, request: web.Request, caller: Caller, *, thumbnail: bool) -> web.Response:
+        run_id, photo_id = request.match_info["run_id"], request.match_info["photo_id"]
+        run = await self._services.run_access.of_organization(run_id, caller.organization)
+        key = photo_key(run_id, photo_id)
+        if all(photo.key != key for photo in photos_of(run)):
+            raise NotFound(_NOT_FOUND)
+        location = self._services.photo_urls.url(key, IN_ANSWERS, thumbnail=thumbnail)
+        return web.Response(status=302, headers={"Location": location, "Cache-Control": "no-store"})
+
+
+def photos_of(run: Run) -> list[PhotoRef]:
+    """All images of the run: photos, drawn answers, the signature on completion."""
+    images = [photo for answer in run.status.answers.values() for photo in answer.photos]
+    images += [answer.drawing for answer in run.status.answers.values() if answer.drawing is not None]
+    signature = run.status.signature
+    return images + ([signature.photo] if signature is not None and signature.photo is not None else [])

@@ -1,0 +1,159 @@
+"""Which of them makes the template: the language model where one is set up, else, or when it fails, the composer."""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from checklist_crds.errors import GenerationFailed, InternalError, ModelFailed, Problem, RateLimited, ServiceError
+from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
+
+from ..metrics import Metrics
+from .composer_pool import ComposerPool
+from .model_failures import ModelFailure, Reason
+from .model_settings import Fallback, ModelSettings
+
+if TYPE_CHECKING:
+    from .model_provider import ModelProvider
+
+logger = logging.getLogger(__name__)
+
+_OURS: Final = frozenset({Reason.LIMIT, Reason.BUDGET, Reason.BUSY})
+"""Bounds of this service: the model is well, and the caller may come again."""
+_WHY: Final[Mapping[Reason, str]] = {
+    Reason.TIMEOUT: "It was not done in time.",
+    Reason.UNREACHABLE: "There is no connection to it.",
+    Reason.UNAUTHORIZED: "It does not take this service's key.",
+    Reason.RATE_LIMITED: "It takes no more requests at the moment.",
+    Reason.ERROR: "It answered with an error.",
+    Reason.TOO_LARGE: "Its answer is too large.",
+    Reason.REFUSED: "It refused to answer.",
+    Reason.NONSENSE: "What it wrote is no valid template.",
+}
+_SETTLED_S: Final = 3.0
+_FIRST_PROMPTS: Final = (
+    ("Restaurant opening", "en"),
+    ("Wohnungsübergabe", "de"),
+    ("Apertura del restaurante", "es"),
+    ("État des lieux", "fr"),
+)
+"""One of each language, which has tables of its own."""
+_NOTHING: Final = "The prompt names nothing to check. Say what the checklist is for, or what is to be done."
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A template, and who made it."""
+
+    definition: Definition
+    reason: Reason | None = None
+    """Why the model did not; None when it did, or when there is none."""
+    by_model: bool = False
+
+    @property
+    def generated_by(self) -> str:
+        """The value of `X-Generated-By`."""
+        if self.by_model:
+            return "model"
+        return "composer" if self.reason is None else f"composer; reason={self.reason.value}"
+
+
+class Generator:
+    """One for a process. `close` it."""
+
+    def __init__(
+        self,
+        settings: ModelSettings | None,
+        *,
+        metrics: Metrics,
+        clock: Clock,
+        pool: ComposerPool | None = None,
+    ) -> None:
+        self._pool = pool or ComposerPool()
+        self._metrics = metrics
+        self._fallback = Fallback.COMPOSER if settings is None else settings.fallback
+        self._model = None if settings is None else _provider(settings, metrics, clock, self._pool)
+
+    async def generate(self, prompt: str, locale: str | None, organization: str) -> Generated:
+        """Raises GenerationFailed, and without a fallback ModelFailed and RateLimited; ServiceUnavailable."""
+        made = await self._generate(prompt, locale, organization)
+        self._metrics.count_template("model" if made.by_model else "composer")
+        return made
+
+    async def warm_up(self) -> None:
+        """Load what the composer reads, some time after the start: neither that nor the first caller has to wait."""
+        await asyncio.sleep(_SETTLED_S)
+        with contextlib.suppress(ServiceError):  # with so many prompts already, it is warm
+            await self._pool.run(_warmed, "")
+
+    async def close(self) -> None:
+        self._pool.close()
+        if self._model is not None:
+            await self._model.close()
+
+    async def _generate(self, prompt: str, locale: str | None, organization: str) -> Generated:
+        reason: Reason | None = None
+        if self._model is not None:
+            try:
+                definition = await self._model.generate(prompt, locale, organization)
+                return Generated(definition, by_model=True)
+            except ModelFailure as failure:
+                reason = self._failed(failure, organization)
+            except ServiceError:
+                raise
+            except Exception as error:
+                _tell_of_bug("model.bug", error)
+                reason = self._failed(ModelFailure(Reason.ERROR, "unforeseen"), organization)
+        compose_it: Callable[[str], Definition] = functools.partial(_composed, locale=locale)
+        return Generated(await self._pool.run(compose_it, prompt), reason)
+
+    def _failed(self, failure: ModelFailure, organization: str) -> Reason:
+        """Why the composer is to answer. Raises ModelFailed or RateLimited when it is not."""
+        # Nothing of the prompt or the answer: only which of our reasons, and a word of ours.
+        said = {"reason": failure.reason.value, "explanation": failure.explanation, "organization": organization}
+        logger.warning("model.failed", extra=said)
+        if self._fallback is Fallback.ERROR:
+            raise _as_error(failure) from None
+        return failure.reason
+
+
+def _provider(settings: ModelSettings, metrics: Metrics, clock: Clock, pool: ComposerPool) -> "ModelProvider":
+    # And its HTTP client: a service without a model need not load them.
+    from .model_provider import ModelProvider
+
+    return ModelProvider(settings, metrics=metrics, clock=clock, aside=pool.run)
+
+
+def _warmed(_: str) -> None:
+    for prompt, locale in _FIRST_PROMPTS:
+        _composed(prompt, locale=locale)
+
+
+def _composed(prompt: str, *, locale: str | None) -> Definition:
+    # It takes a second to load, with its tables: not before it is needed, and in the thread of the pool.
+    from checklist_composer.composing import NothingToCompose, compose
+
+    try:
+        return compose(prompt, locale=locale).definition
+    except NothingToCompose:
+        raise GenerationFailed(_NOTHING) from None
+    except Exception as error:
+        _tell_of_bug("composer.bug", error)
+        raise InternalError() from None
+
+
+def _tell_of_bug(event: str, error: Exception) -> None:
+    """What and where, without the error's text and the values: they may be of the prompt, which nobody is to log."""
+    places = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+    logger.error(event, extra={"type": type(error).__name__, "places": places})
+
+
+def _as_error(failure: ModelFailure) -> ModelFailed | RateLimited:
+    if failure.reason in _OURS:
+        return RateLimited(failure.retry_after_s or 1.0)
+    return ModelFailed(details=[Problem("", failure.reason.value, _WHY[failure.reason])])

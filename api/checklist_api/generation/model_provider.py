@@ -1,0 +1,145 @@
+"""A template from the language model: asked for, judged, and if need be asked for again, within bounds of time, tokens
+and money.
+"""
+
+import asyncio
+import base64
+import logging
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
+
+from ..metrics import Metrics
+from .model_allowance import Allowance
+from .model_answer import Unusable, all_texts, read_answer
+from .model_client import Completion, ModelClient, RequestRefused
+from .model_dialect import MAX_STEPS, Dialect, RememberedDialect
+from .model_failures import ModelFailure, Reason
+from .model_prompt import Message, corrected, messages_for, repeats_instructions
+from .model_settings import ModelSettings
+
+logger = logging.getLogger(__name__)
+
+MAX_CORRECTIONS: Final = 2
+_CHARACTERS_PER_TOKEN: Final = 2.5
+"""Fewest of any language that models are used for, on average: what is reserved is rather too much."""
+_SCHEMA_TOKENS: Final = 4_000
+"""Servers count the schema, too, and each in its own way."""
+_KEY_LENGTH: Final = 16
+"""A shorter one is no secret but a word that a local server wants to see, and may stand in any template."""
+
+
+class RunsAside(Protocol):
+    """Runs a function that takes a while, and not in the event loop."""
+
+    async def __call__(self, function: Callable[[str], Definition], text: str, /) -> Definition: ...
+
+
+class ModelProvider:
+    """Asks the model. `close` it."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        metrics: Metrics,
+        clock: Clock,
+        aside: RunsAside,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._client = ModelClient(settings, clock)
+        self._allowance = Allowance(settings, clock)
+        self._dialect = RememberedDialect(monotonic)
+        self._aside = aside
+
+    async def generate(self, wish: str, locale: str | None, organization: str) -> Definition:
+        """A valid template. Raises ModelFailure."""
+        started = time.monotonic()
+        outcome = "template"
+        try:
+            self._allowance.begin(organization)
+            try:
+                async with asyncio.timeout(self._settings.timeout_s):
+                    return await self._conversation(messages_for(wish, locale), organization)
+            except TimeoutError:
+                raise ModelFailure(Reason.TIMEOUT, "all of it") from None
+            finally:
+                self._allowance.end(organization)
+        except ModelFailure as failure:
+            outcome = failure.reason.value
+            raise
+        finally:
+            self._metrics.count_model_prompt(outcome, time.monotonic() - started)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _conversation(self, messages: list[Message], organization: str) -> Definition:
+        for correction in range(MAX_CORRECTIONS + 1):
+            completion = await self._completion(messages, organization)
+            try:
+                if completion.cut_off:
+                    raise Unusable("It was cut off: write a shorter template.")
+                definition = await self._aside(read_answer, completion.text)
+            except Unusable as unusable:
+                logger.debug("model.unusable", extra={"correction": correction, "problems": len(unusable.problems)})
+                messages = [*messages[:2], *corrected(completion.text, unusable.problems)]
+                continue
+            self._refuse_leaks(definition)
+            return definition
+        raise ModelFailure(Reason.NONSENSE, f"after {MAX_CORRECTIONS} corrections")
+
+    async def _completion(self, messages: list[Message], organization: str) -> Completion:
+        """One answer, in the first dialect that the server takes."""
+        dialect, tried = self._dialect.current(), frozenset[Dialect]()
+        for _ in range(MAX_STEPS + 1):
+            try:
+                completion = await self._paid_for(dialect, messages, organization)
+            except RequestRefused as refused:
+                tried |= {dialect}
+                other = dialect.without_what(refused.complaint, tried)
+                if other is None:
+                    raise ModelFailure(Reason.ERROR, f"status {refused.status}") from None
+                dialect = other
+                continue
+            self._dialect.took(dialect)
+            return completion
+        raise ModelFailure(Reason.ERROR, "every request is refused")
+
+    async def _paid_for(self, dialect: Dialect, messages: list[Message], organization: str) -> Completion:
+        most_sent = sum(tokens_at_most(message["content"]) for message in messages)
+        most_sent += _SCHEMA_TOKENS if dialect.form.has_schema else 0
+        reservation = self._allowance.reserve(organization, most_sent, self._settings.max_tokens)
+        request = {"messages": messages, **dialect.members(self._settings.max_tokens)}
+        try:
+            completion = await self._client.complete(request)
+        except RequestRefused:
+            self._allowance.settle(reservation, 0, 0)
+            raise
+        except ModelFailure as failure:
+            if failure.free:
+                self._allowance.settle(reservation, 0, 0)
+            raise
+        sent = most_sent if completion.sent is None else completion.sent
+        written = tokens_at_most(completion.text) if completion.written is None else completion.written
+        self._allowance.settle(reservation, sent, written)
+        self._metrics.count_model_tokens(sent, written, self._allowance.cost_of(sent, written))
+        return completion
+
+    def _refuse_leaks(self, definition: Definition) -> None:
+        """No answer holds our key or recites our instructions. The model knows no key; a server does, and could."""
+        key = self._client.sent_key or ""
+        forms = (key, base64.b64encode(key.encode()).decode().rstrip("="), key[::-1]) if len(key) >= _KEY_LENGTH else ()
+        for text in all_texts(definition):
+            if repeats_instructions(text) or any(form in text for form in forms):
+                raise ModelFailure(Reason.NONSENSE, "repeats what it was sent")
+
+
+def tokens_at_most(text: str) -> int:
+    """More tokens than any usual tokenizer makes of `text`."""
+    return int(len(text.encode()) / _CHARACTERS_PER_TOKEN) + 8

@@ -1,0 +1,193 @@
+"""Where the language model is, and how much of it may be used. Without a URL there is none: the composer answers."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, ClassVar, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from checklist_crds.settings.declaring import PREFIX, Group, setting
+from checklist_crds.settings.forms import LOOPBACK, Number, Text, Whole, shown
+from checklist_crds.settings.held import Certificates, SecretText
+from checklist_crds.settings.reading import InvalidSetting, read_group
+
+__all__ = ["Fallback", "InvalidSetting", "ModelSettings", "Prices", "PromptLimit"]
+
+_LIMIT: Final = re.compile(r"(?:(\d{1,9})/h)?\s*(?:(\d{1,9})/day)?")
+_PRICES: Final = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)\s+(\d{1,6}(?:\.\d{1,9})?)")
+_MONEY: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+_TOKENS: Final = re.compile(r"[1-9][0-9]{0,11}|[0-9](?:\.[0-9]+)?e\+[0-9]{2}")
+
+
+class Fallback(StrEnum):
+    """What answers when the model does not."""
+
+    COMPOSER = "composer"
+    ERROR = "error"
+
+
+class PromptLimit(NamedTuple):
+    """Prompts of one organization. None: there is no such bound."""
+
+    per_hour: int | None
+    per_day: int | None
+
+
+class Prices(NamedTuple):
+    """Of a million tokens."""
+
+    sent: float
+    written: float
+
+
+def _limit(text: str) -> PromptLimit:
+    if text == "off":
+        return PromptLimit(None, None)
+    match = _LIMIT.fullmatch(text)
+    if match is None:
+        raise ValueError(f'must be like "60/h 300/day", or "off", not {shown(text)}')
+    hour, day = (int(number) if number else None for number in match.groups())
+    if hour is not None and day is not None and hour > day:
+        raise ValueError(f"must not allow more in an hour ({hour}) than in a day ({day})")
+    return PromptLimit(hour, day)
+
+
+def _tokens(text: str) -> int | None:
+    if text == "off":
+        return None
+    if _TOKENS.fullmatch(text) is None:
+        raise ValueError(f'must be a whole number above 0, or "off", not {shown(text)}')
+    return int(float(text))
+
+
+def _prices(text: str) -> Prices:
+    match = _PRICES.fullmatch(text)
+    if match is None:
+        raise ValueError(f'must be two prices, like "0.15 0.60", not {shown(text)}')
+    return Prices(float(match[1]), float(match[2]))
+
+
+def _money(text: str) -> float | None:
+    if text == "off":
+        return None
+    if _MONEY.fullmatch(text) is None:
+        raise ValueError(f"must be an amount like 5.00, not {shown(text)}")
+    return float(text)
+
+
+def _url(text: str) -> str:
+    """Raises ValueError, which does not repeat an address: it may hold a password where none belongs."""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not text.isascii() or any(character <= " " for character in text):
+        raise ValueError("must be an absolute http(s) URL")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise ValueError("must hold no user, query or fragment; a key belongs into its own setting")
+    return text.rstrip("/")
+
+
+Url = Annotated[str, Text(_url)]
+_URL_SCHEMA: Final = {"type": "string", "pattern": "^https?://[^@?# ]+$"}
+
+
+class ModelSettings(Group):
+    """How to reach the model, and its bounds. None of a bound: there is none."""
+
+    prefix = f"{PREFIX}MODEL_"
+    title = "Language model"
+    asked_by: ClassVar[str | None] = "url"
+
+    url: Url = setting(
+        ...,
+        "base URL of an OpenAI-compatible model server, as https://models.example/v1: it makes templates from prompts",
+        default_text="none: the built-in composer does",
+        schema=_URL_SCHEMA,
+    )
+    """Without a slash at the end; `/chat/completions` comes behind it."""
+    name: str = setting(..., "name of the model there", default_text="required with a URL")
+    key: Annotated[SecretText, Text(SecretText.ascii)] | None = setting(None, "key for that server", secret=True)
+    timeout_s: Number = setting(
+        60.0, "for one prompt in all", variable="TIMEOUT", unit="seconds", form="a number from 1 to 300", gt=0, le=300
+    )
+    max_tokens: Whole = setting(8_192, "most tokens that one answer may have", ge=256, le=65_536)
+    limit: Annotated[PromptLimit, Text(_limit)] = setting(
+        PromptLimit(60, 300),
+        'prompts of one organization that may reach it, or "off"',
+        default_text="60/h 300/day",
+        schema={"type": "string", "pattern": "^(off|[0-9]+/h|[0-9]+/day|[0-9]+/h +[0-9]+/day)$"},
+    )
+    tokens_per_day: Annotated[int | None, Text(_tokens)] = setting(
+        1_000_000,
+        'tokens of one organization in a UTC day, prompts and answers together, or "off"',
+        default_text="1000000",
+        schema={"anyOf": [{"type": "integer", "minimum": 1}, {"const": "off"}]},
+    )
+    prices: Annotated[Prices, Text(_prices)] = setting(
+        Prices(0.0, 0.0),
+        'price of a million tokens that are sent, and that are written, as "0.15 0.60"',
+        default_text="none",
+        schema={"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? +[0-9]+(\.[0-9]+)?$"},
+    )
+    cost_per_day: Annotated[float | None, Text(_money)] = setting(
+        None,
+        "most that all organizations may cost in a UTC day, in the prices' currency",
+        default_text="off",
+        schema={
+            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^(off|[0-9]+(\.[0-9]+)?)$"}]
+        },
+    )
+    fallback: Fallback = setting(Fallback.COMPOSER, "what answers when the model does not: the composer, or error 502")
+    proxy: Url | None = setting(
+        None, "http(s) proxy on the way to the model; HTTPS_PROXY is not looked at", schema=_URL_SCHEMA
+    )
+    ca: Annotated[Certificates, Text(Certificates)] | None = setting(
+        None,
+        "file with certificates in PEM that the model's server may be signed by",
+        variable="CA_FILE",
+        from_file=True,
+        default_text="the well-known ones",
+    )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "ModelSettings | None":
+        """None when no model is set up. Raises InvalidSetting."""
+        found: ModelSettings | None = read_group(cls, environment)
+        return found
+
+    @property
+    def prompts_per_hour(self) -> int | None:
+        return self.limit.per_hour
+
+    @property
+    def prompts_per_day(self) -> int | None:
+        return self.limit.per_day
+
+    @property
+    def price_sent(self) -> float:
+        return self.prices.sent
+
+    @property
+    def price_written(self) -> float:
+        return self.prices.written
+
+    @property
+    def is_overheard(self) -> bool:
+        """Whether a key and prompts cross a network in the clear."""
+        parts = urlsplit(self.url)
+        return parts.scheme == "http" and parts.hostname not in LOOPBACK
+
+    def current_key(self) -> str | None:
+        """The key that is in use now: ask at each request."""
+        return None if self.key is None else self.key.current
+
+    def contradictions(self, given: Collection[str]) -> Iterable[str]:
+        if self.cost_per_day is not None and not any(self.prices):
+            yield f"{self.prefix}COST_PER_DAY needs {self.prefix}PRICES"
+        tokens = (f"{self.prefix}TOKENS_PER_DAY", f"{self.prefix}MAX_TOKENS")
+        if {*tokens} <= set(given) and self.tokens_per_day is not None and self.tokens_per_day < self.max_tokens:
+            yield f"{tokens[0]} is {self.tokens_per_day}, but {tokens[1]} is {self.max_tokens}: it cannot be more"
+        if self.ca is not None and self.url.startswith("http:"):
+            yield f"{self.prefix}CA_FILE is set, but {self.prefix}URL does not begin with https://"

@@ -1,0 +1,103 @@
+"""How connections begin and end.
+
+What is refused before there is a request, bytes that are no HTTP or heads that are too long, aiohttp would answer in
+its own words, tell its own and Python's exact version, repeat what it was sent, and log it: be that a photo whose
+length was wrong, or somebody's key.
+
+And at the end it would close kept connections at once, also those that bear a request at that very moment, which
+nobody would answer.
+"""
+
+import asyncio
+import logging
+from typing import Any, Final
+
+from aiohttp import hdrs, web
+
+from checklist_crds.errors import InternalError, InvalidParameter, ServiceError
+
+from .middleware import SERVER_NAME, error_response, new_request_id
+
+logger = logging.getLogger(__name__)
+
+_NO_HTTP: Final = "The request is no HTTP that can be understood, or its head is too long."
+
+
+_SILENT_FOR_S: Final = 1.0
+_LET_GO_WITHIN_S: Final = 5.0
+_LOOKED_AGAIN_AFTER_S: Final = 0.05
+
+
+class ApiRunner(web.AppRunner):
+    """Runs the application on connections that speak for the service."""
+
+    __slots__ = ("_lets_go",)
+
+    def __init__(self, app: web.Application, **options: Any) -> None:
+        super().__init__(app, **options)
+        self._lets_go = False
+        app.on_response_prepare.append(self._tell_the_end)
+
+    async def let_go(self, *, silent_for_s: float = _SILENT_FOR_S, within_s: float = _LET_GO_WITHIN_S) -> None:
+        """Tells each caller with the next answer that the connection ends; requests are served as before.
+
+        Returns when no connection has brought anything for `silent_for_s` seconds, or after `within_s`.
+        """
+        self._lets_go = True
+        loop = asyncio.get_running_loop()
+        latest = loop.time() + within_s
+        while (now := loop.time()) < latest:
+            connections = self.server.connections if self.server is not None else []
+            heard_at = [each.heard_at for each in connections if isinstance(each, _Connection)]
+            if all(now - at >= silent_for_s for at in heard_at):
+                return
+            await asyncio.sleep(_LOOKED_AGAIN_AFTER_S)
+
+    async def _tell_the_end(self, _: web.Request, response: web.StreamResponse) -> None:
+        if self._lets_go:
+            response.force_close()
+            response.headers[hdrs.CONNECTION] = "close"  # aiohttp has written its own headers by now
+
+    async def _make_server(self) -> web.Server:
+        server = await super()._make_server()
+        return _Server(server.request_handler, request_factory=server.request_factory, **server._kwargs)
+
+
+class _Server(web.Server):
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(self, loop=self._loop, **self._kwargs)
+
+
+class _Connection(web.RequestHandler):
+    __slots__ = ("heard_at",)
+
+    def __init__(self, manager: _Server, *, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
+        super().__init__(manager, loop=loop, **options)
+        self.heard_at = loop.time()
+        """When the last bytes came, by the loop's clock."""
+
+    def data_received(self, data: bytes) -> None:
+        self.heard_at = self._loop.time()
+        super().data_received(data)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The answer to what no route has seen. The connection ends with it: nobody knows where it stands."""
+        request_id = new_request_id()
+        error: ServiceError = InvalidParameter(_NO_HTTP) if status < 500 else InternalError()
+        facts: dict[str, Any] = {"request_id": request_id, "reason": type(exc).__name__}
+        if status < 500:
+            logger.info("http.malformed", extra=facts)
+        else:
+            logger.error("connection.failed", extra=facts, exc_info=exc)
+        if request.writer.output_size > 0:
+            raise ConnectionError("The answer has begun already, and cannot become another one.")
+        response = error_response(error, request_id)
+        response.headers.update({"X-Request-Id": request_id, "Server": SERVER_NAME})
+        response.force_close()
+        return response

@@ -1,0 +1,29 @@
+"""Names as small numbers, for tables that repeat few names very often."""
+
+from collections.abc import Iterable
+
+
+class InternedNames:
+    """Each name gets the next number and keeps it."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._texts: list[str] = []
+
+    def intern(self, text: str) -> int:
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self._texts)
+            self._texts.append(text)
+        return number
+
+    def number(self, text: str | None) -> int | None:
+        """The number of a name that has one."""
+        return None if text is None else self._numbers.get(text)
+
+    def known(self, texts: Iterable[str]) -> list[int]:
+        """The numbers of those names that have one."""
+        return [self._numbers[text] for text in texts if text in self._numbers]
+
+    def text(self, number: int) -> str:
+        return self._texts[number]

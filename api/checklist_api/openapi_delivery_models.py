@@ -1,0 +1,190 @@
+"""The shapes of deliveries, replays and endpoints, for the OpenAPI document."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from checklist_crds.event_names import EVENT_NAMES
+from checklist_crds.ids import ID_PATTERNS
+from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.replay_types import MAX_EVENT_IDS, ReplayPhase
+
+from .delivery_history import OUTCOMES, STATUSES
+from .openapi_models import Count, Moment, Pagination, RunId, Shape
+from .replay_request import REPLAYED_STATUSES
+
+EventId = Annotated[str, Field(pattern=ID_PATTERNS["evt"])]
+EventNameText = Annotated[str, Field(json_schema_extra={"enum": list(EVENT_NAMES)})]
+DeliveryStatusName = Annotated[str, Field(json_schema_extra={"enum": list(STATUSES)})]
+OutcomeText = Annotated[str, Field(json_schema_extra={"enum": list(OUTCOMES)})]
+RefusalText = Annotated[str, Field(json_schema_extra={"enum": [refusal.value for refusal in ReplayRefusal]})]
+ReplayStatusName = Annotated[str, Field(json_schema_extra={"enum": [phase.rest for phase in ReplayPhase]})]
+ReplayedStatusName = Annotated[str, Field(json_schema_extra={"enum": list(REPLAYED_STATUSES)})]
+HttpStatus = Annotated[int, Field(ge=0, le=999)]
+Host = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+class DeliveryAttempt(Shape):
+    """One attempt to deliver an event."""
+
+    number: int = Field(
+        ge=1, le=5, description="1 to 5: `delivery_attempt` of the envelope. A replay has the last one."
+    )
+    started_at: Moment
+    duration_ms: Count = Field(description="From its start to the answer's status, or to its failure.")
+    outcome: OutcomeText | None = Field(
+        description="`success` is a 2xx within 10 seconds; anything else is the class of the failure. null in very old "
+        "records."
+    )
+    http_status: HttpStatus | None = Field(description="null when there was no answer.")
+    manual: bool = Field(description="true for a replay.")
+    next_attempt_at: Moment | None = Field(description="When the next one was due then.")
+    detail: str | None = Field(description="What went wrong, in a few words, where the status does not say it all.")
+
+
+class LastReplay(Shape):
+    """The replay that ended last."""
+
+    requested_at: Moment
+    requested_by: str | None = Field(description="The member who made the API key, or a program's name.")
+    attempted_at: Moment | None = Field(description="null: it could not be sent.")
+    outcome: OutcomeText | None = Field(description="null: it could not be sent.")
+    http_status: HttpStatus | None = Field(description="null when there was no answer.")
+
+
+class Delivery(Shape):
+    """One event of a run, and how its delivery got on."""
+
+    event_id: EventId = Field(description="The same on every attempt.")
+    run_id: RunId
+    event: EventNameText
+    seq: int = Field(ge=1, description="Number of the event in its run.")
+    ts: Moment | None = Field(description="When the event happened; null in very old records.")
+    status: DeliveryStatusName = Field(
+        description="`pending`: an attempt is still to come. `in_flight`: a retry is being made (many at "
+        "once stay `pending`). `delivered`: answered "
+        "with 2xx. `failed`: given up after the fifth attempt, and replayable."
+    )
+    host: str = Field(description="Of the endpoint. The rest of its address may be secret and is never shown.")
+    attempts_made: int = Field(ge=0, le=5, description="How many of the five attempts were made.")
+    attempts: list[DeliveryAttempt] = Field(
+        description="Oldest first, replays included. Once its organization no longer keeps the delivery, only the last."
+    )
+    next_attempt_at: Moment | None = Field(description="When the next attempt is due.")
+    finished_at: Moment | None = Field(description="When it was delivered or given up.")
+    replayable: bool = Field(description="Whether it can be replayed now.")
+    replay_refusal: RefusalText | None = Field(
+        description="Why not: `retry_pending` (the schedule is not at its end), `replay_under_way`, `payload_not_kept` "
+        "(a step's event that was delivered), `run_deleted`, `run_archived`."
+    )
+    last_replay: LastReplay | None
+
+
+class DeliveryList(Shape):
+    data: list[Delivery]
+    pagination: Pagination
+
+
+class ReplayOneRequest(BaseModel):
+    """Takes no fields."""
+
+
+class ReplayFilter(BaseModel):
+    """Which deliveries are to be sent again: all that is given must hold. A field that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: ReplayedStatusName | None = Field(
+        default=None, description="Absent: the failed ones; with `event_ids`, both."
+    )
+    run_id: RunId | None = Field(default=None, description="Only events of this run.")
+    event_ids: list[EventId] | None = Field(
+        default=None, min_length=1, max_length=MAX_EVENT_IDS, description="Only these events; needs `run_id`."
+    )
+    event: EventNameText | None = Field(default=None, description="Only events of this kind.")
+    host: Host | None = Field(default=None, description="Only endpoints on this host.")
+    outcome: OutcomeText | None = Field(default=None, description="Only where the last attempt ended so.")
+    finished_after: Moment | None = Field(default=None, description="Only what ended at this instant or later.")
+    finished_before: Moment | None = Field(default=None, description="Only what ended before this instant.")
+
+
+class ReplayRequest(BaseModel):
+    """A replay of many deliveries."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    filter: ReplayFilter = Field(description="Which ones; `{}` is every failed delivery of the organization.")
+    dry_run: bool | None = Field(default=None, description="true only counts them.")
+
+
+class ReplayFilterShown(Shape):
+    """The filter as it was understood."""
+
+    status: ReplayedStatusName | None
+    run_id: RunId | None
+    event_ids: list[EventId]
+    event: EventNameText | None
+    host: Host | None
+    outcome: OutcomeText | None
+    finished_after: Moment | None
+    finished_before: Moment | None
+
+
+class ReplayRefusalCount(Shape):
+    reason: str = Field(description="As in `replay_refusal` of a delivery.")
+    count: int = Field(ge=1)
+
+
+class Replay(Shape):
+    """A replay of many deliveries, and how far it got."""
+
+    replay_id: str
+    status: ReplayStatusName = Field(
+        description="`pending`, `running`, `completed`; `refused`: it was not begun, and never will be."
+    )
+    filter: ReplayFilterShown
+    dry_run: bool
+    requested_by: str | None
+    requested_at: Moment
+    total: Count | None = Field(description="How many deliveries it chose; null before they are counted.")
+    done: Count = Field(description="`delivered` + `failed` + `refused`; at the end `total`.")
+    delivered: Count = Field(description="Sent again, and answered with 2xx.")
+    failed: Count = Field(description="Sent again in vain. They stay replayable.")
+    refused: Count = Field(description="Not sent; `refusals` says why.")
+    refusals: list[ReplayRefusalCount]
+    started_at: Moment | None
+    finished_at: Moment | None
+
+
+class ReplayList(Shape):
+    data: list[Replay]
+    pagination: Pagination
+
+
+class EndpointError(Shape):
+    """The attempt that failed last."""
+
+    at: Moment
+    outcome: OutcomeText | None
+    http_status: HttpStatus | None
+
+
+class Endpoint(Shape):
+    """A host that runs deliver to."""
+
+    host: str
+    deliveries: Count = Field(description="Events that happened in the window.")
+    attempts: Count = Field(description="Attempts made in the window, replays included.")
+    success_rate: float | None = Field(ge=0, le=1, description="Share of these that succeeded; null without any.")
+    latency_p50_ms: Count | None = Field(description="Half of the answers came within this time, to 5 %.")
+    latency_p95_ms: Count | None = Field(description="19 of 20 answers came within this time, to 5 %.")
+    last_success_at: Moment | None = Field(description="Whenever it was.")
+    last_error: EndpointError | None = Field(description="Whenever it was.")
+    pending: Count = Field(description="Deliveries that wait for an attempt now.")
+    failed: Count = Field(description="Deliveries that are given up now.")
+
+
+class EndpointList(Shape):
+    data: list[Endpoint]
+    since: Moment = Field(description="The start of the window: a full hour.")
+    pagination: Pagination

@@ -1,0 +1,55 @@
+"""How lists show the row of a run (`checklist_crds.run_row`), a live one and an archived one alike."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from checklist_crds.run_row import RUN_COLUMNS
+from checklist_crds.run_types import RunPhase
+from checklist_crds.times import format_timestamp
+
+UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
+"""What `row_of_run` raises for an object that is not what it should be."""
+FINAL: Final = frozenset(phase.rest for phase in RunPhase if phase.is_final)
+"""Phases, as rows have them, that a run never leaves."""
+
+
+def column(name: str) -> int:
+    """Where it is in a row."""
+    return RUN_COLUMNS.index(name)
+
+
+def summary_of(row: tuple[Any, ...], status: str) -> dict[str, Any]:
+    """The run as lists show it; `status` is the one that holds now."""
+    run = dict(zip(RUN_COLUMNS, row, strict=True))
+    return {
+        "run_id": run["run_id"],
+        "status": status,
+        "template_id": run["template_id"],
+        "template_v": run["template_v"],
+        "template_name": run["template_name"],
+        "executor_ref": run["executor_ref"],
+        "created_at": _timestamp(run["created_at"]),
+        "started_at": _timestamp(run["started_at"]),
+        "completed_at": _timestamp(run["completed_at"]),
+        "cancelled_at": _timestamp(run["cancelled_at"]),
+        "expires_at": _timestamp(run["expires_at"]),
+        "assigned_to": run["assigned_to"],
+        "executor_identity": _identity(run),
+        "progress": {"total": run["total"], "answered": run["answered"], "skipped": run["skipped"]},
+    }
+
+
+def _identity(run: dict[str, Any]) -> dict[str, Any]:
+    match run["identity_mode"]:
+        case "external":
+            return {"mode": "external", "name": run["identity_name"], "email": run["identity_email"]}
+        case "member":
+            return {"mode": "member", "user_id": run["identity_user_id"]}
+        case mode:
+            return {"mode": mode}
+
+
+def _timestamp(instant: int | None) -> str | None:
+    if instant is None:
+        return None
+    return format_timestamp(datetime.fromtimestamp(instant // 1000, UTC).replace(microsecond=instant % 1000 * 1000))

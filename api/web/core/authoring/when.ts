@@ -1,0 +1,194 @@
+/**
+ * Conditions as the editor sees them: a group of comparisons and groups, what is wrong with each reference, and the
+ * sentence that says it all (contract section 3).
+ */
+import { normalDate, normalDateTime, normalTime } from "../dates";
+import type { Comparison, Operator, StepType, When } from "../types";
+import { allSteps, type Draft, type DraftStep } from "./draft";
+import { OPERATORS, operatorWords } from "./operators";
+
+export type Join = "all" | "any";
+export interface Group {
+  readonly join: Join;
+  readonly parts: readonly Part[];
+}
+export type Part = Comparison | Group;
+
+export function isGroup(part: Part): part is Group {
+  return "join" in part;
+}
+
+/** A bare comparison is a group of one. */
+export function readWhen(when: When): Group {
+  const part = readPart(when);
+  return isGroup(part) ? part : { join: "all", parts: [part] };
+}
+
+function readPart(when: When): Part {
+  if ("all" in when && when.all) return { join: "all", parts: when.all.map(readPart) };
+  if ("any" in when && when.any) return { join: "any", parts: when.any.map(readPart) };
+  return when as Comparison;
+}
+
+/** As simple as it can be written; groups within stay groups. null: nothing is left to compare. */
+export function writeWhen(group: Group): When | null {
+  const parts = group.parts.filter((part) => !isGroup(part) || part.parts.length > 0);
+  const [only] = parts;
+  if (only === undefined) return null;
+  if (parts.length === 1) return isGroup(only) ? writeWhen(only) : only;
+  return { [group.join]: parts.map(writePart) } as unknown as When;
+}
+
+function writePart(part: Part): When {
+  return isGroup(part) ? ({ [part.join]: part.parts.map(writePart) } as unknown as When) : part;
+}
+
+export function comparisonsOf(when: When): Comparison[] {
+  const each = (part: Part): Comparison[] => (isGroup(part) ? part.parts.flatMap(each) : [part]);
+  return each(readWhen(when));
+}
+
+export function renamedIn(when: When, from: string, to: string): When {
+  return comparisonsOf(when).some((one) => one.step === from) ? mapComparisons(when, (one) => (one.step === from ? { ...one, step: to } : one)) : when;
+}
+
+export function mapComparisons(when: When, change: (one: Comparison) => Comparison): When {
+  const given = when as { all?: readonly When[]; any?: readonly When[] };
+  if (given.all) return { ...when, all: given.all.map((part) => mapComparisons(part, change)) } as When;
+  if (given.any) return { ...when, any: given.any.map((part) => mapComparisons(part, change)) } as When;
+  return change(when as Comparison);
+}
+
+/** The condition without what it says of `stepId`; null when nothing is left. */
+export function withoutSource(when: When, stepId: string): When | null {
+  const prune = (part: Part): Part | null => {
+    if (!isGroup(part)) return part.step === stepId ? null : part;
+    const parts = part.parts.map(prune).filter((one) => one !== null);
+    return parts.length === 0 ? null : { ...part, parts };
+  };
+  const left = prune(readWhen(when));
+  return left === null || !isGroup(left) ? left : writeWhen(left);
+}
+
+export interface Broken {
+  /** The step with the condition. */
+  readonly step: DraftStep;
+  readonly sourceId: string;
+  /** null: it is not in the template any more. */
+  readonly source: DraftStep | null;
+  readonly why: "gone" | "self" | "later" | "operator" | "value";
+}
+
+/** Conditions that the service would refuse, one of each step and source. */
+export function brokenConditions(draft: Draft): Broken[] {
+  const order = allSteps(draft);
+  const byId = new Map(order.map((step, index) => [step.id, { step, index }]));
+  return order.flatMap((step, index) => {
+    if (!step.condition) return [];
+    const told = new Set<string>();
+    return comparisonsOf(step.condition.when).flatMap((comparison): Broken[] => {
+      const source = byId.get(comparison.step);
+      const why = !source ? "gone" : source.index === index ? "self" : source.index > index ? "later" : misfit(comparison, source.step);
+      if (why === null || told.has(comparison.step)) return [];
+      told.add(comparison.step);
+      return [{ step, sourceId: comparison.step, source: source?.step ?? null, why }];
+    });
+  });
+}
+
+function misfit({ op, value }: Comparison, source: DraftStep): "operator" | "value" | null {
+  if (!OPERATORS[source.type].includes(op)) return "operator";
+  return valueFits(op, value, source) ? null : "value";
+}
+
+export function valueFits(op: Operator, value: unknown, source: DraftStep): boolean {
+  if (op === "exists") return typeof value === "boolean";
+  if (op === "in" || op === "not_in") return Array.isArray(value) && value.length > 0 && value.every((item) => scalarFits(item, source));
+  return scalarFits(value, source);
+}
+
+function scalarFits(value: unknown, source: DraftStep): boolean {
+  switch (source.type) {
+    case "boolean":
+      return typeof value === "boolean";
+    case "number":
+      return typeof value === "number" && Number.isFinite(value);
+    case "rating":
+      return Number.isInteger(value);
+    case "date":
+      return typeof value === "string" && normalDate(value) !== null;
+    case "time":
+      return typeof value === "string" && normalTime(value) !== null;
+    case "datetime":
+      return typeof value === "string" && normalDateTime(value) !== null;
+    case "choice":
+    case "multi_choice":
+      return typeof value === "string" && (!source.config?.options?.length || source.config.options.some((option) => option.id === value));
+    default:
+      return typeof value === "string";
+  }
+}
+
+/** Steps that the condition of `stepId` may look at: earlier ones that take an answer. */
+export function sourcesFor(draft: Draft, stepId: string): DraftStep[] {
+  const order = allSteps(draft);
+  return order.slice(0, Math.max(0, order.findIndex((step) => step.id === stepId))).filter((step) => OPERATORS[step.type].length > 0);
+}
+
+/** A comparison to begin with. */
+export function firstComparison(source: DraftStep): Comparison {
+  const op = OPERATORS[source.type][0] ?? "exists";
+  return { step: source.id, op, value: firstValue(op, source) };
+}
+
+/** The comparison with `change`; what does not fit any more is what fits. */
+export function changedComparison(before: Comparison, change: Partial<Comparison>, source: DraftStep): Comparison {
+  const next = { ...before, ...change };
+  const op = OPERATORS[source.type].includes(next.op) ? next.op : (OPERATORS[source.type][0] ?? "exists");
+  if (valueFits(op, next.value, source)) return { ...next, op };
+  const single = Array.isArray(next.value) ? next.value[0] : next.value;
+  const turned = op === "in" || op === "not_in" ? [single] : single;
+  return { ...next, op, value: (valueFits(op, turned, source) ? turned : firstValue(op, source)) as Comparison["value"] };
+}
+
+function firstValue(op: Operator, source: DraftStep): Comparison["value"] {
+  if (op === "exists") return true;
+  const one = FIRST_VALUES[source.type]?.(source) ?? "";
+  return op === "in" || op === "not_in" ? [one] : one;
+}
+
+const FIRST_VALUES: Readonly<Partial<Record<StepType, (source: DraftStep) => string | number | boolean>>> = {
+  boolean: () => false,
+  number: (source) => source.config?.min ?? 0,
+  rating: (source) => source.config?.min ?? 1,
+  choice: (source) => source.config?.options?.[0]?.id ?? "",
+  multi_choice: (source) => source.config?.options?.[0]?.id ?? "",
+  date: () => "2026-01-01",
+  time: () => "12:00",
+  datetime: () => "2026-01-01T12:00:00Z",
+};
+
+/** `“Fridge ok?” is No and (“Door” is one of Red, Blue or “Photo” is answered)` */
+export function conditionWords(when: When, steps: ReadonlyMap<string, DraftStep>): string {
+  const words = (part: Part, inner: boolean): string => {
+    if (!isGroup(part)) return comparisonWords(part, steps.get(part.step) ?? null);
+    const text = part.parts.map((one) => words(one, true)).join(part.join === "all" ? " and " : " or ");
+    return inner && part.parts.length > 1 ? `(${text})` : text;
+  };
+  return words(readWhen(when), false);
+}
+
+function comparisonWords({ step, op, value }: Comparison, source: DraftStep | null): string {
+  if (source === null) return `${step} (which is not there) ${op} ${String(value)}`;
+  const name = `“${source.label.trim() || source.id}”`;
+  if (op === "exists") return `${name} ${value === false ? "is not answered" : "is answered"}`;
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return `${name} ${operatorWords(op, source.type)} ${values.map((one) => valueWords(one, source)).join(", ")}`;
+}
+
+export function valueWords(value: unknown, source: DraftStep): string {
+  if (typeof value === "boolean") return value ? source.config?.true_label || "Yes" : source.config?.false_label || "No";
+  const option = source.config?.options?.find((one) => one.id === value);
+  if (option) return option.label.trim() || option.id;
+  return source.type === "text" || source.type === "scan" ? `“${String(value)}”` : `${String(value)}${source.type === "number" && source.config?.unit ? ` ${source.config.unit}` : ""}`;
+}

@@ -1,0 +1,46 @@
+/**
+ * What happens on coming to a page: its heading gets the focus, so that whoever hears or types knows where they are; on
+ * coming back, the page stands where it stood, and the focus is on the link that was followed.
+ */
+import { arrival, type Arrival } from "./router";
+
+const GIVE_UP_AFTER_MS = 4_000;
+const SIGNS_OF_A_PERSON = ["wheel", "touchstart", "keydown", "pointerdown"] as const;
+let dealtWith: Arrival | null = null;
+
+/** Called by the heading when it is there. Nothing happens at the first page, or when the person has gone on already. */
+export function arriveAt(heading: HTMLElement): void {
+  const now = arrival.peek();
+  if (now === dealtWith) return;
+  dealtWith = now;
+  const { activeElement } = document;
+  const moved = activeElement !== null && activeElement !== document.body && activeElement !== now.from;
+  if (now.how === "link" && !moved) heading.focus({ preventScroll: true });
+  // A reload comes back to its height, too.
+  if (now.how !== "link" && (now.visit.top ?? 0) + (now.visit.followed ? 1 : 0) > 0) comeBack(now, heading);
+  else if (now.how === "history" && !moved) heading.focus({ preventScroll: true });
+}
+
+/** Pages grow as their data come; try until this one is long enough, or the person does something. */
+function comeBack({ visit, how }: Arrival, heading: HTMLElement): void {
+  const until = performance.now() + GIVE_UP_AFTER_MS;
+  const stop = new AbortController();
+  for (const sign of SIGNS_OF_A_PERSON) addEventListener(sign, () => stop.abort(), { signal: stop.signal, passive: true });
+  const started = arrival.peek();
+  if (how === "history") heading.focus({ preventScroll: true });
+  const attempt = () => {
+    if (stop.signal.aborted || arrival.peek() !== started) return stop.abort();
+    const top = visit.top ?? 0;
+    if (Math.abs(scrollY - top) > 1) scrollTo({ top, behavior: "instant" });
+    const link = how === "history" && visit.followed !== undefined ? linkTo(visit.followed) : null;
+    link?.focus({ preventScroll: true });
+    const there = Math.abs(scrollY - top) <= 1 && (link !== null || how !== "history" || visit.followed === undefined);
+    if (there || performance.now() > until) return stop.abort();
+    requestAnimationFrame(attempt);
+  };
+  attempt();
+}
+
+function linkTo(address: string): HTMLElement | null {
+  return document.querySelector<HTMLElement>(`main a[href="${CSS.escape(address)}"]`);
+}

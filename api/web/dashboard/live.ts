@@ -1,0 +1,181 @@
+/**
+ * What changes in the organization while somebody looks at a page. The service says which objects changed, hardly ever how:
+ *
+ *     const list = useResource(key, read);
+ *     useLiveReload(["template"], list.reload);
+ *
+ * or, where a change can be put in place without asking again:
+ *
+ *     useLive(["run"], (changes) => (changes === null ? rows.refresh() : rows.update((row) => changed(row, changes))));
+ */
+import { computed, effect, signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+import type { Told } from "./live_connection";
+import { SharedStream } from "./live_sharing";
+import { organization } from "./session";
+
+/** `key` and `member` are told to administrators only. */
+export type LiveKind = "run" | "delivery" | "replay" | "template" | "key" | "member";
+
+export interface LiveChange {
+  readonly kind: LiveKind;
+  /** The id by which the API names it: r-..., evt-..., a replay's, t-..., a key's, u-... */
+  readonly id: string;
+  readonly change: "changed" | "gone";
+  /** Of a delivery: whose event it is. */
+  readonly run_id?: string;
+  /** Of a run, a delivery and a replay that changed: as lists show it. */
+  readonly status?: string;
+  /** Of a run that changed. */
+  readonly progress?: { readonly total: number; readonly answered: number; readonly skipped: number };
+}
+
+/** null: anything may have changed (the page was away for longer than the service remembers); read anew. */
+export type OnChange = (changes: readonly LiveChange[] | null) => void;
+
+/** `off`: nothing on the page is live. `paused`: the tab has been hidden for long. */
+export type LiveState = "off" | "connected" | "reconnecting" | "paused";
+export const liveState = signal<LiveState>("off");
+
+const PAUSED_AFTER_MS = 5 * 60_000;
+/** From one page to the next the stream stays. */
+const KEPT_FOR_MS = 5_000;
+/** Several changes come together more often than not. */
+const GATHERED_FOR_MS = 250;
+/** How often a page asks again for what keeps changing. */
+const RELOADS_APART_MS = 3_000;
+
+interface Subscriber {
+  readonly kinds: ReadonlySet<LiveKind>;
+  readonly tell: OnChange;
+}
+
+const subscribers = new Set<Subscriber>();
+const wanted = signal(false);
+const paused = signal(false);
+let letGo: ReturnType<typeof setTimeout> | undefined;
+let hiddenFor: ReturnType<typeof setTimeout> | undefined;
+
+/** `onChange` hears of changes of these kinds, as long as the component is there. It may be another function each time. */
+export function useLive(kinds: readonly LiveKind[], onChange: OnChange): void {
+  const newest = useRef(onChange);
+  newest.current = onChange;
+  useEffect(() => subscribe(kinds, (changes) => newest.current(changes)), [kinds.join()]);
+}
+
+/**
+ * Calls `reload` soon after something of these kinds changed, and every few seconds while it keeps changing; not while
+ * nobody sees the page. `concerns` says which changes matter to the page, e.g. those of one run.
+ */
+export function useLiveReload(kinds: readonly LiveKind[], reload: () => void, concerns: (change: LiveChange) => boolean = () => true): void {
+  const newest = useRef({ reload, concerns });
+  newest.current = { reload, concerns };
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let last = Number.NEGATIVE_INFINITY;
+    let due = false;
+    const now = () => {
+      timer = undefined;
+      // It is read when somebody looks again.
+      if (document.visibilityState === "hidden") return;
+      due = false;
+      last = performance.now();
+      newest.current.reload();
+    };
+    const onVisible = () => {
+      if (due && timer === undefined && document.visibilityState === "visible") now();
+    };
+    document.addEventListener("visibilitychange", onVisible);
+    const unsubscribe = subscribe(kinds, (changes) => {
+      if (changes !== null && !changes.some((change) => newest.current.concerns(change))) return;
+      due = true;
+      timer ??= setTimeout(now, Math.max(0, last + RELOADS_APART_MS - performance.now()));
+    });
+    return () => {
+      unsubscribe();
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", onVisible);
+    };
+  }, [kinds.join()]);
+}
+
+function subscribe(kinds: readonly LiveKind[], tell: OnChange): () => void {
+  const gathered = new Map<string, LiveChange>();
+  let all = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const pass = () => {
+    timer = undefined;
+    const changes = all ? null : [...gathered.values()];
+    all = false;
+    gathered.clear();
+    tell(changes);
+  };
+  const subscriber: Subscriber = {
+    kinds: new Set(kinds),
+    tell: (changes) => {
+      if (changes === null) all = true;
+      else for (const change of changes) gathered.set(`${change.kind} ${change.id}`, change);
+      timer ??= setTimeout(pass, GATHERED_FOR_MS);
+    },
+  };
+  subscribers.add(subscriber);
+  clearTimeout(letGo);
+  wanted.value = true;
+  return () => {
+    clearTimeout(timer);
+    subscribers.delete(subscriber);
+    if (subscribers.size > 0) return;
+    clearTimeout(letGo);
+    letGo = setTimeout(() => {
+      wanted.value = false;
+    }, KEPT_FOR_MS);
+  };
+}
+
+function tellAll({ changes }: Pick<Told, "changes">): void {
+  for (const { kinds, tell } of subscribers) {
+    if (changes === null) {
+      tell(null);
+      continue;
+    }
+    const theirs = changes.filter((change) => kinds.has(change.kind));
+    if (theirs.length > 0) tell(theirs);
+  }
+}
+
+/** Whose changes, and told to whom; the same after the session was read anew. */
+const whose = computed(() => (organization.value === null ? "" : `${organization.value.id}/${organization.value.member_id}`));
+
+/** One stream at a time: of the organization that the address names, while a page wants it and somebody may look. */
+effect(() => {
+  const [id = "", member = ""] = whose.value.split("/");
+  if (id === "" || !wanted.value) {
+    liveState.value = "off";
+    return;
+  }
+  if (paused.value) {
+    liveState.value = "paused";
+    return;
+  }
+  liveState.value = "reconnecting";
+  const stream = new SharedStream(id, member, {
+    tell: tellAll,
+    connected: (yes) => {
+      liveState.value = yes ? "connected" : "reconnecting";
+    },
+  });
+  return () => stream.stop();
+});
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiddenFor);
+  if (document.visibilityState === "hidden") {
+    hiddenFor = setTimeout(() => {
+      paused.value = true;
+    }, PAUSED_AFTER_MS);
+  } else if (paused.peek()) {
+    paused.value = false;
+    tellAll({ changes: null });
+  }
+});

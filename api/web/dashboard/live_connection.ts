@@ -1,0 +1,119 @@
+/**
+ * One stream of an organization's changes. It is opened anew by itself, from where it ended: a browser's own attempts come
+ * at a fixed pace, end for good at the first refusal, and do not notice a line that died without a word.
+ */
+import { ApiError } from "./client";
+import type { LiveChange } from "./live";
+import { BASE } from "./router";
+import { refreshSession } from "./session";
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+/** The service says something at least every 15 seconds. */
+const SILENT_FOR_MS = 40_000;
+
+export interface Told {
+  /** Where the stream stands after it: an id to go on from. */
+  readonly id: string;
+  /** null: more may have changed than can be told; read anew. */
+  readonly changes: readonly LiveChange[] | null;
+}
+
+export interface Listener {
+  tell(told: Told): void;
+  /** Whether changes come in at this moment. */
+  connected(yes: boolean): void;
+}
+
+export class LiveConnection {
+  private source: EventSource | null = null;
+  private attempts = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly closed = new AbortController();
+
+  constructor(
+    private readonly organization: string,
+    /** "" begins with the present. */
+    private lastId: string,
+    private readonly listener: Listener,
+  ) {
+    addEventListener("online", () => this.atOnce(), { signal: this.closed.signal });
+    this.open();
+  }
+
+  close(): void {
+    this.closed.abort();
+    clearTimeout(this.timer);
+    this.source?.close();
+  }
+
+  private open(): void {
+    if (this.closed.signal.aborted) return;
+    const address = new URL(`api/${this.organization}/events`, BASE);
+    if (this.lastId !== "") address.searchParams.set("last_event_id", this.lastId);
+    const source = new EventSource(address);
+    let wasOpen = false;
+    this.source = source;
+    this.watch(source, wasOpen);
+    const heard = () => {
+      wasOpen = true;
+      this.attempts = 0;
+      this.watch(source, wasOpen);
+    };
+    source.addEventListener("open", () => {
+      heard();
+      this.listener.connected(true);
+    });
+    source.addEventListener("beat", heard);
+    source.addEventListener("changes", (event) => {
+      heard();
+      this.take(event.lastEventId, JSON.parse(event.data as string) as LiveChange[]);
+    });
+    source.addEventListener("reset", (event) => {
+      heard();
+      this.take(event.lastEventId, null);
+    });
+    source.addEventListener("end", (event) => {
+      // The session may be over, or the role another one: what the page offers follows it.
+      void this.again(source, event.data === "session" || event.data === "access");
+    });
+    source.addEventListener("error", () => void this.again(source, !wasOpen));
+  }
+
+  private take(id: string, changes: readonly LiveChange[] | null): void {
+    this.lastId = id;
+    this.listener.tell({ id, changes });
+  }
+
+  private watch(source: EventSource, wasOpen: boolean): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.again(source, !wasOpen), SILENT_FOR_MS);
+  }
+
+  /** `ask`: the stream was refused, and its reason is not told to a page; the session's route has it. */
+  private async again(source: EventSource, ask: boolean): Promise<void> {
+    if (source !== this.source) return;
+    source.close();
+    this.source = null;
+    clearTimeout(this.timer);
+    this.listener.connected(false);
+    let wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.attempts++);
+    if (ask) {
+      try {
+        await refreshSession(this.closed.signal);
+      } catch (error) {
+        if (error instanceof ApiError && error.code === "sign_in_required") return this.close();
+        if (error instanceof ApiError && error.retryAfter !== null) wait = Math.max(wait, error.retryAfter * 1000);
+      }
+    }
+    if (this.closed.signal.aborted) return;
+    // Not all who were cut off at the same moment come back at the same moment.
+    this.timer = setTimeout(() => this.open(), wait * (0.5 + Math.random()));
+  }
+
+  private atOnce(): void {
+    if (this.source !== null) return;
+    clearTimeout(this.timer);
+    this.open();
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * One stream for all tabs of a browser that show the same organization: under HTTP/1.1 a browser opens six connections to
+ * a host, and a stream keeps one. The tab that holds the lock has the stream and passes on what it hears; when it is
+ * closed, the next one gets the lock and goes on from the last that was passed on. Without locks each tab has its own.
+ */
+import { LiveConnection, type Listener, type Told } from "./live_connection";
+
+type Message =
+  | { readonly type: "told"; readonly told: Told }
+  | { readonly type: "connected"; readonly connected: boolean; readonly id: string }
+  | { readonly type: "asked" };
+
+export class SharedStream {
+  private readonly channel: BroadcastChannel | null;
+  private readonly stopped = new AbortController();
+  private connection: LiveConnection | null = null;
+  private connected = false;
+  private lastId = "";
+
+  constructor(
+    private readonly organization: string,
+    member: string,
+    private readonly listener: Listener,
+  ) {
+    const name = `checklists.live.${organization}.${member}`;
+    const shared = "locks" in navigator && "BroadcastChannel" in window;
+    this.channel = shared ? new BroadcastChannel(name) : null;
+    if (this.channel === null) {
+      this.lead();
+      return;
+    }
+    this.channel.onmessage = (event: MessageEvent<Message>) => this.hear(event.data);
+    this.say({ type: "asked" });
+    const held = () => {
+      this.lead();
+      return new Promise<void>((resolve) => this.stopped.signal.addEventListener("abort", () => resolve()));
+    };
+    // Rejected when it is stopped before its turn: then there is nothing to do.
+    navigator.locks.request(name, { signal: this.stopped.signal }, held).catch(() => undefined);
+  }
+
+  stop(): void {
+    this.connection?.close();
+    this.stopped.abort();
+    this.channel?.close();
+  }
+
+  private lead(): void {
+    if (this.stopped.signal.aborted) return;
+    this.connection = new LiveConnection(this.organization, this.lastId, {
+      tell: (told) => {
+        this.say({ type: "told", told });
+        this.take(told);
+      },
+      connected: (yes) => {
+        this.say({ type: "connected", connected: yes, id: this.lastId });
+        this.isConnected(yes);
+      },
+    });
+  }
+
+  private hear(message: Message): void {
+    if (message.type === "told") {
+      this.take(message.told);
+    } else if (message.type === "connected") {
+      this.lastId ||= message.id;
+      this.isConnected(message.connected);
+    } else if (this.connection !== null) {
+      this.say({ type: "connected", connected: this.connected, id: this.lastId });
+    }
+  }
+
+  private take(told: Told): void {
+    this.lastId = told.id;
+    this.listener.tell(told);
+  }
+
+  private isConnected(yes: boolean): void {
+    this.connected = yes;
+    this.listener.connected(yes);
+  }
+
+  private say(message: Message): void {
+    if (!this.stopped.signal.aborted) this.channel?.postMessage(message);
+  }
+}

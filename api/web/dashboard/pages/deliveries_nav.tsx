@@ -1,0 +1,27 @@
+import { Link } from "../parts/link";
+import { path } from "../router";
+import { organization } from "../session";
+
+/** The three views of what was delivered. */
+export function DeliveriesNav() {
+  const id = organization.value?.id ?? "";
+  const here = path.value.slice(id.length + 1);
+  const views = [
+    ["deliveries", "Deliveries"],
+    ["deliveries/endpoints", "Endpoints"],
+    ["deliveries/replays", "Replays"],
+  ] as const;
+  return (
+    <nav class="views" aria-label="Views of deliveries">
+      <ul>
+        {views.map(([to, title]) => (
+          <li key={to}>
+            <Link to={`${id}/${to}`} current={here === to}>
+              {title}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,239 @@
+/** Dispatching a run: which checklist, until when, for whom, and who is told. The answer is a link to give away. */
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import "../styles/runs.css";
+import { Message } from "../../kit/controls/messages";
+import { ApiError, call } from "../client";
+import { useLiveReload } from "../live";
+import { allBeside, CheckField, focusFirstProblem, problemOf, TextField } from "../parts/fields";
+import { Link } from "../parts/link";
+import { PageHead, Section } from "../parts/page_head";
+import { counted } from "../parts/progress";
+import { useResource } from "../parts/resource";
+import { Failure, Loading } from "../parts/states";
+import { localTime } from "../parts/time";
+import { useUnsaved } from "../parts/unsaved";
+import { query } from "../router";
+import { organization } from "../session";
+import { Expiry } from "./dispatch_expiry";
+import { TemplateChoice } from "./dispatch_template";
+import { WebhookFields } from "./dispatch_webhook";
+import { LinkToGive } from "./run_link";
+import { useTemplates } from "./runs_templates";
+import type { RunLink } from "./runs_types";
+
+const BESIDE = ["template_id", "expires_in_hours", "executor_ref", "webhook.url", "webhook.secret", "webhook.events"] as const;
+
+/** What is typed, as it is typed. */
+export interface Draft {
+  readonly templateId: string;
+  /** Hours, as text; empty: the link never expires. */
+  readonly hours: string;
+  readonly reference: string;
+  readonly hasWebhook: boolean;
+  readonly url: string;
+  readonly secret: string;
+  readonly allEvents: boolean;
+  readonly events: readonly string[];
+}
+
+interface Dispatched extends RunLink {
+  readonly runId: string;
+  readonly templateName: string;
+  readonly reference: string;
+}
+
+interface Usage {
+  readonly limit_reached: { readonly message: string; readonly details: Limit } | null;
+}
+
+interface Limit {
+  readonly limit: number;
+  readonly used: number;
+  readonly resets_at: string;
+}
+
+const NOTHING: Draft = { templateId: "", hours: "", reference: "", hasWebhook: false, url: "", secret: "", allEvents: true, events: ["run.completed", "run.cancelled", "run.expired"] };
+
+export function DispatchPage() {
+  const id = organization.value?.id ?? "";
+  const templates = useTemplates(id);
+  const usage = useResource<Usage>(`${id} usage`, (signal) => call(`${id}/usage`, { signal }));
+  useLiveReload(["run"], usage.reload, (change) => change.status === "pending");
+  const [draft, setDraft] = useState<Draft>(() => ({ ...NOTHING, templateId: query.peek().get("template") ?? "" }));
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [made, setMade] = useState<Dispatched | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  /** Of what the form says now: the same form sent twice makes one run. */
+  const key = useRef(newKey());
+  const dirty = made === null && (draft.reference !== "" || draft.url !== "" || draft.secret !== "");
+  useUnsaved(dirty, "what you have filled in for this run");
+
+  const change = (parts: Partial<Draft>) => {
+    key.current = newKey();
+    setDraft((before) => ({ ...before, ...parts }));
+  };
+  const send = async (event: Event) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setError(null);
+    try {
+      const run = await call<{ run_id: string }>(`${id}/runs`, { method: "POST", json: bodyOf(draft), headers: { "Idempotency-Key": key.current } });
+      const link = await call<RunLink>(`${id}/runs/${run.run_id}/link`);
+      const templateName = templates.data?.find((one) => one.id === draft.templateId)?.name ?? "the checklist";
+      setMade({ ...link, runId: run.run_id, templateName, reference: draft.reference });
+    } catch (problem) {
+      if (!(problem instanceof ApiError)) throw problem;
+      setError(asBeside(problem));
+      focusFirstProblem(form.current);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const another = () => {
+    key.current = newKey();
+    setMade(null);
+    setDraft((before) => ({ ...before, reference: "" }));
+    usage.reload();
+  };
+
+  // What had the focus is gone when the form gives way to the link, and back.
+  const shown = useRef(made);
+  useEffect(() => {
+    if (shown.current !== made) document.querySelector<HTMLElement>("main h1")?.focus();
+    shown.current = made;
+  }, [made]);
+
+  const trail = [{ to: `${id}/runs`, title: "Runs" }];
+  if (made !== null) return <Result made={made} trail={trail} organizationId={id} onAnother={another} />;
+  const limit = usage.data?.limit_reached ?? null;
+  return (
+    <>
+      <PageHead title="Dispatch a run" trail={trail}>
+        <p>One checklist for one person. You get a link to give to them; they need no account.</p>
+      </PageHead>
+      {limit !== null && error === null && <LimitReached message={limit.message} limit={limit.details} organizationId={id} />}
+      {templates.data === null ? (
+        templates.error === null ? (
+          <Loading what="templates" />
+        ) : (
+          <Failure error={templates.error} onRetry={templates.reload} />
+        )
+      ) : (
+        <form ref={form} class="form dispatch" onSubmit={(event) => void send(event)} noValidate>
+          <Section title="Checklist">
+            <TemplateChoice templates={templates.data} value={draft.templateId} error={problemOf(error, "template_id")} organizationId={id} onChange={(templateId) => change({ templateId })} />
+          </Section>
+          <Section title="Link">
+            <Expiry hours={draft.hours} error={problemOf(error, "expires_in_hours")} onChange={(hours) => change({ hours })} />
+            <TextField
+              name="executor_ref"
+              label="Reference"
+              optional
+              hint="Yours, to find the run again: an order, a room, a name. It is in every event."
+              value={draft.reference}
+              autocomplete="off"
+              error={problemOf(error, "executor_ref")}
+              onInput={(reference) => change({ reference })}
+            />
+          </Section>
+          <Section title="Webhook">
+            <CheckField
+              name="has_webhook"
+              label="Tell my server of what happens"
+              hint="By signed requests. This cannot be changed once the run is dispatched."
+              checked={draft.hasWebhook}
+              onChange={(hasWebhook) => change({ hasWebhook })}
+            />
+            {draft.hasWebhook && <WebhookFields draft={draft} error={error} onChange={change} />}
+          </Section>
+          {error && error.code === "quota_exceeded" ? (
+            <LimitReached message={error.message} limit={error.details as Limit} organizationId={id} />
+          ) : (
+            error && !allBeside(error, BESIDE) && <Failure error={error} />
+          )}
+          <div class="actions">
+            <button type="submit" class="button button-primary" aria-disabled={busy}>
+              {busy && <span class="spinner" />}
+              Dispatch
+            </button>
+            <Link to={`${id}/runs`} class="button button-quiet">
+              Back to the runs
+            </Link>
+          </div>
+        </form>
+      )}
+    </>
+  );
+}
+
+interface ResultProps {
+  made: Dispatched;
+  trail: readonly { readonly to: string; readonly title: string }[];
+  organizationId: string;
+  onAnother(): void;
+}
+
+function Result({ made, trail, organizationId, onAnother }: ResultProps) {
+  return (
+    <>
+      <PageHead title="The run is dispatched" trail={trail} />
+      <Section title="Link for the executor" lead={`“${made.templateName}”${made.reference === "" ? "" : `, ${made.reference}`}. ${made.expires_at === null ? "The link never expires." : `The link works until ${localTime(made.expires_at)}.`} Send it to one person only.`}>
+        <LinkToGive link={made.link} qr={made.qr} about={made.templateName} />
+        <div class="actions">
+          <Link to={`${organizationId}/runs/${made.runId}`} class="button button-primary">
+            See the run
+          </Link>
+          <button type="button" class="button" onClick={onAnother}>
+            Dispatch another
+          </button>
+        </div>
+      </Section>
+    </>
+  );
+}
+
+function LimitReached({ message, limit, organizationId }: { message: string; limit: Limit; organizationId: string }) {
+  return (
+    <div role="alert">
+      <Message tone="warn" title={message}>
+        <p>
+          {`${limit.used} of ${counted(limit.limit, "run")} used. The count begins anew ${localTime(limit.resets_at)}. `}
+          <Link to={`${organizationId}/settings/usage`}>See the usage</Link>
+        </p>
+      </Message>
+    </div>
+  );
+}
+
+function bodyOf(draft: Draft): Record<string, unknown> {
+  const events = draft.allEvents ? ["*"] : draft.events;
+  return {
+    ...(draft.templateId === "" ? {} : { template_id: draft.templateId }),
+    // What is no number goes to the service as it is: it says what is wrong with it.
+    ...(draft.hours === "" ? {} : { expires_in_hours: Number.isNaN(Number(draft.hours)) ? draft.hours : Number(draft.hours) }),
+    ...(draft.reference.trim() === "" ? {} : { executor_ref: draft.reference.trim() }),
+    ...(draft.hasWebhook ? { webhook: { url: draft.url.trim(), secret: draft.secret, events } } : {}),
+  };
+}
+
+/** A template that is gone or cannot be dispatched is a problem of that field; items of a list are problems of the list. */
+function asBeside(error: ApiError): ApiError {
+  const problems = error.problems.map((problem) => ({ ...problem, path: problem.path.startsWith("webhook.events") ? "webhook.events" : problem.path, message: sentence(problem.message) }));
+  const ofTemplate = error.code === "template_not_found" || error.code === "template_not_runnable";
+  const found = ofTemplate ? [{ path: "template_id", code: error.code, message: error.message }] : problems;
+  return new ApiError(error.status, error.code, error.message, found, error.requestId, error.details, error.retryAfter);
+}
+
+/** The service says "must be a number"; in a form it stands alone. */
+function sentence(message: string): string {
+  const first = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+

@@ -1,0 +1,46 @@
+/** The link of a run, to be copied or photographed. */
+import { useState } from "preact/hooks";
+
+import { Dialog } from "../../kit/controls/dialog";
+import { CommandToCopy } from "../parts/copy";
+import type { RunLink } from "./runs_types";
+
+const QUIET_ZONE = 4;
+
+interface LinkProps {
+  link: string;
+  qr: RunLink["qr"];
+  /** What the link leads to. */
+  about: string;
+}
+
+export function LinkToGive({ link, qr, about }: LinkProps) {
+  const [large, setLarge] = useState(false);
+  return (
+    <div class="link-to-give">
+      <div class="link-to-give-text">
+        <CommandToCopy command={link} label="Copy the link" />
+        <p class="quiet small">Or let the person photograph the code: it holds the same link, and nothing is loaded from elsewhere to draw it.</p>
+      </div>
+      <button type="button" class="qr-button" aria-label="Show the QR code large" onClick={() => setLarge(true)}>
+        <QrCode qr={qr} label={`QR code of the link to “${about}”`} />
+      </button>
+      {large && (
+        <Dialog title={about} class="qr-dialog" onClose={() => setLarge(false)}>
+          <QrCode qr={qr} label={`QR code of the link to “${about}”`} />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+/** Always dark on white, with the quiet zone that readers need. */
+function QrCode({ qr, label }: { qr: RunLink["qr"]; label: string }) {
+  const whole = qr.size + 2 * QUIET_ZONE;
+  return (
+    <svg class="qr" role="img" aria-label={label} viewBox={`0 0 ${whole} ${whole}`} shape-rendering="crispEdges">
+      <rect width={whole} height={whole} fill="#ffffff" />
+      <path d={qr.path} transform={`translate(${QUIET_ZONE} ${QUIET_ZONE})`} fill="#000000" />
+    </svg>
+  );
+}

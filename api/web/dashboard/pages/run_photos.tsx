@@ -1,0 +1,94 @@
+/** Photos of answers: small in the page, large in a dialog where the arrows go on to the next. */
+import { useState } from "preact/hooks";
+
+import type { Photo } from "../../core/types";
+import { Dialog } from "../../kit/controls/dialog";
+import { Icon } from "../../kit/controls/icon";
+import { serverNow } from "../clock";
+import { localTime } from "../parts/time";
+import type { RunStory } from "./runs_types";
+
+export type ShownPhoto = Photo & { readonly title: string };
+
+export function PhotoThumb({ photo, label, onOpen }: { photo: Photo; label: string; onOpen(): void }) {
+  return (
+    <button type="button" class="photo-thumb" aria-label={label} onClick={onOpen}>
+      <img src={photo.thumbnail_url ?? photo.url} alt="" width={96} height={96} loading="lazy" decoding="async" />
+    </button>
+  );
+}
+
+interface ViewerProps {
+  photos: readonly ShownPhoto[];
+  start: number;
+  onClose(): void;
+}
+
+/** Arrow keys, Home and End move among all photos of the run; Escape closes. */
+export function PhotoViewer({ photos, start, onClose }: ViewerProps) {
+  const [at, setAt] = useState(start);
+  const photo = photos[at];
+  if (photo === undefined) return null;
+  const go = (to: number) => setAt(Math.max(0, Math.min(photos.length - 1, to)));
+  const onKeyDown = (event: KeyboardEvent) => {
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: photos.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    go(to);
+  };
+  return (
+    <div onKeyDown={onKeyDown}>
+      <Dialog
+        title={photo.title}
+        class="photo-dialog"
+        onClose={onClose}
+        foot={
+          photos.length > 1 && (
+            <>
+              <button type="button" class="button" aria-disabled={at === 0} onClick={() => go(at - 1)}>
+                <Icon name="back" />
+                Previous
+              </button>
+              <button type="button" class="button" aria-disabled={at === photos.length - 1} onClick={() => go(at + 1)}>
+                Next
+                <Icon name="forward" />
+              </button>
+            </>
+          )
+        }
+      >
+        <img key={photo.url} class="photo-large" src={photo.url} alt={`Photo ${at + 1}: ${photo.title}`} />
+        <p class="small quiet" role="status">
+          {`Photo ${at + 1} of ${photos.length} · ${photo.width} × ${photo.height}`}
+          {photo.captured_at !== null && ` · taken ${localTime(photo.captured_at)}${photo.captured_at_zone === "assumed" ? " (time zone assumed)" : ""}`}
+          {typeof photo.distance_m === "number" && ` · ${Math.round(photo.distance_m)} m from where it was answered`}
+        </p>
+      </Dialog>
+    </div>
+  );
+}
+
+const GOOD_FOR_MS = 10 * 60_000;
+const known = new Map<string, string>();
+
+/** Each read signs the addresses of photos anew; with those from before, nothing is fetched twice and nothing flickers. */
+export function withKnownAddresses(story: RunStory): RunStory {
+  const answers = Object.entries(story.answers).map(([id, answer]) => {
+    const photos = answer.photos.map((photo) => ({ ...photo, url: steady(photo.url), thumbnail_url: photo.thumbnail_url ? steady(photo.thumbnail_url) : null }));
+    return [id, { ...answer, photos }] as const;
+  });
+  return { ...story, answers: Object.fromEntries(answers) };
+}
+
+/** The first address of the same photo, while it holds for long enough. */
+function steady(url: string): string {
+  const [which = ""] = url.split("?");
+  const before = known.get(which);
+  if (before !== undefined && endOf(before) - serverNow() > GOOD_FOR_MS) return before;
+  known.set(which, url);
+  return url;
+}
+
+function endOf(url: string): number {
+  return Number(new URL(url, document.baseURI).searchParams.get("e")) * 1000;
+}

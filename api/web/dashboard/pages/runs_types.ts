@@ -1,0 +1,88 @@
+/** Runs as the service tells of them: in the list, and as the story of one. */
+import type { Geo, Photo, Receipt, Signature } from "../../core/types";
+
+export type RunStatus = "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+
+export const RUN_STATUSES: readonly { readonly value: RunStatus; readonly title: string }[] = [
+  { value: "pending", title: "Pending" },
+  { value: "in_progress", title: "In progress" },
+  { value: "completed", title: "Completed" },
+  { value: "cancelled", title: "Cancelled" },
+  { value: "expired", title: "Expired" },
+];
+
+export type Identity =
+  | { readonly mode: "anonymous" }
+  | { readonly mode: "external"; readonly name: string | null; readonly email: string | null }
+  | { readonly mode: "member"; readonly user_id: string | null };
+
+export interface RunSummary {
+  readonly run_id: string;
+  readonly status: RunStatus;
+  readonly template_id: string;
+  readonly template_v: number;
+  readonly template_name: string;
+  readonly executor_ref: string | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly completed_at: string | null;
+  readonly cancelled_at: string | null;
+  readonly expires_at: string | null;
+  readonly assigned_to: string | null;
+  readonly executor_identity: Identity;
+  readonly progress: { readonly total: number; readonly answered: number; readonly skipped: number };
+}
+
+export interface StoryAnswer {
+  readonly value: unknown;
+  readonly photos: readonly Photo[];
+  readonly geo: Geo | null;
+  readonly at: string;
+  readonly by: string | null;
+}
+
+export interface StoryStep {
+  readonly id: string;
+  readonly type: string;
+  readonly label: string;
+  readonly required: boolean;
+  readonly geo: boolean;
+  readonly state: "answered" | "skipped" | "open" | "not_applicable" | "instruction";
+  /** The answer as a person reads it. */
+  readonly display: string | null;
+  /** 1 at the first answer, one more at each new one. */
+  readonly revision: number | null;
+}
+
+export interface StorySection {
+  readonly id: string;
+  readonly title: string;
+  readonly steps: readonly StoryStep[];
+}
+
+/** `GET runs/{run_id}/story` */
+export interface RunStory extends RunSummary {
+  readonly cancel_reason: string | null;
+  readonly answers: Readonly<Record<string, StoryAnswer>>;
+  readonly signature: Signature | null;
+  readonly receipt: Receipt | null;
+  readonly created_by_name: string | null;
+  readonly allow_skip: boolean;
+  readonly signature_required: boolean;
+  readonly webhook: { readonly host: string; readonly events: readonly string[] } | null;
+  readonly sections: readonly StorySection[];
+  readonly missing_steps: readonly string[];
+  readonly last_step_id: string | null;
+  readonly people: Readonly<Record<string, string>>;
+}
+
+/** `GET runs/{run_id}/link` */
+export interface RunLink {
+  readonly link: string;
+  readonly expires_at: string | null;
+  readonly qr: { readonly size: number; readonly path: string };
+}
+
+export function isOpen(status: RunStatus): boolean {
+  return status === "pending" || status === "in_progress";
+}

@@ -1,0 +1,99 @@
+/** The template itself: its name and what it is for, how it is run, and who may run it. */
+import { useState } from "preact/hooks";
+
+import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, LIMITS, type Draft } from "../../../core/authoring";
+import type { Execution } from "../../../core";
+import { Icon } from "../../../kit/controls/icon";
+import { Amount, Line, Pick, Tick } from "./editor_fields";
+import { said } from "./step_form";
+import type { Workshop } from "./workshop";
+
+const SCOPES = [
+  { value: "any", title: "Anybody with the link" },
+  { value: "member", title: "Members of the organization only" },
+  { value: "external", title: "People from outside" },
+];
+const IDENTITIES = [
+  { value: "none", title: "Nothing" },
+  { value: "external", title: "Their name and e-mail address" },
+  { value: "member", title: "To sign in as a member" },
+];
+
+export function AboutForm({ workshop }: { workshop: Workshop }) {
+  const draft = workshop.draft.value;
+  const problems = workshop.problems.value.filter((problem) => problem.owner === null);
+  const put = (change: Partial<Draft>, key: string) => workshop.change({ ...workshop.draft.peek(), ...change }, key);
+  const settings = { ...DEFAULT_SETTINGS, ...draft.settings };
+  const execution = { ...DEFAULT_EXECUTION, ...draft.execution };
+  const set = (change: Partial<typeof settings>, key: string) => put({ settings: { ...draft.settings, ...change } }, key);
+  const let_ = (change: Partial<Execution>) => {
+    const next = { ...execution, ...change };
+    // Nobody would know which member it was.
+    put({ execution: { ...draft.execution, ...next, ...(next.scope === "member" ? { identity_required: "member" as const } : {}) } }, "");
+  };
+  return (
+    <section class="section about-form" aria-label="About the template">
+      <fieldset class="form" disabled={workshop.readOnly.value}>
+        <legend class="vh">About the template</legend>
+        <Line id="template-name" label="Name" value={draft.name} limit={LIMITS.name} placeholder="Fridge check, morning" error={said(problems, "name")} onInput={(name) => put({ name }, "name")} />
+        <Line long label="Description (optional)" value={draft.description ?? ""} limit={LIMITS.description} error={said(problems, "description")} onInput={(description) => put({ description }, "description")} />
+        <Tags tags={draft.tags ?? []} error={said(problems, "tags")} onChange={(tags) => put({ tags }, "")} />
+        <details class="more" open={problems.some((problem) => /^(settings|execution)/.test(problem.field))}>
+          <summary>How it is run, and by whom</summary>
+          <div class="form">
+            <div class="two">
+              <Pick label="Who may run it" value={execution.scope} options={SCOPES} error={said(problems, "execution.scope")} onChange={(scope) => let_({ scope: scope as Execution["scope"] })} />
+              <Pick
+                label="What they have to tell"
+                value={execution.identity_required}
+                options={execution.scope === "member" ? IDENTITIES.filter((one) => one.value === "member") : IDENTITIES}
+                error={said(problems, "execution.identity_required")}
+                onChange={(identity) => let_({ identity_required: identity as Execution["identity_required"] })}
+              />
+            </div>
+            <Tick label="Steps may be skipped" hint="Those that are not required." checked={settings.allow_skip} error={said(problems, "settings.allow_skip")} onChange={(allow_skip) => set({ allow_skip }, "")} />
+            <Tick label="A signature at the end" checked={settings.signature_on_complete} error={said(problems, "settings.signature_on_complete")} onChange={(signature_on_complete) => set({ signature_on_complete }, "")} />
+            <Amount label="Minutes it takes (optional)" value={settings.est_minutes} min={0} max={525_600} error={said(problems, "settings.est_minutes")} onChange={(minutes) => set({ est_minutes: minutes ?? null }, "minutes")} />
+          </div>
+        </details>
+      </fieldset>
+    </section>
+  );
+}
+
+function Tags({ tags, error, onChange }: { tags: readonly string[]; error: string | undefined; onChange(tags: readonly string[]): void }) {
+  const [typed, setTyped] = useState("");
+  const full = tags.length >= LIMITS.tags;
+  const add = () => {
+    const tag = typed.trim();
+    if (tag !== "" && !full && tag.length <= LIMITS.tag && !tags.includes(tag)) onChange([...tags, tag]);
+    if (tag.length <= LIMITS.tag) setTyped("");
+  };
+  const hint = full ? `A template has at most ${LIMITS.tags} tags.` : "Enter adds a tag.";
+  return (
+    <div class="field tags-field">
+      {tags.length > 0 && (
+        <ul class="tag-list" aria-label="Tags">
+          {tags.map((tag) => (
+            <li key={tag} class="chip">
+              <span dir="auto">{tag}</span>
+              <button type="button" class="chip-remove" aria-label={`Remove the tag ${tag}`} onClick={() => onChange(tags.filter((one) => one !== tag))}>
+                <Icon name="close" />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div
+        onFocusOut={add}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return;
+          event.preventDefault();
+          add();
+        }}
+      >
+        <Line label="Add a tag (optional)" value={typed} limit={LIMITS.tag} hint={hint} error={error} onInput={setTyped} />
+      </div>
+    </div>
+  );
+}

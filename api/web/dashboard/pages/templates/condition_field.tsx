@@ -1,0 +1,217 @@
+/** When a step is shown, written as a sentence. Only earlier steps are offered, and only what fits their type. */
+import type { Comparison, Operator } from "../../../core";
+import {
+  LIMITS,
+  OPERATORS,
+  changedComparison,
+  comparisonsOf,
+  firstComparison,
+  isGroup,
+  operatorWords,
+  readWhen,
+  sourcesFor,
+  withStep,
+  writeWhen,
+  type DraftStep,
+  type Group,
+  type Join,
+  type Part,
+} from "../../../core/authoring";
+import { Icon } from "../../../kit/controls/icon";
+import { FieldError } from "../../../kit/controls/messages";
+import { Amount, Pick } from "./editor_fields";
+import type { Workshop } from "./workshop";
+
+const JOINS = [
+  { value: "all", title: "all of these hold" },
+  { value: "any", title: "any of these holds" },
+];
+
+interface FieldProps {
+  workshop: Workshop;
+  step: DraftStep;
+  error: string | undefined;
+}
+
+export function ConditionField({ workshop, step, error }: FieldProps) {
+  const sources = sourcesFor(workshop.draft.value, step.id);
+  const when = step.condition?.when ?? null;
+  const group = when === null ? null : readWhen(when);
+  const full = when !== null && comparisonsOf(when).length >= LIMITS.comparisons;
+  const last = sources.at(-1);
+  const put = (next: Group | null) => {
+    const written = next === null ? null : writeWhen(next);
+    workshop.change(withStep(workshop.draft.peek(), step.id, { condition: written === null ? undefined : { ...step.condition, when: written } }), `${step.id}.condition`);
+  };
+  return (
+    <fieldset class="field condition">
+      <legend class="label">When is it shown?</legend>
+      {group === null ? (
+        <p>Always.</p>
+      ) : (
+        <GroupField group={group} sources={sources} all={workshop.steps.value} depth={1} full={full} onChange={(next) => put(next.parts.length === 0 ? null : next)} />
+      )}
+      {error && <FieldError id={`${step.id}-condition-error`}>{error}</FieldError>}
+      {group === null && (
+        <div class="actions">
+          <button type="button" class="button" disabled={last === undefined} onClick={() => last && put({ join: "all", parts: [firstComparison(last)] })}>
+            <Icon name="plus" />
+            Only show it when …
+          </button>
+          {last === undefined && <span class="quiet small">There is no earlier step with an answer to look at.</span>}
+        </div>
+      )}
+    </fieldset>
+  );
+}
+
+interface GroupProps {
+  group: Group;
+  sources: readonly DraftStep[];
+  all: ReadonlyMap<string, DraftStep>;
+  depth: 1 | 2;
+  full: boolean;
+  onChange(next: Group): void;
+}
+
+function GroupField({ group, sources, all, depth, full, onChange }: GroupProps) {
+  const replace = (index: number, part: Part | null) => onChange({ ...group, parts: group.parts.flatMap((one, at) => (at !== index ? [one] : part === null ? [] : [part])) });
+  const last = sources.at(-1);
+  return (
+    <div class={depth === 1 ? "when" : "when is-inner"} role="group" aria-label={depth === 1 ? "Shown when" : "Group of conditions"}>
+      <div class="when-join">
+        <span>{depth === 1 ? "Show it when" : "where"}</span>
+        {group.parts.length > 1 && <Pick silent label="How these are joined" value={group.join} options={JOINS} onChange={(join) => onChange({ ...group, join: join as Join })} />}
+      </div>
+      <ul class="when-parts">
+        {group.parts.map((part, index) => (
+          <li key={index} class="when-part">
+            {isGroup(part) ? (
+              <GroupField group={part} sources={sources} all={all} depth={2} full={full} onChange={(next) => replace(index, next.parts.length === 0 ? null : next)} />
+            ) : (
+              <ComparisonField comparison={part} sources={sources} source={all.get(part.step) ?? null} onChange={(next) => replace(index, next)} />
+            )}
+          </li>
+        ))}
+      </ul>
+      {last !== undefined && (
+        <div class="actions">
+          <button type="button" class="button button-quiet" disabled={full} onClick={() => onChange({ ...group, parts: [...group.parts, firstComparison(last)] })}>
+            <Icon name="plus" />
+            {depth === 1 ? "Another condition" : "Another one in this group"}
+          </button>
+          {depth === 1 && (
+            <button
+              type="button"
+              class="button button-quiet"
+              disabled={full}
+              onClick={() => onChange({ ...group, parts: [...group.parts, { join: group.join === "all" ? "any" : "all", parts: [firstComparison(last)] }] })}
+            >
+              <Icon name="plus" />A group
+            </button>
+          )}
+          {full && <span class="quiet small">A condition has at most {LIMITS.comparisons} comparisons.</span>}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface ComparisonProps {
+  comparison: Comparison;
+  sources: readonly DraftStep[];
+  source: DraftStep | null;
+  onChange(next: Comparison | null): void;
+}
+
+/** `exists` with true and with false are two ways to say something. */
+const NOT_ANSWERED = "exists:false";
+
+function ComparisonField({ comparison, sources, source, onChange }: ComparisonProps) {
+  const options = sources.map((one) => ({ value: one.id, title: one.label.trim() || one.id }));
+  const later = source !== null && !sources.includes(source) ? [{ value: source.id, title: `${source.label.trim() || source.id} (comes later)` }] : [];
+  const operators = (source === null ? [] : OPERATORS[source.type]).flatMap((op) => [
+    { value: op as string, title: source === null ? op : operatorWords(op, source.type) },
+    ...(op === "exists" ? [{ value: NOT_ANSWERED, title: "is not answered" }] : []),
+  ]);
+  const op = comparison.op === "exists" && comparison.value === false ? NOT_ANSWERED : comparison.op;
+  const change = (next: Partial<Comparison>, of = source) => of !== null && onChange(changedComparison(comparison, next, of));
+  return (
+    <div class="comparison">
+      <Pick
+        silent
+        label="Which step"
+        value={comparison.step}
+        options={[...options, ...later]}
+        onChange={(id) => {
+          const next = sources.find((one) => one.id === id);
+          if (next) change({ step: id }, next);
+        }}
+      />
+      <Pick
+        silent
+        label="How it is compared"
+        value={op}
+        options={operators}
+        onChange={(next) => change(next === NOT_ANSWERED ? { op: "exists", value: false } : next === "exists" ? { op: "exists", value: true } : { op: next as Operator })}
+      />
+      {source !== null && comparison.op !== "exists" && <ValueField comparison={comparison} source={source} onChange={(value) => onChange({ ...comparison, value })} />}
+      <button type="button" class="button button-quiet button-icon" aria-label="Remove this condition" title="Remove this condition" onClick={() => onChange(null)}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
+
+interface ValueProps {
+  comparison: Comparison;
+  source: DraftStep;
+  onChange(value: Comparison["value"]): void;
+}
+
+function ValueField({ comparison: { op, value }, source, onChange }: ValueProps) {
+  const label = "With what";
+  const list = op === "in" || op === "not_in";
+  const options = (source.config?.options ?? []).map((one) => ({ value: one.id, title: one.label.trim() || one.id }));
+  if (source.type === "boolean") {
+    const words = [
+      { value: "true", title: source.config?.true_label || "Yes" },
+      { value: "false", title: source.config?.false_label || "No" },
+    ];
+    return <Pick silent label={label} value={String(value)} options={words} onChange={(next) => onChange(next === "true")} />;
+  }
+  if (source.type === "choice" || source.type === "multi_choice") {
+    if (!list) return <Pick silent label={label} value={String(value)} options={options} onChange={onChange} />;
+    const chosen = Array.isArray(value) ? value.map(String) : [];
+    const toggle = (id: string, on: boolean) => onChange(options.map((one) => one.value).filter((one) => (one === id ? on : chosen.includes(one))));
+    return (
+      <div class="value-list" role="group" aria-label={label}>
+        {options.map((one) => (
+          <label key={one.value} class="chip">
+            <input type="checkbox" checked={chosen.includes(one.value)} disabled={chosen.length === 1 && chosen[0] === one.value} onChange={(event) => toggle(one.value, event.currentTarget.checked)} />
+            <span>{one.title}</span>
+          </label>
+        ))}
+      </div>
+    );
+  }
+  if (source.type === "number" || source.type === "rating") {
+    if (list) return <NumberList value={Array.isArray(value) ? value.map(Number) : []} onChange={onChange} />;
+    return (
+      <div class="value">
+        <Amount label={label} value={typeof value === "number" ? value : 0} whole={source.type === "rating"} onChange={(next) => next !== undefined && onChange(next)} />
+      </div>
+    );
+  }
+  const kind = source.type === "date" ? "date" : source.type === "time" ? "time" : "text";
+  return <input class="input" type={kind as "text"} aria-label={label} value={String(value)} onInput={(event) => (kind === "text" || event.currentTarget.value !== "") && onChange(event.currentTarget.value)} />;
+}
+
+/** Numbers with spaces or semicolons between them. */
+function NumberList({ value, onChange }: { value: readonly number[]; onChange(value: number[]): void }) {
+  const take = (text: string) => {
+    const numbers = text.split(/[\s;]+/).filter((one) => one !== "").map((one) => Number(one.replace(",", ".")));
+    if (numbers.length > 0 && numbers.every((one) => Number.isFinite(one))) onChange(numbers);
+  };
+  return <input class="input" type="text" aria-label="With what, separated by spaces" defaultValue={value.join(" ")} onChange={(event) => take(event.currentTarget.value)} />;
+}

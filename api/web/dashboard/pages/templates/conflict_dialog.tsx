@@ -1,0 +1,102 @@
+/** Somebody else has changed the template meanwhile: what both did, and what is to become of it. Nothing is overwritten in silence. */
+import { useMemo, useState } from "preact/hooks";
+
+import { changesBetween, type Conflict as Both, type Side } from "../../../core/authoring";
+import { Dialog } from "../../../kit/controls/dialog";
+import { Time } from "../../parts/time";
+import { ChangeList } from "./change_list";
+import type { Conflict, Workshop } from "./workshop";
+
+interface Props {
+  workshop: Workshop;
+  conflict: Conflict;
+  /** After the person has decided to overwrite. */
+  onOverwrite(): void;
+  onClose(): void;
+}
+
+export function ConflictDialog({ workshop, conflict, onOverwrite, onClose }: Props) {
+  const [choices, setChoices] = useState<ReadonlyMap<string, Side>>(new Map());
+  const [sure, setSure] = useState(false);
+  const base = workshop.baseDraft();
+  const theirs = useMemo(() => changesBetween(base, conflict.theirs), [base, conflict]);
+  const yours = useMemo(() => changesBetween(base, workshop.draft.value), [base, workshop.draft.value]);
+  const merged = useMemo(() => workshop.merged(choices), [choices, workshop.draft.value]);
+  const choose = (key: string, side: Side) => setChoices(new Map([...choices, [key, side]]));
+  return (
+    <Dialog
+      title="Somebody else has changed this template"
+      class="conflict"
+      onClose={onClose}
+      foot={
+        <>
+          <button type="button" class="button" onClick={() => workshop.discard()}>
+            Discard my changes
+          </button>
+          <button
+            type="button"
+            class={sure ? "button button-danger" : "button"}
+            onClick={() => {
+              if (!sure) return setSure(true);
+              workshop.standOnTheirs();
+              onOverwrite();
+            }}
+          >
+            {sure ? "Yes, undo what they did" : "Overwrite with mine …"}
+          </button>
+          <button type="button" class="button button-primary" onClick={() => workshop.continueOnTop(choices)}>
+            Keep both and go on
+          </button>
+        </>
+      }
+    >
+      <p>
+        While you worked, version {conflict.v} was made (<Time at={conflict.updatedAt} />
+        ). Nothing of yours is saved or lost.
+      </p>
+      {sure && (
+        <p class="message is-bad" role="alert">
+          Overwriting saves your template as it is. What they changed is undone; it stays in version {conflict.v}.
+        </p>
+      )}
+      {merged.conflicts.length > 0 && (
+        <section class="conflict-fields" aria-label="Changed by both">
+          <h3>Changed by both: whose is to stay?</h3>
+          {merged.conflicts.map((one) => (
+            <ConflictField key={one.key} both={one} chosen={choices.get(one.key) ?? "yours"} onChoose={(side) => choose(one.key, side)} />
+          ))}
+        </section>
+      )}
+      <section>
+        <h3>What they changed</h3>
+        <ChangeList changes={theirs} label="What they changed" />
+      </section>
+      <section>
+        <h3>What you changed</h3>
+        <ChangeList changes={yours} label="What you changed" />
+      </section>
+    </Dialog>
+  );
+}
+
+function ConflictField({ both, chosen, onChoose }: { both: Both; chosen: Side; onChoose(side: Side): void }) {
+  const side = (value: Side, title: string, text: string) => (
+    <label class="radio">
+      <input type="radio" name={both.key} checked={chosen === value} onChange={() => onChoose(value)} />
+      <span>
+        <span class="radio-title">{title}</span>
+        <span dir="auto">{text}</span>
+      </span>
+    </label>
+  );
+  return (
+    <fieldset class="conflict-field">
+      <legend>
+        <strong>{both.about}</strong>: {both.what}
+      </legend>
+      <p class="quiet small">Before: {both.base}</p>
+      {side("yours", "Yours", both.yours)}
+      {side("theirs", "Theirs", both.theirs)}
+    </fieldset>
+  );
+}

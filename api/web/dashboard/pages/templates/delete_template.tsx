@@ -1,0 +1,39 @@
+import { Confirm } from "../../parts/confirm";
+import { counted } from "../../parts/progress";
+import { useResource } from "../../parts/resource";
+import { toast } from "../../parts/toast";
+import { deleteTemplate, deletionOf } from "./templates_api";
+
+interface Props {
+  org: string;
+  id: string;
+  name: string;
+  onDeleted(): void;
+  onClose(): void;
+}
+
+/** Says what goes and what stays before it is done. */
+export function DeleteTemplate({ org, id, name, onDeleted, onClose }: Props) {
+  const means = useResource(`deletion ${id}`, (signal) => deletionOf(org, id, signal)).data;
+  const remove = async () => {
+    await deleteTemplate(org, id);
+    toast(`The template “${name}” is deleted.`);
+    onDeleted();
+  };
+  return (
+    <Confirm title={`Delete the template “${name}”?`} act="Delete the template" onConfirm={remove} onClose={onClose}>
+      <p>It cannot be dispatched any more, and cannot be brought back.</p>
+      <ul class="bullets">
+        <li>
+          {means === null
+            ? "Runs that are open go on, and their links work: each run keeps its own copy."
+            : means.open_runs === 0
+              ? "No run of it is open."
+              : `${counted(means.open_runs, "open run")} of it ${means.open_runs === 1 ? "goes" : "go"} on, and ${means.open_runs === 1 ? "its link works" : "their links work"}: each run keeps its own copy.`}
+        </li>
+        <li>Runs that are over, with their answers, and deliveries stay{means !== null && means.runs > 0 ? ` (${counted(means.runs, "run")} in all)` : ""}.</li>
+        <li>Its versions go{means !== null && means.kept_versions > 0 ? `, except ${counted(means.kept_versions, "version")} that runs were made of` : ""}.</li>
+      </ul>
+    </Confirm>
+  );
+}

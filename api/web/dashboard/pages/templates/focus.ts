@@ -1,0 +1,19 @@
+const FRAMES_TO_APPEAR = 30;
+
+/** Puts the focus on the element with this id, as soon as it is there. */
+export function focusSoon(id: string, frames = FRAMES_TO_APPEAR): void {
+  requestAnimationFrame(() => {
+    const element = document.getElementById(id);
+    if (element === null) {
+      if (frames > 0) focusSoon(id, frames - 1);
+      return;
+    }
+    element.focus({ preventScroll: true });
+    element.scrollIntoView({ block: "nearest", behavior: "instant" });
+  });
+}
+
+/** Ids of what gets the focus in the editor; steps' own ids are the preview's. */
+export const rowId = (stepId: string) => `row-${stepId}`;
+export const labelId = (stepId: string) => `label-${stepId}`;
+export const titleId = (sectionId: string) => `title-${sectionId}`;

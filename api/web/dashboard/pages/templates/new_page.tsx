@@ -1,0 +1,71 @@
+/** A new template: begun empty, or generated from a description. Either way it opens in the editor, not saved yet. */
+import "../../../kit/controls/controls.css";
+import "../../../executor/styles/steps.css";
+import "../../styles/templates.css";
+import "../../styles/templates_editor.css";
+
+import { useMemo, useState } from "preact/hooks";
+
+import { EMPTY_DRAFT, countSteps, type Draft } from "../../../core/authoring";
+import { Icon } from "../../../kit/controls/icon";
+import { counted } from "../../parts/progress";
+import { PageHead, Section } from "../../parts/page_head";
+import { organization } from "../../session";
+import { Editor } from "./editor";
+import { GenerateForm } from "./generate_form";
+import { draftKey, readKept } from "./kept_draft";
+import { Restored } from "./template_page";
+import type { Generated } from "./templates_api";
+import { Workshop } from "./workshop";
+
+interface Begun {
+  readonly draft: Draft;
+  readonly by: string | null;
+}
+
+export function NewTemplatePage() {
+  const own = organization.value;
+  const key = draftKey(own?.member_id ?? "", "new");
+  const kept = useMemo(() => readKept(key), []);
+  const [begun, setBegun] = useState<Begun | null>(kept === null ? null : { draft: kept.draft, by: null });
+  if (own === null) return null;
+  if (begun !== null) return <Fresh org={own.id} draftKey={key} begun={begun} restored={kept !== null} />;
+  return (
+    <>
+      <PageHead title="New template" trail={[{ to: `${own.id}/templates`, title: "Templates" }]} />
+      <div class="begin">
+        <Section title="Describe it" lead="Say in your own words what is to be checked. You get a template that you can change before you save it.">
+          <GenerateForm org={own.id} onGenerated={(made: Generated) => setBegun({ draft: made.draft, by: made.by })} />
+        </Section>
+        <Section title="Start empty" lead="Add sections and steps one by one, or paste JSON.">
+          <div class="actions">
+            <button type="button" class="button" onClick={() => setBegun({ draft: EMPTY_DRAFT, by: null })}>
+              <Icon name="plus" />
+              Start with an empty template
+            </button>
+          </div>
+        </Section>
+      </div>
+    </>
+  );
+}
+
+function Fresh({ org, draftKey: key, begun, restored }: { org: string; draftKey: string; begun: Begun; restored: boolean }) {
+  const workshop = useMemo(() => new Workshop({ org, key, stored: null, draft: begun.draft, kept: restored ? readKept(key) : null, readOnly: false }), []);
+  return <Editor workshop={workshop} notice={restored ? <Restored workshop={workshop} /> : begun.by !== null && <Origin by={begun.by} draft={begun.draft} />} />;
+}
+
+/** Who made it, so that it is known how far to trust it. */
+function Origin({ by, draft }: { by: string; draft: Draft }) {
+  return (
+    <div class="message is-good generated-by" role="status">
+      <Icon name="check-circle" />
+      <div class="message-text">
+        <p class="message-title">Generated: {counted(countSteps(draft), "step")}</p>
+        <p>
+          Made by <code>{by || "the service"}</code>. Look through it, change what is not right, then save it.
+        </p>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,138 @@
+/**
+ * The checklist as the person with the link sees it: the executor's own cards and controls on a store in memory. What is
+ * typed here is an answer for trying out; conditions work.
+ */
+import { useComputed } from "@preact/signals";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import type { Section, ServerRun, Step, Template } from "../../../core";
+import { completeTemplate, countSteps } from "../../../core/authoring";
+import { createPage } from "../../../executor/page";
+import { AppContext, useApp } from "../../../executor/context";
+import { memoryStore } from "../../../executor/fixture/memory_store";
+import { StepCard } from "../../../executor/views/step_card";
+import { organization } from "../../session";
+import { memo } from "./memo";
+import type { Workshop } from "./workshop";
+
+/** While somebody types, the preview waits: the typing goes first. */
+const AFTER_MS = 250;
+const Card = memo(({ step, position }: { step: Step; position: number }) => <StepCard step={step} position={position} />);
+
+export function Preview({ workshop }: { workshop: Workshop }) {
+  const [turn, setTurn] = useState(0);
+  const app = useMemo(() => {
+    const store = memoryStore(runOf(workshop));
+    return { store, page: createPage(store) };
+  }, [workshop, turn]);
+  const template = app.store.run.value?.template;
+  const draft = workshop.draft.value;
+  useEffect(() => {
+    const timer = setTimeout(() => (app.store.run.value = runOf(workshop)), AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [draft, app]);
+  const total = countSteps(draft);
+  useEffect(() => app.page.drawAll(total), [app, total]);
+  if (template === undefined) return null;
+  let position = 0;
+  return (
+    <AppContext.Provider value={app}>
+      <section class="preview" aria-label="Preview">
+        <div class="preview-head">
+          <h2>Preview</h2>
+          <button type="button" class="button button-quiet" onClick={() => setTurn(turn + 1)}>
+            Start over
+          </button>
+        </div>
+        <div key={turn} class="phone as-executor" tabIndex={0} role="group" aria-label="The checklist as its executor sees it">
+          <p class="about small quiet">{organization.value?.name}</p>
+          <p class="phone-title" dir="auto">
+            {template.name.trim() || "Template without a name"}
+          </p>
+          {template.description && (
+            <p class="prose quiet" dir="auto">
+              {template.description}
+            </p>
+          )}
+          <Meter />
+          {template.sections.map((section) => {
+            const first = position;
+            position += section.steps.length;
+            return <Group key={section.id} section={section} first={first} />;
+          })}
+          {total === 0 && <p class="quiet">Steps appear here as you add them.</p>}
+          {template.settings.signature_on_complete && total > 0 && <p class="quiet small">At the end, whoever runs it signs with their name.</p>}
+        </div>
+      </section>
+    </AppContext.Provider>
+  );
+}
+
+function Group({ section, first }: { section: Section; first: number }) {
+  const { store } = useApp();
+  const steps = section.steps;
+  const empty = useComputed(() => !steps.some((step) => store.applicable.value.has(step.id))).value;
+  return (
+    <div class={empty ? "group is-empty" : "group"}>
+      <h3 class="phone-section" dir="auto">
+        {section.title.trim() || "Section without a title"}
+      </h3>
+      <ol class="steps" role="list">
+        {steps.map((step, index) => (
+          <Card key={`${step.id} ${step.type}`} step={step} position={first + index} />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Meter() {
+  const { store } = useApp();
+  const { total, answered, skipped } = store.progress.value;
+  return <p class="small quiet tabular">{`${answered + skipped} of ${total} done`}</p>;
+}
+
+/** What has no label yet has one here, or there would be cards and buttons without a name. */
+function named(template: Template): Template {
+  return { ...template, sections: template.sections.map((section) => ({ ...section, steps: section.steps.map(shown) })) };
+}
+
+const withNames = new WeakMap<Step, Step>();
+
+function shown(step: Step): Step {
+  const options = step.config.options;
+  if (step.label.trim() !== "" && !options?.some((option) => option.label.trim() === "")) return step;
+  const known = withNames.get(step);
+  if (known !== undefined) return known;
+  const config = options ? { ...step.config, options: options.map((option, index) => (option.label.trim() === "" ? { ...option, label: `Option ${index + 1}` } : option)) } : step.config;
+  const made: Step = { ...step, label: step.label.trim() === "" ? "Step without a label" : step.label, config };
+  withNames.set(step, made);
+  return made;
+}
+
+function runOf(workshop: Workshop): ServerRun {
+  const at = new Date(0).toISOString();
+  return {
+    run_id: "r-preview",
+    status: "in_progress",
+    template_id: "t-preview",
+    template_v: 1,
+    template: named(completeTemplate(workshop.draft.peek())),
+    created_by_name: "",
+    created_at: at,
+    started_at: at,
+    completed_at: null,
+    cancelled_at: null,
+    cancel_reason: null,
+    expires_at: null,
+    assigned_to: null,
+    executor_identity: { mode: "anonymous" },
+    answers: {},
+    signature: null,
+    skipped_steps: [],
+    applicable_steps: [],
+    missing_steps: [],
+    progress: { total: 0, answered: 0, skipped: 0 },
+    receipt: null,
+  };
+}

@@ -1,0 +1,75 @@
+/** One template: read, then given to the editor. */
+import "../../../kit/controls/controls.css";
+import "../../../executor/styles/steps.css";
+import "../../styles/templates.css";
+import "../../styles/templates_editor.css";
+
+import { useMemo, useState } from "preact/hooks";
+
+import { asDraft } from "../../../core/authoring";
+import { Icon } from "../../../kit/controls/icon";
+import { useLiveReload } from "../../live";
+import { useResource } from "../../parts/resource";
+import { PageHead } from "../../parts/page_head";
+import { Failure, Loading } from "../../parts/states";
+import { toast } from "../../parts/toast";
+import { may, organization } from "../../session";
+import type { PageProps } from "..";
+import { Editor } from "./editor";
+import { draftKey, readKept } from "./kept_draft";
+import { readTemplate, type Stored } from "./templates_api";
+import { Workshop } from "./workshop";
+
+export function TemplatePage({ params }: PageProps) {
+  const id = params["id"] ?? "";
+  const org = organization.value?.id ?? "";
+  const template = useResource(`template ${org} ${id}`, (signal) => readTemplate(org, id, signal));
+  if (template.data === null) {
+    return (
+      <>
+        <PageHead title="Template" trail={[{ to: `${org}/templates`, title: "Templates" }]} />
+        {template.error ? <Failure error={template.error} onRetry={template.reload} /> : <Loading what="the template" />}
+      </>
+    );
+  }
+  return <Opened key={id} org={org} stored={template.data} />;
+}
+
+function Opened({ org, stored }: { org: string; stored: Stored }) {
+  const workshop = useMemo(() => {
+    const key = draftKey(organization.peek()?.member_id ?? "", stored.id);
+    const readOnly = !may("editor") || asDraft(stored.draft) === null;
+    return { made: new Workshop({ org, key, stored, draft: stored.draft, kept: readOnly ? null : readKept(key), readOnly }), restored: !readOnly && readKept(key) !== null };
+  }, []);
+  const look = async () => {
+    const shown = await workshop.made.lookAgain();
+    if (shown !== null) toast(`Somebody else has changed this template. You see version ${shown} now.`);
+  };
+  useLiveReload(["template"], () => void look(), (change) => change.id === stored.id);
+  return <Editor workshop={workshop.made} notice={workshop.restored && <Restored workshop={workshop.made} />} />;
+}
+
+/** After a reload: what was not saved is there again, and may be given up. */
+export function Restored({ workshop }: { workshop: Workshop }) {
+  const [told, setTold] = useState(true);
+  if (!told || !workshop.dirty.value) return null;
+  return (
+    <div class="message is-info">
+      <Icon name="info" />
+      <div class="message-text">
+        <p class="message-title">Your changes from before are here again</p>
+        <p>They are not saved yet.</p>
+        {workshop.stored.value !== null && (
+          <div class="actions">
+            <button type="button" class="button" onClick={() => workshop.discard()}>
+              Discard them
+            </button>
+          </div>
+        )}
+      </div>
+      <button type="button" class="button button-quiet button-icon" aria-label="Dismiss" onClick={() => setTold(false)}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,389 @@
+/**
+ * One template while somebody works on it: the draft and its history, what the service said of it, and how it is saved.
+ * Everything that is typed goes through `change`; nothing of it is lost by a refusal, a conflict or a reload.
+ */
+import { batch, computed, effect, signal } from "@preact/signals";
+
+import {
+  allSteps,
+  anchored,
+  asDraft,
+  brokenConditions,
+  isSameTemplate,
+  merge,
+  readJson,
+  stillOpen,
+  stepMap,
+  withReadableIds,
+  type Anchored,
+  type Draft,
+  type Side,
+} from "../../../core/authoring";
+import { ApiError } from "../../client";
+import { keep, type KeptDraft } from "./kept_draft";
+import { createTemplate, readTemplate, restoreVersion, saveTemplate, storedOf, type ManagedBy, type Stored } from "./templates_api";
+
+/** Changes of the same field within this time are undone together. */
+const ONE_CHANGE_MS = 1_500;
+const HISTORY = 200;
+const KEEP_AFTER_MS = 300;
+
+export interface Start {
+  readonly org: string;
+  readonly key: string;
+  /** null: it is not stored yet. */
+  readonly stored: Stored | null;
+  readonly draft: Draft;
+  readonly kept: KeptDraft | null;
+  readonly readOnly: boolean;
+}
+
+export interface Conflict {
+  readonly v: number;
+  readonly theirs: Draft;
+  readonly updatedAt: string;
+}
+
+export type SaveOutcome = { readonly kind: "saved"; readonly stored: Stored; readonly isNew: boolean } | { readonly kind: "refused" | "conflict" };
+
+export class Workshop {
+  readonly draft = signal<Draft>({ name: "", sections: [] });
+  /** The JSON view's text, where it is not a template that can be shown. */
+  readonly text = signal<string | null>(null);
+  readonly stored = signal<Stored | null>(null);
+  readonly problems = signal<readonly Anchored[]>([]);
+  /** Why saving failed, as a whole. */
+  readonly error = signal<ApiError | null>(null);
+  readonly saving = signal(false);
+  readonly conflict = signal<Conflict | null>(null);
+  /** Whether the conflict is being looked at; otherwise it is only told of. */
+  readonly comparing = signal(false);
+  /** Somebody has deleted it while it is open here. */
+  readonly gone = signal(false);
+  readonly managedBy = signal<ManagedBy | null>(null);
+  /** The step that is open. */
+  readonly open = signal<string | null>(null);
+  /** What is read out next. */
+  readonly voice = signal("");
+  /** Whether the browser has room for the draft. */
+  readonly keeps = signal(true);
+  readonly steps = computed(() => stepMap(this.draft.value));
+  readonly broken = computed(() => brokenConditions(this.draft.value));
+  readonly dirty = computed(() => this.text.value !== null || !isSameTemplate(this.draft.value, this.base.value ?? NOTHING));
+  readonly canUndo = computed(() => this.past.value.length > 0);
+  readonly canRedo = computed(() => this.future.value.length > 0);
+  readonly readOnly = computed(() => this.mayNot || this.managedBy.value !== null);
+
+  /** What the draft is compared with, and merged on; null while it is not stored. */
+  private readonly base = signal<Draft | null>(null);
+  private readonly past = signal<readonly Draft[]>([]);
+  private readonly future = signal<readonly Draft[]>([]);
+  private last = { key: "", at: 0 };
+  private readonly mayNot: boolean;
+  private once = { body: "", key: "" };
+
+  constructor(private readonly start: Start) {
+    this.mayNot = start.readOnly;
+    const { stored, kept } = start;
+    this.stored.value = stored;
+    this.managedBy.value = stored?.managedBy ?? null;
+    this.base.value = stored?.draft ?? null;
+    this.draft.value = kept?.draft ?? start.draft;
+    this.text.value = kept?.text ?? null;
+    if (stored !== null && kept !== null && kept.v !== null && kept.base !== null && kept.v !== stored.v) {
+      // The work began with an earlier version: it is continued from there, and the difference is shown.
+      this.base.value = kept.base;
+      this.stored.value = { ...stored, v: kept.v, draft: kept.base };
+      this.conflict.value = conflictWith(stored);
+      this.comparing.value = true;
+    }
+  }
+
+  get org(): string {
+    return this.start.org;
+  }
+
+  get id(): string | null {
+    return this.stored.peek()?.id ?? null;
+  }
+
+  /** `key` names the field that is typed in: what is typed there in one go is undone in one go. */
+  change(next: Draft, key = ""): void {
+    const before = this.draft.peek();
+    if (next === before || this.readOnly.peek()) return;
+    const now = Date.now();
+    const same = key !== "" && key === this.last.key && now - this.last.at < ONE_CHANGE_MS;
+    this.last = { key, at: now };
+    batch(() => {
+      if (!same) this.past.value = [...this.past.peek(), before].slice(-HISTORY);
+      this.future.value = [];
+      this.become(next);
+    });
+  }
+
+  undo(): void {
+    this.travel(this.past, this.future, "Undone.");
+  }
+
+  redo(): void {
+    this.travel(this.future, this.past, "Done again.");
+  }
+
+  private travel(from: typeof this.past, to: typeof this.past, told: string): void {
+    const next = from.peek().at(-1);
+    if (next === undefined) return;
+    this.last = { key: "", at: 0 };
+    batch(() => {
+      from.value = from.peek().slice(0, -1);
+      to.value = [...to.peek(), this.draft.peek()];
+      this.become(next);
+      this.say(told);
+    });
+  }
+
+  private become(next: Draft): void {
+    if (this.error.peek()?.code === BROKEN) this.error.value = null;
+    this.problems.value = stillOpen(this.problems.peek(), this.draft.peek(), next);
+    this.draft.value = next;
+    this.text.value = null;
+    if (this.open.peek() !== null && !this.steps.value.has(this.open.peek() ?? "")) this.open.value = null;
+  }
+
+  /** What stands in the JSON view. Where it is a template, it becomes the draft; where not, it is kept as it is. */
+  write(text: string): void {
+    if (this.readOnly.peek()) return;
+    const read = readJson(text);
+    const next = read.ok ? asDraft(read.value) : null;
+    if (next === null) this.text.value = text;
+    else if (isSameTemplate(next, this.draft.peek())) this.text.value = null;
+    else this.change(next, "json");
+  }
+
+  /** Back to the last state that was a template. */
+  giveUpText(): void {
+    this.become(this.draft.peek());
+  }
+
+  say(text: string): void {
+    this.voice.value = text === this.voice.peek() ? `${text}\u00a0` : text;
+  }
+
+  /** Keeps what is not saved for a reload; the function ends that, and forgets it. */
+  keepWhileOpen(): () => void {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const write = () => {
+      clearTimeout(timer);
+      const stored = this.stored.peek();
+      const kept = { v: stored?.v ?? null, base: this.base.peek(), draft: this.draft.peek(), text: this.text.peek() };
+      this.keeps.value = keep(this.start.key, this.dirty.peek() ? kept : null);
+    };
+    const stop = effect(() => {
+      void [this.draft.value, this.text.value, this.base.value];
+      clearTimeout(timer);
+      timer = setTimeout(write, KEEP_AFTER_MS);
+    });
+    addEventListener("pagehide", write);
+    return () => {
+      stop();
+      clearTimeout(timer);
+      removeEventListener("pagehide", write);
+      keep(this.start.key, null);
+    };
+  }
+
+  async save(): Promise<SaveOutcome> {
+    if (this.saving.peek()) return { kind: "refused" };
+    const body = this.toBeSaved();
+    if (body === null) return { kind: "refused" };
+    this.saving.value = true;
+    this.error.value = null;
+    try {
+      const before = this.stored.peek();
+      const stored = before === null ? await createTemplate(this.org, body, this.onceFor(body)) : await saveTemplate(this.org, before.id, body, before.v);
+      this.saved(stored, body);
+      return { kind: "saved", stored, isNew: before === null };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return await this.refused(error, body);
+    } finally {
+      this.saving.value = false;
+    }
+  }
+
+  /** null: it cannot be sent, and the page says why. */
+  private toBeSaved(): Draft | null {
+    const text = this.text.peek();
+    if (text !== null) {
+      const read = readJson(text);
+      if (read.ok) return read.value as Draft;
+      this.error.value = new ApiError(0, BROKEN, `The JSON is broken on line ${read.line}: ${read.message} Nothing was saved.`);
+      return null;
+    }
+    const before = this.draft.peek();
+    const named = withReadableIds(before);
+    if (named === before) return before;
+    const order = allSteps(before);
+    const open = order.findIndex((step) => step.id === this.open.peek());
+    const was = this.problems.peek();
+    this.change(named);
+    this.problems.value = was.filter((problem) => problem.owner === null);
+    if (open >= 0) this.open.value = allSteps(named)[open]?.id ?? null;
+    return named;
+  }
+
+  private onceFor(body: Draft): string {
+    const text = JSON.stringify(body);
+    if (this.once.body !== text) this.once = { body: text, key: crypto.randomUUID() };
+    return this.once.key;
+  }
+
+  private saved(stored: Stored, sent: Draft): void {
+    batch(() => {
+      this.stored.value = stored;
+      this.base.value = stored.draft;
+      this.settle();
+      this.problems.value = [];
+      // What was typed while the answer was under way stays, and is not saved yet.
+      if (this.draft.peek() === sent || this.text.peek() !== null) this.become(stored.draft);
+    });
+  }
+
+  private async refused(error: ApiError, body: Draft): Promise<SaveOutcome> {
+    if (error.code === "version_conflict") return this.lookWhatTheyDid(error);
+    if (error.code === "template_managed") this.managedBy.value = managerIn(error);
+    this.problems.value = error.problems.map((problem) => anchored(problem, asDraft(body) ?? NOTHING));
+    this.error.value = error;
+    return { kind: "refused" };
+  }
+
+  private async lookWhatTheyDid(refusal: ApiError): Promise<SaveOutcome> {
+    const id = this.id;
+    try {
+      if (id === null) throw refusal;
+      const { current } = (refusal.details ?? {}) as { current?: object };
+      this.conflict.value = conflictWith(current === undefined ? await readTemplate(this.org, id) : storedOf(current));
+      this.comparing.value = true;
+      return { kind: "conflict" };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.error.value = error;
+      return { kind: "refused" };
+    }
+  }
+
+  /** What each side changed, and where both did. */
+  merged(choices: ReadonlyMap<string, Side>) {
+    const { theirs } = this.conflict.value ?? { theirs: NOTHING };
+    return merge(this.base.value ?? NOTHING, this.draft.value, theirs, choices);
+  }
+
+  baseDraft(): Draft {
+    return this.base.value ?? NOTHING;
+  }
+
+  /** Goes on with both: theirs with one's own changes on top; not saved yet. */
+  continueOnTop(choices: ReadonlyMap<string, Side>): void {
+    this.takeTheirs(this.merged(choices).draft);
+    this.say("Your changes are on top of the newer version now. They are not saved yet.");
+  }
+
+  /** From now on, saving replaces what they did. */
+  standOnTheirs(): void {
+    this.takeTheirs(this.draft.peek());
+  }
+
+  discard(): void {
+    const conflict = this.conflict.peek();
+    this.takeTheirs(conflict?.theirs ?? this.base.peek() ?? NOTHING);
+    this.past.value = [];
+    this.future.value = [];
+  }
+
+  private takeTheirs(next: Draft): void {
+    const [conflict, stored] = [this.conflict.peek(), this.stored.peek()];
+    batch(() => {
+      if (conflict !== null && stored !== null) {
+        this.stored.value = { ...stored, v: conflict.v, draft: conflict.theirs, updatedAt: conflict.updatedAt };
+        this.base.value = conflict.theirs;
+      }
+      this.settle();
+      this.error.value = null;
+      this.change(next);
+      this.text.value = null;
+    });
+  }
+
+  private settle(): void {
+    this.conflict.value = null;
+    this.comparing.value = false;
+  }
+
+  /**
+   * After somebody has changed it, perhaps: where nothing is typed, the newer version is shown, and returned; where something
+   * is, the conflict is told of before anybody tries to save.
+   */
+  async lookAgain(): Promise<number | null> {
+    const found = await this.readAgain();
+    const own = this.stored.peek();
+    // What one saves oneself comes with its own answer.
+    if (found === null || own === null || this.saving.peek() || found.v < own.v) return null;
+    if (this.dirty.peek()) {
+      if (found.v > own.v && !this.comparing.peek()) this.conflict.value = conflictWith(found);
+      return null;
+    }
+    this.managedBy.value = found.managedBy;
+    if (found.v === own.v) return null;
+    this.replaced(found);
+    return found.v;
+  }
+
+  private async readAgain(): Promise<Stored | null> {
+    try {
+      return this.id === null ? null : await readTemplate(this.org, this.id);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // Whatever else is wrong, saving will say it.
+      if (error.status === 404) this.gone.value = true;
+      return null;
+    }
+  }
+
+  /** Makes an earlier version the current one. Throws ApiError. */
+  async restore(v: number): Promise<Stored> {
+    const own = this.stored.peek();
+    if (own === null) throw new Error("what is not stored has no versions");
+    this.saving.value = true;
+    try {
+      const stored = await restoreVersion(this.org, own.id, v, own.v);
+      this.replaced(stored);
+      return stored;
+    } finally {
+      this.saving.value = false;
+    }
+  }
+
+  private replaced(stored: Stored): void {
+    batch(() => {
+      this.settle();
+      this.stored.value = stored;
+      this.base.value = stored.draft;
+      this.problems.value = [];
+      this.error.value = null;
+      this.past.value = [];
+      this.future.value = [];
+      this.become(stored.draft);
+    });
+  }
+}
+
+const BROKEN = "broken_json";
+const NOTHING: Draft = { name: "", sections: [] };
+
+function conflictWith({ v, draft, updatedAt }: Stored): Conflict {
+  return { v, theirs: draft, updatedAt };
+}
+
+function managerIn(error: ApiError): ManagedBy {
+  const found = (error.details as { managed_by?: ManagedBy } | null)?.managed_by;
+  return found ?? { manager: "GitOps", reason: error.message };
+}

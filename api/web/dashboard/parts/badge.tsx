@@ -1,0 +1,40 @@
+import type { ComponentChildren } from "preact";
+
+import { Icon, type IconName } from "../../kit/controls/icon";
+
+export type BadgeTone = "neutral" | "info" | "good" | "warn" | "bad";
+const ICONS: Readonly<Record<BadgeTone, IconName>> = { neutral: "circle", info: "clock", good: "check-circle", warn: "alert", bad: "alert" };
+
+interface BadgeProps {
+  tone?: BadgeTone;
+  icon?: IconName;
+  children: ComponentChildren;
+}
+
+/** A state: by icon and word, the colour is only on top. */
+export function Badge({ tone = "neutral", icon, children }: BadgeProps) {
+  return (
+    <span class={`badge is-${tone}`}>
+      <Icon name={icon ?? ICONS[tone]} />
+      <span>{children}</span>
+    </span>
+  );
+}
+
+const RUN_STATUSES: Readonly<Record<string, readonly [word: string, tone: BadgeTone, icon: IconName]>> = {
+  pending: ["Pending", "neutral", "circle"],
+  in_progress: ["In progress", "info", "pen"],
+  completed: ["Completed", "good", "check-circle"],
+  cancelled: ["Cancelled", "neutral", "close"],
+  expired: ["Expired", "warn", "clock"],
+};
+
+/** The status of a run, in words; one that is not known yet is shown as it is. */
+export function RunStatusBadge({ status }: { status: string }) {
+  const [word, tone, icon] = RUN_STATUSES[status] ?? [status, "neutral", "circle"];
+  return (
+    <Badge tone={tone} icon={icon}>
+      {word}
+    </Badge>
+  );
+}

@@ -1,0 +1,81 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+
+import { Dialog } from "../../kit/controls/dialog";
+import { ApiError } from "../client";
+import { TextField } from "./fields";
+import { Failure } from "./states";
+
+interface ConfirmProps {
+  /** A question that names what it is about: "Revoke the key “Billing”?" */
+  title: string;
+  /** What will be, in words: what is destroyed, what stays. */
+  children: ComponentChildren;
+  /** The act, as the button says it: "Revoke the key". */
+  act: string;
+  /** For what cannot be undone or is large: this must be typed first. */
+  typed?: string;
+  harmless?: boolean;
+  /** The dialog stays, and says why, when this throws an ApiError. */
+  onConfirm(): Promise<void>;
+  onClose(): void;
+}
+
+/** Asks before something is done. Unmount it in `onClose`; `onClose` is also called when the act is done. */
+export function Confirm({ title, children, act, typed, harmless = false, onConfirm, onClose }: ConfirmProps) {
+  const [text, setText] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [told, setTold] = useState(false);
+  const matches = typed === undefined || text.trim() === typed.trim();
+  const confirm = async (event: Event) => {
+    event.preventDefault();
+    if (busy) return;
+    if (!matches) return setTold(true);
+    setBusy(true);
+    setError(null);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (problem) {
+      if (!(problem instanceof ApiError)) throw problem;
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  const close = () => {
+    if (!busy) onClose();
+  };
+  return (
+    <Dialog
+      title={title}
+      onClose={close}
+      foot={
+        <>
+          <button type="button" class="button" onClick={close}>
+            Back
+          </button>
+          <button type="submit" form="confirm-form" class={harmless ? "button button-primary" : "button button-danger"} aria-disabled={busy}>
+            {busy && <span class="spinner" />}
+            {act}
+          </button>
+        </>
+      }
+    >
+      <form id="confirm-form" class="form" onSubmit={(event) => void confirm(event)} noValidate>
+        {children}
+        {typed !== undefined && (
+          <TextField
+            name="typed"
+            label={`Type “${typed}” to confirm`}
+            value={text}
+            autocomplete="off"
+            error={told && !matches ? "This is not the same text." : undefined}
+            onInput={setText}
+          />
+        )}
+        {error && <Failure error={error} />}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,39 @@
+/** Whether what is on the screen keeps itself up to date. Says nothing while all is well for those who listen. */
+import "../styles/live.css";
+
+import { useEffect, useState } from "preact/hooks";
+
+import { liveState, type LiveState } from "../live";
+
+const WORDS: Readonly<Record<Exclude<LiveState, "off">, readonly [word: string, meaning: string]>> = {
+  connected: ["Live", "This page follows changes as they happen."],
+  reconnecting: ["Reconnecting …", "Changes are not shown at this moment. The page catches up by itself."],
+  paused: ["Paused", "The page was out of sight for a while, and catches up when it is seen."],
+};
+/** A short break is nobody's business. */
+const TOLD_AFTER_MS = 2_000;
+
+export function LiveBadge() {
+  const shown = useSettled(liveState.value);
+  if (shown === "off") return null;
+  const [word, meaning] = WORDS[shown];
+  return (
+    <span class={`live-badge is-${shown}`} title={meaning}>
+      <span class="live-dot" aria-hidden="true" />
+      <span class="live-word">{word}</span>
+    </span>
+  );
+}
+
+function useSettled(state: LiveState): LiveState {
+  const [shown, setShown] = useState<LiveState>(state === "reconnecting" ? "off" : state);
+  useEffect(() => {
+    if (state !== "reconnecting") {
+      setShown(state);
+      return;
+    }
+    const timer = setTimeout(() => setShown(state), TOLD_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+  return shown;
+}

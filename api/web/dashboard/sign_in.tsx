@@ -1,0 +1,161 @@
+/**
+ * The page of somebody who is not signed in: the provider, a password, or a one-time link.
+ *
+ * A link is redeemed by the press of a button, not by being opened: programs that look through mail open links, some of
+ * them in a whole browser, and would use it up. It leaves the address bar at once, so that it is in no history.
+ */
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+
+import { ApiError } from "./client";
+import { useResource } from "./parts/resource";
+import { Failure, Loading } from "./parts/states";
+import { PasswordSignIn } from "./password_sign_in";
+import { BASE, navigate, path, query } from "./router";
+import { loadSession, session } from "./session";
+import { askWays, CLOSES, providerAddress, redeemLink, returnPath } from "./sign_in_ways";
+
+const LINK = "link";
+export const SIGN_IN = "sign-in";
+export const DONE = "sign-in/done";
+
+/** The secret of the link that this page was opened with. */
+const givenLink = signal<string | null>(takeLink());
+addEventListener("hashchange", () => {
+  givenLink.value = takeLink() ?? givenLink.value;
+});
+
+/** Whether the page has a link to offer, whoever may be signed in already. */
+export function hasLink(): boolean {
+  return givenLink.value !== null && path.value === SIGN_IN;
+}
+
+function takeLink(): string | null {
+  const secret = new URLSearchParams(location.hash.slice(1)).get(LINK);
+  if (secret !== null) history.replaceState(history.state, "", location.pathname + location.search);
+  return secret;
+}
+
+/** Whether somebody who is signed in wants to be somebody else. */
+export function wantsOther(): boolean {
+  return path.value === SIGN_IN && query.value.get("as") === "other";
+}
+
+/** Where somebody goes who has signed in on the page `sign-in`; on any other page they stay. */
+export function afterSignIn(): void {
+  if (path.peek() !== SIGN_IN) return;
+  const away = returnPath(query.peek());
+  if (away !== null) location.replace(away);
+  else navigate(query.peek().get("next") === DONE ? DONE : "", { replace: true });
+}
+
+/** There is a new session; `choose`: a password is to be chosen first. */
+async function finish(choose: boolean): Promise<void> {
+  const goOn = () => {
+    const back = query.peek().get("return_to");
+    if (choose) navigate(`account?password=choose${back === null ? "" : `&return_to=${encodeURIComponent(back)}`}`, { replace: true });
+    else afterSignIn();
+    givenLink.value = null;
+  };
+  // Where somebody else was signed in, the page begins anew, and has to be where it is to go on.
+  const before = session.peek() !== null;
+  if (before) goOn();
+  await loadSession();
+  if (!before) goOn();
+}
+
+export function SignIn() {
+  const [linkGone, setLinkGone] = useState(false);
+  useEffect(() => {
+    document.title = "Sign in · Checklist Dispatch";
+  }, []);
+  const secret = givenLink.value;
+  return (
+    <main id="content" class="alone">
+      <p class="quiet">Checklist Dispatch</p>
+      <h1>Sign in</h1>
+      {secret !== null && path.value === SIGN_IN && !linkGone ? <WithLink key={secret} secret={secret} onElse={() => setLinkGone(true)} /> : <OtherWays />}
+    </main>
+  );
+}
+
+function WithLink({ secret, onElse }: { secret: string; onElse: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const redeem = async () => {
+    if (busy) return;
+    setBusy(true);
+    setError(null);
+    try {
+      await finish(await redeemLink(secret));
+    } catch (problem) {
+      if (!(problem instanceof ApiError)) throw problem;
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const dead = error?.code === "link_not_valid";
+  return (
+    <>
+      {!dead && <p>You have opened a one-time link. It signs you in on this device, once.</p>}
+      {error && <Failure error={error} />}
+      {dead ? (
+        <p>Ask whoever gave you the link for a new one, or sign in another way.</p>
+      ) : (
+        <button type="button" class="button button-primary button-wide" aria-disabled={busy} onClick={() => void redeem()}>
+          {busy && <span class="spinner" />}
+          Sign in with this link
+        </button>
+      )}
+      <button type="button" class="button button-wide" onClick={onElse}>
+        Sign in another way
+      </button>
+    </>
+  );
+}
+
+function OtherWays() {
+  const ways = useResource("ways", askWays);
+  if (ways.error) return <Failure error={ways.error} onRetry={ways.reload} />;
+  if (ways.data === null) return <Loading what="the ways to sign in" />;
+  const { oidc, local } = ways.data;
+  const who = session.value;
+  return (
+    <>
+      {who && (
+        <p>
+          You are signed in as <strong>{who.email}</strong>. Signing in as somebody else signs you out.
+        </p>
+      )}
+      {oidc && (
+        <a class="button button-primary button-wide" href={providerAddress(wayBack())}>
+          Sign in with {oidc.name}
+        </a>
+      )}
+      {oidc && local && <p class="or quiet">or</p>}
+      {local && <PasswordSignIn primary={oidc === null} onSignedIn={() => finish(false)} />}
+      {local && <p class="quiet small">Were you given a link? Open it in this browser. If you have forgotten your password, ask whoever runs this service for a link.</p>}
+    </>
+  );
+}
+
+/** Where the provider sends the person back to. */
+function wayBack(): string {
+  if (path.value !== SIGN_IN) return location.pathname + location.search;
+  return returnPath(query.value) ?? new URL(query.value.get("next") === DONE ? DONE : "./", BASE).pathname;
+}
+
+/** Where a sign-in in a tab of its own ends; the first tab has heard of it. */
+export function SignedInElsewhere() {
+  useEffect(() => {
+    document.title = "Signed in · Checklist Dispatch";
+    if (sessionStorage.getItem(CLOSES) !== null) close();
+  }, []);
+  return (
+    <main id="content" class="alone">
+      <h1>You are signed in</h1>
+      <p>You can close this tab and go on where you were.</p>
+    </main>
+  );
+}

@@ -1,0 +1,43 @@
+/** The ways to sign in, and the calls that do it. None of them waits for a session, since each makes one. */
+import { call } from "./client";
+import { BASE } from "./router";
+
+export interface Ways {
+  /** The identity provider, by the name that the button says. */
+  readonly oidc: { readonly name: string } | null;
+  /** Passwords and one-time links. */
+  readonly local: boolean;
+}
+
+/** In the storage of a tab that was opened to sign in, which it inherits: it may close itself. */
+export const CLOSES = "checklists.closes";
+
+export function askWays(signal: AbortSignal): Promise<Ways> {
+  return call<Ways>("sign-in", { signal, alone: true });
+}
+
+/** Throws ApiError: 401 `sign_in_failed`, 429 with the seconds to wait. The session is not loaded yet. */
+export async function signInWithPassword(email: string, password: string): Promise<void> {
+  await call("sign-in/password", { method: "POST", json: { email, password }, alone: true });
+}
+
+/** Whether a password is to be chosen now. Throws ApiError: 401 `link_not_valid`. The session is not loaded yet. */
+export async function redeemLink(secret: string): Promise<boolean> {
+  const answer = await call<{ readonly choose_password: boolean }>("sign-in/link", { method: "POST", json: { secret }, alone: true });
+  return answer.choose_password;
+}
+
+/** Where the browser goes to sign in with the provider, and then comes back to `returnTo`, a path of this host. */
+export function providerAddress(returnTo: string): string {
+  const address = new URL("api/sign-in/oidc", BASE);
+  address.searchParams.set("return_to", returnTo);
+  return address.href;
+}
+
+const RUN_PAGE = /^\/r\/r-[0-9a-f-]{36}$/;
+
+/** `?return_to=/r/r-...`: the page of a run that asked who one is, as a path of this host; null for anything else. */
+export function returnPath(query: URLSearchParams): string | null {
+  const given = query.get("return_to") ?? "";
+  return RUN_PAGE.test(given) ? new URL(`..${given}`, BASE).pathname : null;
+}

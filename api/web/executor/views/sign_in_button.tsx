@@ -1,0 +1,14 @@
+import { Icon } from "../../kit/controls/icon";
+import { t } from "../../kit/language";
+import { useApp } from "../context";
+
+/** Leads to the sign-in page, and from there back to the run. */
+export function SignInButton({ other = false, wide = false }: { other?: boolean; wide?: boolean }) {
+  const { store } = useApp();
+  return (
+    <button type="button" class={`button button-primary${wide ? " button-wide" : ""}`} onClick={() => void store.signIn(other)}>
+      <Icon name="person" />
+      {t(other ? "members.sign_in_other" : "members.sign_in")}
+    </button>
+  );
+}
