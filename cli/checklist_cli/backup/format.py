@@ -1,0 +1,178 @@
+"""What a snapshot is made of: parts of JSON lines in zstd, and the manifest that vouches for them."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Self
+
+import zstandard
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from checklist_crds.json_text import from_json, to_json
+from checklist_crds.times import Timestamp
+
+from . import layout
+
+FORMAT: Final = 1
+MAX_PART_BYTES: Final = 16 * 1024 * 1024
+"""Uncompressed; what is larger by itself has a part of its own."""
+_LEVEL: Final = 3
+_LARGEST: Final = 2 * 1024**3
+
+
+class DamagedBackup(Exception):
+    """A snapshot is not what it was when it was written, or is none. The text says what is wrong, and where."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+
+class PartEntry(_Model):
+    """A part, as the manifest speaks of it."""
+
+    folder: str
+    """Public id of the organization, or `nobody`."""
+    plural: str
+    """`runs`, `templates`...; `copies` for the list of copies, `secrets` for webhook secrets."""
+    key: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    size: int = Field(ge=0)
+    uncompressed: int = Field(ge=0, le=_LARGEST)
+    lines: int = Field(ge=0)
+
+
+class OrganizationEntry(_Model):
+    """An organization that is in the snapshot."""
+
+    name: str
+    """metadata.name."""
+    id: str
+    namespace: str | None = None
+    """Its own, where it has one."""
+
+
+class CopiesEntry(_Model):
+    """The copies of photos and archive that belong to it; absent when they were left out."""
+
+    photos: int = 0
+    archive: int = 0
+    bytes: int = 0
+    vanished: int = 0
+    """Objects that were listed and then deleted before they were copied."""
+
+
+class SecretNeed(_Model):
+    """A webhook secret that runs name by secretRef, and that the snapshot does not hold."""
+
+    namespace: str
+    name: str
+    key: str
+
+
+class BackupManifest(_Model):
+    """The commit point of a snapshot."""
+
+    format: int = Field(default=FORMAT, ge=FORMAT, le=FORMAT)
+    name: str
+    started_at: Timestamp
+    finished_at: Timestamp
+    written_by: str
+    cluster_version: str
+    """The resource version that all objects were read at."""
+    crd_version: int
+    """Of the definitions in the cluster, the highest."""
+    organizations: tuple[OrganizationEntry, ...]
+    namespaces: tuple[str, ...]
+    """All in which there are objects."""
+    is_partial: bool = False
+    """Only some organizations."""
+    counts: dict[str, int]
+    """Objects by kind."""
+    parts: tuple[PartEntry, ...]
+    copies: CopiesEntry | None = None
+    server_key: tuple[str, ...] = ()
+    """Fingerprints of the server keys, the signing one first; none where no key was known."""
+    sealing_keys: tuple[str, ...] = ()
+    """Ids of the keys that something in it is sealed under."""
+    secrets_needed: tuple[SecretNeed, ...] = ()
+
+    def encoded(self) -> bytes:
+        return self.model_dump_json(indent=1).encode() + b"\n"
+
+    @classmethod
+    def parse(cls, text: bytes, name: str) -> Self:
+        """Raises DamagedBackup."""
+        try:
+            manifest = cls.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise DamagedBackup(f"{layout.manifest_key(name)}: {where}: {first['msg']}") from None
+        if manifest.name != name:
+            raise DamagedBackup(f"{layout.manifest_key(name)}: speaks of another snapshot, {manifest.name}")
+        for part in manifest.parts:
+            if not part.key.startswith(f"{layout.PREFIX}/{name}/") or ".." in part.key:
+                raise DamagedBackup(f"{layout.manifest_key(name)}: {part.key} is none of its parts")
+        return manifest
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedLines:
+    """A part's bytes, and what the manifest will say of them."""
+
+    content: bytes
+    entry: PartEntry
+
+
+def encode(key: str, folder: str, plural: str, lines: Iterable[bytes]) -> EncodedLines:
+    """`lines`: without line ends."""
+    held = list(lines)
+    plain = b"".join(line + b"\n" for line in held)
+    content = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(plain)
+    digest = hashlib.sha256(content).hexdigest()
+    entry = PartEntry(
+        folder=folder,
+        plural=plural,
+        key=key,
+        sha256=digest,
+        size=len(content),
+        uncompressed=len(plain),
+        lines=len(held),
+    )
+    return EncodedLines(content, entry)
+
+
+def decode(content: bytes | None, entry: PartEntry) -> list[bytes]:
+    """The lines of a part that is as it was written. Raises DamagedBackup."""
+    if content is None:
+        raise DamagedBackup(f"{entry.key}: is not there, but the manifest names it")
+    if len(content) != entry.size:
+        raise DamagedBackup(f"{entry.key}: has {len(content)} bytes, not {entry.size}")
+    if hashlib.sha256(content).hexdigest() != entry.sha256:
+        raise DamagedBackup(f"{entry.key}: its digest is not that of the manifest")
+    try:
+        if zstandard.frame_content_size(content) != entry.uncompressed:
+            raise DamagedBackup(f"{entry.key}: holds another number of bytes than the manifest says")
+        plain = zstandard.ZstdDecompressor().decompress(content)
+    except zstandard.ZstdError as error:
+        raise DamagedBackup(f"{entry.key}: {error}") from None
+    lines = plain.split(b"\n")
+    if lines.pop() != b"" or len(lines) != entry.lines:
+        raise DamagedBackup(f"{entry.key}: has {len(lines)} lines, not {entry.lines}")
+    return lines
+
+
+def to_line(document: object) -> bytes:
+    return to_json(document)
+
+
+def from_line(line: bytes, key: str) -> dict[str, object]:
+    """Raises DamagedBackup."""
+    try:
+        document = from_json(line)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise DamagedBackup(f"{key}: a line is no JSON object")
+    return document

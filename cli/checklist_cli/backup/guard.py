@@ -1,0 +1,32 @@
+"""Nobody may work on objects that are not all there yet: a restore looks whether an operator leads."""
+
+import re
+from datetime import datetime
+from typing import Final
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.kinds import Kind
+from checklist_crds.times import Clock, parse_timestamp, utc_now
+
+LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
+_OURS: Final = re.compile(r"checklist-dispatch-operator(-\d+-of-\d+)?")
+_AHEAD_S: Final = 5.0
+"""How far the clock of who renews may be ahead of ours."""
+
+
+async def leaders(client: KubeClient, *, clock: Clock = utc_now) -> list[str]:
+    """Who holds a fresh lease of the operator, in any namespace: `namespace/lease (holder)`. Raises KubeError."""
+    leases, _ = await client.list_all(LEASE)
+    return sorted(
+        f"{lease['metadata']['namespace']}/{lease['metadata']['name']} ({lease['spec']['holderIdentity']})"
+        for lease in leases
+        if _OURS.fullmatch(lease["metadata"]["name"]) and _is_held(lease, clock())
+    )
+
+
+def _is_held(lease: JsonObject, now: datetime) -> bool:
+    spec = lease.get("spec") or {}
+    if not spec.get("holderIdentity") or not spec.get("renewTime"):
+        return False
+    age_s = (now - parse_timestamp(spec["renewTime"])).total_seconds()
+    return age_s < float(spec.get("leaseDurationSeconds") or 15) + _AHEAD_S

@@ -1,0 +1,54 @@
+"""The keys of an installation, as a backup needs them: the server key by its fingerprint, the sealing keys to open."""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_crds.settings.names import SUFFIX
+
+from ..command import CommandFailed
+
+SERVER_KEY: Final = "CHECKLISTS_SERVER_KEY"
+SEALING_KEYS: Final = "CHECKLISTS_SEALING_KEYS"
+_FINGERPRINT: Final = b"checklist-dispatch/fingerprint of the server key in a backup"
+
+
+def server_keys(environment: Mapping[str, str] = os.environ) -> ServerKeys | None:
+    """None when none is set. Raises CommandFailed."""
+    text = _text(environment, SERVER_KEY)
+    try:
+        return None if text is None else ServerKeys.parse(text)
+    except ValueError as error:
+        raise CommandFailed(f"{SERVER_KEY} {error}") from None
+
+
+def sealing_keys(environment: Mapping[str, str] = os.environ) -> KeyRing | None:
+    """None when none are set. Raises CommandFailed."""
+    text = _text(environment, SEALING_KEYS)
+    try:
+        return None if text is None else KeyRing.parse(text)
+    except ValueError as error:
+        raise CommandFailed(f"{SEALING_KEYS}: {error}") from None
+
+
+def fingerprints(keys: ServerKeys | None) -> tuple[str, ...]:
+    """One for each key, from which nobody makes the key; the signing one first."""
+    if keys is None:
+        return ()
+    return tuple(hmac.new(key, _FINGERPRINT, hashlib.sha256).hexdigest()[:32] for key in keys.all)
+
+
+def _text(environment: Mapping[str, str], name: str) -> str | None:
+    """As API and operator are told: the value itself, or a file that holds it."""
+    if file := environment.get(name + SUFFIX, "").strip():
+        try:
+            return Path(file).read_text("utf-8").strip()
+        except OSError as error:
+            raise CommandFailed(f"{file} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise CommandFailed(f"{file}: holds no text") from None
+    return environment.get(name, "").strip() or None

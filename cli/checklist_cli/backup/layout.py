@@ -1,0 +1,40 @@
+"""Where things are at a backup's URL.
+
+    photos/..., archive/...                            copies of the stores, shared by all snapshots of the URL
+    snapshots/{name}/{folder}/{plural}-{number}.jsonl.zst    objects; a folder is an organization's public id, or
+                                                       `nobody`
+    snapshots/{name}/copies.jsonl.zst                  which copies belong to it, with their digests
+    snapshots/{name}/manifest.json                     that the snapshot is whole; without it there is none
+
+A snapshot is called by the moment it was begun: `20261122T071822Z-1f2e3d4c`.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+PREFIX: Final = "snapshots"
+NOBODY: Final = "nobody"
+"""The folder of what belongs to no organization."""
+_NAME: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
+
+
+def new_name(moment: datetime, token: str) -> str:
+    """`token`: eight hexadecimal digits that tell two of one second apart."""
+    return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}-{token}"
+
+
+def is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+def manifest_key(name: str) -> str:
+    return f"{PREFIX}/{name}/manifest.json"
+
+
+def copies_key(name: str) -> str:
+    return f"{PREFIX}/{name}/copies.jsonl.zst"
+
+
+def part_key(name: str, folder: str, plural: str, number: int) -> str:
+    return f"{PREFIX}/{name}/{folder}/{plural}-{number:05d}.jsonl.zst"

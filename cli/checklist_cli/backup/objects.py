@@ -1,0 +1,273 @@
+"""What becomes of an object on its way through a backup. Pure: no cluster, no store.
+
+A restored object is the old one under a new metadata: made anew, its generation is 1 and its creation is now. So what
+readers take from there is written beside it: when it was first made, and how many versions a template had.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from checklist_crds.account_links import password_owner
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.kinds import (
+    API_KEY,
+    AUDIT_ENTRY,
+    DELIVERY_REPLAY,
+    LOCAL_ACCOUNT,
+    MEMBER,
+    ORGANIZATION,
+    RUN,
+    TEMPLATE,
+    TEMPLATE_REVISION,
+    WEBHOOK_DELIVERY,
+    Kind,
+)
+from checklist_crds.pausing import PAUSED_ANNOTATION
+from checklist_crds.resource_types import (
+    CREATED_AT_ANNOTATION,
+    ORGANIZATION_LABEL,
+    RESTORED_ANNOTATION,
+    RESTORING_ANNOTATION,
+    VERSION_OFFSET_ANNOTATION,
+)
+from checklist_crds.sealing import KeyRing, SealBroken, run_owner
+
+KINDS: Final = (
+    ORGANIZATION,
+    MEMBER,
+    API_KEY,
+    LOCAL_ACCOUNT,
+    TEMPLATE_REVISION,
+    TEMPLATE,
+    RUN,
+    WEBHOOK_DELIVERY,
+    DELIVERY_REPLAY,
+    AUDIT_ENTRY,
+)
+"""In the order in which they are restored: what others refer to comes first. Sessions are left out (people sign in
+again), and so is what only the cluster itself means, leases and Events."""
+
+APPLIED: Final = frozenset({ORGANIZATION, MEMBER, API_KEY, TEMPLATE})
+"""What GitOps may manage; who does is in managedFields, and is kept."""
+
+_METADATA: Final = ("name", "namespace", "labels", "annotations")
+
+
+def organization_of(kind: Kind, body: Mapping[str, Any]) -> str | None:
+    """metadata.name of the organization that the object belongs to; None: to nobody."""
+    if kind is ORGANIZATION:
+        return str(body["metadata"]["name"])
+    spec = body.get("spec") or {}
+    resolved = spec.get("resolved") or (body.get("status") or {}).get("resolved") or {}
+    labels = body["metadata"].get("labels") or {}
+    name = (
+        (spec.get("organizationRef") or {}).get("name")
+        or resolved.get("organization")
+        or labels.get(ORGANIZATION_LABEL)
+    )
+    return str(name) if name else None
+
+
+def kept(kind: Kind, body: JsonObject) -> JsonObject:
+    """The object as a line of a snapshot has it."""
+    metadata = dict(body["metadata"])
+    if kind in APPLIED:
+        entries = [entry for entry in metadata.get("managedFields") or () if entry.get("operation") == "Apply"]
+        metadata["managedFields"] = entries
+        if not entries:
+            del metadata["managedFields"]
+    else:
+        metadata.pop("managedFields", None)
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **body, "metadata": metadata}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An object that is to be made: `body` without its status, which is written afterwards."""
+
+    kind: Kind
+    body: JsonObject
+    status: JsonObject | None
+    managers: list[JsonObject] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str | None:
+        found: str | None = self.body["metadata"].get("namespace")
+        return found
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind.kind} {where}{self.name}"
+
+
+class Rewriting:
+    """Makes objects for another cluster, and perhaps for other namespaces."""
+
+    def __init__(self, snapshot: str, namespaces: Mapping[str, str], ring: KeyRing | None) -> None:
+        """`namespaces`: new by old, of those that change; then `ring` must open what is sealed for the old ones."""
+        self._snapshot = snapshot
+        self._namespaces = namespaces
+        self._ring = ring
+
+    def wanted(self, kind: Kind, body: JsonObject) -> Wanted:
+        """Raises SealBroken where something has to be sealed anew and cannot be opened."""
+        old = body["metadata"]
+        metadata: JsonObject = {name: old[name] for name in _METADATA if old.get(name)}
+        annotations = dict(metadata.get("annotations") or {})
+        spec = dict(body.get("spec") or {})
+        generation = int(old.get("generation") or 1)
+        if kind is RUN:
+            spec.setdefault("createdAt", old["creationTimestamp"])
+        else:
+            annotations.setdefault(CREATED_AT_ANNOTATION, old["creationTimestamp"])
+        if kind is TEMPLATE:
+            before = annotations.get(VERSION_OFFSET_ANNOTATION, "0")
+            offset = (int(before) if before.isdecimal() else 0) + generation - 1
+            if offset:
+                annotations[VERSION_OFFSET_ANNOTATION] = str(offset)
+        if kind is ORGANIZATION:
+            annotations.pop(RESTORED_ANNOTATION, None)
+            annotations[RESTORING_ANNOTATION] = self._snapshot
+            annotations[PAUSED_ANNOTATION] = "true"
+            if spec.get("namespace"):
+                spec["namespace"] = self.namespace(spec["namespace"])
+        if annotations:
+            metadata["annotations"] = annotations
+        if kind.namespaced:
+            metadata["namespace"] = self.namespace(old["namespace"])
+            self._reseal(kind, old, metadata["namespace"], spec)
+        made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
+        return Wanted(kind, made, _status(body.get("status"), generation), list(old.get("managedFields") or ()))
+
+    def namespace(self, old: str) -> str:
+        return self._namespaces.get(old, old)
+
+    def _reseal(self, kind: Kind, old: Mapping[str, Any], namespace: str, spec: JsonObject) -> None:
+        """A sealed text is bound to its object's namespace."""
+        if namespace == old["namespace"]:
+            return
+        for sealed in sealed_texts(kind, old["namespace"], old["name"], spec):
+            if self._ring is None:
+                raise SealBroken("the sealing keys are needed to bring it into another namespace")
+            text = self._ring.open(sealed.text, owner=sealed.owner)
+            again = self._ring.seal(text, owner=_owner(kind, namespace, old["name"]))
+            if kind is RUN:
+                spec["webhook"] = {**spec["webhook"], "sealedSecret": again}
+            else:
+                spec["sealedPassword"] = again
+
+
+@dataclass(frozen=True, slots=True)
+class SealedText:
+    text: str
+    owner: str
+
+
+def sealed_texts(kind: Kind, namespace: str, name: str, spec: Mapping[str, Any]) -> list[SealedText]:
+    """What is sealed in an object: at most one thing."""
+    text = None
+    if kind is RUN:
+        text = (spec.get("webhook") or {}).get("sealedSecret")
+    elif kind is LOCAL_ACCOUNT:
+        text = spec.get("sealedPassword")
+    return [SealedText(text, _owner(kind, namespace, name))] if text else []
+
+
+def _owner(kind: Kind, namespace: str, name: str) -> str:
+    return run_owner(namespace, name) if kind is RUN else password_owner(namespace, name)
+
+
+def _status(status: JsonObject | None, generation: int) -> JsonObject | None:
+    """With what its conditions have observed, counted as the new object counts."""
+    if not status:
+        return None
+    if not status.get("conditions"):
+        return status
+    conditions = []
+    for condition in status["conditions"]:
+        observed = condition.get("observedGeneration")
+        now = {} if observed is None else {"observedGeneration": max(0, observed - generation + 1)}
+        conditions.append({**condition, **now})
+    return {**status, "conditions": conditions}
+
+
+def end_of_restore(snapshot: str, *, was_paused: bool) -> JsonObject:
+    """The merge patch of an organization whose objects are all there: the service may work on it."""
+    annotations: JsonObject = {RESTORING_ANNOTATION: None, RESTORED_ANNOTATION: snapshot}
+    if not was_paused:
+        annotations[PAUSED_ANNOTATION] = None
+    return {"metadata": {"annotations": annotations}}
+
+
+def difference(wanted: Wanted, found: Mapping[str, Any], ring: KeyRing | None) -> str | None:
+    """Where `found` is not what was wanted, its status aside; None: it is.
+
+    What the cluster added (a default of a newer definition) is no difference; what it lacks is one.
+    """
+    metadata = found["metadata"]
+    for part in ("labels", "annotations"):
+        for key, value in (wanted.body["metadata"].get(part) or {}).items():
+            if (metadata.get(part) or {}).get(key) != value:
+                return f"metadata.{part}[{key}]"
+    mine, theirs = dict(wanted.body["spec"]), dict(found.get("spec") or {})
+    for sealed in sealed_texts(wanted.kind, wanted.namespace or "", wanted.name, mine):
+        others = sealed_texts(wanted.kind, wanted.namespace or "", wanted.name, theirs)
+        if others and others[0].text != sealed.text and _opens_alike(ring, sealed, others[0]):
+            _put_sealed(wanted.kind, theirs, sealed.text)
+    return _lacks(mine, theirs, "spec")
+
+
+def status_difference(wanted: Wanted, found: Mapping[str, Any]) -> str | None:
+    return _lacks(wanted.status or {}, found.get("status") or {}, "status")
+
+
+def is_untouched(found: Mapping[str, Any]) -> bool:
+    """Whether nobody has written its status since it was made: it says nothing but the definition's defaults."""
+    status = found.get("status") or {}
+    return all(not value or (key == "phase" and value == "Pending") for key, value in status.items())
+
+
+def _put_sealed(kind: Kind, spec: JsonObject, text: str) -> None:
+    if kind is RUN:
+        spec["webhook"] = {**spec["webhook"], "sealedSecret": text}
+    else:
+        spec["sealedPassword"] = text
+
+
+def _opens_alike(ring: KeyRing | None, one: SealedText, other: SealedText) -> bool:
+    """The same secret under another nonce or key."""
+    if ring is None:
+        return False
+    try:
+        return ring.open(one.text, owner=one.owner) == ring.open(other.text, owner=other.owner)
+    except SealBroken:
+        return False
+
+
+def _lacks(mine: Any, theirs: Any, at: str) -> str | None:
+    """The first place in `mine` that is not so in `theirs`."""
+    if isinstance(mine, dict):
+        if not isinstance(theirs, dict):
+            return at
+        for key, value in mine.items():
+            if value is None and key not in theirs:
+                continue  # the cluster drops what is null and need not be there
+            where = f"{at}.{key}"
+            if key not in theirs:
+                return where
+            if (found := _lacks(value, theirs[key], where)) is not None:
+                return found
+        return None
+    if isinstance(mine, list):
+        if not isinstance(theirs, list) or len(mine) != len(theirs):
+            return at
+        for number, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+            if (found := _lacks(one, other, f"{at}[{number}]")) is not None:
+                return found
+        return None
+    return None if mine == theirs and isinstance(mine, bool) == isinstance(theirs, bool) else at

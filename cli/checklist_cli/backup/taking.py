@@ -1,0 +1,262 @@
+"""Takes a backup: the objects first, then copies of what they refer to, and the manifest last.
+
+In this order nothing is missed. A photo is in its store before any object speaks of it; a run that goes to the archive
+meanwhile is in the snapshot, and perhaps in the archive's copy as well, which a restore knows how to tell apart.
+"""
+
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Final
+
+from checklist_crds.crd import CRD_VERSION_ANNOTATION
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.errors import KubeGone, KubeNotFound
+from checklist_crds.kube.kinds import CUSTOM_RESOURCE_DEFINITION, SECRET
+from checklist_crds.resource_types import GROUP
+from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_crds.times import Clock, utc_now
+
+from ..command import CommandFailed
+from . import layout
+from .copying import ARCHIVE, PHOTOS, CopyingResult, copy_all, run_of_photo
+from .format import (
+    BackupManifest,
+    CopiesEntry,
+    DamagedBackup,
+    PartEntry,
+    SecretNeed,
+    decode,
+    encode,
+    to_line,
+)
+from .keys import fingerprints
+from .progress import Progress
+from .reading import copies_of
+from .snapshot import Read, SnapshotReader
+from .store import BackupStore
+
+TRIES: Final = 5
+_NOBODY_WORKS_ON_IT_AFTER: Final = timedelta(days=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where the installation keeps its photos and its archive."""
+
+    photos: BackupStore
+    archive: BackupStore
+
+
+class Backup:
+    """Methods raise KubeError, StoreUnavailable, and CommandFailed."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        store: BackupStore,
+        *,
+        stores: Stores | None,
+        server_keys: ServerKeys | None,
+        ring: KeyRing | None,
+        written_by: str,
+        only: Collection[str] = (),
+        include_secrets: bool = False,
+        progress: Progress | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
+        """`stores`: None leaves photos and archive out. `include_secrets`: webhook secrets that runs name by
+        secretRef, sealed under the current key of `ring`."""
+        self._client = client
+        self._store = store
+        self._stores = stores
+        self._server_keys = server_keys
+        self._ring = ring
+        self._written_by = written_by
+        self._only = frozenset(only)
+        self._include_secrets = include_secrets
+        self._progress = progress or Progress()
+        self._clock = clock
+
+    async def take(self) -> BackupManifest:
+        if self._include_secrets and self._ring is None:
+            raise CommandFailed(
+                "webhook secrets are kept sealed, and no sealing keys are known (CHECKLISTS_SEALING_KEYS)"
+            )
+        crd_version = await self._crd_version()
+        before = await self._newest()
+        started_at = self._clock()
+        name, read = await self._snapshot()
+        found = {one.name for one in read.organizations} | {one.id for one in read.organizations}
+        if missing := sorted(self._only - found):
+            await self._drop(name)
+            raise CommandFailed(f"there is no organization {', '.join(missing)}")
+        parts = list(read.parts)
+        needs = read.needs
+        if self._include_secrets and needs:
+            part, needs = await self._secrets(name, needs)
+            parts += part
+        copies = None
+        if self._stores is not None:
+            copies, listing = await self._copy(name, self._stores, read, before)
+            parts += listing
+        manifest = BackupManifest(
+            name=name,
+            started_at=started_at,
+            finished_at=self._clock(),
+            written_by=self._written_by,
+            cluster_version=read.version,
+            crd_version=crd_version,
+            organizations=tuple(read.organizations),
+            namespaces=tuple(sorted(read.namespaces)),
+            is_partial=bool(self._only),
+            counts=dict(read.counts),
+            parts=tuple(parts),
+            copies=copies,
+            server_key=fingerprints(self._server_keys),
+            sealing_keys=tuple(sorted(read.sealing_keys)),
+            secrets_needed=needs,
+        )
+        for entry in parts:  # what the manifest vouches for is what can be read back
+            decode(await self._store.get(entry.key), entry)
+        await self._store.put(layout.manifest_key(name), manifest.encoded())
+        await self._drop_what_was_never_finished()
+        return manifest
+
+    async def _snapshot(self) -> tuple[str, Read]:
+        for number in range(1, TRIES + 1):
+            name = layout.new_name(self._clock(), secrets.token_hex(4))
+
+            def tell(read: Read) -> None:
+                self._progress.now_and_then(lambda: f"snapshot: {read.counts.total():,} objects read")
+
+            try:
+                reader = SnapshotReader(self._client, self._store, name, only=self._only, report=tell)
+                return name, await reader.read()
+            except KubeGone:
+                await self._drop(name)
+                self._progress.line(
+                    "the cluster has forgotten the moment that was being read (etcd was compacted): "
+                    f"beginning again, try {number + 1} of {TRIES}"
+                    if number < TRIES
+                    else "the cluster has forgotten the moment that was being read once more"
+                )
+        raise CommandFailed(
+            f"the objects could not be read within the time that the cluster remembers, {TRIES} times over: take the "
+            "backup nearer to the cluster, or one organization at a time (--organization)"
+        )
+
+    async def _copy(
+        self, name: str, stores: Stores, read: Read, before: BackupManifest | None
+    ) -> tuple[CopiesEntry, list[PartEntry]]:
+        known = {} if before is None else {one.key: one for one in await copies_of(self._store, before)}
+        organizations = {one.id for one in read.organizations}
+
+        def tell(what: str, result: CopyingResult) -> None:
+            self._progress.now_and_then(
+                lambda: f"{what}: {result.seen:,} objects, {result.copied:,} of them copied, {result.bytes:,} bytes"
+            )
+
+        archive = await copy_all(
+            stores.archive,
+            self._store,
+            ARCHIVE,
+            known=known,
+            wants=lambda key: not self._only or key.split("/")[1] in organizations,
+            report=lambda result: tell("archive", result),
+        )
+        runs = read.runs | await self._archived_runs(archive) if self._only else set()
+        photos = await copy_all(
+            stores.photos,
+            self._store,
+            PHOTOS,
+            known=known,
+            wants=lambda key: not self._only or run_of_photo(key) in runs,
+            report=lambda result: tell("photos", result),
+        )
+        objects = sorted((*archive.objects, *photos.objects), key=lambda one: one.key)
+        part = encode(layout.copies_key(name), "", "copies", (to_line(asdict(one)) for one in objects))
+        await self._store.put(part.entry.key, part.content)
+        entry = CopiesEntry(
+            photos=photos.seen,
+            archive=archive.seen,
+            bytes=photos.bytes + archive.bytes,
+            vanished=photos.vanished + archive.vanished,
+        )
+        return entry, [part.entry]
+
+    async def _archived_runs(self, archive: CopyingResult) -> set[str]:
+        """Of the parts that were copied: their photos belong to the backup, too."""
+        from checklist_crds.archive import Damaged
+        from checklist_crds.archive.layout import MANIFEST, PartPlace
+
+        runs: set[str] = set()
+        for copied in archive.objects:
+            place = PartPlace.of_key(copied.key) if copied.key.endswith(MANIFEST) else None
+            if place is None:
+                continue
+            try:
+                manifest = await self._store.manifest(place)
+            except Damaged as error:
+                self._progress.line(f"the archive is damaged, and its copy is as well: {error}")
+                continue
+            if manifest is not None:
+                runs.update(manifest.run_ids)
+        return runs
+
+    async def _secrets(
+        self, name: str, needs: tuple[SecretNeed, ...]
+    ) -> tuple[list[PartEntry], tuple[SecretNeed, ...]]:
+        """Those that are there, sealed; and those that are not."""
+        lines, missing = [], []
+        for need in needs:
+            try:
+                body = await self._client.get(SECRET, need.name, need.namespace)
+                value = (body.get("data") or {})[need.key]
+            except (KubeNotFound, KeyError):
+                missing.append(need)
+                continue
+            sealed = self._ring.seal(value, owner=secret_owner(need)) if self._ring else ""
+            lines.append(to_line({**need.model_dump(), "sealed": sealed}))
+        if not lines:
+            return [], tuple(missing)
+        part = encode(layout.part_key(name, layout.NOBODY, "secrets", 1), layout.NOBODY, "secrets", lines)
+        await self._store.put(part.entry.key, part.content)
+        return [part.entry], tuple(missing)
+
+    async def _drop_what_was_never_finished(self) -> None:
+        """By a backup that was killed days ago."""
+        long_ago = layout.new_name(self._clock() - _NOBODY_WORKS_ON_IT_AFTER, "00000000")
+        for name in await self._store.names():
+            if name < long_ago and await self._store.get(layout.manifest_key(name)) is None:
+                await self._drop(name)
+
+    async def _newest(self) -> BackupManifest | None:
+        try:
+            return await self._store.newest()
+        except DamagedBackup as error:
+            self._progress.line(f"an earlier snapshot is damaged, nothing is taken from it: {error}")
+            return None
+
+    async def _drop(self, name: str) -> None:
+        keys = [found.key async for found in self._store.listed(f"{layout.PREFIX}/{name}")]
+        await self._store.delete(keys)
+
+    async def _crd_version(self) -> int:
+        return max((await crd_versions(self._client)).values(), default=0)
+
+
+async def crd_versions(client: KubeClient) -> Mapping[str, int]:
+    """Of our definitions in the cluster, by their plural. Raises KubeError."""
+    found, _ = await client.list_all(CUSTOM_RESOURCE_DEFINITION)
+    versions = {}
+    for body in found:
+        if body["spec"]["group"] == GROUP:
+            text = (body["metadata"].get("annotations") or {}).get(CRD_VERSION_ANNOTATION, "")
+            versions[body["spec"]["names"]["plural"]] = int(text) if text.isdecimal() else 0
+    return versions
+
+
+def secret_owner(need: SecretNeed) -> str:
+    return f"backup of the Secret {need.namespace}/{need.name}/{need.key}"

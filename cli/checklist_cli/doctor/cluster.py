@@ -1,0 +1,262 @@
+"""The installation in the cluster: definitions, clock, leader, programs, rights."""
+
+import re
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Final
+
+from checklist_crds.crd import CRD_VERSION, CRD_VERSION_ANNOTATION
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeError, KubeNotFound
+from checklist_crds.kube.kinds import ALL_KINDS, CUSTOM_RESOURCE_DEFINITION, Kind
+from checklist_crds.resource_types import VERSION
+from checklist_crds.times import Clock, parse_timestamp
+
+from .finding import Finding, Level, ok, spoken, unknown
+from .rights import ACCOUNTS, needed
+
+_LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
+_DEPLOYMENT: Final = Kind("apps", "v1", "deployments", "Deployment")
+_REVIEW: Final = Kind("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
+_LEASE_NAME: Final = re.compile(r"checklist-dispatch-operator(?:-(?P<index>\d+)-of-(?P<count>\d+))?")
+_OURS: Final = "app.kubernetes.io/name=checklist-dispatch"
+_COMPONENT: Final = "app.kubernetes.io/component"
+_SKEW_TOLD_S: Final = 2.0
+_SKEW_HARMS_S: Final = 30.0
+_UPGRADE: Final = "helm upgrade the release (docs/install.md), or kubectl apply the definitions in crds/"
+
+
+async def definitions(client: KubeClient) -> AsyncIterator[Finding]:
+    """All kinds are served, in the version that this program knows, and stored in one version only."""
+    wrong = False
+    for kind in ALL_KINDS:
+        name = f"{kind.plural}.{kind.group}"
+        try:
+            body = await client.get(CUSTOM_RESOURCE_DEFINITION, name)
+        except KubeNotFound:
+            wrong = True
+            yield Finding("definitions", Level.CRITICAL, f"{name} is not installed", _UPGRADE)
+            continue
+        except KubeError as error:
+            yield unknown("definitions", f"cannot be read: {error.message}", "run it as somebody who may get them")
+            return
+        for finding in _definition(name, body):
+            wrong = True
+            yield finding
+    if not wrong:
+        yield ok("definitions", f"{len(ALL_KINDS)} kinds, version {CRD_VERSION}, stored as {VERSION}")
+
+
+def _definition(name: str, body: JsonObject) -> list[Finding]:
+    found = []
+    status = body.get("status") or {}
+    conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
+    if conditions.get("Established") != "True":
+        found.append(
+            Finding("definitions", Level.CRITICAL, f"{name} is not served", f"kubectl describe crd {name} says why")
+        )
+    text = (body["metadata"].get("annotations") or {}).get(CRD_VERSION_ANNOTATION, "")
+    version = int(text) if text.isdecimal() else 0
+    if version < CRD_VERSION:
+        found.append(
+            Finding("definitions", Level.CRITICAL, f"{name} has version {version}, {CRD_VERSION} is needed", _UPGRADE)
+        )
+    elif version > CRD_VERSION:
+        found.append(
+            Finding(
+                "definitions",
+                Level.WARNING,
+                f"{name} has version {version}, newer than this program's {CRD_VERSION}",
+                "run the doctor of the release that is installed",
+            )
+        )
+    stored = status.get("storedVersions") or []
+    if len(stored) > 1:
+        found.append(
+            Finding(
+                "definitions",
+                Level.WARNING,
+                f"objects of {name} may be stored as {', '.join(stored)}",
+                "before an old version goes, write all objects once and drop it from status.storedVersions",
+            )
+        )
+    return found
+
+
+async def clock(client: KubeClient, now: Clock) -> AsyncIterator[Finding]:
+    """This machine's clock against the API server's, which tells whole seconds."""
+    before = now()
+    server = await client.server_time()
+    if server is None:
+        yield unknown("clock", "the API server tells no time")
+        return
+    local = before + (now() - before) / 2
+    # A whole second stands for all of it.
+    behind = (server - local).total_seconds()
+    skew = max(0.0, behind, -behind - 1.0)
+    text = f"{skew:.0f} s from the API server's" if skew >= 1 else "as the API server's, to the second"
+    if skew < _SKEW_TOLD_S:
+        yield ok("clock", text)
+        return
+    level = Level.CRITICAL if skew >= _SKEW_HARMS_S else Level.WARNING
+    yield Finding("clock", level, text, "set this machine's clock by NTP: expiry, retries and signatures go by it")
+
+
+async def leaders(client: KubeClient, namespace: str, now: Clock) -> AsyncIterator[Finding]:
+    """Each division of the operator has a leader whose lease is fresh."""
+    try:
+        leases, _ = await client.list_all(_LEASE, namespace)
+    except KubeError as error:
+        yield unknown("leader", f"leases cannot be read: {error.message}", "run it as somebody who may list them")
+        return
+    ours = {lease["metadata"]["name"]: lease for lease in leases if _LEASE_NAME.fullmatch(lease["metadata"]["name"])}
+    if not ours:
+        yield Finding(
+            "leader",
+            Level.CRITICAL,
+            f"no operator has ever worked in the namespace {namespace}",
+            "is it the installation's (--namespace)? kubectl get pods shows whether an operator runs",
+        )
+        return
+    alive = [name for name, lease in ours.items() if _is_fresh(lease, now())]
+    for name, lease in sorted(ours.items()):
+        if name in alive:
+            spec = lease["spec"]
+            age = max(0.0, (now() - parse_timestamp(spec["renewTime"])).total_seconds())
+            yield ok("leader", f"{spec['holderIdentity']} holds {name}, renewed {spoken(age)} ago")
+            if (parse_timestamp(spec["renewTime"]) - now()).total_seconds() > _SKEW_TOLD_S:
+                yield Finding(
+                    "leader", Level.WARNING, f"{name} was renewed in the future", "compare the clocks of the nodes"
+                )
+        elif not any(_LEASE_NAME.fullmatch(other) and other != name for other in alive):
+            yield Finding(
+                "leader",
+                Level.CRITICAL,
+                f"nobody holds {name}: no event is sent, nothing expires on record",
+                "kubectl get pods and the operator's log say why; a standby takes over within 20 s",
+            )
+    for finding in _divisions(alive):
+        yield finding
+
+
+def _is_fresh(lease: JsonObject, now: datetime) -> bool:
+    spec = lease.get("spec") or {}
+    if not spec.get("holderIdentity") or not spec.get("renewTime"):
+        return False
+    age = (now - parse_timestamp(spec["renewTime"])).total_seconds()
+    return age < float(spec.get("leaseDurationSeconds") or 15)
+
+
+def _divisions(alive: list[str]) -> list[Finding]:
+    """Where several operators divide the work, each part must have its leader."""
+    parts = [match for name in alive if (match := _LEASE_NAME.fullmatch(name)) and match["count"]]
+    counts = {int(match["count"]) for match in parts}
+    if not counts:
+        return []
+    if len(counts) > 1 or len(parts) != len(alive):
+        return [
+            Finding(
+                "leader",
+                Level.WARNING,
+                f"operators work by different divisions: {', '.join(sorted(alive))}",
+                "during a change of operator.shards for a moment; afterwards all need the same CHECKLISTS_SHARD",
+            )
+        ]
+    [count] = counts
+    missing = sorted(set(range(count)) - {int(match["index"]) for match in parts})
+    return [
+        Finding(
+            "leader",
+            Level.CRITICAL,
+            f"nobody works for part {index} of {count}: its organizations' events wait",
+            f"start an operator with CHECKLISTS_SHARD={index}/{count}",
+        )
+        for index in missing
+    ]
+
+
+async def programs(client: KubeClient, namespace: str) -> AsyncIterator[Finding]:
+    """The Deployments of the chart have all the pods that they want."""
+    try:
+        found, _ = await client.list_all(_DEPLOYMENT, namespace, label_selector=_OURS)
+    except KubeError as error:
+        yield unknown("pods", f"deployments cannot be read: {error.message}", "run it as somebody who may list them")
+        return
+    if not found:
+        yield unknown("pods", f"no Deployment of the chart is in the namespace {namespace}")
+    for body in found:
+        name, status = body["metadata"]["name"], body.get("status") or {}
+        wanted, available = int(body["spec"].get("replicas", 1)), int(status.get("availableReplicas") or 0)
+        if available >= wanted:
+            yield ok("pods", f"{name}: {available} of {wanted} available")
+        else:
+            yield Finding(
+                "pods",
+                Level.CRITICAL if available == 0 else Level.WARNING,
+                f"{name}: {available} of {wanted} available",
+                f"kubectl -n {namespace} describe deployment {name}, and the log of its pods",
+            )
+
+
+async def api_pods(client: KubeClient, namespace: str) -> int | None:
+    """How many pods of the API are wanted; None where that cannot be seen."""
+    try:
+        found, _ = await client.list_all(_DEPLOYMENT, namespace, label_selector=_OURS)
+    except KubeError:
+        return None
+    wanted = [
+        int(body["spec"].get("replicas", 1))
+        for body in found
+        if (body["metadata"].get("labels") or {}).get(_COMPONENT) == "api"
+    ]
+    return sum(wanted) if wanted else None
+
+
+async def rights(client: KubeClient, namespace: str) -> AsyncIterator[Finding]:
+    """The chart's service accounts may do what API and operator do, asked of the API server itself."""
+    try:
+        found, _ = await client.list_all(_DEPLOYMENT, namespace, label_selector=_OURS)
+    except KubeError as error:
+        yield unknown("rights", f"deployments cannot be read: {error.message}")
+        return
+    accounts = {
+        str(body["metadata"].get("labels", {}).get(_COMPONENT)): str(
+            body["spec"]["template"]["spec"].get("serviceAccountName") or "default"
+        )
+        for body in found
+    }
+    for component in ACCOUNTS:
+        if component not in accounts:
+            yield unknown("rights", f"no Deployment of the chart runs the {component}")
+            continue
+        user = f"system:serviceaccount:{namespace}:{accounts[component]}"
+        try:
+            missing = [right for right in needed(component) if not await _may(client, user, namespace, right)]
+        except KubeError as error:
+            yield unknown("rights", f"cannot be asked: {error.message}", "run it as an administrator of the cluster")
+            return
+        if missing:
+            told = ", ".join(f"{verb} {resource}" for _, resource, verb in missing)
+            yield Finding(
+                "rights",
+                Level.CRITICAL,
+                f"{accounts[component]} ({component}) may not: {told}",
+                "helm upgrade restores the roles of the chart; with rbac.create=false compare with docs/security.md",
+            )
+        else:
+            yield ok("rights", f"{accounts[component]} ({component}) may do what it has to")
+
+
+async def _may(client: KubeClient, user: str, namespace: str, right: tuple[str, str, str]) -> bool:
+    group, resource, verb = right
+    resource, _, subresource = resource.partition("/")
+    attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb}
+    if resource != "organizations":
+        attributes["namespace"] = namespace
+    spec = {
+        "user": user,
+        "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],
+        "resourceAttributes": attributes,
+    }
+    answer = await client.create(_REVIEW, {"apiVersion": _REVIEW.api_version, "kind": _REVIEW.kind, "spec": spec})
+    return bool((answer.get("status") or {}).get("allowed"))

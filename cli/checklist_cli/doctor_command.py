@@ -1,0 +1,151 @@
+"""`checklist-dispatch doctor`: how an installation is, in words, and what to do about it."""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Final
+
+from checklist_crds.times import utc_now
+
+from .command import Command, CommandFailed, ExitStatus
+from .doctor.finding import Finding, Level, worst
+from .ready_command import url
+
+if TYPE_CHECKING:
+    from checklist_crds.kube.client import KubeClient
+
+_SAY_EVERY_S: Final = 2.0
+_WORDS: Final = {Level.OK: "ok", Level.WARNING: "WARNING", Level.CRITICAL: "WRONG", Level.UNKNOWN: "not seen"}
+
+
+def _configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--namespace",
+        metavar="NAME",
+        default=os.environ.get("CHECKLISTS_NAMESPACE") or "checklists",
+        help="namespace of the installation (default: CHECKLISTS_NAMESPACE, else checklists)",
+    )
+    parser.add_argument(
+        "--watch-namespace",
+        metavar="NAME",
+        action="append",
+        dest="watched",
+        help="a namespace that it serves, may be repeated (default: CHECKLISTS_WATCH_NAMESPACES, else all)",
+    )
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", help="the cluster (default: KUBECONFIG, ~/.kube/config, the pod)"
+    )
+    parser.add_argument(
+        "--ask", metavar="URL", action="append", type=url, default=[], help="an API or operator to ask for /readyz too"
+    )
+    parser.add_argument("--quick", action="store_true", help="leave out what looks at every run and delivery")
+    parser.add_argument("--strict", action="store_true", help="what cannot be looked at from here is a warning")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of lines")
+
+
+def _run(options: Namespace) -> ExitStatus:
+    return asyncio.run(_examine(options))
+
+
+async def _examine(options: Namespace) -> ExitStatus:
+    # What talks to a cluster takes half a second to import, and other commands have no need of it.
+    from checklist_crds.kube.client import KubeClient, KubeConnection
+    from checklist_crds.kube.errors import KubeError
+
+    logging.getLogger("kubernetes").setLevel(logging.ERROR)
+    findings: list[Finding] = []
+    served = os.environ.get("CHECKLISTS_WATCH_NAMESPACES", "").replace(",", " ").split()
+    watched = tuple(options.watched or served)
+    try:
+        async with KubeClient(await KubeConnection.load(options.kubeconfig), namespaces=watched) as client:
+            await client.server_time()  # whether it can be asked at all
+            async for finding in _all(client, options):
+                findings.append(finding)
+                if not options.json:
+                    _tell(finding)
+    except KubeError as error:
+        raise CommandFailed(str(error)) from None
+    level = worst(findings, strict=options.strict)
+    if options.json:
+        document = {"level": level.name.lower(), "findings": [finding.to_json() for finding in findings]}
+        print(json.dumps(document, indent=2))
+    else:
+        counts = {one: sum(finding.level is one for finding in findings) for one in Level}
+        print(
+            f"\n{counts[Level.OK]} good, {counts[Level.WARNING]} warnings, {counts[Level.CRITICAL]} wrong, "
+            f"{counts[Level.UNKNOWN]} not seen"
+        )
+    return ExitStatus(max(0, level))
+
+
+async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Finding]:
+    from .doctor import around, cluster, work
+
+    namespace = options.namespace
+    of_keys, ids = around.keys(os.environ)
+    for finding in of_keys:
+        yield finding
+    parts = [
+        cluster.clock(client, utc_now),
+        cluster.definitions(client),
+        cluster.programs(client, namespace),
+        cluster.rights(client, namespace),
+        cluster.leaders(client, namespace, utc_now),
+        around.answering(options.ask),
+        around.redis(os.environ, await cluster.api_pods(client, namespace)),
+        around.stores(os.environ),
+    ]
+    if not options.quick:
+        parts += [
+            work.runs(client, ids, utc_now, _Teller("runs").tell),
+            work.deliveries(client, utc_now, _Teller("deliveries").tell),
+            work.past_retention(client, utc_now, _Teller("settled runs").tell),
+            around.archived(os.environ),
+        ]
+    for part in parts:
+        async for finding in part:
+            yield finding
+
+
+def _tell(finding: Finding) -> None:
+    print(f"{_WORDS[finding.level]:<9} {finding.check}: {finding.text}", flush=True)
+    if finding.advice and finding.level is not Level.OK:
+        print(f"{'':<9}   to do: {finding.advice}", flush=True)
+
+
+class _Teller:
+    """Says how far it is, every two seconds."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._next = time.monotonic() + _SAY_EVERY_S
+
+    def tell(self, seen: int) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _SAY_EVERY_S
+            print(f"... {seen:,} {self._what} looked at", file=sys.stderr, flush=True)
+
+
+COMMAND = Command(
+    name="doctor",
+    summary="say how an installation is, and what to do about it",
+    description="""\
+Look at an installation: definitions and their versions, pods, rights, leader, clock, keys, Redis, stores, work that
+waits, runs that are stuck, retention and archive. Each line says what was seen, and what to do where it is wrong.
+
+It changes nothing but a probe in the stores, which it takes away again. Keys, Redis and stores are those of the
+CHECKLISTS_ settings it finds in its environment, so run it in a pod of the API to see them:
+
+  kubectl -n checklists exec deploy/checklist-dispatch-api -- checklist-dispatch doctor
+
+From outside it needs to list runs, deliveries, organizations, leases, deployments and definitions; what it may not read
+it says. Exit status, as monitoring has it: 0 all good, 1 warnings, 2 something is wrong, or it could not look at all.
+""",
+    configure=_configure,
+    run=_run,
+)

@@ -1,0 +1,73 @@
+"""`checklist-dispatch`: finds the command and turns its end into an exit status."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from .archive_command import COMMAND as ARCHIVE
+from .backup_command import COMMAND as BACKUP
+from .bootstrap_command import COMMAND as BOOTSTRAP
+from .command import Command, CommandFailed, ExitStatus
+from .doctor_command import COMMAND as DOCTOR
+from .generate_command import COMMAND as GENERATE
+from .listen_command import COMMAND as LISTEN
+from .ready_command import COMMAND as READY
+from .reseal_command import COMMAND as RESEAL
+from .restore_command import COMMAND as RESTORE
+from .sign_in_link_command import COMMAND as SIGN_IN_LINK
+from .verify_command import COMMAND as VERIFY
+
+COMMANDS: tuple[Command, ...] = (
+    GENERATE,
+    LISTEN,
+    VERIFY,
+    RESEAL,
+    SIGN_IN_LINK,
+    BOOTSTRAP,
+    READY,
+    DOCTOR,
+    ARCHIVE,
+    BACKUP,
+    RESTORE,
+)
+
+
+def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
+    """The parser of all commands; `command` in its result is the chosen Command."""
+    parser = argparse.ArgumentParser(
+        prog="checklist-dispatch",
+        description="Tools around Checklist Dispatch. `checklist-dispatch COMMAND --help` tells all of a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"checklist-dispatch {version('checklist-dispatch')}")
+    choices = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in commands:
+        one = choices.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.configure(one)
+        one.set_defaults(command=command)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 yes or done, 1 no, 2 could not (wrong usage, too), 130 interrupted."""
+    chosen = parser_of(COMMANDS).parse_args(arguments)
+    command: Command = chosen.command
+    try:
+        status = command.run(chosen)
+        sys.stdout.flush()
+    except CommandFailed as failure:
+        print(f"checklist-dispatch {command.name}: {failure}", file=sys.stderr)
+        return ExitStatus.UNUSABLE
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough (`... | head`). What is left in the buffer must not fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitStatus.UNUSABLE
+    return status
