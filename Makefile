@@ -3,25 +3,31 @@
 # the control plane's programs (and Node, for a machine without it) in the user's cache.
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop demo test check bench chaos web web-dev web-packages rest-types screenshots crds cluster lock
-.PHONY: clean environment binaries s3-server redis-server chromium
+.PHONY: help run stop demo test check bench eval chaos web web-dev web-packages rest-types screenshots crds cluster lock
+.PHONY: settings audit image image-lock clean environment binaries s3-server small-model verifiers redis-server chromium
+.PHONY: chart chart-files chart-tools image-engine
 
 PYTHON ?=
 export PYTHON
 export PYTHONUNBUFFERED := 1
 
 BIN := .venv/bin
-LOCK_FILES := requirements.lock hack/controlplane/go-toolchain.txt hack/node-toolchain.txt
+LOCK_FILES := requirements.lock hack/audit/requirements.lock hack/image/requirements.lock hack/image/build-requirements.lock \
+  hack/smallmodel/requirements.lock hack/controlplane/go-toolchain.txt hack/node-toolchain.txt
+NPM_LOCK_FILES := api/web/package-lock.json tests/signatures/node/package-lock.json \
+  examples/receivers/express/package-lock.json tests/dashboard_auth/provider/package-lock.json
 # A lock file names packages and hashes. An address in it would bind everybody to one registry.
 step = @printf '\n== %s\n' '$(1)'
 comma := ,
+# All tests share the processors by files. (With ARGS only some run, in one process: that starts sooner.)
+IN_PROCESSES := -n auto --maxprocesses 4 --dist loadfile
 
 help: ## Show this list
 	@echo 'usage: make TARGET'
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo 'settings: CHECKLISTS_PORT, CHECKLISTS_RETRY_GAPS, CHECKLISTS_RATE_LIMIT, KUBECONFIG; more in docs/development.md'
+	@echo 'settings: CHECKLISTS_PORT, CHECKLISTS_RETRY_GAPS, CHECKLISTS_RATE_LIMIT, KUBECONFIG; more in docs/settings.md'
 
 run: environment web ## Serve: control plane, API and operator (DETACH=1: return when ready; KUBECONFIG=...: use that cluster)
 	@$(BIN)/python -m checklist_dev.service run $(if $(filter-out 0 no false,$(DETACH)),--detach,--end-with-parent)
@@ -32,9 +38,9 @@ stop: environment ## End what `make run` started
 demo: environment chromium binaries web ## Run the main job on real checklists, with a transcript of what was checked
 	@$(BIN)/python -m checklist_dev.demo $(ARGS)
 
-test: environment redis-server chromium binaries s3-server web ## Run all tests (ARGS="tests/unit -k word" for some)
+test: environment redis-server chromium binaries chart-tools s3-server small-model verifiers web ## Run all tests (ARGS="tests/unit -k word" for some)
 	@$(if $(ARGS),:,$(BIN)/python -m checklist_dev.web test)
-	@$(BIN)/python -m pytest $(or $(ARGS),tests)
+	@$(BIN)/python -m $(if $(ARGS),pytest $(ARGS),checklist_dev.second_look $(IN_PROCESSES) tests)
 
 check: environment ## Lint, types, layers, generated files
 	$(call step,ruff)
@@ -46,6 +52,12 @@ check: environment ## Lint, types, layers, generated files
 	@$(BIN)/lint-imports
 	$(call step,generated CRDs are current)
 	@$(BIN)/python -m checklist_crds.crd --check
+	$(call step,the image holds what requirements.lock says)
+	@$(BIN)/python -m checklist_dev.image lock --check
+	$(call step,generated files of the chart are current)
+	@$(BIN)/python -m checklist_dev.chart_files --check
+	$(call step,settings: document$(comma) names)
+	@$(BIN)/python -m checklist_dev.settings_docs --check
 	$(call step,web: TypeScript$(comma) generated types of the REST contract)
 	@$(BIN)/python -m checklist_dev.web check
 	$(call step,web: nothing becomes HTML)
@@ -53,14 +65,17 @@ check: environment ## Lint, types, layers, generated files
 	  --include='*.ts' --include='*.tsx' --exclude-dir=node_modules
 	$(call step,no registry in a lock file)
 	@! grep -n '://' $(LOCK_FILES)
-	@! grep -n '"resolved"' api/web/package-lock.json
+	@! grep -n '"resolved"' $(NPM_LOCK_FILES)
 	@printf '\nall checks passed\n'
+
+audit: environment ## Ask public databases for known weaknesses of all locked packages (ARGS=--strict: all must be asked)
+	@$(BIN)/python -m checklist_dev.audit $(ARGS)
 
 web: environment ## Build the web app, when its sources have changed
 	@$(BIN)/python -m checklist_dev.web build
 
-web-dev: environment ## Work on the web app with hot reload, against the service of `make run`
-	@$(BIN)/python -m checklist_dev.web dev
+web-dev: environment ## Work on the web app with hot reload, against the service of `make run` (ARGS=dashboard: the dashboard)
+	@$(BIN)/python -m checklist_dev.web dev $(ARGS)
 
 web-packages: environment
 	@$(BIN)/python -m checklist_dev.web packages
@@ -74,11 +89,31 @@ screenshots: environment chromium binaries web web-packages ## Photograph each s
 bench: environment chromium binaries web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
 	@$(BIN)/python -m checklist_dev.bench $(ARGS)
 
-chaos: environment binaries ## Kill API and operator at random under load and count events (about ten minutes)
+eval: environment ## Score the composer's templates against what a person would expect (ARGS="--help")
+	@$(BIN)/python -m checklist_dev.evaluation $(ARGS)
+
+chaos: environment binaries ## Kill API and operator at random and at every step, and count events (about twenty minutes)
 	@$(BIN)/python -m checklist_dev.chaos $(ARGS)
+
+image: environment image-engine ## Build the image of API and operator (docker, podman or buildah; ARGS="--base local" without a registry)
+	@$(BIN)/python -m checklist_dev.image build $(ARGS)
+
+image-lock: environment
+	@$(BIN)/python -m checklist_dev.image lock
+
+chart: environment binaries chart-tools redis-server image-engine ## Lint, render, validate the chart; install, upgrade, roll back, uninstall it
+	@$(BIN)/python -m checklist_dev.chart_run $(ARGS)
+
+chart-files: environment ## Generate the chart's schema, README and definitions
+	@$(BIN)/python -m checklist_dev.chart_files
 
 crds: environment ## Generate crds/*.yaml from the models
 	@$(BIN)/python -m checklist_crds.crd
+	@$(BIN)/python -m checklist_dev.chart_files
+
+settings: environment ## Generate docs/settings.md and the chart's schema of settings from the models
+	@$(BIN)/python -m checklist_dev.settings_docs
+	@$(BIN)/python -m checklist_dev.chart_files
 
 cluster: environment ## Run a bare Kubernetes API on loopback and print its KUBECONFIG
 	@$(BIN)/python -m checklist_dev.controlplane up $(ARGS)
@@ -87,11 +122,14 @@ lock: environment ## Resolve the dependencies anew into requirements.lock
 	@test -x .cache/uv/bin/uv || { echo 'installing uv into .cache/uv'; \
 	  $(BIN)/python -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet --disable-pip-version-check uv; }
 	@.cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --no-header --extra dev --extra redis pyproject.toml -o requirements.lock
+	  --no-emit-find-links --no-annotate --no-header --extra dev --extra otel --extra redis pyproject.toml -o requirements.lock
 	@grep -c == requirements.lock | sed 's/$$/ packages in requirements.lock/'
+	@sh hack/environment.sh && $(BIN)/python -m checklist_dev.image lock
 
 clean: ## Remove everything that these targets made in this folder (the user's cache stays)
 	@if [ -e .run/service.json ] && [ -x $(BIN)/python ]; then $(BIN)/python -m checklist_dev.service stop; fi
+	rm -rf tests/signatures/node/node_modules examples/receivers/express/node_modules
+	rm -rf tests/dashboard_auth/provider/node_modules
 	rm -rf api/web/node_modules api/checklist_api/web_dist api/checklist_api/.web_dist-*
 	rm -rf .venv .run .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -103,8 +141,22 @@ environment:
 binaries: environment
 	@$(BIN)/python -m checklist_dev.controlplane binaries >/dev/null
 
+chart-tools: environment
+	@$(BIN)/python -m checklist_dev.chart_tools >/dev/null
+
 s3-server: environment
 	@$(BIN)/python -m checklist_dev.s3_server >/dev/null
+
+small-model: environment
+	@$(BIN)/python -m checklist_dev.small_model >/dev/null
+
+verifiers: environment
+	@$(BIN)/python -m checklist_dev.verifiers
+
+# Docker is not asked of anybody who does not have it: Debian's buildah needs no daemon.
+image-engine:
+	@[ -z "$$CHECKLISTS_TEST_NODE" ] && [ "$(MAKECMDGOALS)" != image ] || \
+	  sh hack/system_package.sh buildah 'it builds the image' docker podman buildah
 
 redis-server:
 	@sh hack/system_package.sh redis-server 'the tests of shared rate limits start it' redis-server

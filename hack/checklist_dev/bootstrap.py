@@ -9,10 +9,14 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
-from checklist_crds import api_keys
+from checklist_crds import account_links, api_keys
+from checklist_crds.account_types import LocalAccountSpec
 from checklist_crds.ids import new_id
+from checklist_crds.secret_digest import digest
+from checklist_crds.times import utc_now
 from checklist_dev.crd_install import GROUP, install_crds
 from checklist_dev.failures import Failure
 from checklist_dev.kubectl import Kubectl
@@ -100,8 +104,31 @@ def ensure_account(
     return Account(organization, member, key, is_new=True)
 
 
+def new_sign_in_link(kubectl: Kubectl, member: str, base_url: str) -> str:
+    """An address that signs the member in to the dashboard once, within an hour. A new one replaces it."""
+    spec = json.loads(kubectl("get", f"members.{GROUP}", member, "-n", NAMESPACE, "-o", "json"))["spec"]
+    token = account_links.new_token(spec["email"])
+    link = account_links.one_time_link(token, now=utc_now(), lifetime=timedelta(hours=1))
+    name = account_links.account_name(spec["email"])
+    if find(kubectl, f"localaccounts.{GROUP}", name, NAMESPACE) is None:
+        account = LocalAccountSpec(email=spec["email"].lower(), name=spec["name"], link=link)
+        create(
+            kubectl,
+            {
+                "apiVersion": f"{GROUP}/v1",
+                "kind": "LocalAccount",
+                "metadata": {"name": name, "namespace": NAMESPACE},
+                "spec": account.to_kube(),
+            },
+        )
+    else:
+        change = json.dumps({"spec": {"link": link.to_kube()}})
+        kubectl("patch", f"localaccounts.{GROUP}", name, "-n", NAMESPACE, "--type", "merge", "-p", change)
+    return account_links.address(base_url, token)
+
+
 def _is_valid(kubectl: Kubectl, key: str, organization: str) -> bool:
-    found = find(kubectl, f"apikeys.{GROUP}", api_keys.object_name(api_keys.digest(key)), NAMESPACE)
+    found = find(kubectl, f"apikeys.{GROUP}", api_keys.object_name(digest(key)), NAMESPACE)
     if found is None or found["spec"].get("revoked"):
         return False
     return bool(found["spec"]["organizationRef"]["name"] == organization)
@@ -128,7 +155,7 @@ def member_object(name: str, organization: str) -> dict[str, Any]:
 
 def api_key_object(key: str, organization: str, member: str) -> dict[str, Any]:
     """The object that admits the plaintext `key`, which itself is nowhere in it."""
-    sha256 = api_keys.digest(key)
+    sha256 = digest(key)
     spec = {
         "name": "make run",
         "sha256": sha256,

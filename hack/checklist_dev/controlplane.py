@@ -19,6 +19,7 @@ import ssl
 import tempfile
 import time
 from base64 import b64encode
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
@@ -43,13 +44,22 @@ class ControlPlane:
     """One etcd and one kube-apiserver whose data is in `folder`.
 
     With `ephemeral`, etcd does not wait for the disk and `stop()` removes the folder. Otherwise a later start with
-    the same folder finds the same data, and the same ports if they are still free.
+    the same folder finds the same data, and the same ports if they are still free. `apiserver_options` are added to
+    kube-apiserver's command line.
     Every method returns when its work is done and raises Failure with one clear line when it cannot be.
     """
 
-    def __init__(self, folder: Path, *, ephemeral: bool = False, binaries: Binaries | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ephemeral: bool = False,
+        binaries: Binaries | None = None,
+        apiserver_options: Sequence[str] = (),
+    ) -> None:
         self.folder = folder.absolute()
         self.ephemeral = ephemeral
+        self._apiserver_options = tuple(apiserver_options)
         self.kubeconfig = self.folder / "kubeconfig"
         self.run_kubectl = kubectl_for(lambda: self.kubectl, self.kubeconfig)
         """`run_kubectl("get", "namespaces")`: see `checklist_dev.kubectl.Kubectl`."""
@@ -262,6 +272,7 @@ class ControlPlane:
             "--disable-admission-plugins=ServiceAccount",
             # It refuses to publish a loopback address as the endpoint of the service `kubernetes`.
             "--endpoint-reconciler-type=none",
+            *self._apiserver_options,
         ]
         env = {"GOGC": APISERVER_GOGC, **os.environ}
         return Child("kube-apiserver", command, log=self.folder / "logs" / "kube-apiserver.log", env=env)

@@ -43,6 +43,11 @@ class Rest:
             base_url=base_url, headers={"Authorization": f"Bearer {api_key}"}, timeout=30, trust_env=False
         )
 
+    def takes_sign_in_links(self) -> bool:
+        """Whether people sign in to the dashboard with local accounts."""
+        response = self._client.get("/dashboard/api/sign-in")
+        return response.status_code == httpx.codes.OK and response.json().get("local") is True
+
     def template_exists(self, template_id: str) -> bool:
         return self._client.get(f"/v1/templates/{template_id}").status_code == httpx.codes.OK
 

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from checklist_dev.failures import Failure
@@ -51,6 +51,7 @@ def build_program(
     cache: Path,
     *,
     linker_flags: str = "-s -w",
+    tags: Sequence[str] = (),
     env: Mapping[str, str] = os.environ,
     report: Report,
 ) -> None:
@@ -59,6 +60,7 @@ def build_program(
     report(f"building {what} with {go}")
     # No VCS stamp: it is the same program in every clone, and git may refuse to answer (another owner's folder).
     flags = ["-v", "-trimpath", "-buildvcs=false", "-ldflags", linker_flags]
+    flags += ["-tags", ",".join(tags)] if tags else []
     command = [str(go), "build", *flags, "-o", str(target), package]
     # The toolchain is the one we found: Go must not fetch another.
     build_env = {**env, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}

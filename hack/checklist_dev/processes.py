@@ -135,6 +135,11 @@ class Child:
             self.send_signal(signal.SIGKILL)
             self._process.wait()
 
+    def wait(self) -> None:
+        """Until it has ended, by itself or by a signal."""
+        if self._process is not None:
+            self._process.wait()
+
     def pause(self) -> None:
         """SIGSTOP: the program stands still, its connections stay open and nobody answers."""
         self.send_signal(signal.SIGSTOP)

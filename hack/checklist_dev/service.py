@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from checklist_dev.bootstrap import NAMESPACE
+from checklist_dev.bootstrap import NAMESPACE, new_sign_in_link
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.detach import announce_ready, run_detached
 from checklist_dev.external_cluster import ExternalCluster
@@ -79,7 +79,10 @@ def _introduce(service: LocalService, state: ServiceState) -> str:
         template = rest.create_template(example_template())
         write_json(state.remembered, {**remembered, "template_id": template})
     run = rest.dispatch(template)
+    takes_links = rest.takes_sign_in_links()
     rest.close()
+    kubectl = service.cluster.run_kubectl
+    link = new_sign_in_link(kubectl, account.member_id, service.base_url) if takes_links else ""
     info = {
         "base_url": service.base_url,
         "api_key": account.api_key,
@@ -87,6 +90,7 @@ def _introduce(service: LocalService, state: ServiceState) -> str:
         "template_id": template,
         "run_id": run["run_id"],
         "link": run["link"],
+        "sign_in_link": link,
         "kubeconfig": str(service.cluster.kubeconfig),
         "kubectl": str(service.cluster.kubectl),
         "namespace": NAMESPACE,
@@ -110,17 +114,30 @@ Checklist Dispatch serves.
   base URL  {info["base_url"]}
   API key   {info["api_key"]}  ({"new, only its digest is stored in the cluster" if is_new else "as before"})
   a run     {info["link"]}
-
+  dashboard {info["sign_in_link"] or info["base_url"] + "/dashboard"}
+{_about_link(info)}
 Webhooks to http and to this machine are allowed here (CHECKLISTS_ALLOW_INSECURE_TARGETS); elsewhere they are not.
 The same is in {state.info}. To paste:
 
 # dispatch a run
 curl -sS {info["base_url"]}/v1/runs -H 'Authorization: Bearer {info["api_key"]}' \
 -H 'Content-Type: application/json' -d '{{"template_id": "{info["template_id"]}", "expires_in_hours": 24}}'
+# make a template from a sentence in English, German, Spanish or French (stored nowhere)
+curl -sS {info["base_url"]}/v1/templates/generate -H 'Authorization: Bearer {info["api_key"]}' \
+-H 'Content-Type: application/json' -d '{{"prompt": "Van: check tyres and lights, tyre pressure 2.2 to 2.6 bar"}}'
 # list the runs
 {kubectl} get clrun
 # watch what happens to them
 {kubectl} get clrun --watch
+"""
+
+
+def _about_link(info: Mapping[str, str]) -> str:
+    if not info["sign_in_link"]:
+        return ""
+    return f"""            (signs you in once, within the hour; each start makes a new link, and so does
+            KUBECONFIG={info["kubeconfig"]} .venv/bin/checklist-dispatch sign-in-link developer@example.com \
+            --base-url {info["base_url"]})
 """
 
 

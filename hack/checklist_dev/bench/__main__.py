@@ -12,24 +12,58 @@ import aiohttp
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.bench.answers import SECRET, answers_to, open_runs, runs_needed
+from checklist_dev.bench.archive_lists import measure_archive_lists
+from checklist_dev.bench.archiving import ARCHIVE_SETTINGS, measure_archive
+from checklist_dev.bench.composing import measure_composing
+from checklist_dev.bench.dashboard import STREAMS_OF_ONE, measure_lists, measure_viewers, signed_in
 from checklist_dev.bench.deliveries import measure_backlog, measure_while_answering
+from checklist_dev.bench.fairness import loopback_hosts, measure_fairness
+from checklist_dev.bench.idle import measure_idle
 from checklist_dev.bench.latency import RawPipeline, measure_latency
 from checklist_dev.bench.neighbours import watching
+from checklist_dev.bench.other_routes import OtherRoutes
 from checklist_dev.bench.photos import measure_uploads
 from checklist_dev.bench.raw import RawCluster, RunFactory
 from checklist_dev.bench.report import Figure, table, write_report
 from checklist_dev.bench.requests import Caller, measure_gets, measure_posts
+from checklist_dev.bench.restoring import measure_restore
+from checklist_dev.bench.retries import measure_retries
+from checklist_dev.bench.revocation import measure_revocations
 from checklist_dev.bench.scale import measure_start
+from checklist_dev.bench.start import measure_imports
+from checklist_dev.bench.takeover import TAKEOVER_SETTINGS, measure_takeovers
 from checklist_dev.bench.web import measure_web
 from checklist_dev.failures import end_on_signals, run_tool, say
 from checklist_dev.load.checklist import TEMPLATE
-from checklist_dev.load.client import ServiceClient
+from checklist_dev.load.client import Person, ServiceClient
 from checklist_dev.load.received import ReceiverLog
 from checklist_dev.load.rig import Rig
 from checklist_dev.repository import STATE
 from checklist_dev.tether import end_with_parent
 
-PARTS = ("requests", "latency", "deliveries", "photos", "web", "scale")
+PARTS = (
+    "requests",
+    "latency",
+    "deliveries",
+    "retries",
+    "fairness",
+    "photos",
+    "web",
+    "dashboard",
+    "scale",
+    "composing",
+    "start",
+    "revocation",
+    "takeover",
+    "memory",
+    "archive-lists",
+    "archive",
+    "restore",
+)
+
+PEOPLE = 64
+WITHOUT_FSYNC = frozenset({"photos", "dashboard", "archive-lists"})
+"""A small machine's disk pauses for hundreds of milliseconds whenever it likes: that would hide what these cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +77,28 @@ class Sizes:
     latency_round_s: float = 5.0
     events_per_s: float = 100.0
     deliveries: int = 3000
-    live_runs: int = 20_000
+    live_runs: int = 100_000
+    waiting_deliveries: int = 50_000
+    retries: int = 10_000
+    retries_within_s: float = 60.0
+    retrying_runs: int = 500
+    healthy_per_s: float = 40.0
+    fairness_s: float = 30.0
     photos: int = 100
     quiet_s: float = 8.0
     loads: int = 5
     taps: int = 40
+    viewers: int = 500
+    viewer_rounds: int = 4
+    listed_runs: int = 20_000
+    prompts: int = 10_000
+    revocations: int = 200
+    replicas: int = 4
+    takeover_rounds: int = 5
+    idle_s: float = 30.0
+    archived_runs: int = 100_000
+    moved_runs: int = 10_000
+    restored_runs: int = 20_000
 
 
 QUICK = Sizes(
@@ -59,15 +110,32 @@ QUICK = Sizes(
     events_per_s=20,
     deliveries=180,
     live_runs=300,
+    waiting_deliveries=150,
+    retries=240,
+    retries_within_s=4.0,
+    retrying_runs=12,
+    healthy_per_s=10.0,
+    fairness_s=5.0,
     photos=8,
     quiet_s=1.0,
     loads=1,
     taps=5,
+    viewers=20,
+    viewer_rounds=1,
+    listed_runs=300,
+    prompts=300,
+    revocations=10,
+    replicas=2,
+    takeover_rounds=1,
+    idle_s=2.0,
+    archived_runs=1_200,
+    moved_runs=100,
+    restored_runs=100,
 )
 
 
 class Bench:
-    """Each part on a control plane of its own, so that none has to carry what another has left behind."""
+    """Each part on a control plane of its own, if it needs one, so that none carries what another left behind."""
 
     def __init__(self, folder: Path, sizes: Sizes) -> None:
         self._folder = folder
@@ -80,12 +148,31 @@ class Bench:
             "deliveries": lambda rig: self._serve(rig, self._deliveries),
             "photos": lambda rig: self._serve(rig, self._photos),
             "web": lambda rig: self._serve(rig, self._web),
-            "scale": lambda rig: measure_start(rig, live_runs=self._sizes.live_runs),
+            "dashboard": lambda rig: self._serve(rig, self._dashboard),
+            "retries": lambda rig: self._serve(rig, self._retries),
+            "fairness": lambda rig: self._serve(rig, self._fairness),
+            "scale": self._scale,
+            "revocation": self._revocation,
+            "takeover": lambda rig: measure_takeovers(rig, rounds=self._sizes.takeover_rounds),
+            "memory": lambda rig: measure_idle(rig, for_s=self._sizes.idle_s),
+            "archive-lists": lambda rig: measure_archive_lists(rig, archived_runs=self._sizes.archived_runs),
+            "archive": lambda rig: measure_archive(rig, runs=self._sizes.moved_runs),
+            "restore": lambda rig: measure_restore(rig, live_runs=self._sizes.restored_runs),
+        }
+        alone: dict[str, Callable[[], list[Figure]]] = {
+            "composing": lambda: measure_composing(self._sizes.prompts),
+            "start": measure_imports,
         }
         figures: list[Figure] = []
         for part in parts:
             say(f"{part} ...")
-            rig = Rig(self._folder / part, fsync=True)
+            if part in alone:
+                async with watching() as share:
+                    measured = await asyncio.to_thread(alone[part])
+                figures += [*measured, *share.as_figure(part)]
+                continue
+            settings = {"takeover": TAKEOVER_SETTINGS, "archive": ARCHIVE_SETTINGS}.get(part)
+            rig = Rig(self._folder / part, fsync=part not in WITHOUT_FSYNC, settings=settings)
             try:
                 await asyncio.to_thread(rig.start)
                 async with watching() as share:
@@ -107,7 +194,8 @@ class Bench:
             KubeClient(connection) as kube,
             ServiceClient([api.url], account.api_key) as client,
         ):
-            stage = _Stage(rig, cluster, kube, client, api.url, account.api_key, f"http://127.0.0.1:{port}/ok/hook")
+            hook = f"http://127.0.0.1:{port}/ok/hook"
+            stage = _Stage(rig, cluster, kube, client, api.url, account.api_key, account.organization_id, hook)
             return await measure(stage, await client.create_template(TEMPLATE))
 
     async def _requests(self, stage: "_Stage", template_id: str) -> list[Figure]:
@@ -133,7 +221,7 @@ class Bench:
     async def _latency(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes
         count = int(sizes.latency_rounds * sizes.latency_round_s * sizes.events_per_s)
-        people = await open_runs(stage.client, template_id, stage.hook, runs_needed(count))
+        people = await open_runs(stage.client, template_id, [stage.hook], runs_needed(count))
         example = await stage.cluster.get_run(people[0].run_id)
         pipeline = RawPipeline(stage.cluster, stage.kube, stage.hook)
         try:
@@ -153,24 +241,71 @@ class Bench:
 
     async def _deliveries(self, stage: "_Stage", template_id: str) -> list[Figure]:
         count = runs_needed(self._sizes.deliveries)
-        people = await open_runs(stage.client, template_id, stage.hook, count)
+        people = await open_runs(stage.client, template_id, [stage.hook], count)
         figures = await measure_while_answering(people, stage.cluster, stage.log)
-        others = await open_runs(stage.client, template_id, stage.hook, count)
+        others = await open_runs(stage.client, template_id, [stage.hook], count)
         operator = stage.rig.programs["operator"]
         return figures + await measure_backlog(others, stage.cluster, operator, stage.log, stage.hook)
 
-    async def _photos(self, stage: "_Stage", template_id: str) -> list[Figure]:
-        wish = {"template_id": template_id, "webhook": {"url": stage.hook, "secret": SECRET, "events": ["*"]}}
-        run_id = (await stage.client.dispatch(wish)).body["run_id"]
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False) as session:
-            caller = Caller(session, stage.url, stage.api_key)
-            return await measure_uploads(
-                stage.client,
-                stage.rig.programs["api"],
-                lambda: caller.get_run(run_id),
-                photos=self._sizes.photos,
-                quiet_s=self._sizes.quiet_s,
+    async def _retries(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        sizes = self._sizes
+        hosts = loopback_hosts(3)
+        port = stage.rig.start_receiver("endpoints", hosts=["127.0.0.1", *hosts])
+        urls = [f"http://{host}:{port}/ok/hook" for host in hosts]
+        return await measure_retries(
+            await open_runs(stage.client, template_id, urls, sizes.retrying_runs),
+            stage.cluster,
+            stage.rig.programs["operator"],
+            ReceiverLog(stage.rig.receiver_log("endpoints")),
+            count=sizes.retries,
+            within_s=sizes.retries_within_s,
+        )
+
+    async def _fairness(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        sizes = self._sizes
+        return await measure_fairness(
+            stage.rig, stage.client, template_id, healthy_per_s=sizes.healthy_per_s, for_s=sizes.fairness_s
+        )
+
+    async def _scale(self, rig: Rig) -> list[Figure]:
+        sizes = self._sizes
+        return await measure_start(rig, live_runs=sizes.live_runs, waiting_deliveries=sizes.waiting_deliveries)
+
+    async def _revocation(self, rig: Rig) -> list[Figure]:
+        account = await asyncio.to_thread(rig.new_account)
+        replicas = [rig.add_api(f"api-{number}") for number in range(1, self._sizes.replicas + 1)]
+        await asyncio.to_thread(rig.start_all)
+        async with KubeClient(await KubeConnection.load(str(rig.cluster.kubeconfig))) as kube:
+            return await measure_revocations(
+                kube,
+                [replica.url for replica in replicas],
+                account.organization_id,
+                revocations=self._sizes.revocations,
             )
+
+    async def _photos(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        return await measure_uploads(
+            stage.client,
+            stage.rig.programs["api"],
+            await stage.others(template_id),
+            photos=self._sizes.photos,
+            quiet_s=self._sizes.quiet_s,
+        )
+
+    async def _dashboard(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        sizes = self._sizes
+        people = await signed_in(stage.kube, stage.organization, -(-sizes.viewers // STREAMS_OF_ONE))
+        viewers = await measure_viewers(
+            stage.rig.programs["api"],
+            people,
+            await stage.others(template_id),
+            viewers=sizes.viewers,
+            rounds=sizes.viewer_rounds,
+            round_s=sizes.quiet_s,
+        )
+        reply = await stage.client.dispatch({"template_id": template_id})
+        example = await stage.cluster.get_run(reply.body["run_id"])
+        return viewers + await measure_lists(stage.url, people[0], stage.cluster, example, live_runs=sizes.listed_runs)
 
     async def _web(self, stage: "_Stage", template_id: str) -> list[Figure]:
         return await measure_web(stage.client, rounds=self._sizes.loads, taps=self._sizes.taps)
@@ -184,7 +319,15 @@ class _Stage:
     client: ServiceClient
     url: str
     api_key: str
+    organization: str
     hook: str
+
+    async def others(self, template_id: str) -> OtherRoutes:
+        """What everybody else does, with runs of their own."""
+        wish = {"template_id": template_id, "webhook": {"url": self.hook, "secret": SECRET, "events": ["*"]}}
+        runs = [(await self.client.dispatch(wish)).body for _ in range(PEOPLE)]
+        people = [Person(self.client, run["run_id"], run["link"]) for run in runs]
+        return OtherRoutes(self.client, wish, people)
 
     @property
     def log(self) -> ReceiverLog:
@@ -204,7 +347,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works: no figure counts")
     parser.add_argument("--only", action="append", choices=PARTS, help="this part; may be given several times")
-    parser.add_argument("--live-runs", type=int, help="runs of the part `scale` (default: 20000)")
+    parser.add_argument("--live-runs", type=int, help="runs of the part `scale` (default: 100000)")
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a goal is missed")
     parser.add_argument("--folder", type=Path, default=STATE / "bench", help="data and logs (default: .run/bench)")
     parser.add_argument("--report", type=Path, default=STATE / "bench.json", help="default: .run/bench.json")

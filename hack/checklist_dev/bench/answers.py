@@ -32,11 +32,11 @@ class Planned:
             raise Failure(f"an answer was refused with {reply.status}: {reply.body}")
 
 
-async def open_runs(client: ServiceClient, template_id: str, url: str, count: int) -> list[Person]:
-    """`count` dispatched runs whose events go to `url`; 16 dispatches at a time."""
+async def open_runs(client: ServiceClient, template_id: str, urls: Sequence[str], count: int) -> list[Person]:
+    """`count` dispatched runs whose events go to `urls` in turn; 16 dispatches at a time."""
     room = asyncio.Semaphore(16)
 
-    async def open_run() -> Person:
+    async def open_run(url: str) -> Person:
         async with room:
             webhook = {"url": url, "secret": SECRET, "events": ["*"]}
             reply = await client.dispatch({"template_id": template_id, "webhook": webhook})
@@ -44,7 +44,7 @@ async def open_runs(client: ServiceClient, template_id: str, url: str, count: in
                 raise Failure(f"a dispatch was refused with {reply.status}: {reply.body}")
             return Person(client, reply.body["run_id"], reply.body["link"])
 
-    return await asyncio.gather(*(open_run() for _ in range(count)))
+    return await asyncio.gather(*(open_run(urls[number % len(urls)]) for number in range(count)))
 
 
 def answers_to(people: Sequence[Person], seed: int = 0) -> Iterator[Planned]:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -12,7 +12,7 @@ from yarl import URL
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeConnection
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.kube.kinds import RUN, Kind
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.failures import Failure
 
@@ -40,8 +40,11 @@ class RawCluster:
     ) -> None:
         await self._session.close()
 
+    async def create(self, kind: Kind, body: bytes) -> None:
+        await self._call("POST", kind.path(NAMESPACE), body, 201)
+
     async def create_run(self, body: bytes) -> None:
-        await self._call("POST", RUN.path(NAMESPACE), body, 201)
+        await self.create(RUN, body)
 
     async def get_run(self, name: str) -> Json:
         return _object(await self.read_run(name))
@@ -50,23 +53,32 @@ class RawCluster:
         return await self._call("GET", RUN.path(NAMESPACE, name), None, 200)
 
     async def patch_run_status(self, name: str, status: Json) -> None:
+        await self.patch_status(RUN, name, status)
+
+    async def patch_status(self, kind: Kind, name: str, status: Json) -> None:
         body = json.dumps({"status": status}).encode()
         await self._call(
-            "PATCH", RUN.path(NAMESPACE, name, "status"), body, 200, content_type="application/merge-patch+json"
+            "PATCH", kind.path(NAMESPACE, name, "status"), body, 200, content_type="application/merge-patch+json"
         )
 
     async def list_runs(self, *, field_selector: str = "") -> list[Json]:
         """All of them, in pages of 500."""
         items: list[Json] = []
+        async for page in self.pages(RUN, field_selector=field_selector):
+            items += page
+        return items
+
+    async def pages(self, kind: Kind, *, field_selector: str = "") -> AsyncIterator[list[Json]]:
+        """All objects of a kind, 500 at a time."""
         params = {"limit": "500"} | ({"fieldSelector": field_selector} if field_selector else {})
         while True:
-            url = URL(self._base + RUN.path(NAMESPACE), encoded=True).with_query(params)
+            url = URL(self._base + kind.path(NAMESPACE), encoded=True).with_query(params)
             async with self._session.get(url) as response:
                 page = _object(await response.read())
-            items += page["items"]
+            yield page["items"]
             going_on = page["metadata"].get("continue")
             if not going_on:
-                return items
+                return
             params = {**params, "continue": going_on}
 
     async def metrics(self) -> str:

@@ -26,6 +26,9 @@ _RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-p
 # them; tests that are about them look at what the page shows.
 _EXPECTED: Final = ("Failed to load resource", "An unknown error occurred when fetching the script")
 
+_PATIENCE_MS: Final = 30_000
+"""For what a page is to do: on a busy machine a second may become ten."""
+
 
 class Device:
     """`page` is for the test to use; `problems` are exceptions nobody caught, and what the page's policy refused."""
@@ -42,7 +45,7 @@ class Device:
         """`options` as `Browser.new_context` takes them, on top of an English phone with dark mode off."""
         given = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "color_scheme": "light", **PHONE, **options}
         context = await browser.new_context(**given)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(_PATIENCE_MS)
         return cls(context, await context.new_page())
 
     async def close(self) -> None:

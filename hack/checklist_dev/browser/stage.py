@@ -45,14 +45,23 @@ class Link:
 
 
 class Stage:
-    """All of it, shared by many tests: each dispatches its own runs. Rates are not limited unless `settings` say so."""
+    """All of it, shared by many tests: each dispatches its own runs. Rates are not limited unless `settings` say so.
+
+    `base_url` is that of the proxy in front of it, if there is one.
+    """
 
     def __init__(
-        self, folder: Path, *, settings: Mapping[str, str] | None = None, report: Report = lambda line: None
+        self,
+        folder: Path,
+        *,
+        base_url: str | None = None,
+        settings: Mapping[str, str] | None = None,
+        report: Report = lambda line: None,
     ) -> None:
         self.service = LocalService(
             folder,
             port=lasting_port(),
+            base_url=base_url,
             cluster=ControlPlane(folder / "controlplane", ephemeral=True),
             settings={"CHECKLISTS_RATE_LIMIT": "off", **(settings or {})},
             report=report,

@@ -7,11 +7,16 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.chaos.cluster_down import cluster_down
+from checklist_dev.chaos.cuts.enumeration import LEAST_CASES, cut_everywhere
 from checklist_dev.chaos.facts import Finding
+from checklist_dev.chaos.hostile_receivers import ALL_ROUNDS, hostile_receivers
 from checklist_dev.chaos.kill_under_load import Size, kill_under_load
 from checklist_dev.chaos.quota_boundary import quota_boundary
+from checklist_dev.chaos.takeovers import ROUND, take_over, takeover_size
 from checklist_dev.chaos.transcript import Result, Transcript, write_report
+from checklist_dev.consistency.scene import OPERATIONS, mixed_operations
 from checklist_dev.failures import Failure, end_on_signals, run_tool
 from checklist_dev.load.rig import Rig
 from checklist_dev.repository import STATE
@@ -19,7 +24,7 @@ from checklist_dev.tether import end_with_parent
 
 GAPS = [0.5, 1.0, 2.0, 3.0]
 SETTINGS = {"CHECKLISTS_RETRY_GAPS": ",".join(f"{gap:g}" for gap in GAPS), "CHECKLISTS_RETRY_JITTER": "0"}
-SCENES = ("kills", "quota", "cluster")
+SCENES = ("kills", "takeovers", "quota", "cluster", "cuts", "hostile", "replicas")
 LONG = Size(load_s=0.0, kills=200, events=10_000)
 SHORT = Size(load_s=0.0, kills=15, events=500, settle_s=75.0, slow_runs=2, mean_life_s=1.5, pause_s=0.05)
 _LONG_FROM_S = 300.0
@@ -34,27 +39,54 @@ def size_for(seconds: float) -> Size:
 async def run_scenes(
     folder: Path, scenes: list[str], seconds: float, seed: int, transcript: Transcript
 ) -> list[Result]:
-    """One control plane for each scene, with an etcd that waits for the disk."""
-    outage_s = 20.0 if seconds >= _LONG_FROM_S else 6.0
+    """One control plane for each scene that needs one, with an etcd that waits for the disk."""
+    is_long = seconds >= _LONG_FROM_S
+    outage_s = 20.0 if is_long else 6.0
     acts: dict[str, Callable[[Rig], Awaitable[Result]]] = {
         "kills": lambda rig: kill_under_load(rig, size_for(seconds), GAPS, transcript, seed=seed),
+        "takeovers": lambda rig: _takeovers(rig, transcript, kills=5 if is_long else 1, seed=seed),
         "quota": lambda rig: quota_boundary(rig, transcript),
         "cluster": lambda rig: cluster_down(rig, GAPS, transcript, outage_s=outage_s, seed=seed),
+        "replicas": lambda rig: mixed_operations(
+            rig, transcript, operations=OPERATIONS if is_long else 3_000, seed=seed
+        ),
+        "cuts": lambda rig: cut_everywhere(
+            rig.cluster.kubeconfig,
+            NAMESPACE,
+            rig.folder,
+            at_most=None if is_long else LEAST_CASES,
+            tell=transcript.say,
+        ),
     }
     results = []
     for scene in scenes:
-        rig = Rig(folder / scene, fsync=True, settings=SETTINGS, report=transcript.say)
-        try:
-            await asyncio.to_thread(rig.start)
-            result = await acts[scene](rig)
-        except Failure as failure:
-            result = Result(scene, [Finding("the scene could be played", 1, [str(failure)])], logs=rig.logs())
-        finally:
-            await asyncio.to_thread(rig.stop)
+        if scene == "hostile":
+            result = await hostile_receivers(folder / scene, transcript, rounds=ALL_ROUNDS if is_long else 4)
+        else:
+            result = await _with_a_cluster(scene, acts[scene], folder / scene, transcript)
         transcript.tell(result.findings)
         transcript.say(", ".join(f"{name} {value}" for name, value in result.figures.items()))
         results.append(result)
     return results
+
+
+async def _takeovers(rig: Rig, transcript: Transcript, *, kills: int, seed: int) -> Result:
+    signals = [number for _ in range(kills) for number in ROUND]
+    result, _ = await take_over(rig, GAPS, transcript, signals=signals, size=takeover_size(signals), seed=seed)
+    return result
+
+
+async def _with_a_cluster(
+    scene: str, act: Callable[[Rig], Awaitable[Result]], folder: Path, transcript: Transcript
+) -> Result:
+    rig = Rig(folder, fsync=True, settings=SETTINGS, report=transcript.say)
+    try:
+        await asyncio.to_thread(rig.start)
+        return await act(rig)
+    except Failure as failure:
+        return Result(scene, [Finding("the scene could be played", 1, [str(failure)])], logs=rig.logs())
+    finally:
+        await asyncio.to_thread(rig.stop)
 
 
 def main() -> int:

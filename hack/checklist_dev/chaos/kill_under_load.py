@@ -61,7 +61,7 @@ async def kill_under_load(rig: Rig, size: Size, gaps: list[float], transcript: T
         template_id = await client.create_template(TEMPLATE)
         executors = Executors(client, template_id, receivers.url_for, rng=rng)
         started = time.monotonic()
-        await _load(executors, killer, size, rng, transcript)
+        await load(executors, killer, size, rng, transcript)
         load_s = time.monotonic() - started
         transcript.say(f"the load has ended: {_progress(executors, killer, client)}")
         helper = asyncio.create_task(killer.look_after())
@@ -71,14 +71,14 @@ async def kill_under_load(rig: Rig, size: Size, gaps: list[float], transcript: T
             settle_within_s=size.settle_s,
         )
         helper.cancel()
-        findings += _conduct(executors, killer, client, size)
+        findings += conduct(executors, killer, client, size)
         lost = [f"at {lost.before:.1f}" for lost in lost_leases(operator.child.log)]
         findings.append(Finding("the operator keeps its lease while the cluster answers", 1, lost))
         figures = _figures(facts, killer, load_s=load_s, retries=client.retries)
     return Result("kills under load", findings, figures, rig.logs())
 
 
-async def _load(executors: Executors, killer: Killer, size: Size, rng: random.Random, transcript: Transcript) -> None:
+async def load(executors: Executors, killer: Killer, size: Size, rng: random.Random, transcript: Transcript) -> None:
     """Until both numbers are reached or the time is up; then every run that was begun is worked through."""
     enough, deadline = asyncio.Event(), time.monotonic() + size.load_s
 
@@ -137,7 +137,7 @@ def _progress(executors: Executors, killer: Killer, client: ServiceClient) -> st
     )
 
 
-def _conduct(executors: Executors, killer: Killer, client: ServiceClient, size: Size) -> list[Finding]:
+def conduct(executors: Executors, killer: Killer, client: ServiceClient, size: Size) -> list[Finding]:
     missed = []
     if len(killer.kills) < size.kills:
         missed.append(f"{len(killer.kills)} kills, {size.kills} were wanted")

@@ -16,6 +16,8 @@ _EVENTS: Final = {
     "cancel": "run.cancelled",
     "owner_cancel": "run.cancelled",
 }
+_STILL_ARRIVES_S: Final = 1.0
+"""After a lease was lost: what was under way may reach a receiver that is busy so much later."""
 _FINAL: Final = {"submit": "completed", "cancel": "cancelled", "owner_cancel": "cancelled"}
 
 
@@ -106,7 +108,7 @@ def lost_leases(log: Path) -> list["Kill"]:
         if '"lost the lease"' in line:
             with contextlib.suppress(ValueError, KeyError):
                 at = parse_timestamp(json.loads(line)["ts"]).timestamp()
-                moments.append(Kill("operator, by its lost lease", at, at))
+                moments.append(Kill("operator, by its lost lease", at, at + _STILL_ARRIVES_S))
     return moments
 
 

@@ -114,10 +114,10 @@ class ServiceClient:
             self.retries += 1
             await asyncio.sleep(min(0.05 * 1.5**tries, _LONGEST_PAUSE_S) * (0.5 + self._rng.random()))
 
-    async def dispatch(self, body: Json, *, key: str | None = None) -> Reply:
+    async def dispatch(self, body: Json, *, key: str | None = None, for_s: float = 120.0) -> Reply:
         """POST /v1/runs, at most one run whatever happens on the way."""
         headers = {**self._authorization, "Idempotency-Key": key or new_op()}
-        return await self.insist("POST", "/v1/runs", body, headers)
+        return await self.insist("POST", "/v1/runs", body, headers, for_s=for_s)
 
     async def create_template(self, definition: Json) -> str:
         """Its id. Raises Failure when it is refused."""

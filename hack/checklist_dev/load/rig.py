@@ -150,9 +150,9 @@ class Rig:
     def add_api(self, name: str = "api") -> Program:
         return self._add(name, "checklist_api", "CHECKLISTS_PORT")
 
-    def add_operator(self, name: str = "operator") -> Program:
+    def add_operator(self, name: str = "operator", *, identity: str = OPERATOR_ID) -> Program:
         """It comes back with the same identity, so that it need not wait for its own lease to run out."""
-        return self._add(name, "checklist_operator", "CHECKLISTS_OPERATOR_PORT")
+        return self._add(name, "checklist_operator", "CHECKLISTS_OPERATOR_PORT", CHECKLISTS_OPERATOR_ID=identity)
 
     def start_all(self) -> None:
         """Returns when all programs are ready."""
@@ -196,7 +196,7 @@ class Rig:
     ) -> None:
         self.stop()
 
-    def _add(self, name: str, module: str, port_setting: str) -> Program:
+    def _add(self, name: str, module: str, port_setting: str, **own: str) -> Program:
         port = lasting_port()
         if module == "checklist_api":
             self._api_port = port
@@ -204,9 +204,9 @@ class Rig:
             **{key: value for key, value in os.environ.items() if not key.startswith("CHECKLISTS_")},
             "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
             "CHECKLISTS_RATE_LIMIT": "off",
-            "CHECKLISTS_OPERATOR_ID": OPERATOR_ID,
             "CHECKLISTS_PHOTO_STORE": (self.folder / "photos").absolute().as_uri(),
             **self._settings,
+            **own,
             "KUBECONFIG": str(self.cluster.kubeconfig),
             "CHECKLISTS_NAMESPACE": NAMESPACE,
             "CHECKLISTS_HOST": "127.0.0.1",

@@ -8,6 +8,7 @@ from typing import Any, Final
 from PIL import Image, ImageDraw
 from playwright.async_api import Page, Route
 
+from checklist_crds.kube.client import KubeClient
 from checklist_dev.browser.checklists import EVERY_CONTROL
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.stage import Link, Stage
@@ -34,6 +35,7 @@ class Scene:
     """The service, and somebody's device."""
 
     stage: Stage
+    kube: KubeClient
     device: Device
 
     @property

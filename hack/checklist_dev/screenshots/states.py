@@ -5,18 +5,21 @@ A state is a coroutine that gets a `Scene` and returns when there is something t
 """
 
 import asyncio
+import importlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from playwright.async_api import Route
+from playwright.async_api import FilePayload, Route
 
 from checklist_crds.ids import new_id
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.stage import Link
-from checklist_dev.screenshots.scene import Scene
+from checklist_dev.screenshots.scene import Scene, picture
 
 Reach = Callable[[Scene], Awaitable[None]]
+MODULES: Final = ("member_states",)
+"""What is registered elsewhere."""
 EXPIRES_AT_ONCE: Final = 0.5 / 3600
 API: Final = "**/v1/**"
 STORES: Final = """<meta name="install-apple" content="https://apps.apple.com/app/id123456789">
@@ -43,6 +46,13 @@ def state(*, whole: bool = False, scripts: bool = True) -> Callable[[Reach], Rea
         return reach
 
     return register
+
+
+def states() -> dict[str, State]:
+    """Those of all modules."""
+    for module in MODULES:
+        importlib.import_module(f"checklist_dev.screenshots.{module}")
+    return STATES
 
 
 @state(scripts=False)
@@ -126,6 +136,92 @@ async def checklist_closing(scene: Scene) -> None:
         step("word", "text", label="Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"),
     ]
     await scene.show_checklist(scene.dispatch(checklist(*words, name=f"{long}?"), expires_in_hours=0.2))
+
+
+@state()
+async def checklist_menu(scene: Scene) -> None:
+    await _menu(scene, scene.dispatch(expires_in_hours=48))
+
+
+@state()
+async def checklist_options(scene: Scene) -> None:
+    """Many options, some of them found."""
+    await scene.show_checklist(scene.dispatch())
+    await scene.page.locator("#s-country-input").click()
+    await scene.page.locator("dialog input[type=search]").fill("1")
+
+
+@state()
+async def checklist_problems(scene: Scene) -> None:
+    """An answer out of its bounds, and a photo that the service did not take."""
+    steps = [
+        step("degrees", "number", label="Temperature of the cold store", config={"unit": "°C", "min": -30, "max": 30}),
+        step("shelf", "photo", label="Photos of the shelves", config={"min": 1, "max": 3}),
+    ]
+    await scene.show_checklist(scene.dispatch(checklist(*steps)))
+    await scene.page.locator("#s-degrees-input").fill("99")
+    await scene.page.locator("#s-degrees-input").blur()
+    broken: FilePayload = {"name": "1.jpg", "mimeType": "image/jpeg", "buffer": picture(1)[:900]}
+    await scene.page.locator("input[type=file]:not([capture])").set_input_files([broken])
+    await scene.page.locator(".thumb.is-refused").wait_for()
+
+
+@state()
+async def checklist_photo(scene: Scene) -> None:
+    link = scene.dispatch()
+    scene.answer(link)
+    await scene.show_checklist(link)
+    await scene.page.locator(".thumb").first.click()
+    await scene.page.locator("dialog").wait_for()
+
+
+@state()
+async def answered_elsewhere(scene: Scene) -> None:
+    """What was written without a network has met another answer."""
+    link = scene.dispatch(checklist(step("clean", label="Is the floor clean?"), step("note", "text", label="Remarks")))
+    await scene.show_checklist(link)
+    await scene.device.context.set_offline(True)
+    await scene.page.locator("#s-note-input").fill("From the cellar")
+    await scene.page.keyboard.press("Tab")
+    await scene.page.locator(".pill.is-offline").wait_for()
+    scene.stage.execute(link, "PUT", "/answers/s-note", json={"value": "From the desk"})
+    await scene.device.context.set_offline(False)
+    await scene.page.locator(".notices .message").wait_for()
+
+
+@state()
+async def storage_full(scene: Scene) -> None:
+    await scene.show_checklist(scene.dispatch(checklist(step("clean", label="Is the floor clean?"))))
+    full = "() => { throw new DOMException('full', 'QuotaExceededError'); }"
+    await scene.page.evaluate(f"() => {{ IDBObjectStore.prototype.put = {full} }}")
+    await scene.page.locator(".choice").first.click()
+    await scene.page.locator(".notices .message").wait_for()
+
+
+@state()
+async def nothing_kept(scene: Scene) -> None:
+    """The browser allows no site data."""
+    denied = "() => { throw new DOMException('denied', 'SecurityError'); }"
+    await scene.page.add_init_script(f"IDBFactory.prototype.open = {denied}")
+    await scene.show_checklist(scene.dispatch())
+    await scene.page.locator(".notices .message").wait_for()
+
+
+@state()
+async def stop(scene: Scene) -> None:
+    await checklist_menu(scene)
+    await scene.page.locator("dialog .button.is-bad").click()
+    await scene.page.locator("dialog textarea").fill("The gate is locked.")
+
+
+@state(whole=True)
+async def review_with_gaps(scene: Scene) -> None:
+    link = scene.dispatch()
+    scene.stage.execute(link, "PUT", "/answers/s-clean", json={"value": True})
+    await _menu(scene, link)
+    await scene.page.locator("dialog .dialog-body > .button:not(.is-bad)").click()
+    await scene.page.locator("main.review button[type=submit]").click()
+    await scene.page.locator(".summary").wait_for()
 
 
 @state(whole=True)
@@ -217,9 +313,15 @@ async def unreachable(scene: Scene) -> None:
 
 
 @state()
-async def member_only(scene: Scene) -> None:
+async def sign_in(scene: Scene) -> None:
     await scene.show(scene.dispatch({**EVERY_CONTROL, "execution": {"identity_required": "member"}}).url)
     await scene.page.locator("#app main.screen h1").wait_for()
+
+
+async def _menu(scene: Scene, link: Link) -> None:
+    await scene.show_checklist(link)
+    await scene.page.locator(".status-row > .button-icon").click()
+    await scene.page.locator("dialog").wait_for()
 
 
 async def _complete(scene: Scene) -> Link:

@@ -10,7 +10,7 @@ from checklist_dev.failures import Failure, end_on_signals, run_tool, say
 from checklist_dev.repository import ROOT, STATE
 from checklist_dev.service_state import ServiceState, read_json
 from checklist_dev.web import rest_types
-from checklist_dev.web.build import Workspace
+from checklist_dev.web.build import SURFACES, Workspace
 
 SERVER_PORT = 5173
 
@@ -43,15 +43,20 @@ def types(web: Workspace) -> None:
     print(rest_types.write(web))
 
 
-def develop(web: Workspace) -> None:
-    """The app with hot reload, against the service that `make run` started."""
+def develop(web: Workspace, surface: str) -> None:
+    """One surface with hot reload, against the service that `make run` started."""
     info = read_json(ServiceState(STATE).info)
     if not info:
         raise Failure("no service is running: start it with `make run` in another terminal")
     web.ensure_packages()
-    link = str(info["link"]).replace(str(info["base_url"]), f"http://127.0.0.1:{SERVER_PORT}", 1)
-    say(f"the run of `make run`: {link}\nCtrl-C ends it.")
-    env = web.node.env({**os.environ, "CHECKLISTS_SERVICE": str(info["base_url"])})
+    own = f"http://127.0.0.1:{SERVER_PORT}"
+    if surface == "dashboard":
+        link = str(info.get("sign_in_link") or "").replace(str(info["base_url"]), own, 1)
+        say(f"the dashboard: {own}/dashboard/" + (f"\nsigns in once: {link}" if link else ""))
+    else:
+        say(f"the run of `make run`: {str(info['link']).replace(str(info['base_url']), own, 1)}")
+    say("Ctrl-C ends it.")
+    env = web.node.env({**os.environ, "CHECKLISTS_SERVICE": str(info["base_url"]), "CHECKLISTS_SURFACE": surface})
     os.chdir(web.sources)
     vite = [str(web.node.program), str(Path("node_modules/vite/bin/vite.js"))]
     arguments = ["--host", "127.0.0.1", "--port", str(SERVER_PORT), "--strictPort", "--clearScreen", "false"]
@@ -67,12 +72,15 @@ def _pass_on(web: Workspace, script: str, *arguments: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.web", description=__doc__)
-    commands = {"build": build, "packages": packages, "check": check, "test": test, "types": types, "dev": develop}
-    parser.add_argument("command", choices=commands)
-    command = parser.parse_args().command
-    if command != "dev":
+    commands = {"build": build, "packages": packages, "check": check, "test": test, "types": types}
+    parser.add_argument("command", choices=[*commands, "dev"])
+    parser.add_argument("surface", nargs="?", choices=SURFACES, default=SURFACES[0], help="for dev (%(default)s)")
+    arguments = parser.parse_args()
+    if arguments.command == "dev":
+        develop(workspace(), arguments.surface)
+    else:
         end_on_signals()
-    commands[command](workspace())
+        commands[arguments.command](workspace())
     return 0
 
 

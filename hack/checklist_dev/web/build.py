@@ -5,9 +5,7 @@ some milliseconds and needs no Node.
 """
 
 import hashlib
-import json
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -17,19 +15,14 @@ from pathlib import Path
 
 from checklist_dev.failures import Failure
 from checklist_dev.locks import one_at_a_time
-from checklist_dev.progress import Report, last_word, run_with_progress
+from checklist_dev.progress import Report, run_with_progress
 from checklist_dev.web.node import Node, find_node
+from checklist_dev.web.packages import install_packages, packages_are_current, reason_of
 
 STAMP = "sources.sha256"
-SURFACES = ("executor",)
+SURFACES = ("executor", "dashboard")
 # What no built file depends on: packages are known by the lock file, tests and their helpers are left out of builds.
 _LEFT_OUT = frozenset({"node_modules", "testing", "fixture"})
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# Of the bundler (`[UNRESOLVED_IMPORT] Could not ...`), of npm and Node, then anything that speaks of an error.
-_SIGNS_OF_AN_ERROR = tuple(
-    map(re.compile, (r"^\[[A-Z_]{3,}\] ", r"^npm error (?!code|A complete)", r"Error: .", r"(?i)error"))
-)
-_NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
 
 
 class Workspace:
@@ -79,7 +72,7 @@ class Workspace:
 
     def ensure_packages(self) -> None:
         """node_modules as the lock file says; installs nothing when it is so already."""
-        if not self._packages_are_current():
+        if not packages_are_current(self.sources):
             with one_at_a_time(self._lock, "building the web app", self._report):
                 self._ensure_packages()
 
@@ -88,7 +81,7 @@ class Workspace:
         command = [str(self.node.program), str(self.sources / "node_modules" / script), *arguments]
         code, lines = run_with_progress(command, self.sources, self.node.env(self._env), "lines", self._report)
         if code != 0:
-            raise Failure(f"{what}: {_reason(code, lines)}{self._kept(log, lines)}")
+            raise Failure(f"{what}: {reason_of(code, lines)}{self._kept(log, lines)}")
         return lines
 
     def run_openly(self, script: str, *arguments: str) -> int:
@@ -101,28 +94,9 @@ class Workspace:
             folders[:] = [name for name in folders if name not in _LEFT_OUT]
             yield from (Path(folder) / name for name in names if ".test." not in name and not name.startswith("."))
 
-    def _packages_are_current(self) -> bool:
-        """By npm's own record in node_modules, which it writes last: what an interrupted `npm ci` left is not taken."""
-        try:
-            wanted = json.loads((self.sources / "package-lock.json").read_text())["packages"]
-            found = json.loads((self.sources / "node_modules" / ".package-lock.json").read_text())["packages"]
-        except (OSError, ValueError, KeyError):
-            return False
-        return all(
-            found.get(name, {}).get("version") == package.get("version")
-            for name, package in wanted.items()
-            if name and not package.get("optional")  # those are of other systems
-        )
-
     def _ensure_packages(self) -> None:
-        if self._packages_are_current():
-            return
-        count = (self.sources / "package-lock.json").read_text().count('"integrity"')
-        self._report(f"installing {count} packages of api/web/package-lock.json")
-        command = [*self.node.npm, *_NPM_CI]
-        code, lines = run_with_progress(command, self.sources, self.node.env(self._env), "lines", self._report)
-        if code != 0:
-            raise Failure(f"the packages of api/web could not be installed: {_reason(code, lines)}")
+        if not packages_are_current(self.sources):
+            install_packages(self.sources, "api/web", self.node, self._env, self._report)
 
     def _build(self) -> None:
         """Made beside its place and moved there at once: a service that starts meanwhile finds the old or the new."""
@@ -148,13 +122,3 @@ class Workspace:
         path = self._lock.with_name(log)
         path.write_text("\n".join(lines) + "\n")
         return f" (see {path})"
-
-
-def _reason(code: int, lines: Sequence[str]) -> str:
-    """The line that tells most: these tools end with a stack trace or a hint, and name the error before it."""
-    plain = [_COLOUR.sub("", line).strip() for line in lines]
-    for sign in _SIGNS_OF_AN_ERROR:
-        for line in plain:
-            if sign.search(line):
-                return line
-    return last_word(code, plain)

@@ -1,0 +1,102 @@
+"""Many retries that fall due in a short time: how late they are, and that none is early, missing or doubled.
+
+The baseline is the least that a retry must do on this API, by one process and at the same pace: a status patch that
+claims it, a bare POST, a status patch that records it.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import aiohttp
+
+from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
+from checklist_crds.times import utc_now
+from checklist_dev.bench.deliveries import collect
+from checklist_dev.bench.raw import RawCluster
+from checklist_dev.bench.report import Figure, Goal, percentile
+from checklist_dev.bench.waiting import Waiting, create, let_wait, waiting_deliveries
+from checklist_dev.load.client import Person
+from checklist_dev.load.received import ReceiverLog, Transmission
+from checklist_dev.load.receiver import FLUSH_EVERY_S
+from checklist_dev.load.rig import Program
+
+BASELINE_PART = 6
+"""The baseline makes one retry for so many of ours."""
+STARTS_WITHIN_S = 10.0
+
+
+async def measure_retries(
+    people: Sequence[Person],
+    cluster: RawCluster,
+    operator: Program,
+    log: ReceiverLog,
+    *,
+    count: int,
+    within_s: float,
+) -> list[Figure]:
+    """`count` second attempts of these people's runs in turn, evenly spread over `within_s` seconds."""
+    runs = await asyncio.gather(*(cluster.get_run(person.run_id) for person in people))
+    await asyncio.to_thread(operator.child.stop)
+    raw = await _bare_retries(cluster, runs, count=count // BASELINE_PART, per_second=count / within_s)
+    await asyncio.sleep(3 * FLUSH_EVERY_S)
+    list(log.new())
+
+    deliveries = list(waiting_deliveries(runs, count))
+    rate = await create(cluster, deliveries)
+    first_due = utc_now() + timedelta(seconds=1.5 * count / rate + STARTS_WITHIN_S)
+    due = [first_due + timedelta(seconds=number * within_s / count) for number in range(count)]
+    await let_wait(cluster, deliveries, due)
+    operator.start()
+    await asyncio.to_thread(operator.wait_ready)
+    arrived = await collect(log, count)
+    lateness = _lateness_ms(arrived, dict(zip((each.name for each in deliveries), due, strict=True)))
+    baseline = f"claim, POST and record by one bare client: {percentile(raw, 99):.0f} ms"
+    pace = f"{count:,} retries due within {within_s:.0f} s"
+    return [
+        Figure(f"{pace}: late, p50", percentile(lateness, 50), "ms"),
+        Figure(f"{pace}: late, p99", percentile(lateness, 99), "ms", Goal("<=", 1000), baseline),
+        Figure("retries that were early", sum(late < 0 for late in lateness), "", Goal("==", 0)),
+        _unaccounted(deliveries, arrived),
+    ]
+
+
+def _lateness_ms(arrived: Sequence[Transmission], due: dict[str, datetime]) -> list[float]:
+    return [(each.at - due[each.event_id].timestamp()) * 1000 for each in arrived if each.event_id in due]
+
+
+def _unaccounted(deliveries: Sequence[Waiting], arrived: Sequence[Transmission]) -> Figure:
+    received = Counter((each.event_id, each.attempt) for each in arrived)
+    expected = {(each.name, 2) for each in deliveries}
+    missing, strange = len(expected - received.keys()), len(received.keys() - expected)
+    twice = sum(times - 1 for times in received.values())
+    told = f"{len(expected)} retries: {missing} missing, {strange} unknown, {twice} twice"
+    return Figure("retries unaccounted for", missing + strange + twice, "", Goal("==", 0), told)
+
+
+async def _bare_retries(
+    cluster: RawCluster, runs: Sequence[dict[str, Any]], *, count: int, per_second: float
+) -> list[float]:
+    """Milliseconds from the moment at which each was due to the start of its POST."""
+    deliveries = list(waiting_deliveries(runs, count))
+    await create(cluster, deliveries)
+    late: list[float] = []
+    started = time.time()
+    async with aiohttp.ClientSession(trust_env=False) as session:
+
+        async def retry(number: int, each: Waiting) -> None:
+            await cluster.patch_status(WEBHOOK_DELIVERY, each.name, {"phase": "InFlight"})
+            late.append((time.time() - started - number / per_second) * 1000)
+            async with session.post(each.url, data=each.body) as response:
+                await response.read()
+            await cluster.patch_status(WEBHOOK_DELIVERY, each.name, {"phase": "Delivered", "settled": True})
+
+        tasks = []
+        for number, each in enumerate(deliveries):
+            await asyncio.sleep(max(0.0, started + number / per_second - time.time()))
+            tasks.append(asyncio.create_task(retry(number, each)))
+        await asyncio.gather(*tasks)
+    return late

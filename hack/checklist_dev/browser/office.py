@@ -1,0 +1,92 @@
+"""An organization of a Stage with its own key, and people who are signed in to its dashboard.
+
+office = await Office.opened(stage, kube, name="Bright Kitchens", runs_per_month=100)
+link = office.dispatch(checklist(step("clean")))
+person = await office.member("viewer")
+await device.context.add_cookies([person.cookie(stage.base_url)])
+await device.page.goto(office.address("runs"))
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import httpx
+
+from checklist_crds import api_keys
+from checklist_crds.ids import new_id
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.kinds import API_KEY, ORGANIZATION
+from checklist_dev.bootstrap import NAMESPACE, api_key_object, organization_object
+from checklist_dev.browser.stage import Link, Stage
+from checklist_dev.failures import Failure
+from checklist_dev.people import Person, make_member, sign_in
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """`organization` is both the name of the object and the public id."""
+
+    stage: Stage
+    kube: KubeClient
+    organization: str
+    key: str
+
+    @classmethod
+    async def opened(
+        cls, stage: Stage, kube: KubeClient, *, name: str = "Bright Kitchens", runs_per_month: int | None = None
+    ) -> Self:
+        """A new organization. Its key is known to the API as soon as it is asked for."""
+        organization, key = new_id("org"), api_keys.new_key()
+        await kube.create(ORGANIZATION, organization_object(organization, name, runs_per_month))
+        owner = await make_member(kube, organization=organization, namespace=NAMESPACE, role="admin", name="Olga Owner")
+        await kube.create(API_KEY, api_key_object(key, organization, owner), NAMESPACE)
+        return cls(stage, kube, organization, key)
+
+    async def member(self, role: str = "admin", *, name: str = "Ada Example", subject: str | None = None) -> Person:
+        """Somebody of `role` who is signed in; `subject` makes it the same person in several organizations."""
+        return await sign_in(
+            self.kube, organization=self.organization, namespace=NAMESPACE, role=role, name=name, subject=subject
+        )
+
+    def address(self, path: str = "") -> str:
+        """Of a page of the organization."""
+        return f"{self.stage.base_url}/dashboard/{self.organization}/{path}"
+
+    def call(self, method: str, path: str, **arguments: Any) -> Json:
+        """A call of the REST API with the organization's key. Raises Failure when it is refused."""
+        response = httpx.request(
+            method,
+            f"{self.stage.service.local_url}{path}",
+            headers={"Authorization": f"Bearer {self.key}"} | arguments.pop("headers", {}),
+            timeout=30,
+            trust_env=False,
+            **arguments,
+        )
+        if response.is_error:
+            raise Failure(f"{method} {re.sub('[0-9a-f-]{36}', '...', path)} answered {response.text[:500]}")
+        found: Json = response.json() if response.content else {}
+        return found
+
+    def make_template(self, template: Mapping[str, Any]) -> str:
+        """Its id."""
+        return str(self.call("POST", "/v1/templates", json=dict(template))["id"])
+
+    def dispatch(
+        self, template: Mapping[str, Any] | str, *, webhook: Mapping[str, Any] | None = None, **members: Any
+    ) -> Link:
+        """A run of a new template, or of the one with that id; without a webhook unless one is given.
+
+        `office.webhook()` is one that the stage's receiver takes.
+        """
+        template_id = template if isinstance(template, str) else self.make_template(template)
+        given = {"webhook": dict(webhook)} if webhook else {}
+        run = self.call("POST", "/v1/runs", json={"template_id": template_id, **given, **members})
+        return Link(run["run_id"], run["link"])
+
+    def webhook(self, path: str = "/hook", events: list[str] | None = None) -> Json:
+        receiver = self.stage.receiver
+        return {"url": f"{receiver.url}{path}", "secret": receiver.secret, "events": events or ["*"]}

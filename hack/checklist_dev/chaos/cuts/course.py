@@ -1,0 +1,142 @@
+"""The course that one operator takes through its steps, and where it is cut.
+
+A point is a place between two steps, named by what happens there and how often it has happened before, so that the
+same point is found again when the scenario is played anew.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NoReturn
+
+from checklist_crds.kube.errors import KubeUnavailable
+
+_BEFORE: Final = ": before"
+_AFTER: Final = ": after"
+API: Final = "api "
+"""What the names of calls of the Kubernetes API begin with."""
+
+
+class Fate(StrEnum):
+    """What becomes of an operator at its point."""
+
+    KILLED = "killed, back under its name"
+    SUCCEEDED = "killed, another one takes over"
+    SUCCEEDED_AHEAD = "killed, one whose clock is two hours ahead takes over"
+    SUCCEEDED_BEHIND = "killed, one whose clock is two hours behind takes over"
+    PAUSED = "paused, another one takes over, woken"
+    ENDED = "asked to end"
+    UNANSWERED = "its call is not answered"
+    AHEAD = "its clock jumps two hours ahead"
+    BACK = "its clock jumps two hours back"
+
+    @property
+    def may_repeat(self) -> int:
+        """Transmissions of one event that may come twice: one for each crash, none where nobody crashed."""
+        return 1 if self.kills or self is Fate.PAUSED else 0
+
+    @property
+    def kills(self) -> bool:
+        return self in {Fate.KILLED, Fate.SUCCEEDED, Fate.SUCCEEDED_AHEAD, Fate.SUCCEEDED_BEHIND}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """`fate` strikes at `point`."""
+
+    point: str
+    fate: Fate
+
+
+class Course:
+    """The points that an operator has passed, in order. `reached` is set when the one of its cut has come."""
+
+    def __init__(self, cut: Cut | None = None) -> None:
+        self._cut = cut
+        self._times: Counter[str] = Counter()
+        self._awake = asyncio.Event()
+        self._awake.set()
+        self._dead = False
+        self._slept = False
+        self.points: list[str] = []
+        self.reached = asyncio.Event()
+
+    @property
+    def frozen(self) -> bool:
+        return not self._awake.is_set()
+
+    @property
+    def leads(self) -> bool:
+        """Whoever was paused has lost its lease meanwhile, and its clocks say so."""
+        return not self._slept
+
+    def wake(self) -> None:
+        """A paused operator goes on where it stood."""
+        self._awake.set()
+
+    async def awake(self) -> None:
+        """Returns when the operator is not paused."""
+        await self._awake.wait()
+
+    @asynccontextmanager
+    async def step(self, name: str) -> AsyncIterator[None]:
+        """Two points: before and after what the block does, even if it raises."""
+        numbered = self._numbered(name)
+        await self._pass(numbered + _BEFORE)
+        try:
+            yield
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            await self._pass(numbered + _AFTER)
+            raise
+        await self._pass(numbered + _AFTER)
+
+    async def point(self, name: str) -> None:
+        """One point."""
+        await self._pass(self._numbered(name))
+
+    def arrival(self, name: str) -> None:
+        """A point that the operator itself does not see: somebody else has got something from it."""
+        if not self._dead and not self.frozen:
+            self._strike(self._numbered(name))
+
+    def _numbered(self, name: str) -> str:
+        self._times[name] += 1
+        return f"{name} {self._times[name]}"
+
+    async def _pass(self, point: str) -> None:
+        if self._dead:
+            self._die()
+        await self._awake.wait()
+        self._strike(point)
+        if self._dead:
+            await asyncio.Event().wait()
+        await self._awake.wait()
+
+    def _strike(self, point: str) -> None:
+        self.points.append(point)
+        if self._cut is None or self._cut.point != point or self.reached.is_set():
+            return
+        self.reached.set()
+        fate = self._cut.fate
+        if fate.kills:
+            self._dead = True
+        elif fate is Fate.PAUSED:
+            self._awake.clear()
+            self._slept = True
+        elif fate is Fate.UNANSWERED:
+            raise KubeUnavailable("the answer was lost")
+
+    @staticmethod
+    def _die() -> NoReturn:
+        """A process that was killed does nothing any more, not even what it would do when it is cancelled."""
+        raise asyncio.CancelledError
+
+
+def fates_at(point: str) -> list[Fate]:
+    """All that can be met there: only calls of the Kubernetes API can stay unanswered by it."""
+    return [fate for fate in Fate if fate is not Fate.UNANSWERED or point.startswith(API)]
