@@ -9,7 +9,8 @@ from collections.abc import Mapping
 COMPONENTS = '("@method" "@target-uri" "@authority" "content-type" "content-digest")'
 INPUT = re.compile(
     rf'sig1=({re.escape(COMPONENTS)};created=(\d+);keyid="[^"]*";alg="hmac-sha256"(?:;expires=(\d+))?'
-    r';nonce="[\w-]+";tag="checklist-dispatch/v1")'
+    r';nonce="([\w-]+)";tag="checklist-dispatch/v1")',
+    re.ASCII,
 )
 
 
@@ -23,11 +24,12 @@ def verify(
     now: float,
     max_age: int = 300,
     skew: int = 5,
-) -> None:
-    """Returns when the delivery is genuine and fresh; raises ValueError that names the check that failed."""
+) -> str:
+    """The nonce of a delivery that is genuine and fresh; else raises ValueError that names the check that failed."""
     fields: dict[str, str] = {}
     for name, value in headers.items():  # a field that occurs twice is joined, and then fits nothing below
-        fields[name.lower()] = ", ".join(filter(None, [fields.get(name.lower()), value.strip()]))
+        earlier = fields.get(name.lower())
+        fields[name.lower()] = value.strip() if earlier is None else f"{earlier}, {value.strip()}"
     digest = "sha-256=:" + base64.b64encode(hashlib.sha256(body).digest()).decode() + ":"
     if not hmac.compare_digest(fields.get("content-digest", "").encode(), digest.encode()):
         raise ValueError("content-digest: the body is not the one that was sent")
@@ -44,3 +46,4 @@ def verify(
     mac = base64.b64encode(hmac.new(secret.encode(), base.encode(), hashlib.sha256).digest()).decode()
     if not hmac.compare_digest(fields.get("signature", "").encode(), f"sig1=:{mac}:".encode()):
         raise ValueError("signature: made with another secret, or for another request")
+    return signed[4]

@@ -1,0 +1,3 @@
+module checklists.dev/examples/receivers/go
+
+go 1.22
