@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from checklist_dev.binaries import cache_folder
 from checklist_dev.controlplane import ControlPlane
@@ -17,6 +18,10 @@ from checklist_dev.kubectl import Kubectl
 from checklist_dev.repository import ROOT
 from checklist_dev.s3_server import S3Server, s3_server
 from checklist_dev.web.build import Workspace
+
+# No test is about how fast the machine is, and it may be busy with the others.
+settings.register_profile("of any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("of any speed")
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +60,7 @@ def namespace(kubectl: Kubectl) -> str:
     name = f"test-{uuid.uuid4().hex[:12]}"
     kubectl("create", "namespace", name)
     return name
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--snapshots", choices=("compare", "write"), default="compare", help="of what the chart renders")

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from io import BytesIO
 from typing import Any, Self
 
@@ -100,3 +100,16 @@ async def until(holds: Callable[[], bool], *, within_s: float = 10.0) -> None:
     async with asyncio.timeout(within_s):
         while not await asyncio.to_thread(holds):
             await asyncio.sleep(0.05)
+
+
+@contextlib.asynccontextmanager
+async def choosing(page: Page, *files: FilePayload) -> AsyncIterator[None]:
+    """Chooses the files in the browser's dialog that opens within.
+
+    Chromium hears of keys and of "tell me of file dialogs" by different ways; on a busy machine the key can be first,
+    and the dialog then opens unheard. An answer to anything asked later says that it has heard.
+    """
+    async with page.expect_file_chooser() as chooser:
+        await page.evaluate("null")
+        yield
+    await (await chooser.value).set_files(list(files))

@@ -18,11 +18,13 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
+from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.binaries import cache_folder
 from checklist_dev.browser.chromium import chromium
 from checklist_dev.browser.device import Device
+from checklist_dev.browser.office import Office
 from checklist_dev.browser.stage import Stage
 from checklist_dev.failures import say
 from checklist_dev.repository import ROOT
@@ -30,6 +32,8 @@ from checklist_dev.web.build import Workspace
 
 NewDevice = Callable[..., Awaitable[Device]]
 HERE = Path(__file__).parent
+
+expect.set_options(timeout=20_000)  # pages share the processors with everything else that is tested
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,6 +55,19 @@ def stage(tmp_path_factory: pytest.TempPathFactory, web_app: Path) -> Iterator[S
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as browser:
         yield browser
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def kube(stage: Stage) -> AsyncIterator[KubeClient]:
+    """A client with all rights, as kubectl has them."""
+    async with KubeClient(await KubeConnection.load(str(stage.service.cluster.kubeconfig))) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def office(stage: Stage, kube: KubeClient) -> Office:
+    """An organization with a key, for tests that need its members."""
+    return await Office.opened(stage, kube)
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.device import DESKTOP, Device
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answers, noise, picture
+from .checklist_screen import ChecklistScreen, answers, choosing, noise, picture
 from .conftest import NewDevice
 
 Json = dict[str, Any]
@@ -27,6 +27,19 @@ async def _open(stage: Stage, device: Device, template: Json, **members: Any) ->
 async def the_checklist(stage: Stage, device: Device) -> None:
     await _open(stage, device, EVERY_CONTROL, expires_in_hours=3)
     await device.page.get_by_role("article", name="Signature of a witness").wait_for()
+
+
+async def loading(stage: Stage, device: Device) -> None:
+    link = stage.dispatch(checklist(step("clean")))
+    # It never answers.
+    await device.page.route("**/v1/**", lambda route: None)
+    await device.page.goto(link.url)
+    await device.page.get_by_text("Loading the checklist").wait_for()
+
+
+async def the_identity_form(stage: Stage, device: Device) -> None:
+    _, screen = await _open(stage, device, checklist(step("clean"), identity="external"))
+    await expect(screen.heading("First, who are you?")).to_be_visible()
 
 
 async def the_checklist_with_answers(stage: Stage, device: Device) -> None:
@@ -56,6 +69,29 @@ async def the_list_of_options(stage: Stage, device: Device) -> None:
     _, screen = await _open(stage, device, EVERY_CONTROL)
     await screen.card("Where do the goods come from?").get_by_role("button", name="Choose one").click()
     await device.page.get_by_role("searchbox").fill("1")
+
+
+async def the_scanner(stage: Stage, device: Device) -> None:
+    await device.page.add_init_script("window.BarcodeDetector = class { async detect() { return []; } }")
+    await device.context.grant_permissions(["camera"])
+    _, screen = await _open(stage, device, checklist(step("code", "scan")))
+    await screen.card("Code").get_by_role("button", name="Scan a code").click()
+    await device.page.get_by_text("Point the camera at the code").wait_for()
+
+
+async def photos_to_be_cleared(stage: Stage, device: Device) -> None:
+    _, screen = await _open(stage, device, checklist(step("shelf", "photo")))
+    await screen.photo("Shelf", picture())
+    await screen.saved("Shelf")
+    await screen.card("Shelf").get_by_role("button", name="Clear answer: Shelf").click()
+    await device.page.get_by_role("dialog", name="Clear answer").wait_for()
+
+
+async def nothing_is_kept(stage: Stage, device: Device) -> None:
+    denied = "() => { throw new DOMException('denied', 'SecurityError'); }"
+    await device.page.add_init_script(f"IDBFactory.prototype.open = {denied}")
+    await _open(stage, device, checklist(step("clean")))
+    await device.page.get_by_text("This browser keeps nothing").wait_for()
 
 
 async def the_review_with_gaps(stage: Stage, device: Device) -> None:
@@ -88,15 +124,29 @@ async def the_identity_form_with_errors(stage: Stage, device: Device) -> None:
     await device.page.get_by_role("group", name="There are 2 problems").wait_for()
 
 
-async def for_members_only(stage: Stage, device: Device) -> None:
+async def sign_in_to_answer(stage: Stage, device: Device) -> None:
     _, screen = await _open(stage, device, checklist(step("clean"), identity="member"))
-    await expect(screen.heading("For members only")).to_be_visible()
+    await expect(screen.heading("Sign in to answer")).to_be_visible()
 
 
 async def the_preview(stage: Stage, device: Device) -> None:
     link = stage.dispatch(checklist(step("clean")), expires_in_hours=30)
     await device.page.goto(link.bare)
     await device.page.get_by_role("main").get_by_text("open the complete link").wait_for()
+
+
+async def the_preview_with_an_app(stage: Stage, device: Device) -> None:
+    link = stage.dispatch(checklist(step("clean")))
+    apps = '<meta name="install-apple" content="https://apps.apple.com/app/id1">'
+
+    async def configured(route: Route) -> None:
+        response = await route.fetch()
+        await route.fulfill(response=response, body=(await response.text()).replace("</title>", f"</title>{apps}", 1))
+
+    await device.page.route(link.bare, configured)
+    await device.page.goto(link.bare)
+    store = device.page.locator("#content").get_by_role("link", name="Get the app (App Store)")
+    await expect(store).to_have_attribute("href", "https://apps.apple.com/app/id1")
 
 
 async def not_found(stage: Stage, device: Device) -> None:
@@ -136,6 +186,14 @@ async def submitted_without_a_network(stage: Stage, device: Device) -> None:
     await device.context.set_offline(True)
     await screen.submit()
     await expect(screen.heading("Not sent yet")).to_be_visible()
+
+
+async def stopped_without_a_network(stage: Stage, device: Device) -> None:
+    _, screen = await _open(stage, device, checklist(step("clean")))
+    await device.context.set_offline(True)
+    await screen.menu("I can’t finish this")
+    await device.page.get_by_role("button", name="Stop the checklist").click()
+    await device.page.get_by_text("stopped as soon as you are back online").wait_for()
 
 
 async def answered_on_another_device(stage: Stage, device: Device) -> None:
@@ -193,22 +251,29 @@ async def too_late(stage: Stage, device: Device) -> None:
 
 
 STATES: Final[tuple[Reach, ...]] = (
+    loading,
+    the_identity_form,
     the_checklist,
     the_checklist_with_answers,
     the_menu,
     the_way_out,
     the_list_of_options,
+    the_scanner,
+    photos_to_be_cleared,
+    nothing_is_kept,
     the_review_with_gaps,
     the_receipt,
     stopped,
     the_identity_form_with_errors,
-    for_members_only,
+    sign_in_to_answer,
     the_preview,
+    the_preview_with_an_app,
     not_found,
     expired,
     unreachable,
     offline_at_first,
     submitted_without_a_network,
+    stopped_without_a_network,
     answered_on_another_device,
     without_a_network,
     a_photo_looked_at,
@@ -283,6 +348,21 @@ async def test_long_words_wrap_and_text_twice_as_large_fits(stage: Stage, new_de
     assert not await device.overflows()
 
 
+@pytest.mark.parametrize("language", ["de", "es", "fr", "ar"])
+async def test_every_language_fits_a_small_phone(stage: Stage, new_device: NewDevice, language: str) -> None:
+    device = await new_device(**NARROW, locale=language)
+    await device.page.goto(stage.dispatch(EVERY_CONTROL).url)
+    await device.page.get_by_role("article").first.wait_for()
+    await expect(device.page.locator("html")).to_have_attribute("lang", language)
+    assert not await device.overflows()
+    await device.page.locator(".status-row > .button-icon").click()
+    await device.page.locator("dialog .button:not(.button-quiet)").click()
+    await device.page.locator("main.review button[type=submit]").click()
+    await device.page.locator(".summary").wait_for()
+    assert not await device.overflows()
+    assert await device.accessibility_findings() == []
+
+
 async def test_right_to_left_turns_the_whole_page(stage: Stage, new_device: NewDevice) -> None:
     device = await new_device(**NARROW, locale="ar-EG")
     await device.page.goto(stage.dispatch(EVERY_CONTROL).url)
@@ -334,6 +414,9 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
         step("why", "text", required=True, condition={"when": {"step": "s-clean", "op": "eq", "value": False}}),
         step("degrees", "number", required=True),
         step("supplier", "choice", config={"options": [{"id": f"o-{n}", "label": f"Firm {n}"} for n in range(1, 10)]}),
+        step("tools", "multi_choice", config={"options": [{"id": f"o-{n}", "label": f"Tool {n}"} for n in (1, 2, 3)]}),
+        step("day", "date", required=True),
+        step("shelf", "photo", required=True),
         step("tidy", "rating", required=True),
         step("extra"),
         signature_on_complete=True,
@@ -362,6 +445,13 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
     await tab_to(page, "Firm 7")
     await press(page, "Enter")
     await expect(page.get_by_role("button", name="Supplier Firm 7")).to_be_focused()
+    await tab_to(page, "Tool 2")
+    await press(page, "Space")
+    await tab_to(page, "Day")
+    await page.keyboard.type("11112026")
+    await tab_to(page, "Choose a photo")
+    async with choosing(page, {"name": "1.png", "mimeType": "image/png", "buffer": picture()}):
+        await press(page, "Space")
     await tab_to(page, "1 of 5")
     await press(page, "Space", "ArrowRight", "ArrowRight")
     await tab_to(page, "Skip: Extra")
@@ -375,7 +465,16 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
     await press(page, "Enter")
     await expect(screen.heading("Done. Thank you!")).to_be_focused()
     assert stage.run(link)["status"] == "completed"
-    expected = {"clean": False, "why": "Spilled milk", "degrees": 4, "supplier": "o-7", "tidy": 3}
+    expected = {
+        "clean": False,
+        "why": "Spilled milk",
+        "degrees": 4,
+        "supplier": "o-7",
+        "tools": ["o-2"],
+        "day": "2026-11-11",
+        "shelf": None,
+        "tidy": 3,
+    }
     assert answers(stage, link) == expected
 
 

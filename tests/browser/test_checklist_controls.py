@@ -10,7 +10,7 @@ from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, options, 
 from checklist_dev.browser.device import DESKTOP
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answered, answers, picture, until
+from .checklist_screen import ChecklistScreen, answered, answers, choosing, picture, until
 from .conftest import NewDevice
 
 
@@ -188,6 +188,35 @@ async def test_a_date_and_a_time_are_the_persons_own_a_moment_is_kept_in_utc(
     assert re.sub(r"\.0+Z$", "Z", found) == kept
 
 
+async def test_a_date_is_taken_back_by_emptying_its_field(stage: Stage, new_device: NewDevice) -> None:
+    link, screen = await one_step(stage, new_device, "date")
+    await screen.write("Answer", "2026-02-28")
+    await screen.saved("Answer")
+    await screen.write("Answer", "")
+    await expect(screen.card("Answer").locator(".step-state")).to_have_text("Not answered")
+    await answered(stage, link, {})
+
+
+async def test_a_date_typed_key_by_key_is_one_answer_and_half_a_date_is_none(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(checklist(step("answer", "date")))
+    device = await new_device(**DESKTOP, has_touch=False, is_mobile=False)
+    screen = await ChecklistScreen.opened(device, link)
+    sent: list[str] = []
+    device.page.on("request", lambda request: sent.append(request.method) if "/answers/" in request.url else None)
+    field = screen.card("Answer").locator("input")
+    await field.focus()
+    await device.page.keyboard.type("02022026")  # the same in whichever order the browser asks for day and month
+    await screen.saved("Answer")
+    await answered(stage, link, {"answer": "2026-02-02"})
+    assert sent == ["PUT"]
+    await device.page.keyboard.press("Backspace")
+    await field.blur()
+    await expect(screen.card("Answer").locator(".error")).to_have_text("Enter a date that exists.")
+    await answered(stage, link, {})
+
+
 async def test_now_is_one_tap(stage: Stage, new_device: NewDevice) -> None:
     link, screen = await one_step(stage, new_device, "datetime")
     await screen.card("Answer").get_by_role("button", name="Now").click()
@@ -262,6 +291,31 @@ async def test_a_desktop_takes_a_photo_with_the_camera_in_the_page(stage: Stage,
     await screen.saved("Answer")
     [photo] = stage.run(link)["answers"]["s-answer"]["photos"]
     assert photo["width"] >= 320
+
+
+async def test_a_photo_is_retaken_where_no_more_fit(stage: Stage, new_device: NewDevice) -> None:
+    link, screen = await one_step(stage, new_device, "photo", config={"min": 1, "max": 1})
+    await screen.photo("Answer", picture("red"))
+    card = screen.card("Answer")
+    await expect(card.locator(".thumb.is-sent")).to_have_count(1)
+    [old] = stage.run(link)["answers"]["s-answer"]["photos"]
+    await card.get_by_role("button", name="View photo 1").click()
+    async with choosing(screen.page, {"name": "new.png", "mimeType": "image/png", "buffer": picture("green")}):
+        await screen.page.get_by_role("dialog").get_by_role("button", name="Retake photo 1").click()
+    await expect(screen.page.get_by_role("dialog")).to_have_count(0)
+    await expect(card.locator(".thumb")).to_have_count(1)
+    await screen.saved("Answer")
+    await expect(screen.page.locator(".pill")).to_have_text("Saved")
+    [new] = stage.run(link)["answers"]["s-answer"]["photos"]
+    assert new["sha256"] != old["sha256"]
+
+
+async def test_photos_beyond_the_most_are_not_taken_and_that_is_said(stage: Stage, new_device: NewDevice) -> None:
+    link, screen = await one_step(stage, new_device, "photo", config={"min": 1, "max": 2})
+    await screen.photo("Answer", picture("red"), picture("green"), picture("blue"))
+    await expect(screen.card("Answer").locator(".error")).to_have_text("At most 2 photos fit here.")
+    await expect(screen.card("Answer").locator(".thumb.is-sent")).to_have_count(2)
+    assert len(stage.run(link)["answers"]["s-answer"]["photos"]) == 2
 
 
 async def test_what_is_no_photo_is_refused_before_it_is_sent(stage: Stage, new_device: NewDevice) -> None:

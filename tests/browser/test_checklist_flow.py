@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from checklist_dev.browser.checklists import checklist, longest, step
+from checklist_dev.browser.checklists import checklist, longest, section, step
 from checklist_dev.browser.stage import Stage
 
 from .checklist_screen import ChecklistScreen, answered, answers, until
@@ -108,6 +108,59 @@ async def test_the_review_names_the_gaps_and_leads_to_them(stage: Stage, new_dev
     assert stage.run(link)["status"] == "in_progress"
 
 
+async def test_what_cannot_be_kept_is_still_there_after_the_review_and_holds_the_end_up(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(checklist(step("note", "text"), step("degrees", "number", config={"max": 30})))
+    screen = await ChecklistScreen.opened(await new_device(), link)
+    await screen.write("Degrees", "20")
+    await screen.saved("Degrees")
+    await screen.write("Note", "n" * 503)
+    await screen.write("Degrees", "99")
+    await expect(screen.page.get_by_role("button", name="There are 2 problems")).to_be_visible()
+    await screen.menu("Check your answers")
+    await screen.submit()
+    summary = screen.page.get_by_role("group", name="There are 2 problems")
+    await expect(summary).to_be_focused()
+    await summary.get_by_role("button", name="Degrees").click()
+    await expect(screen.card("Degrees").get_by_role("textbox")).to_have_value("99")
+    await expect(screen.card("Degrees").locator(".error")).to_contain_text("30 or less")
+    await expect(screen.card("Note").get_by_role("textbox")).to_have_value("n" * 503)
+    assert stage.run(link)["status"] == "in_progress"
+
+
+async def test_the_name_below_the_checklist_stays_while_an_answer_is_changed(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(checklist(step("clean"), signature_on_complete=True))
+    screen = await ChecklistScreen.opened(await new_device(), link)
+    await screen.to_review()
+    await screen.page.get_by_label("Type your full name").fill("Ida Lindqvist")
+    await screen.page.get_by_role("button", name="Change: Clean").click()
+    await screen.choose("Clean", "Yes")
+    await screen.to_review()
+    await expect(screen.page.get_by_label("Type your full name")).to_have_value("Ida Lindqvist")
+    await screen.submit()
+    await expect(screen.heading("Done. Thank you!")).to_be_visible()
+    assert stage.run(link)["signature"]["name"] == "Ida Lindqvist"
+
+
+async def test_a_section_without_a_step_that_applies_is_not_shown(stage: Stage, new_device: NewDevice) -> None:
+    condition = {"when": {"step": "s-clean", "op": "eq", "value": False}}
+    template = checklist(step("clean"))
+    template["sections"].append(section("Repairs", step("who", "text", condition=condition)))
+    screen = await ChecklistScreen.opened(await new_device(), stage.dispatch(template))
+    repairs = screen.page.get_by_role("heading", name="Repairs")
+    await expect(screen.card("Clean")).to_be_visible()
+    await expect(repairs).to_have_count(0)
+    await screen.choose("Clean", "No")
+    await expect(repairs).to_be_visible()
+    await screen.choose("Clean", "Yes")
+    await expect(repairs).to_have_count(0)
+    await screen.to_review()
+    await expect(repairs).to_have_count(0)
+
+
 async def test_the_browsers_way_back_leads_from_the_review_to_the_checklist(
     stage: Stage, new_device: NewDevice
 ) -> None:
@@ -116,7 +169,14 @@ async def test_the_browsers_way_back_leads_from_the_review_to_the_checklist(
     await screen.to_review()
     await screen.page.go_back()
     await expect(screen.card("Clean")).to_be_visible()
+    await screen.page.go_forward()
+    await expect(screen.heading("Check your answers")).to_be_visible()
+    await screen.page.reload()
+    await expect(screen.card("Clean")).to_be_visible()
     assert screen.page.url == link.url
+    await screen.to_review()
+    await screen.page.go_back()
+    await expect(screen.card("Clean")).to_be_visible()
 
 
 async def test_a_checklist_is_signed_submitted_and_receipted(stage: Stage, new_device: NewDevice) -> None:
@@ -228,6 +288,24 @@ async def test_an_unknown_link_and_a_link_without_its_secret_say_what_to_do(
     await expect(device.page.get_by_role("main")).to_contain_text("open the complete link")
     await device.page.goto(link.url.replace(link.run_id, "r-00000000-0000-4000-8000-000000000000"))
     await expect(device.page.get_by_role("heading", name="There is no checklist here")).to_be_visible()
+
+
+async def test_a_wrong_secret_opens_nothing_and_takes_nothing_from_who_had_the_right_one(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(checklist(step("clean", label="The secret question")))
+    wrong = f"{link.bare}#{'A' * 43}"
+    stranger, person = await new_device(), await new_device()
+    await stranger.page.goto(wrong)
+    await expect(stranger.page.get_by_role("heading", name="There is no checklist here")).to_be_visible()
+    assert "The secret question" not in await stranger.page.content()
+    screen = await ChecklistScreen.opened(person, link)
+    await expect(screen.card("The secret question")).to_be_visible()
+    await person.page.goto("about:blank")
+    await person.page.goto(wrong)
+    await screen.choose("The secret question", "Yes")
+    await screen.saved("The secret question")
+    assert answers(stage, link) == {"clean": True}
 
 
 async def test_a_reload_in_the_middle_shows_everything_again(stage: Stage, new_device: NewDevice) -> None:

@@ -97,6 +97,19 @@ async def test_behind_a_path_the_app_works_without_network_and_takes_a_new_versi
     assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1
 
 
+async def test_a_checklist_that_was_never_opened_here_says_that_it_needs_a_network_once_and_goes_on_by_itself(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    first, second = stage.dispatch(TWO), stage.dispatch(TWO)
+    device = await new_device()
+    screen = await installed(device, first)
+    await device.context.set_offline(True)
+    await device.page.goto(second.url)
+    await expect(screen.heading("You are offline")).to_be_visible()
+    await device.context.set_offline(False)
+    await expect(screen.card("Note")).to_be_visible()
+
+
 async def test_nothing_shown_as_kept_is_lost_when_the_browser_is_killed(stage: Stage, tmp_path: Path) -> None:
     link = stage.dispatch(TWO)
     phone = {**PHONE, "executable_path": find_chromium(), "args": ["--disable-gpu"], "locale": "en-GB"}
@@ -120,7 +133,7 @@ async def test_nothing_shown_as_kept_is_lost_when_the_browser_is_killed(stage: S
         context = await playwright.chromium.launch_persistent_context(tmp_path, **phone)
         page = context.pages[0]
         await page.goto(link.bare)
-        await expect(page.locator(".pill")).to_have_text("Saved")
+        await expect(page.locator(".pill")).to_have_text("Saved", timeout=30_000)
         await expect(ChecklistScreen(page).card("Note").get_by_role("textbox")).to_have_value("kept")
         await context.close()
     assert answers(stage, link)["note"] == "kept"

@@ -1,12 +1,22 @@
 """Fixtures of the tests that run an operator against the shared control plane, each in a namespace of its own."""
 
+import base64
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest_asyncio
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
+from aiohttp import web
+from tests.cluster.operator_lab import BASE_URL, SEALING_KEYS, SERVER_KEY, Lab, OperatorProcess, Receiver
+from tests.contract.conftest import key_object
 
+from checklist_api.app import create_app
+from checklist_api.http_server import ApiRunner
+from checklist_api.services import Services
+from checklist_api.settings import Settings
+from checklist_crds import api_keys
 from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.kinds import API_KEY
 from checklist_dev.controlplane import ControlPlane
 
 
@@ -40,3 +50,36 @@ async def operator(control_plane: ControlPlane, namespace: str, tmp_path: Path) 
     yield made
     await made.stop()
     assert '"level": "error"' not in made.output, made.output[-4000:]
+
+
+@pytest_asyncio.fixture
+async def rest(lab: Lab, control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """The API of the lab's organization, with a key of it."""
+    settings = Settings.from_environment(
+        {
+            "CHECKLISTS_NAMESPACE": lab.namespace,
+            "CHECKLISTS_SERVER_KEY": base64.b64encode(SERVER_KEY).decode(),
+            "CHECKLISTS_SEALING_KEYS": SEALING_KEYS,
+            "CHECKLISTS_BASE_URL": BASE_URL,
+            "CHECKLISTS_RATE_LIMIT": "off",
+            "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
+            "CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri(),
+            "CHECKLISTS_UPLOAD_FOLDER": str(tmp_path),
+        }
+    )
+    key = api_keys.new_key()
+    await lab.client.create(API_KEY, key_object(key, lab.organization, lab.namespace), lab.namespace)
+    services = Services.build(settings, await KubeConnection.load(str(control_plane.kubeconfig)))
+    runner = ApiRunner(create_app(services), shutdown_timeout=1.0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    for informer in services.informers.values():
+        await informer.synced.wait()
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{runner.addresses[0][1]}",
+        headers={"Authorization": f"Bearer {key}"},
+        timeout=30,
+        trust_env=False,
+    ) as client:
+        yield client
+    await runner.cleanup()

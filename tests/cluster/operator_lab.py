@@ -26,7 +26,7 @@ from checklist_crds.kube.run_store import RunStore
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.run_commands import AnswerStep, Cancel, Submit
 from checklist_crds.run_types import Run
-from checklist_crds.sealing import KeyRing
+from checklist_crds.sealing import KeyRing, run_owner
 from checklist_crds.snapshot import snapshot
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.ports import free_ports
@@ -239,7 +239,7 @@ class Lab:
         if expires_in_s is not None:
             spec["expiresAt"] = format_timestamp(utc_now() + timedelta(seconds=expires_in_s))
         if url is not None:
-            sealed = self.key_ring.seal(WEBHOOK_SECRET, owner=name)
+            sealed = self.key_ring.seal(WEBHOOK_SECRET, owner=run_owner(self.namespace, name))
             spec["webhook"] = {"url": url, "events": events or ["*"], "sealedSecret": sealed}
         labels = {ORGANIZATION_LABEL: self.organization}
         body = {
@@ -285,9 +285,12 @@ class Lab:
         return Run.parse(await self.client.get(RUN, name, self.namespace))
 
     async def until_settled(self, run: str, *, within_s: float = 10.0) -> Run:
+        """The run; its deliveries, which are told last, are settled then, too."""
+
         async def settled() -> Run | None:
             now = await self.run(run)
-            return now if now.status.settled else None
+            deliveries = await self.deliveries(run) if now.status.settled else [{}]
+            return now if all((one.get("status") or {}).get("settled") for one in deliveries) else None
 
         found: Run = await eventually(settled, within_s=within_s)
         return found

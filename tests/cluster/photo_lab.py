@@ -16,6 +16,7 @@ from checklist_crds.photo_store import PhotoStore
 from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.run_commands import AddPhoto
 from checklist_crds.run_types import PhotoRef
+from checklist_crds.sealing import ServerKeys
 from checklist_crds.times import utc_now
 
 STEPS: list[dict[str, Any]] = [
@@ -31,7 +32,7 @@ class PhotoLab:
         self.lab = lab
         self.store = store
         self._folder = folder
-        self._urls = SignedUrls(SERVER_KEY, BASE_URL, utc_now)
+        self._urls = SignedUrls(ServerKeys(SERVER_KEY), BASE_URL, utc_now)
 
     async def prepare(self) -> None:
         sections = [{"id": "g-1", "title": "Kitchen", "steps": STEPS}]

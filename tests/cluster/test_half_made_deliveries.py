@@ -11,6 +11,7 @@ from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_operator.delivery.schedule import RetrySchedule
 from checklist_operator.delivery_objects import DeliveryObjects
+from checklist_operator.fresh_reads import FreshReads
 
 
 async def half_made(lab: Lab, url: str) -> tuple[str, str]:
@@ -35,7 +36,7 @@ async def half_made(lab: Lab, url: str) -> tuple[str, str]:
 
 
 def objects(client: Any) -> DeliveryObjects:
-    return DeliveryObjects(client, RetrySchedule(), clock=utc_now)
+    return DeliveryObjects(client, FreshReads(client), RetrySchedule(), clock=utc_now)
 
 
 async def claim(lab: Lab, event_id: str) -> None:

@@ -17,6 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
+from checklist_crds.account_links import account_of
+from checklist_crds.secret_digest import digest
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import VERSION_ANNOTATION
 from checklist_dev.kubectl import Kubectl
@@ -35,6 +37,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, settings)
         if self.path.startswith("/v1/templates/"):
             return self.answer(200 if self.path.rsplit("/")[-1] in templates else 404, {{}})
+        if self.path == "/dashboard/api/sign-in":
+            return self.answer(200, {{"oidc": None, "local": "STAND_IN_HAS_PROVIDER" not in os.environ}})
         self.answer(200 if self.path == "/readyz" else 404, {{}})
 
     def do_POST(self):
@@ -150,6 +154,34 @@ def test_detached_it_returns_when_ready_and_says_what_one_needs(developer: Devel
     assert (developer.state / "service.json").stat().st_mode & 0o777 == 0o600
     assert (developer.state / "remembered.json").stat().st_mode & 0o777 == 0o600
     assert info["api_key"] not in (developer.state / "logs" / "service.log").read_text()
+
+
+def test_each_start_prints_a_new_sign_in_link_for_the_admin(developer: Developer, cluster: ControlPlane) -> None:
+    seen = set()
+    for _ in range(2):
+        done = developer.types("run", "--detach")
+        link = developer.info()["sign_in_link"]
+        assert link in done.stdout
+        assert link.startswith(developer.info()["base_url"] + "/dashboard/sign-in#link=")
+        assert link not in (developer.state / "logs" / "service.log").read_text()
+        token = link.partition("#link=")[2]
+        account = json.loads(
+            cluster.run_kubectl("get", "localaccounts", str(account_of(token)), "-n", "checklists", "-o", "json")
+        )
+        assert account["spec"]["link"]["sha256"] == digest(token)
+        members = json.loads(cluster.run_kubectl("get", "members", "-n", "checklists", "-o", "json"))["items"]
+        admins = {one["spec"]["email"] for one in members if one["spec"]["role"] == "admin"}
+        assert account["spec"]["email"] in admins
+        seen.add(token)
+        developer.types("stop")
+    assert len(seen) == 2
+
+
+def test_where_people_sign_in_with_a_provider_there_is_no_link(developer: Developer) -> None:
+    developer.env["STAND_IN_HAS_PROVIDER"] = "1"
+    done = developer.types("run", "--detach")
+    assert "#link=" not in done.stdout
+    assert f"{developer.info()['base_url']}/dashboard" in done.stdout
 
 
 def test_api_and_operator_get_their_settings(developer: Developer) -> None:

@@ -17,6 +17,7 @@ from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLA
 from checklist_crds.quota import Quota
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.run_types import Run, RunPhase
+from checklist_crds.secret_digest import digest
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.kubectl import Kubectl
@@ -247,10 +248,10 @@ async def test_a_bad_template_is_told_within_a_second_and_good_again_when_mended
 async def test_members_keys_and_organizations_get_ids_labels_and_conditions(
     lab: Lab, operator: OperatorProcess
 ) -> None:
-    sha256 = api_keys.digest(api_keys.new_key())
+    sha256 = digest(api_keys.new_key())
     member = _object("Member", "ada", lab, name="Ada", email="ada@example.com")
     good = _object("ApiKey", api_keys.object_name(sha256), lab, name="ci", sha256=sha256)
-    named = _object("ApiKey", "my-key", lab, name="ci", sha256=api_keys.digest(api_keys.new_key()))
+    named = _object("ApiKey", "my-key", lab, name="ci", sha256=digest(api_keys.new_key()))
     revoked = _object("ApiKey", "old-key", lab, name="ci", sha256="0" * 64, revoked=True)
     for kind, body in ((MEMBER, member), (API_KEY, good), (API_KEY, named), (API_KEY, revoked)):
         await lab.client.create(kind, body, lab.namespace)

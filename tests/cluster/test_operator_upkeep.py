@@ -9,13 +9,28 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition, eventually
+from tests.cluster.replay_lab import made_failed
 
+from checklist_api.dashboard.sessions import object_name
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeError, KubeNotFound
-from checklist_crds.kube.kinds import ALL_KINDS, ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
+from checklist_crds.kube.kinds import (
+    ALL_KINDS,
+    AUDIT_ENTRY,
+    DASHBOARD_SESSION,
+    ORGANIZATION,
+    RUN,
+    TEMPLATE,
+    TEMPLATE_REVISION,
+    WEBHOOK_DELIVERY,
+    Kind,
+)
 from checklist_crds.quota import Quota
+from checklist_crds.resource_types import API_VERSION
+from checklist_crds.secret_digest import digest
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.controlplane import ControlPlane
+from checklist_dev.people import sign_in
 from checklist_operator.paging import pages
 
 
@@ -120,6 +135,35 @@ async def test_settled_runs_go_with_their_deliveries_when_their_time_is_up(
     assert not await is_gone(lab, RUN, still_open)
 
 
+async def test_audit_entries_stay_for_ever_or_as_long_as_their_organization_wants(
+    lab: Lab, tidy_operator: OperatorProcess
+) -> None:
+    async def entry(number: int, organization: str, *, days_ago: float) -> str:
+        name = f"aud-{number:08}"
+        spec = {
+            "organizationRef": {"name": organization},
+            "at": format_timestamp(utc_now() - timedelta(days=days_ago)),
+            "actor": {"kind": "system", "name": "test"},
+            "action": "run.cancelled",
+            "target": {"kind": "run"},
+        }
+        body = {"apiVersion": API_VERSION, "kind": "AuditEntry", "metadata": {"name": name}, "spec": spec}
+        await lab.client.create(AUDIT_ENTRY, body, lab.namespace)
+        return name
+
+    old, others, fresh = (
+        await entry(1, lab.organization, days_ago=40),
+        await entry(2, "somebody-else", days_ago=40),
+        await entry(3, lab.organization, days_ago=20),
+    )
+    await asyncio.sleep(1.2)
+    assert not await is_gone(lab, AUDIT_ENTRY, old)  # without a retention everything stays
+    await lab.client.patch(ORGANIZATION, lab.organization, {"spec": {"retention": {"auditDays": 30}}})
+    await eventually(lambda: is_gone(lab, AUDIT_ENTRY, old))
+    assert not await is_gone(lab, AUDIT_ENTRY, others)
+    assert not await is_gone(lab, AUDIT_ENTRY, fresh)
+
+
 async def test_finished_deliveries_have_a_time_of_their_own(
     lab: Lab, receiver: Receiver, tidy_operator: OperatorProcess
 ) -> None:
@@ -132,6 +176,21 @@ async def test_finished_deliveries_have_a_time_of_their_own(
     (delivery,) = await lab.deliveries(run)
     await eventually(lambda: is_gone(lab, WEBHOOK_DELIVERY, delivery["metadata"]["name"]))
     assert not await is_gone(lab, RUN, run)
+
+
+async def test_a_delivery_that_was_replayed_is_kept_from_then_on(
+    lab: Lab, receiver: Receiver, tidy_operator: OperatorProcess
+) -> None:
+    run = await lab.dispatch(receiver.url)
+    replayed, other = await made_failed(lab, run, receiver.url, 2)  # an hour ago
+    now = format_timestamp(utc_now())
+    told = {"lastReplay": {"requestedAt": now, "attemptedAt": now, "outcome": "timeout"}}
+    await lab.client.patch_status(WEBHOOK_DELIVERY, replayed, told, lab.namespace)
+    half_an_hour = {"retention": {"deliveriesDays": 0.5 / 24}}
+    await lab.client.patch(ORGANIZATION, lab.organization, {"spec": half_an_hour})
+    await eventually(lambda: is_gone(lab, WEBHOOK_DELIVERY, other), within_s=30)
+    await asyncio.sleep(1.2)
+    assert not await is_gone(lab, WEBHOOK_DELIVERY, replayed)
 
 
 async def test_a_count_that_nobody_confirmed_is_confirmed_or_taken_back(lab: Lab, operator: OperatorProcess) -> None:
@@ -161,3 +220,15 @@ async def test_a_list_comes_in_pages_and_tells_what_went_wrong(lab: Lab) -> None
     assert settled == [[]]
     with pytest.raises(KubeError, match="field label not supported"):
         _ = [page async for page in pages(lab.client, RUN, (lab.namespace,), field_selector="spec.no=1")]
+
+
+async def test_sessions_that_have_ended_by_themselves_are_removed(lab: Lab, tidy_operator: OperatorProcess) -> None:
+    async def session_made(ago: timedelta) -> str:
+        person = await sign_in(
+            lab.client, organization=lab.organization, namespace=lab.namespace, now=utc_now() - ago, role="viewer"
+        )
+        return object_name(digest(person.secret))
+
+    over, live = await session_made(timedelta(hours=12, seconds=1)), await session_made(timedelta(hours=1))
+    await eventually(lambda: is_gone(lab, DASHBOARD_SESSION, over))
+    assert not await is_gone(lab, DASHBOARD_SESSION, live)

@@ -225,16 +225,17 @@ async def test_a_crowd_is_counted_ahead_and_what_is_left_is_given_back(
 ) -> None:
     await with_a_plan_of(client, organization, 100_000)
     async with CountingClient(await KubeConnection.load(str(control_plane.kubeconfig))) as counting:
-        ledger = QuotaLedger(counting, utc_now)
+        now = utc_now()  # and it stays: nobody counts on two days here
+        ledger = QuotaLedger(counting, lambda: now)
         assert len(await take_many(ledger, organization, 300)) == 300
         assert counting.patches < 40
         counted = await used(client, organization)
         assert 300 < counted.used <= 300 + 64
         await ledger.settle(organization)
-        assert await used(client, organization) == Quota(counted.period, 300, {})
+        assert await used(client, organization) == Quota(counted.period, 300, {}, {now.day: 300})
         assert len(await take_many(ledger, organization, 50)) == 50
         await ledger.close()
-        assert await used(client, organization) == Quota(counted.period, 350, {})
+        assert await used(client, organization) == Quota(counted.period, 350, {}, {now.day: 350})
 
 
 async def test_when_no_more_dispatches_come_the_count_is_right_by_itself(client: KubeClient, organization: str) -> None:
@@ -281,7 +282,7 @@ async def test_what_was_counted_too_long_ago_or_in_another_month_is_not_taken(
     assert reservation.quota.period == "2026-12"
     ledger.confirm(organization, run_id)
     await ledger.settle(organization)
-    assert await used(client, organization) == Quota("2026-12", 1, {})
+    assert await used(client, organization) == Quota("2026-12", 1, {}, {1: 1})
 
     await take_many(ledger, organization, 30)
     now += timedelta(seconds=11)
@@ -290,7 +291,7 @@ async def test_what_was_counted_too_long_ago_or_in_another_month_is_not_taken(
     assert run_id not in ahead
     ledger.confirm(organization, run_id)
     await ledger.close()
-    assert await used(client, organization) == Quota("2026-12", 32, {})
+    assert await used(client, organization) == Quota("2026-12", 32, {}, {1: 32})
 
 
 async def test_a_remembered_run_is_changed_without_a_read_unless_somebody_wrote_since(
@@ -321,6 +322,39 @@ async def test_a_reservation_that_fails_tells_everybody_who_waits() -> None:
         results = await asyncio.gather(*(ledger.reserve("acme", f"r-{n}") for n in range(3)), return_exceptions=True)
         assert all(isinstance(result, KubeUnavailable) for result in results)
         await ledger.close()
+
+
+class FailingClient(KubeClient):
+    """Answers the next `failures` conditional writes with silence."""
+
+    failures = 0
+
+    async def patch_status(self, *arguments: Any, **named: Any) -> JsonObject:
+        if self.failures:
+            self.failures -= 1
+            raise KubeUnavailable("nobody answers")
+        return await super().patch_status(*arguments, **named)
+
+
+async def test_what_is_known_of_runs_is_written_later_when_the_cluster_does_not_answer(
+    control_plane: ControlPlane, client: KubeClient, organization: str
+) -> None:
+    """Without an operator, which would find it out half a minute later."""
+    async with FailingClient(await KubeConnection.load(str(control_plane.kubeconfig))) as failing:
+        ledger = QuotaLedger(failing, utc_now)
+        made, unmade = [(await ledger.take(organization))[0] for _ in range(2)]
+        failing.failures = 2
+        ledger.confirm(organization, made)
+        ledger.release(organization, unmade)
+        async with asyncio.timeout(30):
+            while (await used(client, organization)).pending:
+                await asyncio.sleep(0.05)
+        assert (failing.failures, (await used(client, organization)).used) == (0, 1)
+        failing.failures = 1_000
+        ledger.confirm(organization, "r-1")
+        await ledger.settle(organization)
+        async with asyncio.timeout(30):
+            await ledger.close()
 
 
 class Copy:

@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 
 from checklist_api.app import create_app
+from checklist_api.http_server import ApiRunner
 from checklist_api.services import Services
 from checklist_api.settings import Settings
 from checklist_crds import api_keys
@@ -21,6 +22,7 @@ from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION
 from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
 
@@ -172,7 +174,7 @@ async def start_api(  # noqa: PLR0917 - fixtures
                 }
             )
             services = services or Services.build(settings, connection, clock=clock)
-            runner = web.AppRunner(create_app(services), shutdown_timeout=1.0)
+            runner = ApiRunner(create_app(services), shutdown_timeout=1.0)
             await runner.setup()
             stack.push_async_callback(runner.cleanup)
             site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -236,7 +238,7 @@ async def _make_account(
 def key_object(
     key: str, organization: str, namespace: str, member: str | None = None, *, name: str | None = None
 ) -> dict[str, Any]:
-    sha256 = api_keys.digest(key)
+    sha256 = digest(key)
     made_by = {"createdBy": member} if member else {}
     spec = {"name": "test", "sha256": sha256, "lastFour": key[-4:], **made_by}
     return owned(API_KEY, name or api_keys.object_name(sha256), organization, namespace, spec)

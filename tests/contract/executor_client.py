@@ -11,6 +11,21 @@ from checklist_crds.sealing import executor_token
 from .conftest import Api
 
 Json = dict[str, Any]
+OPERATIONS: tuple[tuple[str, str, Json], ...] = (
+    ("GET", "", {}),
+    ("POST", "/open", {}),
+    ("PUT", "/identity", {"name": "Ada", "email": "ada@example.com"}),
+    ("PUT", "/answers/s-a", {"value": True}),
+    ("DELETE", "/answers/s-a", {}),
+    ("POST", "/answers/s-a/photos", {}),
+    ("DELETE", "/answers/s-a/photos", {}),
+    ("PUT", "/signature", {}),
+    ("DELETE", "/signature", {}),
+    ("POST", "/steps/s-a/skip", {}),
+    ("POST", "/submit", {}),
+    ("POST", "/cancel", {}),
+)
+"""All that is done with a link: method, path below the run, body. The first is the one that changes nothing."""
 WEBHOOK = {"url": "https://hooks.example.com/x", "secret": "a-secret-of-the-test", "events": ["*"]}
 
 

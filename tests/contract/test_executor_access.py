@@ -8,21 +8,9 @@ from checklist_crds.sealing import executor_token
 from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi
-from .executor_client import Person, error_of, person_for, step
+from .executor_client import OPERATIONS, Person, error_of, person_for, step
 
-WRITES = [
-    ("POST", "/open", {}),
-    ("PUT", "/identity", {"name": "Ada", "email": "ada@example.com"}),
-    ("PUT", "/answers/s-a", {"value": True}),
-    ("DELETE", "/answers/s-a", {}),
-    ("POST", "/answers/s-a/photos", {}),
-    ("DELETE", "/answers/s-a/photos", {}),
-    ("PUT", "/signature", {}),
-    ("DELETE", "/signature", {}),
-    ("POST", "/steps/s-a/skip", {}),
-    ("POST", "/submit", {}),
-    ("POST", "/cancel", {}),
-]
+WRITES = OPERATIONS[1:]
 
 
 async def test_the_fragment_of_the_dispatched_link_is_the_token(api: Api) -> None:
@@ -38,7 +26,7 @@ async def test_every_operation_refuses_a_missing_and_a_wrong_token_alike(api: Ap
     other = executor_token(api.services.settings.server_key, new_id("r"))
     wrong = [None, f"Executor {other}", "Executor", f"Bearer {person.token}", "Executor \xe9" + "a" * 42]
     answers = set()
-    for method, path, body in [("GET", "", {}), *WRITES]:
+    for method, path, body in OPERATIONS:
         for authorization in wrong:
             headers: dict[str, str | bytes] = {"X-Request-Id": "same"}
             if authorization:

@@ -10,6 +10,7 @@ import pytest
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import API_KEY, NAMESPACE, ORGANIZATION
+from checklist_crds.secret_digest import digest
 from checklist_crds.times import parse_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
 
@@ -23,9 +24,7 @@ async def status_with(api: Api, authorization: str | None) -> httpx.Response:
 
 async def test_every_refused_key_gets_one_and_the_same_answer(api: Api) -> None:
     revoked = await api.make_account()
-    await api.kube.patch(
-        API_KEY, api_keys.object_name(api_keys.digest(revoked.key)), {"spec": {"revoked": True}}, api.namespace
-    )
+    await api.kube.patch(API_KEY, api_keys.object_name(digest(revoked.key)), {"spec": {"revoked": True}}, api.namespace)
     await asyncio.sleep(0.5)
     answers = [
         await status_with(api, authorization)
@@ -94,7 +93,7 @@ async def test_a_key_works_the_moment_it_was_made(api: Api) -> None:
 
 async def test_a_revoked_key_is_refused_within_a_second(api: Api, kubectl: Kubectl) -> None:
     assert (await api.http.get("/v1/templates")).status_code == 200
-    name = api_keys.object_name(api_keys.digest(api.account.key))
+    name = api_keys.object_name(digest(api.account.key))
     await api.kube.patch(API_KEY, name, {"spec": {"revoked": True}}, api.namespace)
     deadline = time.monotonic() + 1.0
     while (await api.http.get("/v1/templates")).status_code != 401:
@@ -103,7 +102,7 @@ async def test_a_revoked_key_is_refused_within_a_second(api: Api, kubectl: Kubec
 
 
 async def test_a_deleted_key_is_refused_within_a_second(api: Api) -> None:
-    name = api_keys.object_name(api_keys.digest(api.account.key))
+    name = api_keys.object_name(digest(api.account.key))
     assert (await api.http.get("/v1/templates")).status_code == 200
     await api.kube.delete(API_KEY, name, api.namespace)
     deadline = time.monotonic() + 1.0
@@ -130,10 +129,10 @@ async def test_keys_work_before_the_first_list_has_come(api: Api) -> None:
     cold_keys = type(keys)(api.services.client, api.kube, api.namespace)
     cold_organizations = type(organizations)(api.services.client, api.kube, api.namespace)
     for key in (api.account.key, by_hand):
-        found = await cold_keys.find(api_keys.digest(key))
+        found = await cold_keys.find(digest(key))
         assert found is not None
         assert await cold_organizations.get(found.organization) is not None
-    assert await cold_keys.find(api_keys.digest(api_keys.new_key())) is None
+    assert await cold_keys.find(digest(api_keys.new_key())) is None
 
 
 async def test_a_flood_of_one_unknown_key_asks_the_cluster_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +186,7 @@ async def test_an_organization_in_a_namespace_of_its_own_is_served(api: Api) -> 
 
 
 async def test_the_last_use_of_a_key_is_noted_once(api: Api) -> None:
-    name = api_keys.object_name(api_keys.digest(api.account.key))
+    name = api_keys.object_name(digest(api.account.key))
     for _ in range(10):
         await api.http.get("/v1/templates")
     await asyncio.sleep(0.5)

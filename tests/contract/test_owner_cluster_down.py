@@ -74,7 +74,10 @@ async def test_while_the_cluster_hangs_every_request_is_503_within_two_seconds(
         assert int(response.headers["Retry-After"]) >= 1
         assert seconds < 2.0
     assert ready.status_code == 503
-    assert ready.json()["reasons"]
+    (reason,) = ready.json()["reasons"]
+    assert "Kubernetes API" in reason
+    assert {"name": "kubernetes", "ok": False, "reason": reason} in ready.json()["checks"]
+    assert {"name": "runs", "ok": True, "reason": None} in ready.json()["checks"]
 
     await until_it_serves(api)
     assert (await api.http.get(f"/v1/runs/{run_id}")).json()["status"] == "pending"

@@ -1,12 +1,14 @@
 """Idempotency-Key on POST /v1/runs and POST /v1/templates (contract section 5)."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
 from checklist_crds.times import utc_now
 
@@ -107,6 +109,56 @@ async def test_a_dispatch_that_another_process_has_counted_but_not_made_is_in_pr
     assert (await first).status_code == 201
     replayed = await post(api.account, "/v1/runs", body)
     assert (replayed.status_code, replayed.json()) == (201, (await first).json())
+    assert await used(api) == 1
+
+
+async def test_what_a_repeated_request_was_told_of_is_in_the_next_list_of_a_replica_that_has_heard_of_nothing(
+    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def silent(*_: Any, **__: Any) -> AsyncIterator[Any]:
+        await asyncio.Event().wait()
+        yield
+
+    api = await start_api()
+    monkeypatch.setattr(KubeClient, "watch", silent)
+    other = await start_api()
+    template = (await post(api.account, "/v1/templates", definition())).json()
+    assert (await post(other.account, "/v1/templates", definition())).json() == template
+    assert [one["id"] for one in (await other.http.get("/v1/templates")).json()["data"]] == [template["id"]]
+    body = {"template_id": template["id"]}
+    run = (await post(api.account, "/v1/runs", body)).json()
+    assert (await post(other.account, "/v1/runs", body)).json() == run
+    assert [one["run_id"] for one in (await other.http.get("/v1/runs")).json()["data"]] == [run["run_id"]]
+
+
+@pytest.mark.parametrize("confirmed", [True, False], ids=["the first was counted for good", "the first died"])
+async def test_a_repeated_dispatch_that_looked_just_before_the_first_was_made_is_not_counted(
+    start_api: StartApi, confirmed: bool
+) -> None:
+    now = utc_now()
+    api, other = await start_api(clock=lambda: now), await start_api(clock=lambda: now)
+    body = {"template_id": (await api.account.create_template())["id"]}
+    reserve = other.services.quota.reserve
+    reached, go_on = asyncio.Event(), asyncio.Event()
+
+    async def late(organization: str, run_id: str) -> Any:
+        reached.set()
+        await go_on.wait()
+        return await reserve(organization, run_id)
+
+    other.services.quota.reserve = late  # type: ignore[method-assign]
+    if not confirmed:
+        api.services.quota.confirm = lambda *_: None  # type: ignore[method-assign]
+    repeated = asyncio.create_task(post(other.account, "/v1/runs", body))
+    await reached.wait()
+    first = await post(api.account, "/v1/runs", body)
+    await api.services.quota.settle(api.organization)
+    now += timedelta(seconds=15)  # a count that nobody confirmed may be taken over
+    go_on.set()
+    assert (await repeated).json() == first.json()
+    await other.services.quota.settle(api.organization)
+    quota = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
+    assert (quota["used"], quota["pending"]) == (1, [])
     assert await used(api) == 1
 
 

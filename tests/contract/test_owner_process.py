@@ -71,6 +71,7 @@ def test_help_names_every_setting() -> None:
         ("CHECKLISTS_TRUSTED_PROXIES", "-1"),
         ("CHECKLISTS_RUN_RATE_LIMIT", "fast"),
         ("CHECKLISTS_PHOTO_WORKERS", "0"),
+        ("CHECKLISTS_LOG_LEVEL", "verbose"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_one_clear_line(name: str, value: str) -> None:
@@ -105,7 +106,7 @@ class Process:
             **os.environ,
             **GOOD,
             "CHECKLISTS_NAMESPACE": settings.namespace,
-            "CHECKLISTS_SERVER_KEY": base64.b64encode(settings.server_key).decode(),
+            "CHECKLISTS_SERVER_KEY": base64.b64encode(settings.server_key.current).decode(),
             "CHECKLISTS_PORT": str(self.port),
             "KUBECONFIG": str(control_plane.kubeconfig),
         }
@@ -178,6 +179,29 @@ async def test_it_serves_finishes_what_is_under_way_and_ends_cleanly(
         assert secret not in text
 
 
+async def test_callers_with_kept_connections_lose_no_request_when_it_ends(
+    api: Api, processes: Callable[..., Process]
+) -> None:
+    process = processes()
+    await process.ready()
+
+    async def until_let_go() -> int:
+        """How many requests were answered, until an answer says that the connection ends."""
+        async with http_client(f"http://127.0.0.1:{process.port}", api.account.key) as http:
+            for answered in range(1, 100_000):
+                answer = await http.get("/v1/usage")
+                assert answer.status_code == 200
+                if answer.headers.get("Connection") == "close":
+                    return answered
+        raise AssertionError("nobody was told of the end")
+
+    callers = [asyncio.create_task(until_let_go()) for _ in range(4)]
+    await asyncio.sleep(0.5)
+    process.child.send_signal(signal.SIGTERM)
+    assert min(await asyncio.gather(*callers)) > 1
+    assert await process.ended() == 0
+
+
 async def test_what_is_no_http_leaves_no_trace_of_its_content_in_the_log(
     api: Api, processes: Callable[..., Process]
 ) -> None:
@@ -193,7 +217,9 @@ async def test_what_is_no_http_leaves_no_trace_of_its_content_in_the_log(
         assert (await reader.readline()).split()[1] == b"400"
         writer.close()
     text = process.log.read_text()
-    assert [json.loads(line)["event"] for line in text.splitlines()][1:] == ["http.malformed"] * 3
+    events = [json.loads(line)["event"] for line in text.splitlines()]
+    # Some lines tell of the start, and of what goes on beside the requests.
+    assert [event for event in events if event not in ("api.listening", "archive.loaded")] == ["http.malformed"] * 3
     assert api.account.key not in text
 
 

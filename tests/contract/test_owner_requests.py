@@ -167,13 +167,38 @@ async def test_a_larger_page_than_allowed_is_cut_and_a_page_past_the_end_is_empt
 
 async def test_health_readiness_and_metrics_need_no_key(api: Api) -> None:
     assert (await api.anonymous.get("/healthz")).json() == {"status": "ok"}
-    assert (await api.anonymous.get("/readyz")).json() == {"status": "ok"}
+    ready = (await api.anonymous.get("/readyz")).json()
+    checks = ready.pop("checks")
+    assert ready == {"status": "ok", "reasons": [], "notes": []}
+    assert {"kubernetes", "runs", "organizations"} <= {check["name"] for check in checks}
+    assert all(check == {"name": check["name"], "ok": True, "reason": None} for check in checks)
     await api.account.new_run()
     metrics = (await api.anonymous.get("/metrics")).text
     assert 'checklists_http_requests_total{method="POST",route="/v1/runs",status="201"} 1.0' in metrics
     assert "checklists_runs_dispatched_total 1.0" in metrics
     assert "checklists_kube_up 1.0" in metrics
     assert 'checklists_kube_call_seconds_count{method="POST"}' in metrics
+
+
+async def test_no_method_path_or_id_of_a_caller_becomes_a_series(api: Api) -> None:
+    async def series() -> set[str]:
+        text = (await api.anonymous.get("/metrics")).text
+        return {line.rpartition(" ")[0] for line in text.splitlines() if line.startswith("checklists_http_")}
+
+    async def ask(word: str) -> None:
+        await api.http.get(f"/v1/runs/r-{word}")
+        await api.http.get(f"/{word}/{word}?{word}")
+        await api.http.request(word.upper(), "/v1/runs")
+        await api.http.get("/v1/runs", headers={"Host": f"{word}.example", "X-Request-Id": word})
+
+    await ask("almond")
+    await series()  # which is a route, too
+    before = await series()
+    for word in ("walnut", "cashew", "hazel"):
+        await ask(word)
+    after = await series()
+    assert after == before
+    assert not any(word in line.lower() for line in after for word in ("almond", "walnut", "cashew", "hazel"))
 
 
 async def test_an_unexpected_failure_is_500_and_tells_nothing_of_its_cause(

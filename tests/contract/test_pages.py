@@ -13,6 +13,7 @@ import pytest
 
 from checklist_api import openapi_examples
 from checklist_api.docs_page import docs_html
+from checklist_api.executor_page_texts import ENGLISH, LANGUAGES
 from checklist_api.openapi import OPERATIONS, openapi_document
 from checklist_crds.ids import new_id
 from checklist_crds.kube.errors import KubeUnavailable
@@ -139,6 +140,47 @@ async def test_each_state_says_where_the_run_stands(api: Api) -> None:
     assert "Cancelled" in (await get_page(api, f"/r/{cancelled.run_id}"))[1].text
 
 
+@pytest.mark.parametrize(
+    ("accepted", "language", "shown"),
+    [
+        ("de-CH,de;q=0.9,en;q=0.5", "de", ("Noch nicht begonnen", "2 Schritte", "Ohne lässt sich")),
+        ("es", "es", ("Sin empezar", "2 pasos", "otro navegador")),
+        ("it, fr;q=0.8, en;q=0.7", "fr", ("Pas encore commencée", "2 étapes", "autre navigateur")),
+        ("ar-EG", "ar", ("لم تبدأ بعد", "خطوتان", "متصفح آخر")),
+        ("ja,*;q=0.5", "en", ("Not started", "2 steps", "another browser")),
+        ("de;q=0,;;,=,fr;q=x", "en", ("Not started",)),
+    ],
+)
+async def test_the_page_without_scripts_speaks_the_browsers_language(
+    api: Api, accepted: str, language: str, shown: tuple[str, ...]
+) -> None:
+    person = await person_for(api, step("a"), step("b"))
+    headers = {"Accept-Language": accepted}
+    response = await api.anonymous.get(f"/r/{person.run_id}", headers=headers)
+    assert response.headers["Vary"] == "Accept-Language"
+    direction = "rtl" if language == "ar" else "ltr"
+    assert f'<div id="preview" class="run" lang="{language}" dir="{direction}">' in response.text
+    for text in shown:
+        assert text in Page(response.text).text
+    refused = await api.anonymous.get(f"/r/{new_id('r')}", headers=headers)
+    assert refused.status_code == 404
+    assert f'lang="{language}" dir="{direction}"' in refused.text
+
+
+def test_every_language_of_the_page_says_everything() -> None:
+    for texts in LANGUAGES.values():
+        assert set(texts.states) == set(ENGLISH.states)
+        assert set(texts.refusals) == set(ENGLISH.refusals)
+        assert "{store}" in texts.get_the_app
+        assert "{steps}" in texts.about
+        assert "{sender}" in texts.about
+        for count in (1, 2, 3, 11, 100):
+            assert texts.steps(count)
+        if texts is not ENGLISH:
+            same = [name for name in ENGLISH.__slots__ if getattr(texts, name) == getattr(ENGLISH, name)]
+            assert set(same) <= {"direction"}
+
+
 async def test_an_expired_link_is_410_from_its_instant_on(start_api: StartApi) -> None:
     now = utc_now()
     moment = [now]
@@ -153,7 +195,7 @@ async def test_an_expired_link_is_410_from_its_instant_on(start_api: StartApi) -
     assert_well_guarded(response, page, app=True)
 
 
-@pytest.mark.parametrize("run_id", [new_id("r"), "r-1", "%3Cscript%3E", "x" * 3000])
+@pytest.mark.parametrize("run_id", ["r-00000000-0000-4000-8000-000000000000", "r-1", "%3Cscript%3E", "x" * 3000])
 async def test_an_unknown_run_is_a_404_page(api: Api, run_id: str) -> None:
     response, page = await get_page(api, f"/r/{run_id}")
     assert response.status_code == 404

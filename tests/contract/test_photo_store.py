@@ -6,6 +6,7 @@ import pytest
 
 from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import InvalidStore, PhotoStore, StoreUnavailable, default_url
+from checklist_crds.times import utc_now
 from checklist_dev.ports import free_ports
 
 RUN = "r-00000000-0000-4000-8000-000000000001"
@@ -71,6 +72,24 @@ async def test_a_listing_is_of_one_run_and_goes_with_its_objects(store: PhotoSto
     await store.delete([KEY, thumbnail_key(KEY), KEY])
     assert await store.runs() == [OTHER_RUN]
     assert await content_of(store, other) == b"x"
+
+
+async def test_what_a_killed_process_left_half_written_is_listed_and_goes_with_the_rest(
+    tmp_path: Path, file: Path
+) -> None:
+    store = PhotoStore.open((tmp_path / "photos").as_uri())
+    file.write_bytes(b"x")
+    await store.put(KEY, file, "image/jpeg")
+    half = tmp_path / "photos" / f"{KEY}#1"
+    half.write_bytes(b"half of")
+    found = await store.objects_of(RUN)
+    assert {(one.key, one.size) for one in found} == {(KEY, 1), (f"{KEY}#1", 7)}
+    assert abs((max(one.modified_at for one in found) - utc_now()).total_seconds()) < 60
+    await store.delete([f"{KEY}#1", f"{KEY}#1"])
+    assert await content_of(store, KEY) == b"x"
+    half.write_bytes(b"half of")
+    await store.delete([one.key for one in await store.objects_of(RUN)])
+    assert (await store.runs(), half.parent.exists()) == ([], False)
 
 
 @pytest.mark.parametrize(

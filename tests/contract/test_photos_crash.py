@@ -1,6 +1,7 @@
 """The API is killed while a photo is on its way: nothing that was promised is lost, nothing is there twice."""
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -77,8 +78,9 @@ async def test_killed_between_store_and_run_it_leaves_an_orphan_at_most_and_the_
         while len(await api.services.photo_store.objects_of(person.run_id)) < 2:
             await asyncio.sleep(0.005)
         os.kill(process.child.pid, signal.SIGKILL)
-        with pytest.raises(httpx.TransportError):
-            await sending
+        # On a machine that is busy it may have said first that the cluster does not answer: that promises nothing.
+        with contextlib.suppress(httpx.TransportError):
+            assert (await sending).status_code == 503
         await process.ended()
     run = Run.parse(await api.kube.get(RUN, person.run_id, api.namespace))
     assert keys_in_use(run.status) == frozenset()

@@ -13,6 +13,7 @@ import httpx
 import pillow_heif
 import pytest
 from PIL import Image
+from PIL.ExifTags import IFD, Base
 
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.photo_store import PhotoStore, StoreUnavailable
@@ -78,12 +79,24 @@ async def test_what_a_photo_says_of_itself_becomes_data_and_is_not_served(api: A
     person = await person_for(api, step("a", "photo", geo=True))
     await person.answer("a", None, geo={"lat": 52.501, "lng": 13.4, "accuracy_m": 5})
     photo = (await person.upload("a", photo_of_a_camera())).json()["photo"]
-    assert photo["captured_at"] == "2026-11-21T12:30:00.000Z"
+    assert (photo["captured_at"], photo["captured_at_zone"]) == ("2026-11-21T12:30:00.000Z", "stated")
     assert 105 <= photo["distance_m"] <= 117
     assert (photo["width"], photo["height"]) == (480, 640)
     served = await person.fetch(photo["url"])
     assert not Image.open(BytesIO(served.content)).getexif()
     assert b"Camera Works" not in served.content
+
+
+async def test_a_camera_without_a_time_zone_is_taken_for_one_in_utc(api: Api) -> None:
+    exif = Image.Exif()
+    exif.get_ifd(IFD.Exif)[Base.DateTimeOriginal] = "2026:11:21 10:00:00"
+    upload = BytesIO()
+    Image.new("RGB", (64, 48), "green").save(upload, "JPEG", exif=exif)
+    person = await person_for(api, step("a", "photo"))
+    photo = (await person.upload("a", upload.getvalue())).json()["photo"]
+    assert (photo["captured_at"], photo["captured_at_zone"]) == ("2026-11-21T10:00:00.000Z", "assumed")
+    seen = (await api.http.get(f"/v1/runs/{person.run_id}")).json()["answers"]["s-a"]["photos"][0]
+    assert (seen["captured_at"], seen["captured_at_zone"]) == ("2026-11-21T10:00:00.000Z", "assumed")
 
 
 async def test_owner_and_executor_read_addresses_made_anew(start_api: StartApi) -> None:
@@ -115,6 +128,8 @@ async def test_a_photo_is_served_so_that_it_can_be_nothing_but_an_image(api: Api
     head = await person.fetch(url, "HEAD")
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["Content-Length"] == str(len(served.content))
+    part = await person.fetch(url, headers={"Range": "bytes=0-9"})
+    assert (part.status_code, part.headers["Accept-Ranges"], part.content) == (200, "none", served.content)
     again = await person.fetch(url, headers={"If-None-Match": served.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
 
@@ -144,6 +159,39 @@ async def test_photos_are_taken_back_and_the_others_keep_their_index(api: Api) -
     assert change["answer"] is None
     assert (await person.take_back("a", photo_index=7)).status_code == 200
     assert error_of(await person.take_back("a", photo_index="x")) == (400, "invalid_parameter")
+
+
+async def test_the_photo_to_take_back_may_be_named_in_the_body(api: Api) -> None:
+    person = await person_for(api, step("a", "photo"))
+    for color in ("red", "green", "blue"):
+        await person.upload("a", picture(color=color))
+    path = "/answers/s-a/photos"
+    taken = await person.call("DELETE", path, json={"photo_index": 1, "op_id": "one"})
+    assert [photo["photo_index"] for photo in taken.json()["answer"]["photos"]] == [0, 2]
+    for wrong in ({"photo_index": "0"}, {"photo_index": -1}, {"photo_index": True}):
+        assert error_of(await person.call("DELETE", path, json=wrong)) == (422, "validation_failed")
+    differing = await person.call("DELETE", path, params={"photo_index": 0}, json={"photo_index": 2})
+    assert error_of(differing) == (422, "validation_failed")
+    assert len((await person.look())["answers"]["s-a"]["photos"]) == 2
+
+
+async def test_taking_a_photo_back_twice_is_taking_it_back_once(api: Api) -> None:
+    person = await person_for(api, step("a", "photo"))
+    for _ in range(2):
+        await person.upload("a", picture())
+    for op_id in ("one", "one", "two"):
+        again = await person.take_back("a", photo_index=0, op_id=op_id)
+        assert again.status_code == 200
+        assert [photo["photo_index"] for photo in again.json()["answer"]["photos"]] == [1]
+    for replayed in (False, True):
+        gone = (await person.take_back("a", op_id="all")).json()
+        assert (gone["answer"], gone["replayed"]) == (None, replayed)
+        if not replayed:
+            await person.clear("a")
+    await person.upload("a", picture())
+    # Sent again after a new photo came, it is still the same wish, and no new one.
+    assert (await person.take_back("a", op_id="all")).json()["replayed"] is True
+    assert [photo["photo_index"] for photo in (await person.look())["answers"]["s-a"]["photos"]] == [2]
 
 
 async def test_bounds_hold_at_upload_and_at_submit(api: Api) -> None:

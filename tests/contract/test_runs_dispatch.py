@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from checklist_crds.ids import is_id, new_id
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.pausing import PAUSED_ANNOTATION
 from checklist_crds.run_types import Run, RunPhase
-from checklist_crds.sealing import executor_token
+from checklist_crds.sealing import executor_token, run_owner
 from checklist_crds.times import parse_timestamp, utc_now
 
 from .conftest import WEBHOOK_SECRET, Api, StartApi
@@ -70,7 +71,10 @@ async def test_the_webhook_is_canonical_and_its_secret_sealed_for_this_run_alone
     webhook = body["spec"]["webhook"]
     assert webhook["url"] == "https://receiver.example/hook?x=1"
     assert webhook["events"] == ["*"]
-    assert api.services.settings.sealing.open(webhook["sealedSecret"], owner=run_id) == WEBHOOK_SECRET
+    assert (
+        api.services.settings.sealing.open(webhook["sealedSecret"], owner=run_owner(api.namespace, run_id))
+        == WEBHOOK_SECRET
+    )
     assert WEBHOOK_SECRET not in json.dumps(body)
     for path in (f"/v1/runs/{run_id}", f"/v1/runs/{run_id}/preview", "/v1/runs"):
         text = (await api.http.get(path)).text
@@ -198,6 +202,39 @@ async def test_a_template_without_steps_cannot_be_dispatched(api: Api) -> None:
     response = await api.http.post("/v1/runs", json={"template_id": template["id"]})
     assert (response.status_code, response.json()["error"]) == (422, "template_not_runnable")
     assert (await api.http.get("/v1/usage")).json()["used"] == 0
+
+
+async def test_of_a_paused_template_no_run_is_made_until_the_annotation_goes(api: Api) -> None:
+    template = await api.account.create_template()
+    before = await api.account.dispatch(template["id"])
+    ((stored,), _) = await api.kube.list_all(TEMPLATE, api.namespace)
+
+    async def annotate(value: str | None) -> None:
+        patch = {"metadata": {"annotations": {PAUSED_ANNOTATION: value}}}
+        await api.kube.patch(TEMPLATE, stored["metadata"]["name"], patch, api.namespace)
+
+    async def until(status: int) -> Any:
+        """What kubectl changed is seen as soon as the watch has brought it."""
+        async with asyncio.timeout(10):
+            while True:
+                response = await api.http.post("/v1/runs", json={"template_id": template["id"]})
+                if response.status_code == status:
+                    return response.json()
+                await asyncio.sleep(0.05)
+
+    await annotate("true")
+    refused = await until(422)
+    assert refused["error"] == "template_not_runnable"
+    (detail,) = refused["details"]
+    assert detail["code"] == "template_paused"
+    assert PAUSED_ANNOTATION in detail["message"]
+    used = (await api.http.get("/v1/usage")).json()["used"]
+    await until(422)
+    assert (await api.http.get("/v1/usage")).json()["used"] == used
+    assert (await api.http.get(f"/v1/templates/{template['id']}")).status_code == 200
+    assert (await api.http.get(f"/v1/runs/{before['run_id']}")).status_code == 200
+    await annotate("false")
+    assert is_id("r", (await until(201))["run_id"])
 
 
 async def test_over_quota_is_402_with_the_numbers_and_makes_no_run(api: Api) -> None:

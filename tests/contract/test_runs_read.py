@@ -152,7 +152,14 @@ async def test_the_preview_of_a_run_that_another_replica_made_just_now_is_there(
     run_id = await (await api.make_account(home=home)).new_run()
     services = api.services
     unaware = RunIndex(api.kube)
-    access = RunAccess(services.client, services.runs, unaware, services.organizations)
+    access = RunAccess(
+        services.client,
+        runs=services.runs,
+        index=unaware,
+        organizations=services.organizations,
+        archived=services.archived,
+        clock=services.clock,
+    )
     assert (await access.of_anybody(run_id)).name == run_id
     with pytest.raises(RunNotFound):
         await access.of_anybody(new_id("r"))

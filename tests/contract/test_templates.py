@@ -325,37 +325,54 @@ async def test_a_template_that_another_replica_made_is_found_at_once(api: Api) -
         assert (await api.http.get(f"/v1/templates/{template_id}")).status_code == 200
 
 
-async def test_the_versions_that_were_dispatched_are_kept(api: Api) -> None:
+async def test_every_version_is_kept_whether_it_was_dispatched_or_not(api: Api) -> None:
     template = await api.account.create_template()
     path = f"/v1/templates/{template['id']}"
-    await api.account.dispatch(template["id"])
     await api.http.patch(path, json={"name": "Second"})
     await api.http.patch(path, json={"name": "Third"})
     await api.account.dispatch(template["id"])
     await api.http.patch(path, json={"name": "Fourth", "sections": []})
+    await api.http.patch(path, json={"name": "Fifth"})
     answer = (await api.http.get(f"{path}/versions")).json()
-    assert answer["pagination"] == {"total": 3, "page": 1, "per_page": 20, "next_page": None}
+    assert answer["pagination"] == {"total": 5, "page": 1, "per_page": 20, "next_page": None}
     assert [
         (version["v"], version["name"], version["step_count"], version["current"]) for version in answer["data"]
-    ] == [(4, "Fourth", 0, True), (3, "Third", 2, False), (1, "Opening check", 2, False)]
-    for version in answer["data"]:
-        parse_timestamp(version["created_at"])
+    ] == [
+        (5, "Fifth", 0, True),
+        (4, "Fourth", 0, False),
+        (3, "Third", 2, False),
+        (2, "Second", 2, False),
+        (1, "Opening check", 2, False),
+    ]
+    moments = [parse_timestamp(version["created_at"]) for version in answer["data"]]
+    assert moments == sorted(moments, reverse=True)
+    assert {version["changed_by"]["name"] for version in answer["data"]} == {"test"}
     second = (await api.http.get(f"{path}/versions?per_page=1&page=2")).json()
-    assert ([version["v"] for version in second["data"]], second["pagination"]["next_page"]) == ([3], 3)
+    assert ([version["v"] for version in second["data"]], second["pagination"]["next_page"]) == ([4], 3)
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        ({}, 400, "missing_field"),
-        ({"prompt": 7}, 422, "validation_failed"),
-        ({"prompt": "abc"}, 422, "validation_failed"),
-        ({"prompt": "x" * 4001}, 422, "validation_failed"),
-        ({"prompt": "A checklist for closing a shop"}, 501, "not_implemented"),
-    ],
-)
-async def test_generating_checks_the_prompt_and_says_that_it_is_not_there_yet(
-    api: Api, body: dict[str, Any], status: int, code: str
-) -> None:
-    response = await api.http.post("/v1/templates/generate", json=body)
-    assert (response.status_code, response.json()["error"]) == (status, code)
+async def test_a_version_is_read_as_it_was(api: Api) -> None:
+    template = await api.account.create_template()
+    path = f"/v1/templates/{template['id']}"
+    first = (await api.http.get(path)).json()
+    await api.http.patch(path, json={"name": "Second", "tags": ["new"]})
+    second = (await api.http.get(path)).json()
+    assert (await api.http.get(f"{path}/versions/1")).json() == first
+    assert (await api.http.get(f"{path}/versions/2")).json() == second
+    for unknown in ("3", "0", "-1", "x", "1.0", "9" * 40):
+        answer = await api.http.get(f"{path}/versions/{unknown}")
+        assert (answer.status_code, answer.json()["error"]) == (404, "template_version_not_found")
+    foreign = await (await api.make_account()).http.get(f"{path}/versions/1")
+    assert (foreign.status_code, foreign.json()["error"]) == (404, "template_not_found")
+
+
+async def test_what_kubectl_made_is_kept_by_the_patch_that_replaces_it_and_names_nobody(api: Api) -> None:
+    template = await api.account.create_template()
+    path = f"/v1/templates/{template['id']}"
+    await api.kube.patch(TEMPLATE, template["id"], {"spec": {"name": "By kubectl"}}, api.namespace)
+    while (await api.http.get(path)).json()["name"] != "By kubectl":
+        pass
+    await api.http.patch(path, json={"name": "Third"})
+    versions = (await api.http.get(f"{path}/versions")).json()["data"]
+    assert [(version["v"], version["name"]) for version in versions] == [(3, "Third"), (2, "By kubectl")]
+    assert (versions[1]["changed_by"], versions[0]["changed_by"]["kind"]) == (None, "api_key")

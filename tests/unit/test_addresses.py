@@ -11,6 +11,7 @@ from checklist_operator.delivery.addresses import AddressPolicy, BlockedAddress
 DENIED = re.findall(
     r"\S+",
     """
+168.63.129.16
 0.0.0.0 0.1.2.3 0.255.255.255 10.0.0.0 10.0.0.1 10.255.255.255 100.64.0.0 100.100.100.200 100.127.255.255 127.0.0.1
 127.1.2.3 127.255.255.255 169.254.0.0 169.254.169.254 169.254.170.2 169.254.255.255 172.16.0.0 172.17.0.1 172.31.255.255
 192.0.0.0 192.0.0.170 192.0.0.192 192.0.2.1 192.88.99.1 192.168.0.0 192.168.1.1 192.168.255.255 198.18.0.0
@@ -26,6 +27,7 @@ fec0::1 feff::1 ff00::1 ff02::1 ff02::1%1 ff0e::1 ffff:ffff:ffff:ffff:ffff:ffff:
 ALLOWED = re.findall(
     r"\S+",
     """
+168.63.129.15 168.63.129.17
 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.1 169.253.255.255 169.255.0.0
 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0 192.88.98.255 192.88.100.0 192.167.255.255 192.169.0.0
 198.17.255.255 198.20.0.0 198.51.99.255 198.51.101.0 203.0.112.255 203.0.114.0 223.255.255.255
@@ -94,6 +96,14 @@ def test_an_explicit_exception_opens_exactly_itself() -> None:
     assert not policy.permits("10.1.2.4")
     assert not policy.permits("fd00:2::9")
     assert not policy.permits("8.8.8.9")
+
+
+def test_an_exception_for_nat64_opens_the_way_and_not_what_lies_behind() -> None:
+    policy = AddressPolicy.parse(allowed="64:ff9b::/96", denied="20.1.0.0/16")
+    assert policy.permits("64:ff9b::8.8.8.8")
+    for inside in ("10.0.0.1", "127.0.0.1", "169.254.169.254", "20.1.2.3"):
+        assert not policy.permits(f"64:ff9b::{inside}")
+    assert not policy.permits("64:ff9b:1::8.8.8.8")
 
 
 def test_the_development_setting_opens_private_addresses_but_not_the_operators_own_list() -> None:

@@ -78,26 +78,75 @@ def test_keys_are_rotated_by_putting_the_new_one_first() -> None:
         KEYS.open(rotated.seal("new", owner="r"), owner="r")
 
 
+def test_a_secret_is_sealed_anew_under_the_key_that_seals_now() -> None:
+    ring = sealing.KeyRing({"k2": b"2" * 32, "k1": b"1" * 32})
+    old = KEYS.seal("correct horse", owner="r-1")
+    new = ring.reseal(old, owner="r-1")
+    assert (sealing.sealing_key_of(old), sealing.sealing_key_of(new)) == ("k1", "k2")
+    assert sealing.KeyRing({"k2": b"2" * 32}).open(new, owner="r-1") == "correct horse"
+    assert ring.reseal(new, owner="r-1") == new, "nothing is written where nothing is to be done"
+    for sealed, owner in ((old, "r-2"), (new, "r-2"), ("k3" + old[2:], "r-1"), ("correct horse", "r-1")):
+        with pytest.raises(sealing.SealBroken):
+            ring.reseal(sealed, owner=owner)
+
+
+@pytest.mark.parametrize("text", ["my-own-webhook-secret", "pass:word", "a secret: with spaces", "s3cret" * 20, "k1:"])
+def test_a_secret_where_a_sealed_one_belongs_is_not_repeated(text: str) -> None:
+    assert sealing.sealing_key_of(text) is None
+    with pytest.raises(sealing.SealBroken, match=r"^not a sealed text$"):
+        KEYS.open(text, owner="r-1")
+
+
+def test_a_key_ring_shows_the_names_of_its_keys_and_nothing_else() -> None:
+    ring = sealing.KeyRing({"k2": b"2" * 32, "k1": b"1" * 32})
+    assert (repr(ring), ring.current, ring.ids) == ("KeyRing(k2, k1)", "k2", ("k2", "k1"))
+
+
 @given(st.text(max_size=80))
 def test_no_text_that_we_did_not_seal_can_be_opened(text: str) -> None:
     with pytest.raises(sealing.SealBroken):
         KEYS.open(text, owner="r")
 
 
-@pytest.mark.parametrize("text", ["", "k1", "k1:!!!", "k1:YWJj", ":", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY="])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "k1",
+        "k1:!!!",
+        "k1:YWJj",
+        ":",
+        "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY=",
+        "k1:a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=,k1:QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY=",
+        "k 1:a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=",
+        "k1:a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2sé",
+    ],
+)
 def test_a_bad_key_ring_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(ValueError, match=r"sealing key") as refusal:
         sealing.KeyRing.parse(text)
     assert not text.strip(":") or text not in str(refusal.value)
 
 
+def test_a_server_key_is_32_bytes_in_base64() -> None:
+    assert sealing.parse_server_key("a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=") == b"k" * 32
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a2tr", "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s", "no base64!", "k\xe9y", "=" * 44]
+)
+def test_anything_else_is_no_server_key_and_is_not_repeated(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^must be base64 of 32 bytes$"):
+        sealing.parse_server_key(text)
+
+
 def test_an_executor_token_opens_one_run_under_one_key() -> None:
-    token = sealing.executor_token(b"k" * 32, "r-1")
+    token = sealing.executor_token(sealing.ServerKeys(b"k" * 32), "r-1")
     assert re.fullmatch(r"[A-Za-z0-9_-]{43}", token)
-    assert sealing.is_executor_token(b"k" * 32, "r-1", token)
-    assert not sealing.is_executor_token(b"k" * 32, "r-2", token)
-    assert not sealing.is_executor_token(b"x" * 32, "r-1", token)
-    assert not sealing.is_executor_token(b"k" * 32, "r-1", "é")
+    assert sealing.is_executor_token(sealing.ServerKeys(b"k" * 32), "r-1", token)
+    assert not sealing.is_executor_token(sealing.ServerKeys(b"k" * 32), "r-2", token)
+    assert not sealing.is_executor_token(sealing.ServerKeys(b"x" * 32), "r-1", token)
+    assert not sealing.is_executor_token(sealing.ServerKeys(b"k" * 32), "r-1", "é")
 
 
 def test_timestamps_are_utc_with_milliseconds() -> None:

@@ -33,8 +33,8 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=10)
 
 
-def step(status: WebhookDeliveryStatus, *, holder: str = "me", age_s: float = 0) -> object:
-    return next_step(status, now=NOW, holder=holder, created_at=NOW - timedelta(seconds=age_s))
+def step(status: WebhookDeliveryStatus, *, holder: str = "me", age_s: float = 0, led_for_s: float = 0) -> object:
+    return next_step(status, now=NOW, holder=holder, created_at=NOW - timedelta(seconds=age_s), led_for_s=led_for_s)
 
 
 def attempt(number: int, *, next_attempt_at: datetime | None = None, ok: bool = False) -> Attempt:
@@ -63,7 +63,7 @@ def test_a_delivery_whose_time_has_come_is_sent_with_the_next_number() -> None:
 
 
 def test_our_own_claim_is_made_good_at_once_and_that_of_another_when_it_has_run_out() -> None:
-    mine = claimed(WebhookDeliveryStatus(attempt=2, next_attempt_at=NOW), 3, holder="me", now=NOW)
+    mine = claimed(WebhookDeliveryStatus(attempt=2, next_attempt_at=NOW), Send(3), holder="me", now=NOW)
     assert step(mine) == Send(3)
     assert step(mine, holder="other") == Wait(NOW + timedelta(seconds=30))
     old = mine.model_copy(update={"claim": Claim(attempt=3, holder="me", until=NOW)})
@@ -71,8 +71,8 @@ def test_our_own_claim_is_made_good_at_once_and_that_of_another_when_it_has_run_
 
 
 def test_a_delivery_that_is_just_being_made_is_left_alone_for_a_minute() -> None:
-    assert step(WebhookDeliveryStatus(), age_s=5) == Wait(NOW + timedelta(seconds=55))
-    assert step(WebhookDeliveryStatus(), age_s=61) == Send(1)
+    assert step(WebhookDeliveryStatus(), age_s=5, led_for_s=3600) == Wait(NOW + timedelta(seconds=55))
+    assert step(WebhookDeliveryStatus(), age_s=61, led_for_s=3600) == Send(1)
 
 
 def test_what_is_delivered_must_still_be_told_and_what_is_settled_not() -> None:
@@ -83,12 +83,18 @@ def test_what_is_delivered_must_still_be_told_and_what_is_settled_not() -> None:
 
 def test_a_failed_attempt_is_recorded_and_the_next_one_planned() -> None:
     status = after(
-        claimed(WebhookDeliveryStatus(attempt=1), 2, holder="me", now=NOW), attempt(2, next_attempt_at=LATER)
+        claimed(WebhookDeliveryStatus(attempt=1), Send(2), holder="me", now=NOW), attempt(2, next_attempt_at=LATER)
     )
     assert (status.phase, status.attempt, status.next_attempt_at) == (DeliveryPhase.PENDING, 2, LATER)
     assert status.claim is None
     assert [made.number for made in status.attempts] == [2]
-    assert [(one.type, one.reason) for one in status.conditions] == [("Delivered", "Retrying")]
+    assert [(one.type, one.reason, one.message) for one in status.conditions] == [
+        (
+            "Delivered",
+            "Retrying",
+            "Attempt 2 failed with HTTP 500; the next one is due at 2026-11-21T12:10:00.000Z.",
+        )
+    ]
 
 
 def test_the_fifth_failure_is_the_end() -> None:
@@ -120,7 +126,7 @@ def test_whatever_happens_there_are_at_most_five_numbers_and_a_success_ends_it(r
         numbers.append(todo.attempt)
         due = None if ok or todo.attempt == 5 else NOW
         status = after(
-            claimed(status, todo.attempt, holder="me", now=NOW),
+            claimed(status, todo, holder="me", now=NOW),
             attempt(todo.attempt, next_attempt_at=due, ok=ok),
             ok=ok,
         )

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Self
 
 import kopf
 import pytest
 import pytest_asyncio
+import uvloop
 from aiohttp import web
 
 from checklist_crds.kube.client import KubeConnection
@@ -19,9 +21,10 @@ from checklist_operator.handlers import WATCHED, kopf_registry, kopf_settings
 
 
 class FakeCluster:
-    """Discovery and watches. Each watch of runs shows one run, and then does what `then` says."""
+    """Discovery and watches. Each watch of runs shows `runs` of them, and then does what `then` says."""
 
-    def __init__(self) -> None:
+    def __init__(self, runs: int = 1) -> None:
+        self.runs = runs
         self.watches: list[tuple[str, dict[str, str]]] = []
         self.writes: list[str] = []
         self.then = b""
@@ -53,8 +56,10 @@ class FakeCluster:
         response = web.StreamResponse()
         await response.prepare(request)
         if plural == RUN.plural:
-            body = {"metadata": {"name": "r-1", "namespace": "n", "uid": "u", "resourceVersion": "5"}, "spec": {}}
-            await response.write(json.dumps({"type": "ADDED", "object": body}).encode() + b"\n")
+            for number in range(1, self.runs + 1):
+                named = {"name": f"r-{number}", "namespace": "n", "uid": f"u-{number}", "resourceVersion": "5"}
+                body = {"metadata": named, "spec": {}}
+                await response.write(json.dumps({"type": "ADDED", "object": body}).encode() + b"\n")
             if self.then:
                 await asyncio.sleep(0.2)
                 await response.write(self.then)
@@ -71,9 +76,9 @@ def _group(name: str, version: str) -> dict[str, Any]:
     return {"name": name, "versions": [{"version": version}], "preferredVersion": {"version": version}}
 
 
-@pytest_asyncio.fixture
-async def cluster(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeCluster]:
-    made = FakeCluster()
+@asynccontextmanager
+async def serving(made: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeCluster]:
+    """The cluster that Kopf finds."""
     runner = web.AppRunner(made.application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -85,6 +90,12 @@ async def cluster(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeCluster]
     monkeypatch.setattr(handlers.KubeConnection, "load", load)
     yield made
     await runner.cleanup()
+
+
+@pytest_asyncio.fixture
+async def cluster(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeCluster]:
+    async with serving(FakeCluster(), monkeypatch) as made:
+        yield made
 
 
 class Embedding:
@@ -164,6 +175,24 @@ async def test_after_its_end_no_task_of_kopf_is_left(cluster: FakeCluster) -> No
     await asyncio.sleep(0.1)
     left = {task.get_name() for task in asyncio.all_tasks()}
     assert not any("watcher" in name or "worker" in name or "credentials" in name for name in left)
+
+
+@pytest.mark.parametrize("make_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_an_end_in_the_middle_of_a_burst_leaves_nothing_for_the_loop_to_close_in_its_own_order(
+    monkeypatch: pytest.MonkeyPatch, make_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    complaints: list[str] = []
+
+    async def end_after(count: int) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: complaints.append(context["message"]))
+        async with serving(FakeCluster(runs=1000), monkeypatch), Embedding() as embedding:
+            await embedding.until(count)
+
+    for count in (1, 2, 5, 20, 100, 500, 999):  # a cancelled consumer stands at another place each time
+        with asyncio.Runner(loop_factory=make_loop) as runner:
+            runner.run(end_after(count))
+    assert complaints == []
 
 
 def test_kopf_is_told_to_write_nothing() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from checklist_crds.delivery_types import MAX_PAYLOAD
+from checklist_crds.settings.declaring import variables
 from checklist_operator.envelopes import body_of, kept_message, payload_of
 from checklist_operator.json_logging import JsonLines, about
-from checklist_operator.settings import VARIABLES, InvalidSetting, Settings, help_text
+from checklist_operator.settings import InvalidSetting, Settings, help_text
 
 KEYS = "k1:" + "A" * 43 + "="
 
@@ -46,7 +47,7 @@ def test_every_setting_but_the_keys_has_a_default_and_is_explained() -> None:
     assert settings.schedule.gaps == (30, 120, 600, 3600)
     assert settings.namespace == "checklists"
     assert not settings.allow_insecure_targets
-    assert all(variable.name in help_text() for variable in VARIABLES)
+    assert all(variable.name in help_text() for variable in variables(Settings))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_every_setting_but_the_keys_has_a_default_and_is_explained() -> None:
     [
         ("CHECKLISTS_RETRY_GAPS", "1,2,3"),
         ("CHECKLISTS_OPERATOR_PORT", "http"),
-        ("CHECKLISTS_ALLOW_INSECURE_TARGETS", "yes"),
+        ("CHECKLISTS_ALLOW_INSECURE_TARGETS", "perhaps"),
         ("CHECKLISTS_DENIED_ADDRESSES", "10.0.0.0/99"),
         ("CHECKLISTS_SWEEP_SECONDS", "-1"),
         ("CHECKLISTS_MAX_DELIVERIES", "0"),
@@ -78,8 +79,8 @@ def test_a_key_is_never_repeated_in_a_complaint(keys: str) -> None:
 
 def test_a_log_line_says_what_it_is_about_and_nothing_else() -> None:
     record = logging.makeLogRecord(
-        {"msg": "event delivered", "levelname": "INFO", "answer": "private", **about(run="r-1")}
+        {"msg": "event delivered", "levelname": "INFO", "answer": "private", **about(run_id="r-1")}
     )
     line = json.loads(JsonLines().format(record))
-    assert (line["message"], line["run"], line["level"]) == ("event delivered", "r-1", "info")
+    assert (line["event"], line["run_id"], line["level"]) == ("event delivered", "r-1", "info")
     assert "private" not in str(line)

@@ -210,8 +210,18 @@ def test_the_answer_object_has_the_specified_fields() -> None:
         "width": 4,
         "height": 3,
         "captured_at": "2026-11-21T12:00:00.000Z",
+        "captured_at_zone": "stated",
         "distance_m": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("changes", "zone"), [({}, "stated"), ({"captured_at_assumed": True}, "assumed"), ({"captured_at": None}, None)]
+)
+def test_a_photo_tells_whether_its_time_zone_was_assumed(changes: dict[str, Any], zone: str | None) -> None:
+    run, _ = story(AnswerStep(step_id="s-door", value=False))
+    answer = run.status.answers["s-door"].model_copy(update={"photos": [PHOTO.model_copy(update=changes)]})
+    assert answer_view(answer, photo_url)["photos"][0]["captured_at_zone"] == zone
 
 
 def test_a_photo_tells_how_far_from_the_answer_it_was_taken() -> None:

@@ -7,7 +7,16 @@ import pytest
 
 from checklist_api import executor_commands as commands
 from checklist_crds.errors import AnswerInvalid, MissingField, ServiceError, ValidationFailed
-from checklist_crds.run_commands import AnswerStep, Cancel, ClearAnswer, GiveIdentity, Open, SkipStep, Submit
+from checklist_crds.run_commands import (
+    AnswerStep,
+    Cancel,
+    ClearAnswer,
+    GiveIdentity,
+    Open,
+    RemovePhotos,
+    SkipStep,
+    Submit,
+)
 from checklist_crds.run_types import Geo
 
 ADA = {"name": "Ada Lovelace", "email": "ada@example.com"}
@@ -90,6 +99,18 @@ def test_an_op_id_is_text_of_1_to_128_characters(op_id: Any) -> None:
     assert problems_of(ValidationFailed, commands.open_run, body, None) == ["op_id"]
     assert commands.op_id_problem(op_id) is not None
     assert commands.op_id_problem("x" * 128) is None
+
+
+@pytest.mark.parametrize(("written", "given", "meant"), [(1, None, 1), (1, 1, 1), (None, 1, 1), (0, None, 0)])
+def test_the_photo_to_take_back_is_named_in_query_or_body(written: int | None, given: int | None, meant: int) -> None:
+    command = commands.remove_photos("s-a", given, {"photo_index": written, "op_id": "1"}, None)
+    assert command == RemovePhotos(step_id="s-a", photo_index=meant, op_id="1")
+
+
+@pytest.mark.parametrize(("written", "given"), [("1", None), (True, None), (-1, None), (1.5, None), ([0], 0), (1, 2)])
+def test_an_index_that_is_not_understood_takes_no_photo_back(written: Any, given: int | None) -> None:
+    body = {"photo_index": written}
+    assert problems_of(ValidationFailed, commands.remove_photos, "s-a", given, body, None) == ["photo_index"]
 
 
 def test_two_op_ids_must_be_the_same() -> None:

@@ -4,13 +4,27 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from checklist_operator.delivery.fairness import Limits, Permits, host_of
+from checklist_operator.delivery.host_standing import REMEMBERED_HOSTS
 from checklist_operator.delivery.outcome import OutcomeClass
 
-SMALL = Limits(total=8, per_organization=6, per_host=4, reserved=0.25, slow_lane=2, per_slow_host=1)
+SMALL = Limits(
+    total=8,
+    per_organization=6,
+    per_host=4,
+    reserved=0.25,
+    slow_lane=2,
+    per_slow_host=1,
+    in_doubt=1.0,  # here nobody is in doubt; what becomes of those who are is told at the end
+    per_unheard_host=4,
+)
+
+
+SMALL_WITH_DOUBT = replace(SMALL, in_doubt=0.5, per_unheard_host=2)
 
 
 class Attempt:
@@ -53,6 +67,11 @@ async def end(*attempts: Attempt) -> None:
     await asyncio.gather(*(attempt.task for attempt in attempts), return_exceptions=True)
 
 
+def answered(permits: Permits, *hosts: str, after_s: float = 0.05) -> None:
+    for host in hosts:
+        permits.record(host, OutcomeClass.SUCCESS, after_s)
+
+
 @pytest.mark.parametrize(
     ("spread", "expected"),
     [
@@ -64,6 +83,7 @@ async def end(*attempts: Attempt) -> None:
 )
 async def test_the_limits_are_those_of_the_profile(spread: Callable[[int], tuple[str, str]], expected: int) -> None:
     permits = Permits()
+    answered(permits, *{spread(number)[0] for number in range(600)})
     attempts = [Attempt(permits, *spread(number)) for number in range(600)]
     assert await started(attempts) == expected == permits.in_flight
     assert permits.waiting == 600 - expected
@@ -160,6 +180,22 @@ async def test_first_attempts_without_end_do_not_starve_a_retry() -> None:
     await end(*alive, retry)
 
 
+@pytest.mark.parametrize("first_comes", [True, False], ids=["the first attempt", "the retry"])
+async def test_of_a_first_attempt_and_a_retry_who_has_waited_longer_goes_first(*, first_comes: bool) -> None:
+    permits = Permits(Limits(total=4, per_host=4, per_organization=4, reserved=0.25, in_doubt=1.0))
+    holders = [Attempt(permits) for _ in range(4)]
+    await settle()
+    earlier = Attempt(permits, first=first_comes)
+    await settle()
+    later = Attempt(permits, first=not first_comes)
+    await settle()
+    await holders[0].finish()
+    assert (earlier.running, later.running) == (True, False)
+    await holders[1].finish()
+    assert later.running
+    await end(*holders, earlier, later)
+
+
 async def test_a_cancelled_wait_takes_no_place_and_holds_up_nobody() -> None:
     permits = Permits(Limits(per_host=1, reserved=0))
     holder, cancelled, patient = (Attempt(permits) for _ in range(3))
@@ -244,6 +280,23 @@ async def test_waits_that_were_given_up_leave_nothing_behind() -> None:
 # --- the slow lane --------------------------------------------------------------------------------------------------
 
 
+async def test_room_is_told_before_anybody_waits_for_it_and_asking_takes_none() -> None:
+    permits = Permits(SMALL)
+
+    def room(host: str, *, first: bool) -> bool:
+        return permits.has_room(host=host, organization="org-1", first=first)
+
+    assert room("a.example", first=False)
+    retries = [Attempt(permits, "a.example", "org-1", first=False) for _ in range(3)]
+    assert await started(retries) == 3
+    assert not room("a.example", first=False)
+    assert room("a.example", first=True)
+    assert room("b.example", first=False)
+    await end(*retries)
+    assert room("a.example", first=False)
+    assert (permits.in_flight, permits.waiting) == (0, 0)
+
+
 def time_out(permits: Permits, host: str, times: int = 5) -> None:
     for _ in range(times):
         permits.record(host, OutcomeClass.TIMEOUT)
@@ -326,7 +379,7 @@ async def test_the_memory_of_hosts_is_bounded() -> None:
     permits = Permits()
     for number in range(12_000):
         permits.record(f"{number}.example", OutcomeClass.TIMEOUT)
-    assert len(permits._timeouts) == 10_000
+    assert len(permits._standings) == REMEMBERED_HOSTS
 
 
 @pytest.mark.looptime
@@ -360,11 +413,12 @@ async def test_half_the_hosts_dead_leaves_the_healthy_ones_as_fast_as_before() -
 
 
 @pytest.mark.looptime
-@pytest.mark.parametrize("seed", range(20))
-async def test_whatever_happens_no_limit_is_passed_and_nobody_is_forgotten(seed: int) -> None:
+@pytest.mark.parametrize("limits", [SMALL, SMALL_WITH_DOUBT], ids=["without doubt", "with doubt"])
+@pytest.mark.parametrize("seed", range(12))
+async def test_whatever_happens_no_limit_is_passed_and_nobody_is_forgotten(seed: int, limits: Limits) -> None:
     """A random crowd that waits, times out, recovers and is cancelled: every permit comes back, every wait ends."""
     source = random.Random(seed)
-    permits = Permits(SMALL)
+    permits = Permits(limits)
     loads: Counter[str] = Counter()
     served: list[int] = []
 
@@ -380,7 +434,8 @@ async def test_whatever_happens_no_limit_is_passed_and_nobody_is_forgotten(seed:
                 await asyncio.sleep(source.random())
             finally:
                 loads.subtract((host, organization, "total"))
-        permits.record(host, source.choice([OutcomeClass.TIMEOUT] * 4 + [OutcomeClass.SUCCESS]))
+            outcome = source.choice([OutcomeClass.TIMEOUT] * 4 + [OutcomeClass.SUCCESS])
+            permits.record(host, outcome, source.random() * 2)
         served.append(number)
 
     tasks = [asyncio.create_task(attempt(number)) for number in range(300)]
@@ -397,6 +452,9 @@ async def test_whatever_happens_no_limit_is_passed_and_nobody_is_forgotten(seed:
     assert not permits._hosts
     assert not permits._organizations
     assert not permits._slow_hosts
+    assert not permits._unheard_hosts
+    assert not permits._organizations_in_doubt
+    assert not permits._lines_to
 
 
 @pytest.mark.parametrize(
@@ -409,3 +467,128 @@ async def test_whatever_happens_no_limit_is_passed_and_nobody_is_forgotten(seed:
 )
 def test_a_host_is_the_same_host_on_every_port(url: str, host: str) -> None:
     assert host_of(url) == host
+
+
+# --- hosts in doubt -------------------------------------------------------------------------------------------------
+
+
+async def test_a_host_that_was_never_heard_of_starts_with_few_places_until_it_answers() -> None:
+    permits = Permits()
+    waiting = [Attempt(permits, "new.example") for _ in range(40)]
+    assert await started(waiting) == 4
+    permits.record("new.example", OutcomeClass.HTTP_5XX, 0.1)
+    assert await started(waiting) == 16
+    await end(*waiting)
+
+
+async def test_of_the_few_places_of_a_new_host_retries_leave_one_to_first_attempts() -> None:
+    permits = Permits()
+    retries = [Attempt(permits, "new.example", first=False) for _ in range(10)]
+    assert await started(retries) == 3
+    first = Attempt(permits, "new.example")
+    assert await started([first]) == 1
+    await end(*retries, first)
+
+
+async def test_hosts_that_were_never_heard_of_take_at_most_half_of_all_places() -> None:
+    permits = Permits()
+    answered(permits, *(f"{n}.example" for n in range(256)))
+    unheard = [Attempt(permits, f"{n % 500}.new.example", f"org-{n % 500}") for n in range(2000)]
+    assert await started(unheard) == 256
+    known = [Attempt(permits, f"{n}.example", f"org-known-{n}") for n in range(256)]
+    assert await started(known) == 256
+    await end(*unheard, *known)
+    assert (permits.in_flight, permits.waiting) == (0, 0)
+
+
+async def test_the_dead_endpoints_of_an_organization_leave_room_to_its_living_ones() -> None:
+    permits = Permits()
+    answered(permits, "alive.example")
+    dead = [Attempt(permits, f"{n % 100}.dead.example") for n in range(400)]
+    assert await started(dead) == 32
+    alive = [Attempt(permits, "alive.example") for _ in range(16)]
+    assert await started(alive) == 16
+    await end(*dead, *alive)
+
+
+async def test_one_that_answered_late_is_in_doubt_until_it_answers_soon() -> None:
+    permits = Permits(Limits(in_doubt=0.01, reserved=0))  # five places for everybody in doubt
+    answered(permits, *(f"{n}.example" for n in range(10)), after_s=9.0)
+    waiting = [Attempt(permits, f"{n}.example", f"org-{n}") for n in range(10)]
+    assert await started(waiting) == 5
+    blocked = [n for n in range(10) if not waiting[n].running]
+    answered(permits, f"{blocked[0]}.example")
+    assert await started(waiting) == 6
+    await end(*waiting)
+
+
+@pytest.mark.looptime
+async def test_a_host_that_falls_silent_is_in_doubt_before_anything_has_timed_out() -> None:
+    permits = Permits(Limits(in_doubt=0.01, reserved=0))
+    answered(permits, "a.example", "b.example")
+    held = [Attempt(permits, "a.example", f"org-{n}") for n in range(8)]
+    assert await started(held) == 8
+    await asyncio.sleep(1.5)
+    later = [Attempt(permits, "a.example", f"org-later-{n}") for n in range(8)]
+    other = [Attempt(permits, "b.example", f"org-{n}") for n in range(8)]
+    assert (await started(later), await started(other)) == (0, 8)
+    permits.record("a.example", OutcomeClass.HTTP_4XX, 0.1)
+    assert await started(later) == 8
+    await end(*held, *later, *other)
+
+
+async def test_what_was_given_up_says_nothing_about_its_host() -> None:
+    permits = Permits(Limits(in_doubt=0.01, reserved=0))
+    answered(permits, "a.example")
+    cancelled = Attempt(permits, "a.example")
+    await settle()
+    await end(cancelled)
+    assert not permits._standings.is_in_doubt("a.example", asyncio.get_running_loop().time() + 3600)
+
+
+async def _waits_of_the_living(
+    *, dead: int, dead_each_s: float, heard: bool, lasts: float, ends: OutcomeClass
+) -> float:
+    """The 99th percentile of how long attempts at 40 hosts that answer in 50 ms wait for their permits, while others
+    that take `lasts` seconds are sent `dead_each_s` events a second each. Virtual time."""
+    permits = Permits()
+    loop = asyncio.get_running_loop()
+    waits: list[float] = []
+    answered(permits, *(f"{n}.example" for n in range(40)))
+    if heard:
+        answered(permits, *(f"{n}.dead.example" for n in range(dead)))
+
+    async def attempt(host: str, takes: float, outcome: OutcomeClass) -> None:
+        asked = loop.time()
+        async with permits.permit(host=host, organization=host, first=True):
+            if takes < 1:
+                waits.append(loop.time() - asked)
+            await asyncio.sleep(takes)
+            permits.record(host, outcome, takes)
+
+    tasks = set()
+    for tick in range(300):
+        for number in range(dead):
+            if (tick + number) % round(10 / dead_each_s) == 0:
+                tasks.add(asyncio.create_task(attempt(f"{number}.dead.example", lasts, ends)))
+        for number in range(10):
+            tasks.add(asyncio.create_task(attempt(f"{(tick + number) % 40}.example", 0.05, OutcomeClass.SUCCESS)))
+        await asyncio.sleep(0.1)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert len(waits) >= 2900
+    return sorted(waits)[int(len(waits) * 0.99)]
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize(
+    ("heard", "lasts", "ends"),
+    [(False, 10.0, OutcomeClass.TIMEOUT), (True, 10.0, OutcomeClass.TIMEOUT), (True, 9.0, OutcomeClass.SUCCESS)],
+    ids=["never heard of", "that die all at once", "that dribble for nine seconds"],
+)
+async def test_hundreds_of_hosts_leave_the_living_as_fast_as_before(
+    heard: bool, lasts: float, ends: OutcomeClass
+) -> None:
+    waited = await _waits_of_the_living(dead=200, dead_each_s=1.0, heard=heard, lasts=lasts, ends=ends)
+    assert waited < 0.05

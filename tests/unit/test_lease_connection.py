@@ -1,7 +1,6 @@
 """The lease is renewed however much work waits for the Kubernetes API: it has a connection of its own."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ class _ClusterThatOnlyKnowsLeases:
         self.hanging = 0
         self.application = web.Application()
         self.application.router.add_get(LEASES + "/{name}", self._get)
+        self.application.router.add_get(LEASES, self._list)
         self.application.router.add_post(LEASES, self._put)
         self.application.router.add_put(LEASES + "/{name}", self._put)
         self.application.router.add_route("*", "/{rest:.*}", self._hang)
@@ -32,6 +32,9 @@ class _ClusterThatOnlyKnowsLeases:
         if self.lease is None:
             return web.json_response({"code": 404, "message": "none"}, status=404)
         return web.json_response(self.lease)
+
+    async def _list(self, _: web.Request) -> web.Response:
+        return web.json_response({"items": [self.lease] if self.lease else [], "metadata": {}})
 
     async def _put(self, request: web.Request) -> web.Response:
         self.lease = await request.json()
@@ -83,7 +86,7 @@ async def test_the_lease_is_renewed_while_all_work_waits(monkeypatch: pytest.Mon
     keys = "k1:" + "A" * 43 + "="
     settings = Settings.from_environment({"CHECKLISTS_SEALING_KEYS": keys, "CHECKLISTS_OPERATOR_ID": "test"})
     lease = LeaseTimes(duration=4, renew_deadline=3, retry_period=1)
-    operator = operator_main.Operator(replace(settings, health_port=0, lease=lease))
+    operator = operator_main.Operator(settings.model_copy(update={"health_port": 0, "lease": lease}))
     serving = asyncio.create_task(operator.run())
     try:
         await asyncio.sleep(5.0)

@@ -13,7 +13,7 @@ from tests.unit.image_corpus import encoded, exif, picture
 
 from checklist_api.photos.exif_facts import ExifFacts, facts_of
 
-TAKEN, ZONE, FRACTION = 0x9003, 0x9011, 0x9291
+TAKEN, FILE_ZONE, ZONE, SCAN_ZONE, FRACTION = 0x9003, 0x9010, 0x9011, 0x9012, 0x9291
 LATITUDE_SIDE, LATITUDE, LONGITUDE_SIDE, LONGITUDE, CLOCK, STATUS, DAY = 1, 2, 3, 4, 7, 9, 29
 BERLIN = {LATITUDE_SIDE: "N", LATITUDE: (52.0, 31.0, 12.0), LONGITUDE_SIDE: "E", LONGITUDE: (13.0, 24.0, 18.0)}
 
@@ -25,7 +25,7 @@ def facts(raw: bytes) -> ExifFacts:
 
 
 def captured(**tags: Any) -> datetime | None:
-    names = {"taken": TAKEN, "zone": ZONE, "fraction": FRACTION}
+    names = {"taken": TAKEN, "zone": ZONE, "fraction": FRACTION, "scan_zone": SCAN_ZONE, "file_zone": FILE_ZONE}
     return facts(exif(details={names[name]: value for name, value in tags.items()})).captured_at
 
 
@@ -56,6 +56,19 @@ def test_the_time_of_the_camera_is_turned_into_utc_by_its_zone(taken: str, zone:
     assert moment.tzinfo is UTC
 
 
+@pytest.mark.parametrize(
+    "zones",
+    [
+        {"zone": "+01:00", "scan_zone": "+02:00", "file_zone": "+03:00"},
+        {"scan_zone": "+01:00", "file_zone": "+03:00"},
+        {"zone": "   :  ", "file_zone": "+01:00"},
+        {"file_zone": "+01:00"},
+    ],
+)
+def test_the_zone_is_that_of_the_shot_and_else_another_of_the_same_clock(zones: dict[str, str]) -> None:
+    assert captured(taken="2026:11:21 13:50:00", **zones) == datetime(2026, 11, 21, 12, 50, tzinfo=UTC)
+
+
 def test_fractions_of_a_second_are_kept_to_the_millisecond() -> None:
     moment = captured(taken="2026:11:21 13:50:00", zone="+01:00", fraction="123456")
     assert moment == datetime(2026, 11, 21, 12, 50, 0, 123000, tzinfo=UTC)
@@ -64,10 +77,6 @@ def test_fractions_of_a_second_are_kept_to_the_millisecond() -> None:
 @pytest.mark.parametrize(
     "tags",
     [
-        {"taken": "2026:11:21 13:50:00"},
-        {"taken": "2026:11:21 13:50:00", "zone": "   :  "},
-        {"taken": "2026:11:21 13:50:00", "zone": "+99:00"},
-        {"taken": "2026:11:21 13:50:00", "zone": "CET"},
         {"taken": "0000:00:00 00:00:00", "zone": "+01:00"},
         {"taken": "    :  :     :  :  ", "zone": "+01:00"},
         {"taken": "2026:02:30 13:50:00", "zone": "+01:00"},
@@ -83,7 +92,21 @@ def test_without_a_time_that_can_be_told_there_is_none(tags: dict[str, str]) -> 
 
 def test_the_time_of_the_satellites_stands_in_when_the_camera_names_no_zone() -> None:
     raw = exif(details={TAKEN: "2026:11:21 13:50:00"}, gps={DAY: "2026:11:21", CLOCK: (12.0, 50.0, 1.5)})
-    assert facts(raw).captured_at == datetime(2026, 11, 21, 12, 50, 1, 500000, tzinfo=UTC)
+    found = facts(raw)
+    assert found.captured_at == datetime(2026, 11, 21, 12, 50, 1, 500000, tzinfo=UTC)
+    assert not found.zone_assumed
+
+
+@pytest.mark.parametrize("zone", [None, "   :  ", "+99:00", "CET"])
+def test_a_clock_whose_zone_nothing_tells_is_taken_for_utc_and_that_is_told(zone: str | None) -> None:
+    found = facts(exif(details={TAKEN: "2026:11:21 13:50:00"} | ({ZONE: zone} if zone else {})))
+    assert found.captured_at == datetime(2026, 11, 21, 13, 50, tzinfo=UTC)
+    assert found.zone_assumed
+
+
+def test_a_zone_that_the_file_names_is_not_assumed() -> None:
+    assert not facts(exif(details={TAKEN: "2026:11:21 13:50:00", ZONE: "+01:00"})).zone_assumed
+    assert not facts(b"").zone_assumed
 
 
 @pytest.mark.parametrize(

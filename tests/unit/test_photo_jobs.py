@@ -10,6 +10,7 @@ from tests.unit.image_corpus import animated, archive, encoded, picture, png, we
 from checklist_api.photos.image_formats import HEAD_BYTES, ImageFormat, format_of, webp_size
 from checklist_api.photos.image_work import outcome_line
 from checklist_api.photos.jobs import Job, WorkerFailed, line_of_failure, line_of_refusal, outcome_of
+from checklist_api.photos.limits import THUMBNAIL_BYTES
 from checklist_api.photos.refusals import MESSAGES, ImageRefused, RefusalCode
 
 
@@ -82,7 +83,7 @@ def test_an_outcome_without_its_files_is_a_failure_of_the_worker(job: Job) -> No
 
 def test_a_thumbnail_that_is_too_large_for_an_event_is_a_failure_of_the_worker(job: Job) -> None:
     line = outcome_line(job)
-    job.thumbnail_path.write_bytes(bytes(24 * 1024 + 1))
+    job.thumbnail_path.write_bytes(bytes(THUMBNAIL_BYTES + 1))
     with pytest.raises(WorkerFailed):
         outcome_of(line, job)
 

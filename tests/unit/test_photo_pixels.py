@@ -1,5 +1,6 @@
 """What is served looks like what was taken: upright, in the right colours, no larger than it came."""
 
+import base64
 import random
 from io import BytesIO
 from pathlib import Path
@@ -144,6 +145,7 @@ def test_a_thumbnail_keeps_its_bounds_whatever_is_in_the_picture(size: tuple[int
     served = Served(tmp_path, encoded(noise, "PNG"))
     assert max(served.thumbnail.size) <= THUMBNAIL_EDGE
     assert served.thumbnail_bytes <= THUMBNAIL_BYTES
+    assert len(base64.b64encode(bytes(served.thumbnail_bytes))) <= 24 * 1024  # as events carry it
 
 
 def test_a_small_picture_is_its_own_thumbnail_in_size(tmp_path: Path) -> None:

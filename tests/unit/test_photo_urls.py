@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from checklist_crds.photo_keys import parts_of, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
 from checklist_crds.run_types import PhotoRef
+from checklist_crds.sealing import ServerKeys
 
 RUN = "r-00000000-0000-4000-8000-000000000001"
 PHOTO = photo_id(RUN, "one", "ab")
@@ -23,7 +24,7 @@ class Signer:
 
     def __init__(self, key: bytes = KEYS[0]) -> None:
         self.now = START
-        self.urls = SignedUrls(key, "https://checklists.example", lambda: self.now)
+        self.urls = SignedUrls(ServerKeys(key), "https://checklists.example", lambda: self.now)
 
     def made(self, *, thumbnail: bool = False) -> tuple[str, str]:
         """(expiry, signature)"""

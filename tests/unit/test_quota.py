@@ -5,7 +5,18 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_crds.quota import Quota, Verdict, confirm, period_of, release, reserve, resets_at, usage
+from checklist_crds.quota import (
+    Quota,
+    Verdict,
+    confirm,
+    days,
+    period_of,
+    release,
+    reserve,
+    resets_at,
+    still_counted,
+    usage,
+)
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -36,6 +47,15 @@ def test_releasing_twice_or_something_unknown_changes_nothing() -> None:
     assert release(once, ["a", "zzz"]) == once
 
 
+def test_a_count_is_taken_back_by_whoever_made_it_and_not_after_it_was_taken_over() -> None:
+    quota, _ = reserve(Quota(), ["a", "b"], limit=None, now=NOW)
+    later = NOW + timedelta(seconds=10)
+    quota, _ = reserve(quota, ["a"], limit=None, now=later)
+    assert still_counted(quota, [("a", NOW), ("b", NOW), ("c", NOW)]) == {"b"}
+    assert still_counted(quota, [("a", later + timedelta(microseconds=7)), ("b", later)]) == {"a"}, "to the millisecond"
+    assert still_counted(quota, [("a", None), ("c", None)]) == {"a"}
+
+
 def test_a_confirmed_run_cannot_be_released_any_more() -> None:
     quota, _ = reserve(Quota(), ["a"], limit=None, now=NOW)
     assert release(confirm(quota, ["a"]), ["a"]).used == 1
@@ -51,7 +71,7 @@ def test_an_id_that_is_being_dispatched_is_not_counted_twice() -> None:
 def test_an_id_whose_first_request_died_is_taken_over_without_counting_again() -> None:
     quota, _ = reserve(Quota(), ["a"], limit=1, now=NOW)
     again, verdicts = reserve(quota, ["a"], limit=1, now=NOW + timedelta(seconds=10))
-    assert verdicts["a"] is Verdict.RESERVED
+    assert verdicts["a"] is Verdict.RETAKEN
     assert again.used == 1
 
 
@@ -106,3 +126,48 @@ def test_used_is_always_the_runs_made_plus_those_pending(steps: list[tuple[str, 
             case "release":
                 quota = release(quota, [run_id])
         assert quota.used == len(made) + len(quota.pending) <= limit
+
+
+def test_days_are_counted_and_a_month_that_began_before_they_were_still_reads() -> None:
+    old = Quota.parse({"period": "2026-11", "used": 7, "pending": []})
+    quota, _ = reserve(old, ["a", "b"], limit=None, now=NOW)
+    quota = release(quota, ["b"])
+    assert (quota.used, quota.by_day) == (8, {21: 1})
+    assert days(quota, now=NOW)[-2:] == [{"day": "2026-11-20", "used": 0}, {"day": "2026-11-21", "used": 1}]
+    assert release(old, ["a"]) == old
+
+
+def test_a_run_that_is_taken_over_counts_for_the_day_and_month_of_whoever_makes_it() -> None:
+    before_midnight = datetime(2026, 11, 30, 23, 59, 55, tzinfo=UTC)
+    quota, _ = reserve(Quota(), ["a"], limit=1, now=before_midnight)
+    quota, verdicts = reserve(quota, ["a"], limit=1, now=before_midnight + timedelta(seconds=15))
+    assert verdicts["a"] is Verdict.RETAKEN
+    assert (quota.period, quota.used, quota.by_day) == ("2026-12", 1, {1: 1})
+    assert release(quota, ["a"]).used == 0
+    same_month, _ = reserve(Quota(), ["a"], limit=1, now=NOW)
+    same_month, _ = reserve(same_month, ["a"], limit=1, now=NOW + timedelta(days=1))
+    assert (same_month.used, same_month.by_day) == (1, {22: 1})
+
+
+_STORY = st.lists(
+    st.tuples(st.sampled_from(["reserve", "confirm", "release"]), st.integers(0, 9), st.integers(0, 40)), max_size=60
+)
+
+
+@given(_STORY)
+def test_the_days_always_add_up_to_what_is_used(story: list[tuple[str, int, int]]) -> None:
+    """Over months, with runs that are taken over and given back days later, and with what is written read again."""
+    quota, now = Quota(), datetime(2026, 11, 1, tzinfo=UTC)
+    for action, number, hours in story:
+        now += timedelta(hours=hours)
+        match action:
+            case "reserve":
+                quota, _ = reserve(quota, [str(number)], limit=20, now=now)
+            case "confirm":
+                quota = confirm(quota, [str(number)])
+            case "release":
+                quota = release(quota, [str(number)])
+        quota = Quota.parse(quota.as_status())
+        assert sum(quota.by_day.values()) == quota.used
+        assert all(1 <= day <= 31 and used > 0 for day, used in quota.by_day.items())
+        assert len(quota.as_status()["byDay"]) <= 31

@@ -4,10 +4,14 @@ import ast
 import asyncio
 import json
 import re
+import runpy
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+
+import pytest
+from multidict import CIMultiDict
 
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.outcome import OutcomeClass
@@ -16,6 +20,7 @@ from checklist_operator.delivery.sender import Sender, tls_context
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples/receivers"
 SECRET = "a secret of sixteen"
+GUIDE = (ROOT / "docs/receivers.md").read_text()
 
 
 def envelope(event_id: str, attempt: int = 1) -> bytes:
@@ -37,7 +42,7 @@ async def running_receiver(*options: str) -> AsyncIterator[tuple[str, asyncio.St
     )
     assert process.stdout is not None
     try:
-        first = await asyncio.wait_for(process.stdout.readline(), 10)
+        first = await asyncio.wait_for(process.stdout.readline(), 60)
         yield first.decode().strip().removeprefix("listening: "), process.stdout
     finally:
         process.terminate()
@@ -49,13 +54,40 @@ def open_sender() -> Sender:
 
 
 async def line(output: asyncio.StreamReader) -> str:
-    return (await asyncio.wait_for(output.readline(), 5)).decode().strip()
+    """The next one about a delivery; what is said about the work on one comes from another thread, at any time."""
+    while True:
+        said = (await asyncio.wait_for(output.readline(), 60)).decode().strip()
+        if not said.startswith("worked on: "):
+            return said
 
 
-def test_the_code_in_the_guide_is_the_example() -> None:
-    guide = (ROOT / "docs/receivers.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    assert (EXAMPLES / "verify.py").read_text() in blocks
+@pytest.mark.parametrize(
+    ("language", "example"), [("python", "verify.py"), ("js", "node/verify.mjs"), ("go", "go/delivery/verify.go")]
+)
+def test_the_code_in_the_guide_is_the_example(language: str, example: str) -> None:
+    blocks = re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
+    assert (EXAMPLES / example).read_text() in blocks
+
+
+def test_every_file_that_the_guide_links_to_is_there() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", GUIDE)
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+def test_the_loop_over_the_vectors_in_the_guide_runs_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    (loop,) = (block for block in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL) if "webhook-vectors" in block)
+    monkeypatch.chdir(ROOT / "docs")
+    names = {"json": json, "Path": Path, "verify": runpy.run_path(str(EXAMPLES / "verify.py"))["verify"]}
+    exec(loop, names | {"Headers": CIMultiDict})
+
+
+def test_the_versions_of_libraries_in_the_guide_are_those_that_the_tests_run() -> None:
+    packages = json.loads((ROOT / "tests/signatures/node/package.json").read_text())["dependencies"]
+    for name, version in packages.items():
+        assert f"npm `{name}` {version} |" in GUIDE
+    (version,) = re.findall(r"yaronf/httpsign v(\S+)", (ROOT / "tests/signatures/go/go.mod").read_text())
+    assert f"Go `github.com/yaronf/httpsign` {version} |" in GUIDE
 
 
 def test_the_verifier_is_short_and_needs_the_standard_library_only() -> None:

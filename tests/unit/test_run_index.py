@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from tests.unit.no_cluster import NO_CLUSTER
 
 from checklist_api.run_index import RunFilter, RunIndex
-from checklist_crds.kube.client import KubeClient
 from checklist_crds.times import format_timestamp
 
 START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -15,7 +15,7 @@ START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 @pytest.fixture
 def index() -> Iterator[RunIndex]:
-    index = RunIndex(cast(KubeClient, None))
+    index = RunIndex(NO_CLUSTER)
     yield index
     index.close()
 

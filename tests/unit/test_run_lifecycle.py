@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from checklist_crds.errors import (
     AnswerInvalid,
+    AssignedToAnother,
     IdempotencyKeyReused,
     NotFound,
     RequiredStepsMissing,
@@ -36,6 +37,7 @@ from checklist_crds.run_types import (
     MAX_OUTBOX_ENTRIES,
     DeliveryPhase,
     DeliveryRecord,
+    ExecutorIdentity,
     Geo,
     OutboxEntry,
     PhotoRef,
@@ -341,9 +343,39 @@ def test_a_run_that_asks_for_no_identity_takes_none() -> None:
 def test_the_first_member_who_opens_the_run_is_the_one_it_is_assigned_to() -> None:
     life = Life(checklist(step("a"), identity="member"))
     life.does(Open(by=MEMBER))
-    life.does(Open(by="u-other"))
-    assert life.status.assigned_to == MEMBER
     assert life.status.phase is RunPhase.PENDING
+    for command in (Open(by="u-other"), AnswerStep(step_id="s-a", value=True, by="u-other"), Cancel(by="u-other")):
+        life.refuses(command, AssignedToAnother)
+    assert life.status.assigned_to == MEMBER
+
+
+def test_a_members_first_write_assigns_the_run_as_opening_does() -> None:
+    life = Life(checklist(step("a"), identity="member"))
+    life.answers("a", by=MEMBER)
+    assert life.status.assigned_to == MEMBER
+    assert life.status.identity == ExecutorIdentity(user_id=MEMBER)
+    life.refuses(AnswerStep(step_id="s-a", value=False, by="u-other"), AssignedToAnother)
+
+
+def test_to_whom_a_run_is_not_assigned_neither_its_end_nor_a_replay_tells_anything() -> None:
+    life = Life(checklist(step("a"), identity="member"))
+    life.does(AnswerStep(step_id="s-a", value=True, by=MEMBER, op_id="1"))
+    life.refuses(AnswerStep(step_id="s-a", value=True, by="u-other", op_id="1"), AssignedToAnother)
+    life.does(Submit(by=MEMBER))
+    life.refuses(Open(by="u-other"), AssignedToAnother)
+
+
+def test_the_owner_cancels_a_run_whoever_answers_it() -> None:
+    life = Life(checklist(step("a"), identity="member"))
+    life.does(Open(by=MEMBER))
+    life.does(Cancel(reason="cancelled_by_owner"))
+    assert (life.status.phase, life.status.assigned_to) == (RunPhase.CANCELLED, MEMBER)
+
+
+def test_a_run_for_anybody_is_assigned_to_no_member() -> None:
+    life = Life(checklist(step("a")))
+    life.does(Open(by=MEMBER))
+    assert (life.status.assigned_to, life.status.identity) == (None, None)
 
 
 def test_only_a_member_answers_a_member_run_and_the_answer_says_who() -> None:

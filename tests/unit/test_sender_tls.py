@@ -4,22 +4,19 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from tests.delivery.authority import HOST, Authority
 
+from checklist_crds.settings.held import Certificates
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.outcome import Outcome
 from checklist_operator.delivery.sender import Sender, tls_context
 
-HOST = "hooks.example"
 Start = Callable[..., Awaitable[Any]]
 
 
@@ -31,66 +28,9 @@ class Loopback(AbstractResolver):
         pass
 
 
-@dataclass
-class Authority:
-    """A certificate authority of the test, and the context of a sender that trusts it."""
-
-    folder: Path
-    key: ec.EllipticCurvePrivateKey
-    certificate: x509.Certificate
-
-    @property
-    def trusting(self) -> ssl.SSLContext:
-        context = tls_context()
-        context.load_verify_locations(cadata=self.certificate.public_bytes(serialization.Encoding.PEM).decode())
-        return context
-
-    def server_context(
-        self, *, host: str = HOST, ends: timedelta = timedelta(days=1), own: bool = False
-    ) -> ssl.SSLContext:
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
-        now = datetime.now(UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name if own else self.certificate.subject)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(days=2))
-            .not_valid_after(now + ends)
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
-            .sign(key if own else self.key, hashes.SHA256())
-        )
-        file = self.folder / f"{host}.pem"
-        file.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-            + certificate.public_bytes(serialization.Encoding.PEM)
-        )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        return context
-
-
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "authority of the test")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=2))
-        .not_valid_after(now + timedelta(days=2))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    return Authority(tmp_path, key, certificate)
+    return Authority.make(tmp_path)
 
 
 async def send_to(port: int, authority: Authority, *, path: str = "/") -> Outcome:
@@ -138,6 +78,31 @@ async def test_an_authority_nobody_knows_gets_nothing(authority: Authority, star
         outcome = await sender.send(f"https://{HOST}:{receiver.port}/", b"{}", b"sixteen or more", "r-1")
     assert outcome.outcome_class == "tls"
     assert receiver.requests == []
+
+
+async def test_authorities_of_a_file_are_trusted_as_it_is_now(
+    authority: Authority, start_receiver: Start, tmp_path: Path
+) -> None:
+    """Even where a connection is still open that was made while the file held the other one."""
+    (folder := tmp_path / "other").mkdir()
+    other = Authority.make(folder)
+    receiver = await start_receiver(ssl_context=authority.server_context())
+    policy, trusted = AddressPolicy.parse(allowed="127.0.0.1"), Certificates(authority.pem)
+    async with Sender(policy, resolver=Loopback(), trusted=trusted) as sender:
+
+        async def send() -> str:
+            outcome = await sender.send(f"https://{HOST}:{receiver.port}/", b"{}", b"sixteen or more", "r-1")
+            return str(outcome.outcome_class)
+
+        assert await send() == "success"
+        trusted.renew(other.pem)
+        assert await send() == "tls"
+        trusted.renew(authority.pem)
+        assert await send() == "success"
+    assert len(receiver.requests) == 2
+    context = trusted.context(tls_context)
+    assert len(context.get_ca_certs()) == len(tls_context().get_ca_certs()) + 1  # beside the well-known ones
+    assert context.minimum_version == ssl.TLSVersion.TLSv1_2
 
 
 async def test_the_development_setting_does_not_loosen_tls(authority: Authority, start_receiver: Start) -> None:

@@ -19,7 +19,8 @@ case "$1" in
       printf 'working\\n\\033[31m[UNRESOLVED_IMPORT] \\033[0mno such file\\n  at node:1\\n'
       exit 1
     fi
-    mkdir -p "$2/executor" && echo page > "$2/executor/index.html" ;;
+    mkdir -p "$2/executor" "$2/dashboard"
+    echo page > "$2/executor/index.html"; echo page > "$2/dashboard/index.html" ;;
 esac
 """
 NPM = """#!/bin/sh

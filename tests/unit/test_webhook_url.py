@@ -1,7 +1,7 @@
 import asyncio
 import json
+import os
 import random
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable
@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_dev.binaries import cache_folder
+from checklist_dev.failures import say
+from checklist_dev.web.node import find_node
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.sender import Sender
 
@@ -293,7 +296,6 @@ def test_the_canonical_form_is_a_fixpoint_and_what_yarl_will_send(rest: str, hos
     assert f"{sent.scheme}://{sent.host_port_subcomponent}{sent.raw_path_qs}" == canonical
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node as a judge of the WHATWG standard")
 def test_the_whatwg_parser_of_node_changes_nothing_in_a_canonical_url() -> None:
     pairs = [(url, canonical_url(url, allow_insecure=True)) for url in [*CANONICAL, *odd_urls(3000)]]
     script = """
@@ -307,7 +309,12 @@ def test_the_whatwg_parser_of_node_changes_nothing_in_a_canonical_url() -> None:
         console.log(JSON.stringify(wrong))
     """
     judged = subprocess.run(
-        ["node", "-e", script], input=json.dumps(pairs), capture_output=True, text=True, check=True, timeout=60
+        [find_node(cache_folder(), os.environ, report=say).program, "-e", script],
+        input=json.dumps(pairs),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert json.loads(judged.stdout) == []
 

@@ -1,0 +1,305 @@
+"""Photos that are too large for the service, and photos that the browser cannot draw."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pillow_heif
+import pytest
+from PIL import Image
+from playwright.async_api import Locator, expect
+
+from checklist_dev.browser.checklists import checklist, step
+from checklist_dev.browser.device import Device
+from checklist_dev.browser.stage import Link, Stage
+
+from .checklist_screen import ChecklistScreen, noise, until
+from .conftest import NewDevice
+
+MIB = 1024 * 1024
+MADE_SMALLER = "The photo was too large to be sent, so it was made smaller."
+CANNOT = "This photo is too large to be sent, and this browser cannot make it smaller."
+NO_PREVIEW = "No preview"
+PHOTOS = checklist(step("shelf", "photo", config={"min": 0, "max": 3}), step("clean"))
+RED, BLUE = (200, 30, 30), (30, 30, 200)
+TAKEN = {0x9003: "2026:05:04 13:02:01", 0x9011: "+02:00"}
+IN_STOCKHOLM = {1: "N", 2: (59.0, 18.0, 0.0), 3: "E", 4: (18.0, 0.0, 0.0)}
+
+
+def jpeg(size: tuple[int, int], *, orientation: int = 1, appended: int = 0) -> bytes:
+    """Red on the left half and blue on the right as it is stored, taken in Stockholm. `appended`: the bytes of a film
+    behind the picture, as phones that take moving pictures write them."""
+    width, height = size
+    picture = Image.new("RGB", size, BLUE)
+    picture.paste(RED, (0, 0, width // 2, height))
+    tags = Image.Exif()
+    tags[0x0112] = orientation
+    tags.get_ifd(0x8769).update(TAKEN)
+    tags.get_ifd(0x8825).update(IN_STOCKHOLM)
+    content = BytesIO()
+    picture.save(content, "JPEG", quality=90, exif=tags)
+    return content.getvalue() + bytes(appended)
+
+
+def heic(size: tuple[int, int] = (640, 480), *, appended: int = 0) -> bytes:
+    """`appended`: the bytes of a free box behind the picture."""
+    content = BytesIO()
+    pillow_heif.from_pillow(Image.new("RGB", size, RED)).save(content, format="HEIF")
+    box = appended.to_bytes(4, "big") + b"free" + bytes(appended - 8) if appended else b""
+    return content.getvalue() + box
+
+
+Choose = Callable[..., Awaitable[None]]
+
+
+@pytest.fixture
+def choose(tmp_path: Path) -> Choose:
+    """`await choose(screen, ("jpeg", content), ("heic", content))`: files of the device, so that they need not go
+    through the driver, which takes its time over so many bytes."""
+
+    async def choose(screen: ChecklistScreen, *files: tuple[str, bytes]) -> None:
+        paths = [tmp_path / f"{number}.{kind}" for number, (kind, _) in enumerate(files)]
+        for path, (_, content) in zip(paths, files, strict=True):
+            path.write_bytes(content)
+        await screen.card("Shelf").locator("input[type=file]:not([capture])").set_input_files(paths)
+
+    return choose
+
+
+async def sent(screen: ChecklistScreen, count: int = 1) -> None:
+    await expect(screen.card("Shelf").locator(".thumb.is-sent")).to_have_count(count, timeout=30_000)
+
+
+def photos_of(stage: Stage, link: Link) -> list[dict[str, Any]]:
+    answer = stage.run(link)["answers"].get("s-shelf")
+    return [] if answer is None else list(answer["photos"])
+
+
+def served(photo: dict[str, Any]) -> Image.Image:
+    response = httpx.get(photo["url"], trust_env=False)
+    assert response.status_code == 200
+    return Image.open(BytesIO(response.content)).convert("RGB")
+
+
+def is_near(found: object, color: tuple[int, int, int]) -> bool:
+    return isinstance(found, tuple) and all(abs(a - b) < 25 for a, b in zip(found, color, strict=True))
+
+
+async def drawn_width(picture: Locator) -> int:
+    """0 as long as the browser has drawn nothing."""
+    width: int = await picture.evaluate("image => image.complete ? image.naturalWidth : 0")
+    return width
+
+
+async def is_drawn(picture: Locator) -> None:
+    await expect(picture).to_have_count(1)
+    await expect(picture).to_have_js_property("complete", True)
+    assert await drawn_width(picture) > 0
+
+
+# What browsers lack, as the app meets it.
+BROWSERS = {
+    "this browser": "",
+    "one that scales no bitmaps": """
+        const make = window.createImageBitmap;
+        window.createImageBitmap = (photo, options) =>
+            options === undefined ? make(photo) : Promise.reject(new TypeError("unknown option"));
+    """,
+    "one that measures before it turns": """
+        const make = window.createImageBitmap;
+        window.createImageBitmap = (photo, options) =>
+            make(photo, options && {resizeWidth: options.resizeHeight, resizeHeight: options.resizeHeight});
+    """,
+    "one that makes no bitmaps of photos": """
+        window.createImageBitmap = () => Promise.reject(new DOMException("no", "InvalidStateError"));
+    """,
+    "one without canvases off screen": "delete window.OffscreenCanvas;",
+}
+
+
+@pytest.mark.parametrize("lacking", BROWSERS)
+async def test_a_photo_above_the_bound_arrives_smaller_upright_and_with_its_time_and_place(
+    stage: Stage, new_device: NewDevice, choose: Choose, lacking: str
+) -> None:
+    link = stage.dispatch(checklist(step("shelf", "photo", geo=True, config={"min": 1, "max": 1})))
+    place = {"latitude": 59.3, "longitude": 18.01}
+    device = await new_device(permissions=["geolocation"], geolocation=place)
+    await device.page.add_init_script(BROWSERS[lacking])
+    screen = await ChecklistScreen.opened(device, link)
+    # A phone that was held upright: it stores what it sees lying, and orientation 6 says so.
+    await choose(screen, ("jpeg", jpeg((6000, 4500), orientation=6, appended=11 * MIB)))
+    await expect(screen.card("Shelf").get_by_text(MADE_SMALLER)).to_be_visible(timeout=30_000)
+    await sent(screen)
+    await until(lambda: photos_of(stage, link)[0]["distance_m"] is not None)
+    [photo] = photos_of(stage, link)
+    assert (photo["width"], photo["height"], photo["content_type"]) == (3072, 4096, "image/jpeg")
+    assert datetime.fromisoformat(photo["captured_at"]) == datetime(2026, 5, 4, 11, 2, 1, tzinfo=UTC)
+    assert photo["captured_at_zone"] == "stated"
+    assert photo["distance_m"] == pytest.approx(570, abs=60)
+    picture = served(photo)
+    assert is_near(picture.getpixel((1500, 200)), RED)
+    assert is_near(picture.getpixel((1500, 3900)), BLUE)
+
+
+async def test_a_photo_of_too_many_pixels_is_made_smaller_however_few_bytes_it_has(
+    stage: Stage, new_device: NewDevice, choose: Choose
+) -> None:
+    link = stage.dispatch(PHOTOS)
+    screen = await ChecklistScreen.opened(await new_device(), link)
+    content = jpeg((8000, 7000))
+    assert len(content) < 10 * MIB
+    await choose(screen, ("jpeg", content))
+    await sent(screen)
+    await expect(screen.card("Shelf").get_by_role("status")).to_have_text(MADE_SMALLER)
+    [photo] = photos_of(stage, link)
+    assert photo["width"] == 4096
+    assert photo["height"] == pytest.approx(3584, abs=1)  # browsers round differently
+
+
+async def test_several_large_photos_all_arrive_and_their_number_is_told(
+    stage: Stage, new_device: NewDevice, choose: Choose
+) -> None:
+    link = stage.dispatch(PHOTOS)
+    screen = await ChecklistScreen.opened(await new_device(), link)
+    large = noise(2400, 1600)
+    assert len(large) > 10 * MIB
+    await choose(screen, ("png", large), ("jpeg", jpeg((640, 480))), ("jpeg", jpeg((640, 480), appended=11 * MIB)))
+    await sent(screen, 3)
+    told = "2 photos were too large to be sent, so they were made smaller."
+    await expect(screen.card("Shelf").get_by_role("status")).to_have_text(told)
+    found = [(photo["content_type"], photo["width"], photo["height"]) for photo in photos_of(stage, link)]
+    # Nothing is made smaller in pixels that is too large only in bytes.
+    assert found == [("image/jpeg", 2400, 1600), ("image/jpeg", 640, 480), ("image/jpeg", 640, 480)]
+
+
+async def test_a_photo_that_fits_is_sent_as_it_is(stage: Stage, new_device: NewDevice, choose: Choose) -> None:
+    content = jpeg((1600, 1200), orientation=6)
+    link = stage.dispatch(PHOTOS)
+    screen = await ChecklistScreen.opened(await new_device(), link)
+    await choose(screen, ("jpeg", content))
+    await sent(screen)
+    await expect(screen.card("Shelf").get_by_text(MADE_SMALLER)).to_have_count(0)
+    headers = {"Content-Type": "image/jpeg"}
+    stage.execute(link, "POST", "/answers/s-shelf/photos", content=content, headers=headers)
+    by_the_page, by_hand = photos_of(stage, link)
+    # Out of the same bytes the service makes the same picture; of one that was written anew it would make another.
+    assert by_the_page["sha256"] == by_hand["sha256"]
+    assert by_the_page["captured_at"] == by_hand["captured_at"] is not None
+
+
+async def refused_with_a_word(stage: Stage, device: Device, choose: Choose, kind: str, content: bytes) -> None:
+    link = stage.dispatch(PHOTOS)
+    screen = await ChecklistScreen.opened(device, link)
+    await choose(screen, (kind, content))
+    await expect(screen.card("Shelf").locator(".error")).to_contain_text(CANNOT, timeout=30_000)
+    await expect(screen.card("Shelf").get_by_role("listitem")).to_have_count(0)
+    assert await device.accessibility_findings() == []
+    # There is a way on: another photo.
+    await choose(screen, ("jpeg", jpeg((640, 480))))
+    await sent(screen)
+    await expect(screen.card("Shelf").locator(".error")).to_have_count(0)
+    assert len(photos_of(stage, link)) == 1
+
+
+async def test_a_large_photo_that_the_browser_cannot_decode_is_refused_with_a_word(
+    stage: Stage, new_device: NewDevice, choose: Choose
+) -> None:
+    await refused_with_a_word(stage, await new_device(), choose, "heic", heic(appended=11 * MIB))
+
+
+async def test_a_browser_that_gives_out_noise_for_what_was_drawn_sends_no_noise(
+    stage: Stage, new_device: NewDevice, choose: Choose
+) -> None:
+    device = await new_device()
+    await device.page.add_init_script(
+        """OffscreenCanvasRenderingContext2D.prototype.getImageData = (x, y, width, height) =>
+            ({data: crypto.getRandomValues(new Uint8ClampedArray(width * height * 4))});"""
+    )
+    await refused_with_a_word(stage, device, choose, "jpeg", jpeg((640, 480), appended=11 * MIB))
+
+
+HELD = """
+    const write = OffscreenCanvas.prototype.convertToBlob;
+    const released = new Promise((resolve) => { window.release = resolve; });
+    OffscreenCanvas.prototype.convertToBlob = async function (...options) {
+        await released;
+        return write.apply(this, options);
+    };
+"""
+
+
+async def test_a_photo_that_is_being_made_smaller_belongs_to_what_is_submitted(
+    stage: Stage, new_device: NewDevice, choose: Choose
+) -> None:
+    link = stage.dispatch(PHOTOS)
+    device = await new_device()
+    await device.page.add_init_script(HELD)
+    screen = await ChecklistScreen.opened(device, link)
+    await choose(screen, ("jpeg", jpeg((640, 480), appended=11 * MIB)))
+    status = screen.card("Shelf").get_by_role("status")
+    await expect(status).to_have_text("This photo is too large to be sent as it is. It is being made smaller…")
+    # The page is the person's meanwhile.
+    await screen.choose("Clean", "Yes")
+    await screen.saved("Clean")
+    await screen.to_review()
+    await screen.submit()
+    await device.page.evaluate("window.release()")
+    await expect(screen.heading("Done")).to_be_visible(timeout=30_000)
+    run = stage.run(link)
+    assert run["status"] == "completed"
+    assert len(run["answers"]["s-shelf"]["photos"]) == 1
+
+
+async def test_a_photo_that_the_browser_cannot_draw_is_named_until_the_service_has_a_picture_of_it(
+    stage: Stage, new_device: NewDevice, choose: Choose
+) -> None:
+    link = stage.dispatch(PHOTOS)
+    device = await new_device()
+    screen = await ChecklistScreen.opened(device, link)
+    thumb = screen.card("Shelf").locator(".thumb")
+    await expect(screen.card("Shelf")).to_be_visible()
+    await device.context.set_offline(True)
+    await choose(screen, ("heic", heic()))
+    await expect(thumb.locator(".no-picture")).to_have_text(NO_PREVIEW)
+    await expect(thumb.locator(".no-picture svg")).to_be_visible()
+    await expect(thumb.locator("img")).to_have_count(0)
+    await thumb.click()
+    dialog = screen.page.get_by_role("dialog", name="Photo 1")
+    await expect(dialog).to_contain_text("It is kept all the same, and can be seen here once it has been sent.")
+    await expect(dialog.locator("img")).to_have_count(0)
+    assert await device.accessibility_findings() == []
+    assert not await device.overflows()
+    await dialog.get_by_role("button", name="Close").click()
+    await screen.to_review()
+    await expect(screen.page.locator(".mini")).to_have_text(f"Photo 1: {NO_PREVIEW}")
+    assert await device.accessibility_findings() == []
+    await screen.page.get_by_role("button", name="Back").click()
+
+    await device.context.set_offline(False)
+    await sent(screen)
+    await is_drawn(thumb.locator("img"))
+    await expect(screen.page.get_by_text(NO_PREVIEW)).to_have_count(0)
+    assert await drawn_width(thumb.locator("img")) == 320
+    await thumb.click()
+    await is_drawn(dialog.locator("img"))
+    assert await drawn_width(dialog.locator("img")) == 640
+
+
+async def test_a_picture_that_could_not_be_loaded_is_loaded_when_the_network_is_back(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(PHOTOS)
+    headers = {"Content-Type": "image/jpeg"}
+    stage.execute(link, "POST", "/answers/s-shelf/photos", content=jpeg((640, 480)), headers=headers)
+    device = await new_device()
+    await device.context.route("**/thumbnail?*", lambda route: route.abort())
+    screen = await ChecklistScreen.opened(device, link)
+    thumb = screen.card("Shelf").locator(".thumb")
+    await expect(thumb.locator(".no-picture")).to_have_text(NO_PREVIEW)
+    await device.context.unroute_all()
+    await device.context.set_offline(True)
+    await device.context.set_offline(False)
+    await is_drawn(thumb.locator("img"))

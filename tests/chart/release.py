@@ -1,0 +1,160 @@
+"""The chart, installed on a real cluster with our image, and callers within that cluster."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.chart import load_in_a_pod
+from tests.chart.cluster import Cluster
+from tests.chart.conftest import Image
+from tests.chart.pods import WAITS_FOREVER, manifest, phase, run_inside
+
+from checklist_crds import api_keys
+from checklist_crds.secret_digest import digest
+from checklist_dev.repository import ROOT
+
+CHART = "charts/checklist-dispatch"
+NAME = "checklist-dispatch"
+ORGANIZATION = "chart-tests"
+GROUP = "checklists.dev"
+CALL = """
+import json, sys, urllib.request
+method, url, key, body = sys.argv[1:]
+request = urllib.request.Request(url, body.encode() or None, {"Authorization": "Bearer " + key}, method=method)
+request.add_header("Content-Type", "application/json")
+try:
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        print(json.dumps([answer.status, json.loads(answer.read() or "null")]))
+except urllib.error.HTTPError as error:
+    print(json.dumps([error.code, json.loads(error.read())]))
+"""
+
+
+@dataclass(slots=True)
+class Load:
+    """What the callers of `load_in_a_pod` told, when they have ended."""
+
+    runs: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Release:
+    """A release in a namespace, a key that its API admits, and the pod from which it is called."""
+
+    cluster: Cluster
+    namespace: str
+    image: Image
+    key: str = field(default_factory=api_keys.new_key, repr=False)
+    template: str = ""
+
+    @property
+    def url(self) -> str:
+        return f"http://{NAME}-api.{self.namespace}.svc"
+
+    def values(self, **more: Any) -> list[str]:
+        """As `--set-json`, which takes any value."""
+        values: dict[str, Any] = {
+            "image": {"repository": self.image.repository, "tag": self.image.tag},
+            "photos": {"store": "temporary"},
+            "api": {"replicas": 2},
+            "bootstrap": {"organization": ORGANIZATION, "admin": "ada@example.com"},
+        }
+        for name, value in more.items():
+            values[name] = {**values.get(name, {}), **value} if isinstance(value, Mapping) else value
+        return [word for name, value in values.items() for word in ("--set-json", f"{name}={json.dumps(value)}")]
+
+    def helm(self, verb: str, *words: str) -> str:
+        return self.cluster.helm(verb, "-n", self.namespace, *words)
+
+    def install(self, **more: Any) -> str:
+        return self.helm("install", NAME, CHART, *self.values(**more), "--wait", "--timeout=120s")
+
+    def upgrade(self, *words: str, **more: Any) -> str:
+        return self.helm("upgrade", NAME, CHART, *self.values(**more), "--wait", "--timeout=180s", *words)
+
+    def pods(self, component: str) -> set[str]:
+        """Names of the pods that are not on their way out."""
+        chosen = f"app.kubernetes.io/component={component},app.kubernetes.io/instance={NAME}"
+        items = self.cluster.get("pods", "-n", self.namespace, "-l", chosen)["items"]
+        return {each["metadata"]["name"] for each in items if "deletionTimestamp" not in each["metadata"]}
+
+    def is_available(self, component: str) -> bool:
+        status = self.cluster.get("deployment", f"{NAME}-{component}", "-n", self.namespace)["status"]
+        return status.get("availableReplicas", 0) == status.get("replicas", 0) > 0
+
+    def admit(self) -> None:
+        """An API key of the first organization, and the pod that calls with it."""
+        member = self.cluster.get(f"members.{GROUP}", "-n", self.namespace)["items"][0]["metadata"]["name"]
+        sha256 = digest(self.key)
+        self.cluster.apply(
+            {
+                "apiVersion": f"{GROUP}/v1",
+                "kind": "ApiKey",
+                "metadata": {
+                    "name": api_keys.object_name(sha256),
+                    "namespace": self.namespace,
+                    "labels": {f"{GROUP}/org": ORGANIZATION},
+                },
+                "spec": {
+                    "organizationRef": {"name": ORGANIZATION},
+                    "name": "tests",
+                    "sha256": sha256,
+                    "prefix": api_keys.PREFIX,
+                    "lastFour": self.key[-4:],
+                    "createdBy": member,
+                },
+            }
+        )
+        script = Path(load_in_a_pod.__file__).read_text()
+        pod = manifest("caller", self.namespace, self.image.name, WAITS_FOREVER)
+        pod["spec"]["volumes"].append({"name": "scripts", "configMap": {"name": "scripts"}})
+        pod["spec"]["containers"][0]["volumeMounts"].append({"name": "scripts", "mountPath": "/scripts"})
+        self.cluster.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "scripts", "namespace": self.namespace},
+                "data": {"load.py": script, "call.py": CALL},
+            },
+            pod,
+        )
+        self.cluster.wait_until(lambda: phase(self.cluster, self.namespace, "caller") == "Running", "the caller runs")
+        self.cluster.wait_until(lambda: self.call("GET", "/v1/templates")[0] == 200, "the key is admitted")
+        tdl = json.loads((ROOT / "examples" / "templates" / "forklift-pre-use.json").read_text())
+        status, body = self.call("POST", "/v1/templates", tdl)
+        assert status == 201, body
+        self.template = str(body["id"])
+
+    def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """One request to the Service: its status, and the JSON of its answer."""
+        text = "" if body is None else json.dumps(body)
+        words = ("python3", "/scripts/call.py", method, self.url + path, self.key, text)
+        status, answer = json.loads(run_inside(self.cluster, self.namespace, "caller", *words))
+        return int(status), answer
+
+    def dispatch(self, **more: Any) -> str:
+        status, body = self.call("POST", "/v1/runs", {"template_id": self.template, **more})
+        assert status == 201, body
+        return str(body["run_id"])
+
+    @contextmanager
+    def load(self) -> Iterator[Load]:
+        """Callers that go on while the block does. What they tell is there when it has ended."""
+        told, output = Load(), []
+        words = ("python3", "/scripts/load.py", self.url, self.key, self.template)
+        caller = threading.Thread(
+            target=lambda: output.append(run_inside(self.cluster, self.namespace, "caller", *words)), daemon=True
+        )
+        caller.start()
+        try:
+            yield told
+        finally:
+            run_inside(self.cluster, self.namespace, "caller", "python3", "-c", "open('/tmp/stop', 'w').close()")
+            caller.join(60)
+        found = json.loads(output[0])
+        told.runs, told.failures = found["runs"], found["failures"]

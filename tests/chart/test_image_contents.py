@@ -1,0 +1,149 @@
+"""What the image holds, read from its archive: what runs, and nothing that only builds, tests or tempts."""
+
+import json
+import re
+import tomllib
+from email.parser import HeaderParser
+from pathlib import PurePosixPath
+from tarfile import TarInfo
+from typing import Any
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from checklist_dev.image import runtime_lock
+from checklist_dev.image.archive import Archive
+from checklist_dev.image.build import BILL_IN_IMAGE, source_of
+from checklist_dev.repository import ROOT
+
+PACKED_AT_MOST = 110_000_000  # bytes: what a node pulls
+
+
+@pytest.fixture(scope="module")
+def files(contents: Archive) -> dict[str, TarInfo]:
+    return contents.files()
+
+
+@pytest.fixture(scope="module")
+def paths(files: dict[str, TarInfo]) -> list[PurePosixPath]:
+    return [PurePosixPath(name) for name in files]
+
+
+@pytest.fixture(scope="module")
+def bill(contents: Archive) -> dict[str, Any]:
+    found = json.loads(contents.text(BILL_IN_IMAGE))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(contents: Archive) -> dict[str, str]:
+    """Name -> version of each distribution but our own, by its own metadata in the image."""
+    found = {}
+    for text in contents.texts(lambda path: path.endswith(".dist-info/METADATA")).values():
+        fields = HeaderParser().parsestr(text)
+        found[re.sub(r"[-_.]+", "-", fields["Name"]).lower()] = fields["Version"]
+    del found["checklist-dispatch"]
+    return found
+
+
+def test_it_runs_as_a_user_that_is_not_root_and_starts_the_api_without_a_shell(contents: Archive) -> None:
+    config = contents.config["config"]
+    assert config["User"] == "65532:65532"
+    assert config["Cmd"] == ["checklist-api"]
+    assert "Entrypoint" not in config or not config["Entrypoint"]
+    assert config["StopSignal"] == "SIGTERM"
+    assert "PYTHONDONTWRITEBYTECODE=1" in config["Env"]
+
+
+def test_its_labels_say_which_sources_it_is_of(contents: Archive) -> None:
+    labels, source = contents.config["config"]["Labels"], source_of(ROOT)
+    prefix = "org.opencontainers.image."
+    assert labels[prefix + "title"] == "Checklist Dispatch"
+    assert labels[prefix + "version"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert labels[prefix + "revision"] == source.revision
+    assert labels[prefix + "created"] == source.created
+    assert labels[prefix + "base.name"]
+
+
+def test_nothing_of_how_this_machine_reaches_its_registries_is_in_it(
+    contents: Archive, files: dict[str, TarInfo]
+) -> None:
+    told = json.dumps([contents.config["config"], contents.config.get("history", [])])
+    assert "://" not in told
+    assert not {"etc/pip.conf", "root/.npmrc", "run/secrets/certificates", "run/secrets"} & set(files)
+
+
+def test_there_is_no_shell_no_package_manager_and_no_compiler_in_it(paths: list[PurePosixPath]) -> None:
+    programs = {path.name for path in paths if path.parent.name in ("bin", "sbin")}
+    ours = {"checklist-api", "checklist-operator", "checklist-dispatch"}
+    assert ours <= programs
+    assert programs - ours <= {"python", "python3", "python3.11", "python3.12", "python3.13", "python3.14"}
+    assert not {path for path in paths if path.name in ("pip", "setuptools", "ensurepip", "sh", "bash", "busybox")}
+
+
+def test_there_are_no_tests_no_caches_and_no_keys_in_it(paths: list[PurePosixPath]) -> None:
+    assert not [path for path in paths if path.name in ("test", "tests", ".git", ".cache", "node_modules")]
+    assert not [path for path in paths if path.parts[:2] in (("var", "cache"), ("root", ".cache"), ("var", "log"))]
+    keys = [
+        path
+        for path in paths
+        if path.suffix in (".pem", ".key", ".p12", ".env") and path.name not in ("cacert.pem", "cert.pem")
+    ]
+    assert not keys
+
+
+def test_nobody_but_root_may_write_anything_but_tmp(files: dict[str, TarInfo]) -> None:
+    assert not [name for name, file in files.items() if (file.uid, file.gid) != (0, 0)]
+    writable = [name for name, file in files.items() if file.mode & 0o022 and not file.issym()]
+    assert writable == ["tmp"]
+    assert files["tmp"].mode & 0o7777 == 0o1777
+    assert not [name for name, file in files.items() if file.mode & 0o6000], "setuid"
+
+
+def test_the_web_app_and_bytecode_of_what_starts_are_in_it(files: dict[str, TarInfo]) -> None:
+    names = "\n".join(files)
+    for surface in ("executor", "dashboard"):
+        assert re.search(rf"site-packages/checklist_api/web_dist/{surface}/index\.html$", names, re.MULTILINE)
+    for module in ("checklist_api/__pycache__/app", "checklist_operator/__pycache__/term", "aiohttp/__pycache__/web"):
+        assert re.search(rf"site-packages/{module}\.cpython-\d+\.pyc$", names, re.MULTILINE)
+
+
+def test_the_bill_of_materials_lists_every_installed_distribution_and_no_other(
+    installed: dict[str, str], bill: dict[str, Any]
+) -> None:
+    listed = {each["name"]: each["version"] for each in bill["components"] if each["purl"].startswith("pkg:pypi/")}
+    assert listed == installed
+
+
+def test_what_is_installed_is_what_the_lock_file_says(installed: dict[str, str]) -> None:
+    lock = runtime_lock.RUNTIME.read_text()
+    wanted = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock, re.MULTILINE))
+    assert {name: wanted.get(name) for name in installed} == installed
+
+
+def test_the_bill_lists_the_systems_packages_the_interpreter_and_what_the_web_app_is_made_of(
+    files: dict[str, TarInfo], bill: dict[str, Any]
+) -> None:
+    listed = {each["purl"].partition("@")[0] for each in bill["components"]}
+    assert {"pkg:deb/debian/libc6", "pkg:deb/debian/libssl3", "pkg:generic/python"} <= listed
+    assert {"pkg:npm/preact", "pkg:npm/idb-keyval"} <= listed
+    assert "pkg:npm/vite" not in listed, "what only builds is in nobody's browser"
+    noted = {name.rpartition("/")[2] for name in files if name.startswith("var/lib/dpkg/status.d/")}
+    assert {each["name"] for each in bill["components"] if each["purl"].startswith("pkg:deb/")} == noted
+
+
+def test_the_bill_is_cyclonedx_whose_references_lead_somewhere(bill: dict[str, Any]) -> None:
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)) is None
+    assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
+    references = [each["bom-ref"] for each in bill["components"]] + [bill["metadata"]["component"]["bom-ref"]]
+    assert len(references) == len(set(references))
+    assert {each["ref"] for each in bill["dependencies"]} == set(references)
+    assert {needed for each in bill["dependencies"] for needed in each["dependsOn"]} <= set(references)
+    aiohttp = next(each for each in bill["dependencies"] if each["ref"].startswith("pkg:pypi/aiohttp@"))
+    assert any(needed.startswith("pkg:pypi/yarl@") for needed in aiohttp["dependsOn"])
+
+
+def test_it_is_small(contents: Archive) -> None:
+    assert contents.packed < PACKED_AT_MOST

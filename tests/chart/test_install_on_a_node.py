@@ -1,0 +1,131 @@
+"""The chart's life on a real cluster, in this order: install, upgrade, rollback, a pod killed, no memory, uninstall.
+
+One release lives through all of it, so that what survives is what a user would have.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from tests.chart.cluster import Cluster, CommandFailed
+from tests.chart.conftest import Image
+from tests.chart.release import GROUP, NAME, ORGANIZATION, Release
+
+from checklist_crds.times import utc_now
+
+
+def definitions(cluster: Cluster) -> list[str]:
+    names = cluster.kubectl("get", "crds", "-o", "name").split()
+    return [name for name in names if name.endswith(f".{GROUP}")]
+
+
+@pytest.fixture(scope="module")
+def release(cluster: Cluster, loaded: Image) -> Iterator[Release]:
+    """Installed with two API pods. The definitions stay at uninstall, as they must: here they are taken away again."""
+    if definitions(cluster):
+        pytest.skip("the cluster has definitions of checklists.dev: somebody's installation, which tests leave alone")
+    try:
+        with cluster.namespace(f"test-{uuid.uuid4().hex[:10]}") as namespace:
+            release = Release(cluster, namespace, loaded)
+            release.install()
+            release.admit()
+            yield release
+            cluster.helm("uninstall", NAME, "-n", namespace, "--ignore-not-found", "--wait")
+    finally:
+        if names := definitions(cluster):
+            cluster.kubectl("delete", "--timeout=120s", *names)
+
+
+def test_after_the_install_every_pod_is_ready_and_helm_test_says_so(release: Release) -> None:
+    assert release.is_available("api")
+    assert len(release.pods("api")) == 2
+    assert release.is_available("operator")
+    assert "Succeeded" in release.helm("test", NAME)
+
+
+def test_no_request_is_lost_while_an_upgrade_replaces_both_pods(release: Release) -> None:
+    before = release.pods("api")
+    waiting = release.dispatch()
+    with release.load() as told:
+        release.upgrade(api={"replicas": 2, "podAnnotations": {"tests/upgrade": "1"}})
+        release.cluster.wait_until(lambda: len(release.pods("api")) == 2, "the old pods are going")
+        release.cluster.kubectl("rollout", "status", f"deployment/{NAME}-api", "-n", release.namespace)
+    assert not before & release.pods("api"), "no pod was replaced: nothing was tried"
+    assert told.failures == []
+    assert len(told.runs) > 50
+    assert release.call("GET", f"/v1/runs/{waiting}")[0] == 200
+    for run in (told.runs[0], told.runs[len(told.runs) // 2], told.runs[-1]):
+        assert release.call("GET", f"/v1/runs/{run}")[0] == 200
+
+
+def test_no_request_is_lost_while_a_rollback_brings_the_first_revision_back(release: Release) -> None:
+    before, waiting = release.pods("api"), release.dispatch()
+    with release.load() as told:
+        release.helm("rollback", NAME, "1", "--wait", "--timeout=180s")
+        release.cluster.kubectl("rollout", "status", f"deployment/{NAME}-api", "-n", release.namespace)
+    assert not before & release.pods("api")
+    assert told.failures == []
+    assert release.call("GET", f"/v1/runs/{waiting}")[0] == 200
+
+
+def test_when_an_api_pod_is_killed_the_other_serves_and_nothing_that_was_acknowledged_is_gone(
+    release: Release,
+) -> None:
+    victim = min(release.pods("api"))
+    with release.load() as told:
+        release.cluster.kubectl("delete", "pod", victim, "-n", release.namespace, "--grace-period=0", "--force")
+        release.cluster.wait_until(
+            lambda: release.is_available("api") and victim not in release.pods("api"), "two pods serve again"
+        )
+    # Each of the four callers may have had one request in the pod that died.
+    assert len(told.failures) <= 4, told.failures
+    found = {
+        each["metadata"]["name"] for each in release.cluster.get(f"runs.{GROUP}", "-n", release.namespace)["items"]
+    }
+    assert set(told.runs) <= found
+
+
+def test_when_the_operator_is_killed_its_successor_ends_what_was_due(release: Release) -> None:
+    due = timedelta(seconds=8)
+    run = release.dispatch(expires_in_hours=due.total_seconds() / 3600)
+    started = utc_now()
+    for pod in release.pods("operator"):
+        release.cluster.kubectl("delete", "pod", pod, "-n", release.namespace, "--grace-period=0", "--force")
+
+    def is_expired() -> bool:
+        found = release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)
+        return bool(found.get("status", {}).get("phase") == "Expired")
+
+    release.cluster.wait_until(is_expired, "the run is expired by the operator's successor")
+    assert utc_now() >= started + due - timedelta(seconds=1)
+
+
+def test_an_upgrade_whose_pods_get_too_little_memory_is_rolled_back_and_nobody_notices(release: Release) -> None:
+    before = release.pods("api")
+    with release.load() as told, pytest.raises(CommandFailed):
+        release.upgrade(
+            "--rollback-on-failure",
+            "--timeout=25s",
+            api={"replicas": 2, "resources": {"limits": {"memory": "24Mi"}, "requests": {"memory": "24Mi"}}},
+        )
+    assert told.failures == []
+    assert release.pods("api") == before
+    reasons = json.dumps(release.cluster.get("events", "-n", release.namespace)["items"])
+    assert "OOMKilled" in reasons or "BackOff" in reasons, "the pods did not fail: nothing was tried"
+
+
+def test_what_is_kept_survives_an_uninstall_and_is_there_after_the_next_install(release: Release) -> None:
+    run = release.dispatch()
+    keys = release.cluster.get("secret", "-n", release.namespace)["items"]
+    release.helm("uninstall", NAME, "--wait")
+    release.cluster.wait_until(lambda: not release.pods("api") | release.pods("operator"), "the pods are gone")
+    assert len(definitions(release.cluster)) > 5
+    assert release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)
+    assert release.cluster.get(f"organizations.{GROUP}", ORGANIZATION)
+    release.install()
+    kept = {each["metadata"]["name"]: each.get("data") for each in keys if each["type"] == "Opaque"}
+    for name, data in kept.items():
+        assert release.cluster.get("secret", name, "-n", release.namespace)["data"] == data
+    release.cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{run}")[0] == 200, "the run, with the old key")

@@ -1,0 +1,253 @@
+"""How far the chart's roles reach: which Secrets, which namespaces, which kinds, and what people may do with them."""
+
+import json
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx
+import pytest
+from tests.chart_rbac.audit_log import ALONE, AuditLog
+from tests.chart_rbac.conftest import OTHER_SECRET
+from tests.chart_rbac.release import ANNEX, BRANCH, ELSEWHERE, HOME, RELEASE, WEBHOOK_SECRETS, Release
+
+from checklist_crds.kube.kinds import ALL_KINDS
+
+OK, CREATED, FORBIDDEN = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.FORBIDDEN
+ACCOUNTS: Final = ("api", "operator")
+READ: Final = frozenset({"get", "list", "watch"})
+WRITE: Final = frozenset({"create", "update", "patch", "delete"})
+VERBS: Final = sorted(READ | WRITE)
+NAMESPACED: Final = sorted(kind.plural for kind in ALL_KINDS if kind.namespaced)
+PEOPLE: Final[dict[str, dict[str, frozenset[str]]]] = {
+    "view": dict.fromkeys(
+        ("templates", "templaterevisions", "runs", "webhookdeliveries", "deliveryreplays", "members"), READ
+    ),
+    "edit": {
+        **dict.fromkeys(("templates", "runs", "deliveryreplays"), READ | WRITE),
+        # To annotate them: a replay is asked for so. What is in them is immutable.
+        "webhookdeliveries": READ | {"patch"},
+        **dict.fromkeys(("templaterevisions", "members"), READ),
+    },
+    "admin": {
+        **dict.fromkeys(("templates", "runs", "deliveryreplays", "members"), READ | WRITE),
+        **dict.fromkeys(("apikeys", "localaccounts", "dashboardsessions"), READ | WRITE),
+        "webhookdeliveries": READ | {"patch"},
+        **dict.fromkeys(("templaterevisions", "auditentries"), READ),
+    },
+}
+"""What Kubernetes' own roles may do with each kind; nothing with what is not named, and no status of any."""
+
+Rules = set[tuple[str, str, str, str]]
+"""(API group, resource, name or `*`, verb)"""
+
+
+@pytest.fixture(scope="module")
+def installed(release: tuple[Release, AuditLog]) -> Release:
+    return release[0]
+
+
+@pytest.fixture(scope="module")
+def people(installed: Release) -> Release:
+    """`view`, `edit` and `admin` are what a controller manager makes of them: there is none here, so the rules of the
+    ClusterRoles that their own selectors choose are put together by this fixture. One person for each role and
+    namespace: `edit-branch` may edit in `branch`.
+    """
+    kubectl = installed.cluster.run_kubectl
+    roles = json.loads(kubectl("get", "clusterroles", "-o", "json"))["items"]
+    for name in PEOPLE:
+        own = next(role for role in roles if role["metadata"]["name"] == name)
+        (selector,) = (one["matchLabels"] for one in own["aggregationRule"]["clusterRoleSelectors"])
+        chosen = [
+            role for role in roles if selector.items() <= (role["metadata"].get("labels") or {}).items() and role != own
+        ]
+        assert any(role["metadata"]["name"].startswith(f"{HOME}-{RELEASE}") for role in chosen)
+        rules = [rule for role in chosen for rule in role.get("rules") or ()]
+        kubectl("patch", "clusterrole", name, "--type", "merge", "-p", json.dumps({"rules": rules}))
+        for namespace in (HOME, BRANCH, ANNEX):
+            person = f"{name}-{namespace}"
+            kubectl("create", "rolebinding", person, "-n", namespace, f"--clusterrole={name}", f"--user={person}")
+    return installed
+
+
+# -- API and operator ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("account", ACCOUNTS)
+def test_no_secret_is_read_but_those_that_the_operator_is_told_of(installed: Release, account: str) -> None:
+    """By real calls with the account's own token. (The keys of the installation are files in its pods.)"""
+    with installed.http(token=installed.token(account)) as http:
+        for namespace in (HOME, BRANCH, ANNEX, ELSEWHERE, *ALONE, "kube-system"):
+            assert _status(http, "GET", f"{_core(namespace)}/secrets") == FORBIDDEN
+        assert _status(http, "GET", "/api/v1/secrets") == FORBIDDEN
+        for namespace, name in WEBHOOK_SECRETS.items():
+            path = f"{_core(namespace)}/secrets"
+            told = OK if account == "operator" else FORBIDDEN
+            assert _status(http, "GET", f"{path}/{name}") == told
+            assert _status(http, "GET", f"{path}/{OTHER_SECRET}") == FORBIDDEN
+            assert _status(http, "GET", f"{path}?watch=1&fieldSelector=metadata.name={name}") == FORBIDDEN
+            assert _status(http, "PATCH", f"{path}/{name}", {"data": {}}) == FORBIDDEN
+            assert _status(http, "DELETE", f"{path}/{name}") == FORBIDDEN
+            assert _status(http, "POST", path, {"metadata": {"name": "new"}}) == FORBIDDEN
+
+
+@pytest.mark.parametrize("account", ACCOUNTS)
+def test_an_account_has_what_the_chart_says_and_nothing_else(installed: Release, account: str) -> None:
+    """The API server's own answer, in each namespace: nothing by another role, nothing where nobody was listed."""
+    everywhere = _rendered(installed, account, None)
+    assert {resource for _, resource, _, _ in everywhere} <= {"organizations", "organizations/status", "namespaces"}
+    with installed.http(token=installed.token(account)) as http:
+        for namespace in (HOME, BRANCH, ANNEX, *ALONE):
+            assert _answered(http, namespace) == everywhere | _rendered(installed, account, namespace)
+        assert _answered(http, ELSEWHERE) == everywhere
+        # Of organizations, which have no namespace, Events are told in `default`, by the operator; and nothing else.
+        events = {("", "events", "*", verb) for verb in ("create", "get", "patch")}
+        assert _rendered(installed, account, "default") == (events if account == "operator" else set())
+        for kind in NAMESPACED:
+            assert _status(http, "GET", f"{_ours(ELSEWHERE)}/{kind}") == FORBIDDEN
+            assert _status(http, "GET", f"/apis/checklists.dev/v1/{kind}") == FORBIDDEN
+
+
+def test_neither_account_could_do_the_other_s_work(installed: Release) -> None:
+    api, operator = (
+        {(right.resource, right.verb) for right in installed.rights(account)} for account in ("api", "operator")
+    )
+    only_api, only_operator = api - operator, operator - api
+    # Whoever takes over the operator makes no run, no key, no member and nobody's session, and reads no account.
+    assert {
+        ("runs", "create"),
+        ("apikeys", "create"),
+        ("members", "create"),
+        ("members", "delete"),
+        ("auditentries", "create"),
+        ("templates", "delete"),
+        ("localaccounts", "get"),
+        ("dashboardsessions", "create"),
+        ("dashboardsessions", "get"),
+    } <= only_api
+    # Whoever takes over the API removes no run and no trace of what was done, reads no Secret, and leads nothing.
+    assert {
+        ("runs", "delete"),
+        ("auditentries", "delete"),
+        ("webhookdeliveries", "delete"),
+        ("webhookdeliveries/status", "patch"),
+        ("templaterevisions", "delete"),
+        ("secrets", "get"),
+        ("leases", "update"),
+        ("events", "create"),
+    } <= only_operator
+
+
+@pytest.mark.parametrize("account", (*ACCOUNTS, "bootstrap"))
+def test_no_rule_is_a_wildcard_or_lets_rights_be_widened(installed: Release, account: str) -> None:
+    found = list(installed.rights(account))
+    assert found
+    for right in found:
+        assert "*" not in (right.group, right.resource, right.verb)
+        assert right.verb not in ("escalate", "bind", "impersonate", "deletecollection")
+        assert right.group in ("", "checklists.dev", "coordination.k8s.io")
+
+
+# -- people --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", list(PEOPLE))
+def test_people_may_do_with_each_kind_what_their_role_says(people: Release, role: str) -> None:
+    with people.http(user=f"{role}-{BRANCH}") as http:
+        rules = _answered(http, BRANCH)
+    for kind in NAMESPACED:
+        may = {verb for group, resource, _, verb in rules if (group, resource) == ("checklists.dev", kind)}
+        assert may == PEOPLE[role].get(kind, frozenset()), kind
+        assert not {verb for _, resource, _, verb in rules if resource.startswith(f"{kind}/")}
+    assert not {resource for group, resource, _, _ in rules if group == "checklists.dev"} - set(NAMESPACED)
+
+
+@pytest.mark.parametrize(("own", "others"), [(BRANCH, (ANNEX, HOME, ELSEWHERE)), (ANNEX, (BRANCH, HOME, ELSEWHERE))])
+@pytest.mark.parametrize("role", list(PEOPLE))
+def test_people_of_an_organization_s_namespace_can_do_nothing_in_another(
+    people: Release, role: str, own: str, others: tuple[str, ...]
+) -> None:
+    with people.http(user=f"{role}-{own}") as http:
+        for namespace in others:
+            assert not {rule for rule in _answered(http, namespace) if rule[0] == "checklists.dev"}
+
+
+def test_an_editor_s_real_calls_end_at_their_namespace(people: Release) -> None:
+    path = f"{_ours(ANNEX)}/templates"
+    steps = [{"id": "s-1", "type": "boolean", "label": "Clean?"}]
+    template = {
+        "apiVersion": "checklists.dev/v1",
+        "kind": "Template",
+        "metadata": {"name": "of-the-annex"},
+        "spec": {
+            "organizationRef": {"name": "annex"},
+            "name": "Opening",
+            "sections": [{"id": "g-1", "title": "Kitchen", "steps": steps}],
+        },
+    }
+    rename = {"spec": {"name": "Renamed"}}
+    with people.http(user=f"edit-{ANNEX}") as theirs, people.http(user=f"edit-{BRANCH}") as stranger:
+        assert _status(theirs, "POST", path, template) == CREATED
+        smuggled = {**template, "metadata": {"name": "smuggled"}}
+        for method, where, body in (
+            ("GET", f"{path}/of-the-annex", None),
+            ("GET", path, None),
+            ("GET", "/apis/checklists.dev/v1/templates", None),
+            ("GET", f"{_ours(ANNEX)}/runs", None),
+            ("POST", path, smuggled),
+            ("PATCH", f"{path}/of-the-annex", rename),
+            ("DELETE", f"{path}/of-the-annex", None),
+        ):
+            assert _status(stranger, method, where, body) == FORBIDDEN
+        assert _status(theirs, "PATCH", f"{path}/of-the-annex", rename) == OK
+        assert _status(theirs, "PATCH", f"{path}/of-the-annex/status", {"status": {"version": 9}}) == FORBIDDEN
+
+
+# -- how it is asked -----------------------------------------------------------------------------------------------
+
+
+def _status(http: httpx.Client, method: str, path: str, body: Any = None) -> int:
+    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    content = None if body is None else json.dumps(body)
+    return http.request(method, path, content=content, headers={"Content-Type": kind}).status_code
+
+
+def _core(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}"
+
+
+def _ours(namespace: str) -> str:
+    return f"/apis/checklists.dev/v1/namespaces/{namespace}"
+
+
+def _answered(http: httpx.Client, namespace: str) -> Rules:
+    """All that the API server would let the caller do in a namespace, without what everybody may ask of themselves."""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": namespace},
+    }
+    response = http.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", json=review)
+    assert response.status_code == CREATED, response.text
+    status = response.json()["status"]
+    assert not status.get("incomplete")
+    own = ("authorization.k8s.io", "authentication.k8s.io")
+    return {each for rule in status["resourceRules"] for each in _each(rule) if each[0] not in own}
+
+
+def _rendered(release: Release, account: str, namespace: str | None) -> Rules:
+    """What the chart says; None: of its ClusterRoles."""
+    return {
+        each
+        for role, rule in release.rules(account)
+        if role["metadata"].get("namespace") == namespace
+        for each in _each(rule)
+    }
+
+
+def _each(rule: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for group in rule["apiGroups"]:
+        for resource in rule["resources"]:
+            for name in rule.get("resourceNames") or ("*",):
+                for verb in rule["verbs"]:
+                    yield group, resource, name, verb

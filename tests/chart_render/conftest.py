@@ -1,0 +1,53 @@
+"""Renders the chart with real Helm, as a release `rel` in the namespace `apps`."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from checklist_dev.chart_files import CHART
+from checklist_dev.chart_tools import HELM, find_tool
+
+HERE = Path(__file__).parent
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A combination of values and what must come of it: see cases.yaml."""
+
+    name: str
+    values: dict[str, Any]
+    kinds: dict[str, int]
+    expect: dict[str, Any]
+
+
+def cases() -> list[Case]:
+    return [
+        Case(entry["name"], entry.get("values") or {}, entry.get("kinds") or {}, entry.get("expect") or {})
+        for entry in yaml.safe_load((HERE / "cases.yaml").read_text())
+    ]
+
+
+def helm(*arguments: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "KUBECONFIG": os.devnull}
+    return subprocess.run(
+        [find_tool(HELM), *arguments], input=stdin, capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def rendered(values: dict[str, Any], *more: str, definitions: bool = False) -> list[Object]:
+    """The objects, hooks and tests included. Raises ValueError with Helm's words.
+
+    `definitions`: the custom resource definitions too. They are the same in every case, and large.
+    """
+    arguments = ["template", "rel", str(CHART), "--namespace", "apps", "--values", "-", *more]
+    arguments += [] if definitions else ["--set", "crds.enabled=false"]
+    done = helm(*arguments, stdin=json.dumps(values))
+    if done.returncode != 0:
+        raise ValueError(done.stderr)
+    return [body for body in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if body]

@@ -1,0 +1,96 @@
+"""What the chart makes at random where it can ask no cluster must never take the place of what is in use."""
+
+import json
+import subprocess
+import time
+from typing import Any
+
+import pytest
+import redis
+
+from checklist_dev.failures import Failure
+from checklist_dev.kubectl import Kubectl
+from checklist_dev.ports import free_ports
+
+from .conftest import Object, rendered
+
+PRUNED_BY_NOBODY = {
+    "helm.sh/resource-policy": "keep",
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
+
+
+def secrets(namespace: str, values: dict[str, Any] | None = None) -> list[Object]:
+    """Those of one rendering."""
+    objects = rendered(values or {}, "--namespace", namespace)
+    return [body for body in objects if body["kind"] == "Secret"]
+
+
+@pytest.mark.parametrize("name", ["keys", "redis"])
+def test_a_second_rendering_is_refused_and_leaves_the_first_as_it_is(
+    kubectl: Kubectl, namespace: str, name: str
+) -> None:
+    def body() -> Object:
+        found = secrets(namespace, {"redis": {"builtIn": {"enabled": True}}})
+        return next(one for one in found if one["metadata"]["name"].endswith(name))
+
+    def now() -> Any:
+        found = kubectl("get", "secret", f"rel-checklist-dispatch-{name}", "-n", namespace, "-o", "json")
+        return json.loads(found)["data"]
+
+    first, second = body(), body()
+    assert first["data"] != second["data"]
+    kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(first))
+    for side in ((), ("--server-side",), ("--server-side", "--force-conflicts", "--field-manager=argocd-controller")):
+        with pytest.raises(Failure, match="immutable"):
+            kubectl("apply", *side, "-f", "-", stdin=json.dumps(second))
+    assert now() == first["data"]
+
+
+def test_no_tool_that_prunes_takes_keys_photos_or_definitions() -> None:
+    objects = rendered({}, definitions=True)
+    kept = [body for body in objects if "helm.sh/resource-policy" in body["metadata"].get("annotations", {})]
+    assert {body["kind"] for body in kept} == {"Secret", "PersistentVolumeClaim", "CustomResourceDefinition"}
+    for body in kept:
+        assert PRUNED_BY_NOBODY.items() <= body["metadata"]["annotations"].items()
+
+
+def test_with_secrets_of_yours_two_renderings_are_the_same() -> None:
+    """So Argo CD sees no difference that is none."""
+    values = {
+        "secrets": {"existingSecret": "keys"},
+        "redis": {"builtIn": {"enabled": True}, "password": {"existingSecret": "redis"}},
+        "bootstrap": {"organization": "Acme", "admin": "ada@example.com"},
+    }
+    assert rendered(values) == rendered(values)
+
+
+def test_the_built_in_redis_starts_with_what_its_container_is_told() -> None:
+    """The arguments as the kubelet hands them over; only the port is another one."""
+    objects = rendered({"redis": {"builtIn": {"enabled": True}}})
+    deployment = next(
+        body for body in objects if body["kind"] == "Deployment" and body["metadata"]["name"].endswith("-redis")
+    )
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    (port,) = free_ports(1)
+    password = 'a "password" with signs'
+    arguments = [word.replace("$(PASSWORD)", password).replace("6379", str(port)) for word in container["args"]]
+    server = subprocess.Popen([*container["command"], *arguments], stdout=subprocess.DEVNULL)
+    try:
+        client = redis.Redis(port=port, password=password)
+        until = time.monotonic() + 20
+        while True:
+            try:
+                assert client.ping()
+                break
+            except redis.exceptions.ConnectionError:
+                assert time.monotonic() < until, "it does not listen"
+                time.sleep(0.05)
+        told = {name: client.config_get(name)[name] for name in ("save", "appendonly", "maxmemory-policy", "dir")}
+        assert told == {"save": "", "appendonly": "no", "maxmemory-policy": "noeviction", "dir": "/tmp"}
+        with pytest.raises(redis.exceptions.AuthenticationError):
+            redis.Redis(port=port).ping()
+    finally:
+        server.kill()
+        server.wait()

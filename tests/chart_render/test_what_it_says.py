@@ -1,0 +1,67 @@
+"""What the chart says of the programs is so: public paths, commands, the notes. (Metrics: test_metrics_asked_for.)"""
+
+import json
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import checklist_api
+from checklist_dev.chart_files import CHART
+
+from .conftest import helm, rendered
+
+INTERNAL = {"healthz", "readyz", "metrics"}
+EVERYTHING = {
+    "host": "a.example",
+    "ingress": {"enabled": True},
+    "gateway": {"enabled": True, "className": "x"},
+    "bootstrap": {"organization": "Example", "admin": "ada@example.com"},
+    "metrics": {"prometheusRule": {"enabled": True}, "dashboards": {"enabled": True}},
+    "redis": {"builtIn": {"enabled": True}},
+}
+
+
+def test_all_routes_are_published_but_health_and_metrics() -> None:
+    """By Ingress and by HTTPRoute alike."""
+    objects = rendered(EVERYTHING)
+    ingress = next(body for body in objects if body["kind"] == "Ingress")
+    route = next(body for body in objects if body["kind"] == "HTTPRoute")
+    by_ingress = {(path["pathType"], path["path"]) for path in ingress["spec"]["rules"][0]["http"]["paths"]}
+    by_route = {(match["path"]["type"], match["path"]["value"]) for match in route["spec"]["rules"][0]["matches"]}
+    assert by_ingress == {(kind.replace("PathPrefix", "Prefix"), path) for kind, path in by_route}
+    published = {path.strip("/") for _, path in by_ingress}
+    assert ("Exact", "/") in by_ingress
+    assert first_words() - published == INTERNAL
+    assert published <= first_words()
+
+
+def first_words() -> set[str]:
+    """The first word of the path of each route that a module of the API adds."""
+    texts = [file.read_text() for file in Path(checklist_api.__file__).parent.rglob("*.py")]
+    paths = {path for text in texts for path in re.findall(r'\.add_[a-z]+\(\s*f?"/([^"]*)"', text)}
+    return {re.split("[/{]", path)[0] for path in paths}
+
+
+def test_the_commands_that_pods_run_are_installed_with_the_package() -> None:
+    installed = {script.name for script in entry_points(group="console_scripts")} | {"redis-server"}
+    pods = [body["spec"]["template"]["spec"] for body in rendered(EVERYTHING) if body["kind"] in ("Deployment", "Job")]
+    pods += [body["spec"] for body in rendered(EVERYTHING) if body["kind"] == "Pod"]
+    assert len(pods) == 5
+    for pod in pods:
+        for container in pod["containers"]:
+            assert container["command"][0] in installed
+
+
+@pytest.mark.parametrize("values", [{}, EVERYTHING])
+def test_the_notes_name_three_commands(values: dict[str, Any]) -> None:
+    # Notes are shown by an install only; without a cluster, by one that is not done.
+    done = helm("install", "rel", CHART, "-n", "apps", "--dry-run=client", "--values", "-", stdin=json.dumps(values))
+    assert done.returncode == 0, done.stderr
+    notes = done.stdout.partition("NOTES:")[2]
+    for command in ("kubectl -n apps rollout status", "sign-in-link", "helm -n apps test rel"):
+        assert command in notes
+    for number in ("1.", "2.", "3."):
+        assert f"\n{number} " in notes

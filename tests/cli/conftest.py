@@ -1,0 +1,79 @@
+"""Deliveries as the real sender puts them on a socket, byte for byte."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.delivery.sender import Sender
+
+SECRET = "a secret of sixteen characters or more"
+RUN = "r-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
+CREATED = datetime(2026, 11, 21, 13, 50, 0, tzinfo=UTC)
+
+
+def envelope(**changes: Any) -> bytes:
+    """An event as it is sent: compact, in UTF-8."""
+    event = {
+        "event_id": "evt-1",
+        "delivery_attempt": 1,
+        "event": "run.completed",
+        "run_id": RUN,
+        "ts": "2026-11-21T13:49:59.000Z",
+        "seq": 3,
+        "data": {"note": "☃ snow, 4 °C", "list": [1, 2.5, None]},
+    }
+    return json.dumps(event | changes, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What one transmission put on the wire."""
+
+    url: str
+    raw: bytes
+
+    @property
+    def head(self) -> bytes:
+        return self.raw.partition(b"\r\n\r\n")[0]
+
+    @property
+    def body(self) -> bytes:
+        return self.raw.partition(b"\r\n\r\n")[2]
+
+
+Send = Callable[..., Awaitable[Sent]]
+
+
+@pytest.fixture
+async def send() -> AsyncIterator[Send]:
+    """`await send(path="/hook", body=..., secret=...)`: a delivery of the real sender, created at CREATED."""
+    got: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+        got.put_nowait(head + await reader.readexactly(length))
+        writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(receive, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+
+    async def once(
+        path: str = "/hook", body: bytes | None = None, secret: str = SECRET, key_id: str = RUN, **settings: Any
+    ) -> Sent:
+        url = f"http://127.0.0.1:{port}{path}"
+        settings = {"clock": lambda: CREATED} | settings
+        async with Sender(AddressPolicy(allow_insecure=True), **settings) as sender:
+            outcome = await sender.send(url, envelope() if body is None else body, secret.encode(), key_id)
+        assert outcome.ok, outcome
+        return Sent(url, await got.get())
+
+    yield once
+    server.close()

@@ -1,0 +1,210 @@
+"""`checklist-dispatch generate`: what it prints can be created, applied and read again."""
+
+import io
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from checklist_cli import template_text
+from checklist_cli.generate_command import KEY_VARIABLE
+from checklist_cli.program import main
+from checklist_crds.template_resource import TemplateSpec
+from checklist_crds.template_types import Definition
+from checklist_crds.template_validation import parse_definition
+
+Capture = pytest.CaptureFixture[str]
+PROMPT = "Check doors, windows and lights. Fridge below 5 °C with a photo."
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+
+
+def printed(capsys: Capture, *arguments: str) -> str:
+    assert main(["generate", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_it_prints_the_complete_tdl_as_json(capsys: Capture) -> None:
+    document = json.loads(printed(capsys, PROMPT))
+    assert parse_definition(document, strict=True).to_tdl() == document
+    assert "id" not in document
+
+
+def test_the_same_prompt_prints_the_same_bytes(capsys: Capture) -> None:
+    assert printed(capsys, PROMPT) == printed(capsys, PROMPT)
+
+
+def test_yaml_and_json_say_the_same(capsys: Capture) -> None:
+    complete = json.loads(printed(capsys, PROMPT))
+    assert parse_definition(yaml.safe_load(printed(capsys, PROMPT, "--format", "yaml"))).to_tdl() == complete
+
+
+def test_a_manifest_is_a_template_of_the_organization(capsys: Capture) -> None:
+    arguments = ("--format", "manifest", "--organization", "acme", "--namespace", "checklists", "--name", "doors")
+    manifest = yaml.safe_load(printed(capsys, PROMPT, *arguments))
+    assert (manifest["apiVersion"], manifest["kind"]) == ("checklists.dev/v1", "Template")
+    assert manifest["metadata"] == {"name": "doors", "namespace": "checklists"}
+    spec = TemplateSpec.model_validate(manifest["spec"])
+    assert spec.organization_ref.name == "acme"
+    assert "null" not in str(manifest["spec"])
+    assert parse_definition(manifest["spec"]).to_tdl() == json.loads(printed(capsys, PROMPT))
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Van pre-trip check", "van-pre-trip-check"),
+        ("Wohnungsübergabe Straße 7", "wohnungsubergabe-strasse-7"),
+        ("  ***  ", "template"),
+        ("温度", "template"),
+        ("a" * 80, "a" * 63),
+        ("x" * 62 + " y", "x" * 62),
+    ],
+)
+def test_a_manifest_gets_its_name_from_the_templates(title: str, name: str) -> None:
+    assert template_text.object_name(title) == name
+    assert template_text.is_object_name(name)
+
+
+@pytest.mark.parametrize("text", ["y", "no", "1e3", "0o7", "012", "1_000", "null", "~", "a: b", "# x", "12:30", "- x"])
+def test_texts_stay_texts_for_every_reader_of_yaml(text: str) -> None:
+    definition = definition_with(text)
+    dumped = template_text.as_yaml(definition)
+    assert parse_definition(yaml.safe_load(dumped)) == definition
+    assert f"label: {text}\n" not in dumped, "plain, it would be a boolean, a number or nothing in YAML 1.1 or 1.2"
+
+
+def test_what_could_move_a_cursor_is_escaped_and_means_the_same() -> None:
+    definition = definition_with("a\x1b[2J\x9bb\u202e")
+    shown = template_text.as_json(definition)
+    assert "\\u001b[2J\\u009bb\\u202e" in shown
+    assert parse_definition(json.loads(shown)) == definition
+    assert "\x1b" not in template_text.as_yaml(definition)
+
+
+def definition_with(label: str) -> Definition:
+    step = {"id": "s-a", "type": "boolean", "label": label}
+    return parse_definition({"name": "x", "sections": [{"id": "g-a", "title": "Title", "steps": [step]}]})
+
+
+def test_the_prompt_may_come_from_standard_input(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = printed(capsys, PROMPT)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{PROMPT}\n".encode())))
+    assert printed(capsys, "-") == expected
+
+
+def test_it_works_as_a_program_in_a_pipe() -> None:
+    program = Path(sys.executable).with_name("checklist-dispatch")
+    prompt = "Kühlschrank unter 5 °C? Türen und Fenster prüfen."
+    done = subprocess.run(
+        [program, "generate", "-"], input=prompt.encode(), capture_output=True, check=True, env={"PYTHONHASHSEED": "7"}
+    )
+    assert parse_definition(json.loads(done.stdout))
+    assert done.stderr == b""
+
+
+def test_a_prompt_that_names_nothing_is_a_no(capsys: Capture) -> None:
+    assert main(["generate", "?!?! ..."]) == 1
+    assert capsys.readouterr() == ("", "checklist-dispatch generate: the prompt names nothing to check\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["abc"], "a prompt has 4 to 4000 characters, not 3"),
+        (["x" * 4001], "a prompt has 4 to 4000 characters, not 4001"),
+        (["check \udcff doors"], "not text in UTF-8"),
+        ([PROMPT, "--format", "manifest"], "--organization is needed"),
+        ([PROMPT, "--format", "manifest", "--organization", "A cme"], "--organization must be of a-z"),
+        ([PROMPT, "--format", "manifest", "--organization", "a", "--name", "x-"], "--name must be of a-z"),
+        ([PROMPT, "--organization", "acme"], "are for --format manifest"),
+        ([PROMPT, "--key", "x"], "a key is for --server"),
+        ([PROMPT, "--server", "http://127.0.0.1:9"], f"no API key: give --key-file, or set {KEY_VARIABLE}"),
+        ([PROMPT, "--server", "http://127.0.0.1:9", "--key-file", "/no/such"], "/no/such cannot be read"),
+        ([PROMPT, "--server", "http://127.0.0.1:9", "--key", "a b"], "no API key"),
+        ([PROMPT, "--server", "http://127.0.0.1:9", "--key", "x"], "does not answer: ConnectError"),
+        ([PROMPT, "--server", "nowhere", "--key", "x"], "does not answer: UnsupportedProtocol"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(arguments: list[str], why: str, capsys: Capture) -> None:
+    assert main(["generate", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("checklist-dispatch generate: ")
+    assert why in said
+    assert said.count("\n") == 1
+
+
+class Service(HTTPServer):
+    """Answers every request in the same way, and keeps what it was asked."""
+
+    status = 200
+    body = b""
+    asked: list[tuple[str, str, Any]]
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.asked.append((self.path, self.headers["Authorization"], body))
+            self.send_response(server.status)
+            self.send_header("X-Generated-By", "model")
+            self.send_header("Content-Length", str(len(server.body)))
+            self.end_headers()
+            self.wfile.write(server.body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = Service(("127.0.0.1", 0), Handler)
+    server.asked = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_service_makes_it_with_the_key_of_the_environment(
+    service: Service, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "cds_live_of_the_test")
+    service.body = json.dumps(definition_with("By the model").to_tdl()).encode()
+    assert main(["generate", PROMPT, "--server", f"http://127.0.0.1:{service.server_port}/", "--locale", "de"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["sections"][0]["steps"][0]["label"] == "By the model"
+    assert err == "made by: model\n"
+    assert service.asked == [("/v1/templates/generate?locale=de", "Bearer cds_live_of_the_test", {"prompt": PROMPT})]
+
+
+@pytest.mark.parametrize(
+    ("answer", "exit_status", "why"),
+    [
+        ((422, b'{"error": "generation_failed", "message": "x"}'), 1, "the prompt names nothing to check"),
+        ((401, b'{"error": "unauthorized", "message": "Wrong key.\\u001b[2J"}'), 2, "401: Wrong key."),
+        ((502, b"<html>"), 2, "answers 502: nothing that could be read"),
+        ((200, b"<html>"), 2, "something that is no template"),
+        ((200, b'{"name": "x"}'), 2, "something that is no template"),
+        ((200, b"[]"), 2, "something that is no template"),
+    ],
+)
+def test_what_a_service_answers_otherwise_is_told(
+    service: Service, capsys: Capture, answer: tuple[int, bytes], exit_status: int, why: str
+) -> None:
+    service.status, service.body = answer
+    assert (
+        main(["generate", PROMPT, "--server", f"http://127.0.0.1:{service.server_port}", "--key", "x"]) == exit_status
+    )
+    said = capsys.readouterr().err
+    assert why in said
+    assert "\x1b" not in said

@@ -1,0 +1,148 @@
+"""`checklist-dispatch listen` as a program, with the real sender before it."""
+
+import asyncio
+import json
+import os
+import signal
+import ssl
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import RUN, SECRET, envelope
+
+from checklist_cli.program import main
+from checklist_dev.certificates import credentials_in
+from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.delivery.outcome import Outcome
+from checklist_operator.delivery.sender import Sender, tls_context
+
+
+class Listening:
+    """The program, the URL that it printed, and what it prints after that."""
+
+    def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
+        self.process = process
+        self.url = url
+
+    async def line(self) -> str:
+        assert self.process.stdout is not None
+        raw = await asyncio.wait_for(self.process.stdout.readline(), 30)
+        return raw.decode().rstrip("\n")
+
+    async def send(
+        self, body: bytes | None = None, *, secret: str = SECRET, tls: ssl.SSLContext | None = None
+    ) -> Outcome:
+        async with Sender(AddressPolicy(allow_insecure=True), ssl_context=tls or tls_context()) as sender:
+            return await sender.send(self.url, body or envelope(), secret.encode(), RUN)
+
+
+@asynccontextmanager
+async def listening(*options: str) -> AsyncIterator[Listening]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "checklist_cli", "listen", "--port", "0", *options,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE if "json" in options else None,
+        env={**os.environ, "CHECKLISTS_WEBHOOK_SECRET": SECRET},
+    )  # fmt: skip
+    speaking = process.stderr or process.stdout
+    assert speaking is not None
+    try:
+        first = await asyncio.wait_for(speaking.readline(), 30)
+        yield Listening(process, first.decode().strip().removeprefix("listening: "))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def without_clock(line: str) -> str:
+    return line.partition(" ")[2]
+
+
+async def test_it_fails_as_often_as_asked_then_takes_the_event_and_knows_it_again() -> None:
+    async with listening("--answer", "500,500,200", "--format", "line") as listen:
+        statuses = [(await listen.send(envelope(delivery_attempt=number))).http_status for number in (1, 2, 3, 3)]
+        assert statuses == [500, 500, 200, 204]
+        about = f"run.completed evt-1 attempt {{}} of {RUN}"
+        assert [without_clock(await listen.line()) for _ in range(4)] == [
+            "500 verified: " + about.format(1),
+            "500 verified: " + about.format(2),
+            "200 verified: " + about.format(3),
+            "204 duplicate: " + about.format(3),
+        ]
+
+
+async def test_it_refuses_what_is_not_genuine_and_says_which_check_failed_and_how_to_mend_it() -> None:
+    async with listening() as listen:
+        assert (await listen.send(secret="some other secret")).http_status == 401
+        assert without_clock(await listen.line()).startswith("401 refused: signature: made with another secret")
+        assert "compare the secret" in await listen.line()
+
+
+async def test_in_json_there_is_nothing_but_one_document_a_line() -> None:
+    async with listening("--answer", "503,204", "--format", "json") as listen:
+        await listen.send()
+        await listen.send(secret="some other secret")
+        taken, refused = json.loads(await listen.line()), json.loads(await listen.line())
+        assert (taken["genuine"], taken["novelty"], taken["answer"]) == (True, "new", 503)
+        assert taken["envelope"] == json.loads(envelope())
+        assert (refused["genuine"], refused["failed_check"], refused["answer"]) == (False, "signature", 401)
+        assert refused["envelope"] is None, "what is not genuine is not for programs to read"
+
+
+async def test_it_ends_after_the_number_of_requests_that_it_was_told_and_answers_the_last_one() -> None:
+    async with listening("--count", "1", "--answer", "202@0.2") as listen:
+        assert (await listen.send()).http_status == 202
+        assert await asyncio.wait_for(listen.process.wait(), 30) == 0
+
+
+async def test_a_signal_ends_it_cleanly_even_while_an_answer_waits() -> None:
+    async with listening("--answer", "200@60", "--format", "line") as listen:
+        waiting = asyncio.create_task(listen.send())
+        assert "after 60 s" in await listen.line()
+        listen.process.send_signal(signal.SIGINT)
+        assert await asyncio.wait_for(listen.process.wait(), 30) == 0
+        assert not (await waiting).ok
+
+
+async def test_it_prints_the_event_below_the_line_and_cuts_pictures_short() -> None:
+    async with listening() as listen:
+        await listen.send(envelope(data={"thumbnail": "A" * 5000, "note": "☃\x1b[2J\u009b2J"}))
+        assert "verified" in await listen.line()
+        lines = []
+        while not lines or lines[-1] != "}":
+            lines.append(await listen.line())
+        printed = json.loads("\n".join(lines))
+        assert printed["data"]["thumbnail"].endswith("(5,000 characters)")
+        assert printed["data"]["note"].startswith("☃")
+        assert "\x1b" not in "".join(lines)
+        assert "\u009b" not in "".join(lines)
+        assert printed["event_id"] == "evt-1"
+
+
+async def test_what_it_saves_is_judged_alike_by_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "captures"
+    async with listening("--save", str(folder), "--format", "line") as listen:
+        await listen.send()
+        await listen.send(secret="some other secret")
+        for _ in range(3):
+            await listen.line()
+    good, bad = sorted(folder.iterdir())
+    assert (good.name, bad.name) == ("0001-run.completed-attempt-1.json", "0002-refused.json")
+    assert {path.stat().st_mode & 0o777 for path in (good, bad)} == {0o600}
+    assert main(["verify", str(good), "--secret", SECRET]) == 0
+    assert main(["verify", str(bad), "--secret", SECRET]) == 1
+    assert "NOT genuine: signature" in capsys.readouterr().out
+    assert SECRET not in good.read_text()
+
+
+async def test_it_serves_https(tmp_path: Path) -> None:
+    made = credentials_in(tmp_path)
+    async with listening("--tls-certificate", str(made.certificate), "--tls-key", str(made.key)) as listen:
+        assert listen.url.startswith("https://127.0.0.1:")
+        trusting = tls_context()
+        trusting.load_verify_locations(made.authority)
+        assert (await listen.send(tls=trusting)).http_status == 204

@@ -1,0 +1,98 @@
+"""The endpoint of `listen`, in process: what it makes of what is on the wire."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.cli.conftest import RUN, SECRET, Send, envelope
+
+from checklist_cli.answer_script import AnswerScript
+from checklist_cli.listener import Endpoint, Listener, Received, bind
+from checklist_cli.seen_deliveries import Novelty
+from checklist_cli.verification import Expectation
+from checklist_crds.times import utc_now
+from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.delivery.outcome import Outcome, OutcomeClass
+from checklist_operator.delivery.sender import Sender
+
+
+class Served:
+    """A listener on loopback, and what it was told."""
+
+    def __init__(self, url: str, port: int) -> None:
+        self.url, self.port = url, port
+        self.received: list[Received] = []
+
+    async def send(self, body: bytes | None = None) -> Outcome:
+        async with Sender(AddressPolicy(allow_insecure=True)) as sender:
+            return await sender.send(self.url, body or envelope(), SECRET.encode(), RUN)
+
+    async def raw(self, request: bytes) -> int:
+        """The status that these bytes are answered with."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(request)
+        answer = await asyncio.wait_for(reader.readline(), 30)
+        writer.close()
+        return int(answer.split()[1])
+
+
+@asynccontextmanager
+async def served(script: str = "204", url: str | None = None) -> AsyncIterator[Served]:
+    with bind("127.0.0.1", 0) as bound:
+        port = bound.getsockname()[1]
+        made = Served(url or f"http://127.0.0.1:{port}/hook", port)
+        expected = Expectation(made.url, SECRET.encode())
+        listener = Listener(expected, AnswerScript.parse(script), tell=made.received.append, clock=utc_now)
+        endpoint = Endpoint(listener, bound)
+        await endpoint.start()
+        yield made
+        await endpoint.stop()
+
+
+async def test_a_dropped_connection_and_a_late_answer_reach_the_sender_as_such() -> None:
+    async with served("drop,204@0.3") as endpoint:
+        assert (await endpoint.send()).outcome_class is OutcomeClass.PROTOCOL
+        late = await endpoint.send(envelope(delivery_attempt=2))
+        assert late.http_status == 204
+        assert late.duration_ms >= 300
+        assert [one.novelty for one in endpoint.received] == [Novelty.NEW, Novelty.NEW]
+
+
+async def test_the_very_same_transmission_a_second_time_is_a_replay(send: Send) -> None:
+    recorded = await send(clock=utc_now)
+    async with served(url=recorded.url) as endpoint:
+        assert [await endpoint.raw(recorded.raw) for _ in range(2)] == [204, 401]
+        assert [one.novelty for one in endpoint.received] == [Novelty.NEW, Novelty.REPLAYED]
+
+
+async def test_an_old_recording_is_refused_even_when_it_was_never_seen(send: Send) -> None:
+    recorded = await send()
+    async with served(url=recorded.url) as endpoint:
+        assert await endpoint.raw(recorded.raw) == 401
+        (check,) = [one.report.first_failure for one in endpoint.received]
+        assert check is not None
+        assert check.name == "created, expires"
+
+
+async def test_bytes_are_judged_as_they_are_on_the_wire_whatever_content_encoding_says() -> None:
+    body = gzip.compress(envelope())
+    async with served() as endpoint:
+        head = f"POST /hook HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
+        assert await endpoint.raw(head.encode() + body) == 401
+        assert endpoint.received[0].request.body == body
+
+
+async def test_other_methods_and_bodies_that_are_too_large_are_refused() -> None:
+    async with served() as endpoint:
+        assert await endpoint.raw(b"GET /hook HTTP/1.1\r\nHost: x\r\n\r\n") == 405
+        head = b"POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n"
+        assert await endpoint.raw(head + b"x" * 2_200_000) == 413
+        assert (await endpoint.send()).http_status == 204, "and it goes on"
+
+
+async def test_a_failure_that_was_asked_for_does_not_make_the_next_attempt_a_duplicate() -> None:
+    async with served("500,200") as endpoint:
+        for attempt, status in ((1, 500), (2, 200), (2, 204)):
+            assert (await endpoint.send(envelope(delivery_attempt=attempt))).http_status == status
+        assert [one.novelty for one in endpoint.received] == [Novelty.NEW, Novelty.NEW, Novelty.DUPLICATE]

@@ -1,0 +1,40 @@
+"""What strangers sent, on somebody's terminal."""
+
+import io
+import json
+
+import pytest
+
+from checklist_cli.terminal import Paint, plain, pretty_json
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "\x9b2J", "\u202eevil", "\r", "\x07", "\u200b", "\ud800"])
+def test_nothing_that_moves_the_cursor_or_turns_the_text_round_gets_through(text: str) -> None:
+    assert not set(plain(f"a{text}b")) & {"\x1b", "\x9b", "\u202e", "\r", "\x07", "\u200b", "\ud800"}
+    printed = pretty_json({"note": text, text: 1})
+    assert printed.encode()
+    assert all(character == "\n" or character.isprintable() for character in printed)
+
+
+def test_ordinary_text_is_shown_as_it_is() -> None:
+    assert plain("☃ 4 °C, Grüße, 日本") == "☃ 4 °C, Grüße, 日本"
+    assert json.loads(pretty_json({"a": ["☃", 1.5, None]})) == {"a": ["☃", 1.5, None]}
+
+
+def test_long_texts_are_cut_and_say_how_long_they_were() -> None:
+    cut = json.loads(pretty_json({"photos": [{"thumbnail": "A" * 4096, "alt": "A" * 200}]}))["photos"][0]
+    assert cut["thumbnail"] == "A" * 50 + "… (4,096 characters)"
+    assert cut["alt"] == "A" * 200
+
+
+def test_colours_are_for_terminals_only_and_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert Paint(Screen())("red", "no") == "\x1b[31mno\x1b[0m"
+    assert Paint(io.StringIO())("red", "no") == "no"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert Paint(Screen())("red", "no") == "no"

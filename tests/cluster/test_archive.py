@@ -1,0 +1,339 @@
+"""Settled runs move into the archive when their time in the cluster is over, and only then, and only so."""
+
+import shutil
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cluster.archive_lab import (
+    Archiving,
+    delivery_names,
+    files_in,
+    in_archive,
+    in_cluster,
+    keep,
+    manifests,
+    removed_deliveries,
+    settled_run,
+)
+from tests.cluster.operator_lab import Lab
+
+from checklist_crds.archive import ArchiveStore, month_of
+from checklist_crds.ids import object_id
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeGone
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
+from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION, is_held
+from checklist_crds.run_photos import keys_in_use
+from checklist_crds.slots import SLOT_LABEL, SLOTS
+from checklist_crds.times import utc_now
+from checklist_dev.kubectl import Kubectl
+from checklist_operator.sharding import Shard
+
+HOLD = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: "true"}}}
+RELEASE = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: None}}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def store(folder: Path) -> ArchiveStore:
+    return ArchiveStore.open(folder.as_uri())
+
+
+@pytest.fixture
+def archiving(lab: Lab, store: ArchiveStore) -> Archiving:
+    return Archiving.over(lab.client, store, lab.namespace)
+
+
+class Altered(ArchiveStore):
+    """Gives parts back with one bit turned."""
+
+    async def get(self, key: str) -> bytes | None:
+        content = await super().get(key)
+        if content is None or not key.endswith(".zst"):
+            return content
+        return content[:-1] + bytes([content[-1] ^ 1])
+
+
+class Interrupted(ArchiveStore):
+    """Something happens as soon as a manifest was written."""
+
+    then: Any = None
+
+    async def put(self, key: str, content: bytes) -> None:
+        await super().put(key, content)
+        if key.endswith(".manifest.json") and self.then is not None:
+            then, self.then = self.then, None
+            await then()
+
+
+class Forgetful(KubeClient):
+    """The connections of `shared`; its first list of runs is no longer kept when the second page is asked for."""
+
+    def __init__(self, shared: KubeClient) -> None:
+        self.__dict__.update(shared.__dict__)
+        self.lists = 0
+
+    async def pages(self, kind: Kind, *arguments: Any, **named: Any) -> AsyncIterator[tuple[list[JsonObject], str]]:
+        self.lists += kind == RUN
+        first = kind == RUN and self.lists == 1
+        async for page in super().pages(kind, *arguments, **named, **({"page": 1} if first else {})):
+            yield page
+            if first:
+                raise KubeGone("the version of the list is no longer kept")
+
+
+async def test_a_list_that_takes_too_long_is_begun_anew(lab: Lab, store: ArchiveStore) -> None:
+    await keep(lab, finishedRunsDays=30)
+    runs = {await settled_run(lab, days_ago=31) for _ in range(3)}
+    client = Forgetful(lab.client)
+    assert await Archiving.over(client, store, lab.namespace).retention.sweep() == 3
+    assert client.lists == 2
+    assert {run for manifest in await manifests(store) for run in manifest.run_ids} == runs
+
+
+async def test_a_run_that_is_due_moves_with_all_that_belongs_to_it(
+    lab: Lab, store: ArchiveStore, archiving: Archiving
+) -> None:
+    await keep(lab, finishedRunsDays=30)
+    old, young = await settled_run(lab, days_ago=31, deliveries=2), await settled_run(lab, days_ago=29)
+    still_open = await lab.dispatch()
+    body, deliveries = await in_cluster(lab, old), await lab.deliveries(old)
+    assert body is not None
+    revision = await lab.client.get(TEMPLATE_REVISION, body["spec"]["resolved"]["revisionRef"]["name"], lab.namespace)
+    assert await archiving.retention.sweep() == 3
+    assert await in_cluster(lab, old) is None
+    assert None not in (await in_cluster(lab, young), await in_cluster(lab, still_open))
+    assert await delivery_names(lab) == set()
+    record = await in_archive(store, old)
+    assert record is not None
+    for one in (body, revision, *deliveries):
+        one["metadata"].pop("managedFields", None)
+    deliveries.sort(key=lambda one: str(one["metadata"]["name"]))
+    assert (record.run, record.revision, list(record.deliveries)) == (body, revision, deliveries)
+    assert (record.row["run_id"], record.row["phase"]) == (old, "cancelled")
+    definition = record.definition()
+    assert definition is not None
+    assert definition.name == "Opening"
+    (manifest,) = await manifests(store)
+    assert manifest.run_ids == (old,)
+    assert (manifest.organization, manifest.month) == (object_id("org", lab.organization), month_of(utc_now()))
+    assert archiving.gone == []  # whose photos would be deleted
+    assert archiving.value("checklists_runs_archived_total") == 1
+    assert archiving.value("checklists_archived_bytes_total") == manifest.size
+    assert archiving.value("checklists_archive_available") == 1
+    assert await archiving.retention.sweep() == 0
+
+
+async def test_without_the_archive_runs_are_deleted_for_good(lab: Lab, folder: Path, archiving: Archiving) -> None:
+    await keep(lab, finishedRunsDays=30, archive=False)
+    run = await settled_run(lab, days_ago=31, deliveries=1)
+    assert await archiving.retention.sweep() == 2
+    assert await in_cluster(lab, run) is None
+    assert archiving.gone == [(lab.namespace, run)]
+    assert files_in(folder) == set()
+
+
+async def test_a_legal_hold_on_a_run_keeps_it_as_long_as_it_is_there(lab: Lab, archiving: Archiving) -> None:
+    await keep(lab, finishedRunsDays=30, deliveriesDays=0.001)
+    run, other = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, days_ago=31)
+    await lab.client.patch(RUN, run, HOLD, lab.namespace)
+    await archiving.retention.sweep()
+    assert await in_cluster(lab, other) is None
+    assert await in_cluster(lab, run) is not None
+    assert len(await delivery_names(lab)) == 1
+    assert archiving.value("checklists_held_runs") == 1
+    assert archiving.value("checklists_archive_backlog_runs") == 0
+    await lab.client.patch(RUN, run, RELEASE, lab.namespace)
+    await archiving.retention.sweep()
+    assert (await in_cluster(lab, run), await delivery_names(lab)) == (None, set())
+    assert archiving.value("checklists_held_runs") == 0
+
+
+@pytest.mark.parametrize("archive", [True, False])
+async def test_a_legal_hold_on_an_organization_keeps_all_of_its_runs(
+    lab: Lab, folder: Path, archiving: Archiving, archive: bool
+) -> None:
+    await keep(lab, finishedRunsDays=30, deliveriesDays=0.001, archive=archive)
+    await lab.client.patch(ORGANIZATION, lab.organization, HOLD)
+    run = await settled_run(lab, days_ago=31, deliveries=1)
+    assert await archiving.retention.sweep() == 0
+    assert await in_cluster(lab, run) is not None
+    assert files_in(folder) == set()
+    await lab.client.patch(ORGANIZATION, lab.organization, RELEASE)
+    assert await archiving.retention.sweep() == 2
+
+
+async def test_a_hold_that_comes_while_a_part_is_written_keeps_the_run(lab: Lab, folder: Path) -> None:
+    await keep(lab, finishedRunsDays=30)
+    run = await settled_run(lab, days_ago=31)
+    store = Interrupted.open(folder.as_uri())
+
+    async def hold() -> None:
+        await lab.client.patch(RUN, run, HOLD, lab.namespace)
+
+    store.then = hold
+    archiving = Archiving.over(lab.client, store, lab.namespace)
+    await archiving.retention.sweep()
+    await archiving.retention.sweep()
+    assert await in_cluster(lab, run) is not None
+
+
+async def test_while_the_store_is_away_nothing_is_deleted_and_then_it_goes_on(
+    lab: Lab, folder: Path, store: ArchiveStore, archiving: Archiving, caplog: pytest.LogCaptureFixture
+) -> None:
+    await keep(lab, finishedRunsDays=30, deliveriesDays=40)
+    run, other = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, days_ago=33)
+    shutil.rmtree(folder)
+    folder.write_text("not a folder")
+    for failures in (1, 2):
+        assert await archiving.retention.sweep() == 0
+        assert archiving.value("checklists_archive_failures_total", reason="store") == failures
+    assert None not in (await in_cluster(lab, run), await in_cluster(lab, other))
+    assert archiving.value("checklists_archive_available") == 0
+    assert "nothing is deleted until it does" in caplog.text
+    assert archiving.value("checklists_archive_backlog_runs") == 2
+    assert archiving.value("checklists_archive_backlog_seconds") // 86_400 == 3
+    folder.unlink()
+    assert await archiving.retention.sweep() == 3
+    assert await in_archive(store, run) is not None
+    assert archiving.value("checklists_archive_backlog_runs") == 0
+    assert archiving.value("checklists_archive_backlog_seconds") == 0
+    assert archiving.value("checklists_archive_available") == 1
+
+
+async def test_a_store_that_gives_back_something_else_is_not_believed(lab: Lab, folder: Path) -> None:
+    await keep(lab, finishedRunsDays=30)
+    run = await settled_run(lab, days_ago=31)
+    archiving = Archiving.over(lab.client, Altered.open(folder.as_uri()), lab.namespace)
+    for _ in range(2):
+        assert await archiving.retention.sweep() == 0
+    assert await in_cluster(lab, run) is not None
+    assert archiving.value("checklists_archive_failures_total", reason="damaged") >= 2
+    assert not [key for key in files_in(folder) if key.endswith(".manifest.json")]
+    store = ArchiveStore.open(folder.as_uri())
+    healed = Archiving.over(lab.client, store, lab.namespace)
+    assert await healed.retention.sweep() == 1
+    assert await in_archive(store, run) is not None
+    assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
+
+
+async def test_deliveries_that_leave_before_their_run_are_archived_by_themselves(
+    lab: Lab, store: ArchiveStore, archiving: Archiving
+) -> None:
+    await keep(lab, deliveriesDays=0.03)  # they were given up an hour ago
+    run = await settled_run(lab, deliveries=2)
+    deliveries = {body["metadata"]["name"]: body["spec"] for body in await lab.deliveries(run)}
+    assert await archiving.retention.sweep() == 2
+    assert await delivery_names(lab) == set()
+    assert await in_cluster(lab, run) is not None
+    (removed,) = await removed_deliveries(store)
+    assert removed.run_id == run
+    assert {body["metadata"]["name"]: body["spec"] for body in removed.deliveries} == deliveries
+    assert await in_archive(store, run) is None
+
+
+async def test_a_delivery_that_changes_while_its_run_is_archived_is_archived_as_it_is_then(
+    lab: Lab, folder: Path
+) -> None:
+    await keep(lab, finishedRunsDays=30)
+    run = await settled_run(lab, days_ago=31, deliveries=2)
+    changed = sorted(await delivery_names(lab))[0]
+    store = Interrupted.open(folder.as_uri())
+
+    async def change() -> None:
+        note = {"metadata": {"annotations": {"example.com/note": "late"}}}
+        await lab.client.patch(WEBHOOK_DELIVERY, changed, note, lab.namespace)
+
+    store.then = change
+    archiving = Archiving.over(lab.client, store, lab.namespace)
+    assert await archiving.retention.sweep() == 3
+    assert (await in_cluster(lab, run), await delivery_names(lab)) == (None, set())
+    record = await in_archive(store, run)
+    assert record is not None
+    notes = {one["metadata"]["name"]: one["metadata"].get("annotations") for one in record.deliveries}
+    assert notes[changed] == {"example.com/note": "late"}
+    assert len(notes) == 2
+    assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
+
+
+async def test_who_does_not_lead_for_certain_deletes_nothing_and_the_next_one_goes_on(
+    lab: Lab, store: ArchiveStore
+) -> None:
+    await keep(lab, finishedRunsDays=30)
+    run = await settled_run(lab, days_ago=31)
+    led = Archiving.over(lab.client, store, lab.namespace, leads=lambda: False)
+    assert await led.retention.sweep() == 0
+    assert await in_cluster(lab, run) is not None
+    leads = Archiving.over(lab.client, store, lab.namespace)
+    assert await leads.retention.sweep() == 1
+    assert [manifest.run_ids for manifest in await manifests(store)] == [(run,)]
+
+
+async def test_each_shard_archives_its_own(lab: Lab, store: ArchiveStore) -> None:
+    await keep(lab, finishedRunsDays=30)
+    mine, others = await settled_run(lab, days_ago=31), await settled_run(lab, days_ago=31)
+    for run, slot in ((mine, 1), (others, 2 if SLOTS > 2 else 0)):
+        await lab.client.patch(RUN, run, {"metadata": {"labels": {SLOT_LABEL: str(slot)}}}, lab.namespace)
+    second = Archiving.over(lab.client, store, lab.namespace, shard=Shard(1, 2))
+    assert await second.retention.sweep() == 1
+    assert await in_cluster(lab, mine) is None
+    assert await in_cluster(lab, others) is not None
+    first = Archiving.over(lab.client, store, lab.namespace, shard=Shard(0, 2))
+    assert await first.retention.sweep() == 1
+    assert await in_cluster(lab, others) is None
+
+
+async def test_what_a_shard_of_a_former_number_left_is_finished_by_the_first(lab: Lab, store: ArchiveStore) -> None:
+    await keep(lab, finishedRunsDays=30)
+    run = await settled_run(lab, days_ago=31)
+    await lab.client.patch(RUN, run, {"metadata": {"labels": {SLOT_LABEL: "1"}}}, lab.namespace)
+    former = Archiving.over(lab.client, store, lab.namespace, shard=Shard(1, 2), leads=lambda: False)
+    assert await former.retention.sweep() == 0
+    assert [place async for place, _ in store.unfinished()] != []
+    for shard, deleted in ((Shard(2, 3), 0), (Shard(0, 3), 1)):
+        assert await Archiving.over(lab.client, store, lab.namespace, shard=shard).retention.sweep() == deleted
+    assert [place async for place, _ in store.unfinished()] == []
+    assert [manifest.run_ids for manifest in await manifests(store)] == [(run,)]
+
+
+async def test_kubectl_sets_a_legal_hold_and_shows_it(lab: Lab, kubectl: Kubectl) -> None:
+    run = await settled_run(lab)
+    kubectl("annotate", "clrun", run, "-n", lab.namespace, f"{LEGAL_HOLD_ANNOTATION}=true")
+    header, row = kubectl("get", "clrun", run, "-n", lab.namespace, "-o", "wide").splitlines()
+    at = header.index("LEGAL HOLD")
+    assert row[at:].split()[0] == "true"
+    body = await in_cluster(lab, run)
+    assert body is not None
+    assert is_held(body)
+
+
+async def test_a_few_runs_wait_for_others_but_not_for_long(lab: Lab, store: ArchiveStore, folder: Path) -> None:
+    await keep(lab, finishedRunsDays=30)
+    run = await settled_run(lab, days_ago=30.1)
+    patient = Archiving.over(lab.client, store, lab.namespace)
+    assert await patient.retention.sweep() == 0
+    assert (patient.value("checklists_archive_backlog_runs"), files_in(folder)) == (1, set())
+    later = Archiving.over(lab.client, store, lab.namespace, clock=lambda: utc_now() + timedelta(hours=4))
+    assert await later.retention.sweep() == 1
+    assert await in_cluster(lab, run) is None
+
+
+async def test_a_run_whose_revision_somebody_deleted_is_archived_without_it(
+    lab: Lab, store: ArchiveStore, archiving: Archiving
+) -> None:
+    await keep(lab, finishedRunsDays=30)
+    run = await settled_run(lab, days_ago=31)
+    revision = (await lab.run(run)).admitted_as.revision_ref.name
+    await lab.client.delete(TEMPLATE_REVISION, revision, lab.namespace)
+    assert await archiving.retention.sweep() == 1
+    record = await in_archive(store, run)
+    assert record is not None
+    assert (record.revision, record.definition()) == (None, None)
+    assert keys_in_use(record.parsed().status) == frozenset()

@@ -1,0 +1,108 @@
+"""What the operator itself sends, with the secrets that it opens and finds, is genuine to everybody else."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from tests.cluster.operator_lab import WEBHOOK_SECRET, Lab, OperatorProcess, eventually
+from tests.signatures.judges import ALL, Case, judge
+from tests.signatures.receivers import SECRET, running
+
+from checklist_crds.webhook_url import canonical_url
+from checklist_dev.verifiers import Programs, make_programs
+
+OTHER_SECRET = "ein Geheimnis mit ß und ☃"
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def programs() -> Programs:
+    return make_programs()
+
+
+@asynccontextmanager
+async def raw_receiver() -> AsyncIterator[tuple[int, list[bytes]]]:
+    """Its port, and the requests byte for byte. The first attempt of each event is answered with 503."""
+    received: list[bytes] = []
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        fields = dict(line.lower().split(b": ", 1) for line in head.strip().split(b"\r\n")[1:])
+        body = await reader.readexactly(int(fields[b"content-length"]))
+        received.append(head + body)
+        status = b"503 Not Now" if json.loads(body)["delivery_attempt"] == 1 else b"200 OK"
+        writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1], received
+
+
+async def until_admitted(lab: Lab, run: str) -> None:
+    async def is_admitted() -> bool:
+        return (await lab.run(run)).resolved is not None
+
+    await eventually(is_admitted, within_s=PATIENCE_S)
+
+
+async def complete(lab: Lab, run: str) -> None:
+    await lab.answer(run)
+    await lab.submit(run)
+    await lab.until_settled(run, within_s=PATIENCE_S)
+
+
+async def test_every_verifier_accepts_what_the_operator_sends_for_sealed_and_for_referenced_secrets(
+    lab: Lab, operator: OperatorProcess, programs: Programs
+) -> None:
+    async with raw_receiver() as (port, received):
+        url = f"http://127.0.0.1:{port}/a/../hook/it's?q=ü&&r"
+        sealed = await lab.dispatch(canonical_url(url, allow_insecure=True))
+        await complete(lab, sealed)
+        count = len(received)
+        await lab.secret("hook", OTHER_SECRET)
+        referenced = await lab.apply_run(
+            organizationRef={"name": lab.organization},
+            templateRef={"name": lab.template["metadata"]["name"]},
+            webhook={"url": url, "events": ["run.cancelled"], "secretRef": {"name": "hook"}},
+        )
+        await until_admitted(lab, referenced)
+        await lab.cancel(referenced)
+        await lab.until_settled(referenced, within_s=PATIENCE_S)
+    secrets = [WEBHOOK_SECRET] * count + [OTHER_SECRET] * (len(received) - count)
+    cases = [
+        Case(canonical_url(url, allow_insecure=True), secret, raw)
+        for secret, raw in zip(secrets, received, strict=True)
+    ]
+    assert (count, len(received)) == (4, 6)  # two events and one, each in two attempts
+    for verdicts in await asyncio.to_thread(judge, programs, cases):
+        assert {name for name, verdict in verdicts.items() if verdict.accepted} == ALL, verdicts
+    wrong = [Case(case.url, case.secret[::-1], case.raw) for case in cases]
+    for verdicts in await asyncio.to_thread(judge, programs, wrong):
+        assert not any(verdict.accepted for verdict in verdicts.values())
+
+
+@pytest.mark.parametrize("name", ["express", "go"])
+async def test_an_example_receiver_gets_every_event_of_a_run_once(
+    lab: Lab, operator: OperatorProcess, programs: Programs, tmp_path: Path, name: str
+) -> None:
+    async with running(name, programs, tmp_path / "inbox") as receiver:
+        await lab.secret("hook", SECRET)
+        run = await lab.apply_run(
+            organizationRef={"name": lab.organization},
+            templateRef={"name": lab.template["metadata"]["name"]},
+            webhook={"url": receiver.url, "events": ["*"], "secretRef": {"name": "hook"}},
+        )
+        await until_admitted(lab, run)
+        await complete(lab, run)
+        worked_on = {await receiver.worked_on() for _ in range(2)}
+    events = [json.loads(path.read_bytes()) for path in (tmp_path / "inbox" / "events").glob("*.json")]
+    assert {event["event_id"] for event in events} == worked_on
+    ordered = sorted(events, key=lambda event: int(event["seq"]))
+    assert [(event["run_id"], event["event"]) for event in ordered] == [
+        (run, "step.completed"),
+        (run, "run.completed"),
+    ]

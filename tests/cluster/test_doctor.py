@@ -1,0 +1,369 @@
+"""`checklist-dispatch doctor` on a real API server: what is wrong is found, and nothing that is right is blamed."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver, eventually
+
+from checklist_cli.doctor import around, cluster, work
+from checklist_cli.doctor.finding import Finding, Level
+from checklist_cli.doctor.rights import needed
+from checklist_cli.program import main
+from checklist_crds.crd import CRD_VERSION, CRD_VERSION_ANNOTATION
+from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.kinds import CUSTOM_RESOURCE_DEFINITION, ORGANIZATION, RUN, Kind
+from checklist_crds.pausing import PAUSED_ANNOTATION
+from checklist_crds.times import utc_now
+from checklist_dev.controlplane import ControlPlane
+from checklist_dev.ports import free_ports
+from checklist_dev.redis_server import RedisServer
+
+LEASE = Kind("coordination.k8s.io", "v1", "leases", "Lease")
+DEPLOYMENT = Kind("apps", "v1", "deployments", "Deployment")
+ROLE = Kind("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
+BINDING = Kind("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
+KEY = base64.b64encode(bytes(range(32))).decode()
+
+
+async def found(findings: AsyncIterator[Finding]) -> list[Finding]:
+    return [finding async for finding in findings]
+
+
+def worst_of(findings: list[Finding]) -> Level:
+    return max(finding.level for finding in findings)
+
+
+def nobody(_: int) -> None:
+    return
+
+
+@pytest.fixture
+async def here(control_plane: ControlPlane, namespace: str) -> AsyncIterator[KubeClient]:
+    """Knows this namespace alone, as an installation that serves it does."""
+    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig)), namespaces=(namespace,)) as made:
+        yield made
+
+
+async def lease(client: KubeClient, namespace: str, name: str = "checklist-dispatch-operator", **spec: Any) -> None:
+    body = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": {"name": name, "namespace": namespace}}
+    await client.create(LEASE, {**body, "spec": spec}, namespace)
+
+
+def held(by: str, *, seconds_ago: float = 1.0) -> dict[str, Any]:
+    at = (utc_now() - timedelta(seconds=seconds_ago)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {"holderIdentity": by, "leaseDurationSeconds": 15, "renewTime": at}
+
+
+async def deployment(client: KubeClient, namespace: str, component: str, account: str, *, replicas: int = 1) -> None:
+    labels = {"app.kubernetes.io/name": "checklist-dispatch", "app.kubernetes.io/component": component}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"serviceAccountName": account, "containers": [{"name": "it", "image": "it"}]},
+    }
+    body = {
+        "apiVersion": DEPLOYMENT.api_version,
+        "kind": DEPLOYMENT.kind,
+        "metadata": {"name": f"it-{component}", "namespace": namespace, "labels": labels},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
+    await client.create(DEPLOYMENT, body, namespace)
+
+
+# -- the cluster -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_definitions_of_this_release_are_good(here: KubeClient) -> None:
+    [finding] = await found(cluster.definitions(here))
+    assert (finding.level, finding.text) == (Level.OK, f"11 kinds, version {CRD_VERSION}, stored as v1")
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "says"),
+    [
+        ({"version": str(CRD_VERSION - 1)}, Level.CRITICAL, f"has version {CRD_VERSION - 1}"),
+        ({"version": ""}, Level.CRITICAL, "has version 0"),
+        ({"version": str(CRD_VERSION + 1)}, Level.WARNING, "newer than this program's"),
+        ({"stored": ["v0", "v1"]}, Level.WARNING, "may be stored as v0, v1"),
+        ({"established": "False"}, Level.CRITICAL, "is not served"),
+    ],
+)
+async def test_a_definition_that_is_not_as_it_should_be_is_told(
+    here: KubeClient, monkeypatch: pytest.MonkeyPatch, change: Mapping[str, Any], level: Level, says: str
+) -> None:
+    get = here.get
+
+    async def changed(kind: Kind, name: str, *rest: Any) -> Any:
+        body = await get(kind, name, *rest)
+        if kind is CUSTOM_RESOURCE_DEFINITION and name.startswith("runs."):
+            if "version" in change:
+                body["metadata"]["annotations"][CRD_VERSION_ANNOTATION] = change["version"]
+            body["status"]["storedVersions"] = change.get("stored", ["v1"])
+            for condition in body["status"]["conditions"]:
+                if condition["type"] == "Established":
+                    condition["status"] = change.get("established", "True")
+        return body
+
+    monkeypatch.setattr(here, "get", changed)
+    [finding] = await found(cluster.definitions(here))
+    assert (finding.level, says in finding.text) == (level, True), finding
+    assert "runs.checklists.dev" in finding.text
+    assert finding.advice
+
+
+async def test_a_missing_definition_is_told(here: KubeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = Kind("checklists.dev", "v1", "wishes", "Wish")
+    monkeypatch.setattr(cluster, "ALL_KINDS", (RUN, missing))
+    [finding] = await found(cluster.definitions(here))
+    assert (finding.level, finding.text) == (Level.CRITICAL, "wishes.checklists.dev is not installed")
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "level"), [(0, Level.OK), (10, Level.WARNING), (-10, Level.WARNING), (90, Level.CRITICAL)]
+)
+async def test_a_clock_that_is_wrong_is_told(here: KubeClient, ahead_s: float, level: Level) -> None:
+    [finding] = await found(cluster.clock(here, lambda: utc_now() + timedelta(seconds=ahead_s)))
+    assert finding.level is level
+
+
+async def test_a_leader_whose_lease_is_fresh_is_good_and_nobody_is_not(here: KubeClient, namespace: str) -> None:
+    [finding] = await found(cluster.leaders(here, namespace, utc_now))
+    assert (finding.level, "no operator has ever worked" in finding.text) == (Level.CRITICAL, True)
+    await lease(here, namespace, **held("pod-one"))
+    [finding] = await found(cluster.leaders(here, namespace, utc_now))
+    assert (finding.level, "pod-one holds" in finding.text) == (Level.OK, True)
+    later = await found(cluster.leaders(here, namespace, lambda: utc_now() + timedelta(seconds=30)))
+    assert [(each.level, "nobody holds" in each.text) for each in later] == [(Level.CRITICAL, True)]
+    earlier = await found(cluster.leaders(here, namespace, lambda: utc_now() - timedelta(seconds=30)))
+    assert [each.level for each in earlier] == [Level.OK, Level.WARNING]
+
+
+async def test_a_part_of_the_work_that_nobody_does_is_told(here: KubeClient, namespace: str) -> None:
+    for index in (0, 2):
+        await lease(here, namespace, f"checklist-dispatch-operator-{index}-of-3", **held(f"pod-{index}"))
+    findings = await found(cluster.leaders(here, namespace, utc_now))
+    assert [(each.level, each.text) for each in findings if each.level is not Level.OK] == [
+        (Level.CRITICAL, "nobody works for part 1 of 3: its organizations' events wait")
+    ]
+    await lease(here, namespace, **held("pod-of-yesterday"))
+    assert any("different divisions" in each.text for each in await found(cluster.leaders(here, namespace, utc_now)))
+
+
+async def test_pods_that_are_missing_are_told(here: KubeClient, namespace: str) -> None:
+    [finding] = await found(cluster.programs(here, namespace))
+    assert finding.level is Level.UNKNOWN
+    await deployment(here, namespace, "api", "api", replicas=2)
+    [finding] = await found(cluster.programs(here, namespace))
+    assert (finding.level, finding.text) == (Level.CRITICAL, "it-api: 0 of 2 available")
+    await here.patch_status(
+        DEPLOYMENT, "it-api", {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1}, namespace
+    )
+    [finding] = await found(cluster.programs(here, namespace))
+    assert (finding.level, finding.text) == (Level.WARNING, "it-api: 1 of 2 available")
+    assert await cluster.api_pods(here, namespace) == 2
+
+
+async def test_rights_are_asked_of_the_cluster_and_each_that_is_missing_is_told(
+    here: KubeClient, namespace: str
+) -> None:
+    await deployment(here, namespace, "api", "api")
+    await deployment(here, namespace, "operator", "operator")
+    for component in ("api", "operator"):
+        name = f"{namespace}-{component}"
+        rules = [
+            {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
+            for group, resource, verb in needed(component)
+            if (component, resource, verb) != ("operator", "runs/status", "patch")
+        ]
+        meta = {"metadata": {"name": name}}
+        await here.create(ROLE, {"apiVersion": ROLE.api_version, "kind": ROLE.kind, **meta, "rules": rules})
+        binding = {
+            "roleRef": {"apiGroup": ROLE.group, "kind": ROLE.kind, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": component, "namespace": namespace}],
+        }
+        await here.create(BINDING, {"apiVersion": ROLE.api_version, "kind": BINDING.kind, **meta, **binding})
+
+    async def settled() -> list[Finding] | None:
+        """The API server hears of roles a moment later."""
+        findings = await found(cluster.rights(here, namespace))
+        return findings if findings[0].level is Level.OK else None
+
+    api, operator = await eventually(settled, within_s=20)
+    assert (api.level, operator.level) == (Level.OK, Level.CRITICAL)
+    assert operator.text == "operator (operator) may not: patch runs/status"
+
+
+# -- the work --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_service_that_works_is_not_blamed(
+    here: KubeClient, lab: Lab, operator: OperatorProcess, receiver: Receiver, control_plane: ControlPlane
+) -> None:
+    await lab.submit(await lab.dispatch(receiver.url))
+    run = await lab.dispatch(receiver.url, expires_in_s=3600)
+    await lab.answer(run)
+
+    async def sent() -> bool:
+        return not (await lab.run(run)).status.outbox
+
+    await eventually(sent)
+    keys = [part.partition(":")[0] for part in SEALING_KEYS.split(",")]
+    findings = [
+        *await found(work.runs(here, keys, utc_now, nobody)),
+        *await found(work.deliveries(here, utc_now, nobody)),
+        *await found(work.past_retention(here, utc_now, nobody)),
+        *await found(cluster.leaders(here, lab.namespace, utc_now)),
+        *await found(around.answering([f"http://127.0.0.1:{operator.port}"])),
+    ]
+    assert worst_of(findings) is Level.OK, findings
+
+
+async def test_runs_that_nobody_ends_and_events_that_nobody_takes_are_told(here: KubeClient, lab: Lab) -> None:
+    run = await lab.dispatch("https://hooks.example.com/", expires_in_s=1)
+    for minutes, level in ((0, Level.OK), (5, Level.WARNING), (30, Level.CRITICAL)):
+        if minutes:
+            await lab.answer(run) if minutes == 5 else None
+        later = timedelta(minutes=minutes)
+
+        def now(later: timedelta = later) -> Any:
+            return utc_now() + later
+
+        findings = {each.check: each for each in await found(work.runs(here, (), now, nobody))}
+        assert findings["expiry"].level is level, findings
+        if level is not Level.OK:
+            assert run in findings["expiry"].text
+
+
+async def test_events_that_wait_are_told_but_not_those_of_a_pause(here: KubeClient, lab: Lab) -> None:
+    run = await lab.dispatch("https://hooks.example.com/")
+    await lab.answer(run)
+
+    def later() -> Any:
+        return utc_now() + timedelta(minutes=5)
+
+    async def events() -> Finding:
+        return {each.check: each for each in await found(work.runs(here, (), later, nobody))}["events"]
+
+    assert (await events()).level is Level.WARNING
+    paused = {"metadata": {"annotations": {PAUSED_ANNOTATION: "true"}}}
+    await lab.client.patch(ORGANIZATION, lab.organization, paused)
+    assert (await events()).level is Level.OK
+
+
+async def test_a_secret_under_a_key_that_is_gone_is_told(here: KubeClient, lab: Lab) -> None:
+    await lab.dispatch("https://hooks.example.com/")
+    findings = [each for each in await found(work.runs(here, ("k9",), utc_now, nobody)) if each.check == "keys"]
+    assert [each.level for each in findings] == [Level.CRITICAL]
+    assert "1 runs" in findings[0].text
+
+
+async def test_runs_past_their_retention_are_told(here: KubeClient, lab: Lab) -> None:
+    await lab.client.patch(ORGANIZATION, lab.organization, {"spec": {"retention": {"finishedRunsDays": 1}}})
+    run = await lab.dispatch()
+    await lab.submit(run)
+    await lab.client.patch_status(RUN, run, {"settled": True}, lab.namespace)
+    for days, level in ((1.5, Level.OK), (2.5, Level.WARNING)):
+        later = timedelta(days=days)
+        [finding] = await found(work.past_retention(here, lambda later=later: utc_now() + later, nobody))  # type: ignore[misc]
+        assert finding.level is level, finding
+
+
+# -- around it -------------------------------------------------------------------------------------------------------
+
+
+def test_keys_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text(f"k1:{KEY}\n")
+    findings, ids = around.keys({"CHECKLISTS_SERVER_KEY": KEY, "CHECKLISTS_SEALING_KEYS_FILE": str(file)})
+    assert ([each.level for each in findings], ids) == ([Level.OK, Level.OK], ("k1",))
+    for wrong in ({"CHECKLISTS_SERVER_KEY": "short"}, {"CHECKLISTS_SERVER_KEY_FILE": str(tmp_path / "none")}):
+        findings, ids = around.keys(wrong)
+        assert ([each.level for each in findings], ids) == ([Level.CRITICAL, Level.UNKNOWN], ())
+        assert "short" not in findings[0].text
+
+
+async def test_stores_are_tried(tmp_path: Path) -> None:
+    photos, archive = tmp_path / "photos", tmp_path / "no-folder"
+    archive.write_text("a file")
+    one = {"CHECKLISTS_PHOTO_STORE": photos.as_uri()}
+    assert [each.level for each in await found(around.stores(one))] == [Level.OK, Level.OK]
+    assert [path for path in photos.rglob("*") if path.is_file()] == []
+    other = await found(around.stores({**one, "CHECKLISTS_ARCHIVE_STORE": archive.as_uri()}))
+    assert [each.level for each in other] == [Level.OK, Level.CRITICAL]
+    assert [each.level for each in await found(around.stores({}))] == [Level.UNKNOWN]
+
+
+async def test_redis_is_asked(tmp_path: Path) -> None:
+    server = RedisServer(tmp_path).start()
+    try:
+        assert [each.level for each in await found(around.redis(server.settings(), 2))] == [Level.OK]
+        wrong = {"CHECKLISTS_REDIS_URL": f"redis://127.0.0.1:{server.port}/0"}
+        assert [each.level for each in await found(around.redis(wrong, 2))] == [Level.CRITICAL]
+    finally:
+        server.stop()
+    assert [each.level for each in await found(around.redis(server.settings(), 2))] == [Level.CRITICAL]
+    assert [each.level for each in await found(around.redis({}, 2))] == [Level.WARNING]
+    assert [each.level for each in await found(around.redis({}, 1))] == [Level.UNKNOWN]
+
+
+async def test_a_program_that_does_not_answer_is_told() -> None:
+    [finding] = await found(around.answering([f"http://127.0.0.1:{free_ports(1)[0]}"]))
+    assert (finding.level, "no answer" in finding.text) == (Level.CRITICAL, True)
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_command_says_it_in_lines_or_as_json_and_ends_with_the_worst(  # noqa: PLR0917 - fixtures
+    control_plane: ControlPlane,
+    namespace: str,
+    here: KubeClient,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    settings = {
+        "CHECKLISTS_SERVER_KEY": KEY,
+        "CHECKLISTS_SEALING_KEYS": f"k1:{KEY}",
+        "CHECKLISTS_PHOTO_STORE": tmp_path.as_uri(),
+        "CHECKLISTS_WATCH_NAMESPACES": namespace,
+    }
+    for name, text in settings.items():
+        monkeypatch.setenv(name, text)
+    command = ["doctor", "--namespace", namespace, "--kubeconfig", str(control_plane.kubeconfig)]
+    assert await asyncio.to_thread(main, command) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert "WRONG     leader: no operator has ever worked in the namespace " + namespace in lines
+    assert any(line.strip().startswith("to do: ") for line in lines)
+    assert "ok        archive: 0 runs in 0 parts" in lines
+
+    await lease(here, namespace, **held("pod-one"))
+    assert await asyncio.to_thread(main, [*command, "--json", "--quick"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["level"] == "ok"
+    assert {"check": "leader", "level": "ok"}.items() <= next(
+        each for each in document["findings"] if each["check"] == "leader"
+    ).items()
+    assert await asyncio.to_thread(main, [*command, "--quick", "--strict"]) == 1
+    assert KEY not in capsys.readouterr().out
+
+
+async def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nowhere = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{free_ports(1)[0]}"}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    (tmp_path / "config").write_text(json.dumps(nowhere))
+    assert await asyncio.to_thread(main, ["doctor", "--kubeconfig", str(tmp_path / "config")]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert told.err.startswith("checklist-dispatch doctor: ")

@@ -1,0 +1,101 @@
+"""The watch of what is settled: whoever asks for a replay is seen, before and after, and across broken lines."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.cluster.operator_lab import Lab, Receiver, eventually
+from tests.cluster.replay_lab import ask, made_failed
+from tests.cluster.severed_line import SeveredLine
+
+from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.errors import KubeGone
+from checklist_dev.controlplane import ControlPlane
+from checklist_operator.controllers.settled_deliveries import SettledDeliveries
+from checklist_operator.replay_progress import is_requested
+
+
+@asynccontextmanager
+async def watching(client: KubeClient, namespace: str) -> AsyncIterator[set[str]]:
+    """The names of those that were seen with a request."""
+    seen: set[str] = set()
+
+    def observe(_: str | None, body: JsonObject) -> None:
+        assert "spec" not in body
+        if is_requested(body):
+            seen.add(body["metadata"]["name"])
+
+    task = asyncio.create_task(SettledDeliveries(client, observe, namespaces=(namespace,), page_pause_s=0.01).run())
+    try:
+        yield seen
+        assert not task.done()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_requests_of_before_and_after_the_start_are_seen_on_whatever_page_they_are(
+    lab: Lab, receiver: Receiver
+) -> None:
+    run = await lab.dispatch(receiver.url)
+    names = sorted(await made_failed(lab, run, receiver.url, 520))
+    for name in (names[0], names[-1]):
+        await ask(lab, name)
+    async with watching(lab.client, lab.namespace) as seen:
+        await eventually(lambda: seen == {names[0], names[-1]}, within_s=30)
+        await ask(lab, names[7])
+        await eventually(lambda: names[7] in seen, within_s=30)
+
+
+async def test_a_request_is_seen_though_the_line_broke(
+    lab: Lab, receiver: Receiver, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    line = SeveredLine(int(control_plane.server.rsplit(":", 1)[1]))
+    await line.start()
+    kubeconfig = line.kubeconfig(control_plane.kubeconfig, tmp_path)
+    run = await lab.dispatch(receiver.url)
+    names = await made_failed(lab, run, receiver.url, 3)
+    async with (
+        KubeClient(await KubeConnection.load(str(kubeconfig))) as client,
+        watching(client, lab.namespace) as seen,
+    ):
+        await ask(lab, names[0])
+        await eventually(lambda: names[0] in seen, within_s=30)
+        line.down = True
+        line.cut()
+        await ask(lab, names[1])
+        await asyncio.sleep(0.3)
+        assert names[1] not in seen
+        line.down = False
+        await eventually(lambda: names[1] in seen, within_s=30)
+        await ask(lab, names[2])
+        await eventually(lambda: names[2] in seen, within_s=30)
+    await line.stop()
+
+
+async def test_when_the_server_has_forgotten_where_we_were_everything_is_looked_at_again(
+    lab: Lab, receiver: Receiver
+) -> None:
+    run = await lab.dispatch(receiver.url)
+    names = await made_failed(lab, run, receiver.url, 2)
+    watches = 0
+
+    class Forgetful(KubeClient):
+        """Breaks off the first watch as a server does whose history is gone."""
+
+        async def watch(self, *arguments: object, **named: object):  # type: ignore[no-untyped-def, override]
+            nonlocal watches
+            watches += 1
+            if watches == 1:
+                await ask(lab, names[0])  # nobody will ever bring this one
+                raise KubeGone("too old resource version", status=410)
+            async for event in KubeClient.watch(self, *arguments, **named):  # type: ignore[arg-type]
+                yield event
+
+    client = Forgetful(lab.client._connection)
+    async with client, watching(client, lab.namespace) as seen:
+        await eventually(lambda: names[0] in seen, within_s=30)
+        await eventually(lambda: watches == 2, within_s=30)
+        await ask(lab, names[1])
+        await eventually(lambda: names[1] in seen, within_s=30)

@@ -1,0 +1,65 @@
+"""Versions of templates outlive their replacement, and are collected when there are too many."""
+
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.snapshot import revision_of
+from checklist_crds.times import utc_now
+from checklist_operator.controllers.revisions import RevisionCollector
+
+from .operator_lab import Lab, OperatorProcess, eventually
+
+
+async def _revisions(lab: Lab) -> dict[int, JsonObject]:
+    template_id = lab.template["metadata"]["name"]
+    found, _ = await lab.client.list_all(
+        TEMPLATE_REVISION, lab.namespace, field_selector=f"spec.templateId={template_id}"
+    )
+    return {revision["spec"]["version"]: revision for revision in found}
+
+
+async def _rename(lab: Lab, name: str) -> None:
+    lab.template = await lab.client.patch(
+        TEMPLATE, lab.template["metadata"]["name"], {"spec": {"name": name}}, lab.namespace
+    )
+
+
+async def test_the_operator_keeps_what_kubectl_writes(lab: Lab, operator: OperatorProcess) -> None:
+    await eventually(lambda: _has(lab, 1))
+    for number, name in ((2, "Second"), (3, "Third")):
+        await _rename(lab, name)
+        await eventually(lambda wanted=number: _has(lab, wanted))
+    kept = await _revisions(lab)
+    assert [kept[number]["spec"]["definition"]["name"] for number in (1, 2, 3)] == ["Opening", "Second", "Third"]
+    assert "checklists.dev/changed-by" not in kept[2]["metadata"]["annotations"]
+    assert (
+        kept[2]["metadata"]["annotations"]["checklists.dev/created-at"] >= lab.template["metadata"]["creationTimestamp"]
+    )
+
+
+async def _has(lab: Lab, version: int) -> bool:
+    return version in await _revisions(lab)
+
+
+async def test_the_newest_versions_stay_and_those_that_runs_were_made_of(lab: Lab) -> None:
+    store = RevisionStore(lab.client)
+    removed: list[str] = []
+    collector = RevisionCollector(
+        lab.client, store, clock=utc_now, grace_s=0, kept=3, namespaces=(lab.namespace,), on_removed=removed.append
+    )
+    run = await lab.dispatch()
+    for number in range(2, 8):
+        await _rename(lab, f"Version {number}")
+        await lab.client.create(TEMPLATE_REVISION, revision_of(lab.template), lab.namespace)
+    for _ in range(2):
+        await collector.sweep()
+    assert set(await _revisions(lab)) == {1, 5, 6, 7}
+    assert removed == [TEMPLATE_REVISION.kind] * 3
+    await lab.client.delete(RUN, run, lab.namespace)
+    for _ in range(2):
+        await collector.sweep()
+    assert set(await _revisions(lab)) == {5, 6, 7}
+    await lab.client.delete(TEMPLATE, lab.template["metadata"]["name"], lab.namespace)
+    for _ in range(2):
+        await collector.sweep()
+    assert await _revisions(lab) == {}

@@ -1,0 +1,208 @@
+"""Traces: one from a caller's request through dispatch and outbox to every attempt, as a collector gets them."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from aiohttp import web
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from tests.cluster.operator_lab import SEALING_KEYS, Delivered, OperatorProcess, Receiver, eventually
+from tests.contract.conftest import _make_account, definition
+from tests.replicas.api_processes import api_processes
+
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.tracing import TRACEPARENT_ANNOTATION, valid_traceparent
+from checklist_dev.controlplane import ControlPlane
+from checklist_dev.ports import free_ports
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+CALLER = f"00-{TRACE}-{SPAN}-01"
+WEBHOOK_SECRET = "a secret that no span knows"
+SOON = {"OTEL_BSP_SCHEDULE_DELAY": "100"}
+
+
+@dataclass
+class Collector:
+    """An OTLP/HTTP receiver on loopback."""
+
+    url: str = ""
+    bodies: list[bytes] = field(default_factory=list)
+
+    def spans(self) -> list[tuple[str, Span]]:
+        """With the service that each is of."""
+        found = []
+        for body in self.bodies:
+            request = ExportTraceServiceRequest.FromString(body)
+            for resource in request.resource_spans:
+                service = dict(attributes(resource.resource))["service.name"]
+                found += [(service, span) for scope in resource.scope_spans for span in scope.spans]
+        return found
+
+    def of_trace(self, trace: str) -> list[tuple[str, Span]]:
+        return [(service, span) for service, span in self.spans() if span.trace_id.hex() == trace]
+
+
+def attributes(of: Any) -> dict[str, Any]:
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in of.attributes}
+
+
+@pytest_asyncio.fixture
+async def collector() -> AsyncIterator[Collector]:
+    made = Collector()
+
+    async def take(request: web.Request) -> web.Response:
+        assert request.content_type == "application/x-protobuf"
+        made.bodies.append(await request.read())
+        return web.Response(body=b"", content_type="application/x-protobuf")
+
+    application = web.Application()
+    application.router.add_post("/v1/traces", take)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield made
+    await runner.cleanup()
+
+
+async def dispatch_and_cancel(api: str, key: str, receiver: Receiver, **headers: str) -> str:
+    """Over REST; the run's id."""
+    async with httpx.AsyncClient(base_url=api, headers={"Authorization": f"Bearer {key}"}, trust_env=False) as http:
+        template = (await http.post("/v1/templates", json=definition())).json()
+        webhook = {"url": receiver.url, "secret": WEBHOOK_SECRET, "events": ["*"]}
+        wanted = {"template_id": template["id"], "webhook": webhook}
+        answer = await http.post("/v1/runs", json=wanted, headers=headers)
+        assert answer.status_code == 201, answer.text
+        run_id = str(answer.json()["run_id"])
+        assert (await http.post(f"/v1/runs/{run_id}/cancel")).status_code == 200
+        return run_id
+
+
+async def test_one_trace_leads_from_the_callers_request_to_the_last_attempt(  # noqa: PLR0917 - fixtures
+    client: KubeClient,
+    control_plane: ControlPlane,
+    namespace: str,
+    tmp_path: Path,
+    collector: Collector,
+    receiver: Receiver,
+) -> None:
+    async def answer(one: Delivered) -> int:
+        return 500 if one.envelope["delivery_attempt"] == 1 else 204
+
+    receiver.answer = answer
+    settings = {
+        "CHECKLISTS_WATCH_NAMESPACES": namespace,
+        "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
+        "CHECKLISTS_SEALING_KEYS": SEALING_KEYS,
+        "CHECKLISTS_OTLP_ENDPOINT": collector.url,
+        **SOON,
+    }
+    _, _, key, _ = await _make_account(client, namespace, None, {})
+    async with api_processes(1, tmp_path, control_plane.kubeconfig, namespace, **settings) as (api,):
+        operator = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, **settings)
+        await operator.start()
+        try:
+            run_id = await dispatch_and_cancel(api.url, key, receiver, traceparent=CALLER)
+
+            def attempts() -> list[Span]:
+                return [span for _, span in collector.of_trace(TRACE) if span.name == "deliver run.cancelled"]
+
+            await eventually(lambda: len(attempts()) == 2, within_s=30)
+        finally:
+            await operator.stop()
+    found = collector.of_trace(TRACE)
+    (request,) = [span for service, span in found if service == "checklist-dispatch-api"]
+    assert (request.name, request.kind) == ("POST /v1/runs", Span.SPAN_KIND_SERVER)
+    assert request.parent_span_id.hex() == SPAN
+    assert attributes(request)["http.response.status_code"] == 201
+    run = await client.get(RUN, run_id, namespace)
+    kept = run["metadata"]["annotations"][TRACEPARENT_ANNOTATION]
+    assert kept == f"00-{TRACE}-{request.span_id.hex()}-01"
+
+    of_operator = [span for service, span in found if service == "checklist-dispatch-operator"]
+    assert {span.parent_span_id for span in of_operator} == {request.span_id}
+    (wait,) = [span for span in of_operator if span.name == "wait in the outbox"]
+    first, second = sorted(attempts(), key=lambda span: span.start_time_unix_nano)
+    assert wait.start_time_unix_nano <= wait.end_time_unix_nano <= first.start_time_unix_nano
+    assert [attributes(span)["attempt"] for span in (first, second)] == [1, 2]
+    assert [attributes(span)["outcome"] for span in (first, second)] == ["http_5xx", "success"]
+    assert [span.status.code for span in (first, second)] == [2, 0]
+    assert {attributes(span)["run_id"] for span in (wait, first, second)} == {run_id}
+    assert {attributes(span)["event_id"] for span in (first, second)} == {receiver.events(run_id)[0]["event_id"]}
+
+    everything = b"".join(collector.bodies)
+    for secret in (key, WEBHOOK_SECRET, receiver.url, "Ada Lovelace", "ada@example.com"):
+        assert secret.encode() not in everything
+
+
+async def test_without_a_collector_that_answers_everything_goes_on(
+    client: KubeClient, control_plane: ControlPlane, namespace: str, tmp_path: Path, receiver: Receiver
+) -> None:
+    (nobody,) = free_ports(1)
+    settings = {
+        "CHECKLISTS_WATCH_NAMESPACES": namespace,
+        "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
+        "CHECKLISTS_SEALING_KEYS": SEALING_KEYS,
+        "CHECKLISTS_OTLP_ENDPOINT": f"http://127.0.0.1:{nobody}",
+        **SOON,
+    }
+    _, _, key, _ = await _make_account(client, namespace, None, {})
+    async with api_processes(1, tmp_path, control_plane.kubeconfig, namespace, **settings) as (api,):
+        operator = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, **settings)
+        await operator.start()
+        try:
+            run_id = await dispatch_and_cancel(api.url, key, receiver)
+            await eventually(lambda: len(receiver.events(run_id)) == 1, within_s=30)
+        finally:
+            await operator.stop()
+
+
+async def test_without_traces_a_callers_trace_is_kept_with_the_run_all_the_same(
+    client: KubeClient, control_plane: ControlPlane, namespace: str, tmp_path: Path, receiver: Receiver
+) -> None:
+    settings = {"CHECKLISTS_WATCH_NAMESPACES": namespace, "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1"}
+    _, _, key, _ = await _make_account(client, namespace, None, {})
+    async with api_processes(1, tmp_path, control_plane.kubeconfig, namespace, **settings) as (api,):
+        kept = [
+            await dispatch_and_cancel(api.url, key, receiver, **headers)
+            for headers in ({"traceparent": CALLER}, {}, {"traceparent": f"00-{'0' * 32}-{SPAN}-01"})
+        ]
+    runs = [await client.get(RUN, run_id, namespace) for run_id in kept]
+    annotations = [(run["metadata"].get("annotations") or {}).get(TRACEPARENT_ANNOTATION) for run in runs]
+    assert annotations == [CALLER, None, None]
+
+
+def test_programs_that_send_no_traces_read_nothing_of_opentelemetry() -> None:
+    code = (
+        "import sys, checklist_api.app, checklist_operator.__main__; "
+        "sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        (CALLER, CALLER),
+        (f"01-{TRACE}-{SPAN}-01-more", CALLER),
+        (f"00-{TRACE}-{SPAN}-01-more", None),
+        (f"ff-{TRACE}-{SPAN}-01", None),
+        (f"00-{TRACE.upper()}-{SPAN}-01", None),
+        (f"00-{TRACE}-{'0' * 16}-01", None),
+        (f"00-{'0' * 32}-{SPAN}-01", None),
+        ("", None),
+        (None, None),
+        (f"{CALLER}and-more", None),
+        (f"cc-{TRACE}-{SPAN}-01-{'x' * 600}", None),
+    ],
+)
+def test_a_traceparent_is_read_as_the_recommendation_says(text: str | None, taken: str | None) -> None:
+    assert valid_traceparent(text) == taken

@@ -1,0 +1,103 @@
+"""What the operator's archiver does, in the same order of writes, when a test wants it: there is no operator here."""
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checklist_crds.archive import ArchiveStore, Folder, PartPlace, Record, encode_part, month_of
+from checklist_crds.ids import object_id
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.informer import Key
+from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
+from checklist_crds.run_types import Run
+from checklist_crds.times import utc_now
+
+from .conftest import Account, Api
+
+
+@dataclass
+class ArchiveLab:
+    """The archive of one API."""
+
+    api: Api
+    pause: Callable[[], Any] = field(default=lambda: asyncio.sleep(0))
+    """Between two writes of a move."""
+    deleted: set[Key] = field(default_factory=set)
+
+    @property
+    def url(self) -> str:
+        return self.api.services.settings.archive_store
+
+    @property
+    def store(self) -> ArchiveStore:
+        return ArchiveStore.open(self.url)
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.url.removeprefix("file://")) / "archive"
+
+    async def record(self, run_id: str, account: Account | None = None) -> Record:
+        """The run as it is in the cluster now."""
+        account, kube = account or self.api.account, self.api.kube
+        run = await kube.get(RUN, run_id, account.namespace)
+        name = Run.parse(run).admitted_as.revision_ref.name
+        revision = await kube.get(TEMPLATE_REVISION, name, account.namespace)
+        deliveries, _ = await kube.list_all(
+            WEBHOOK_DELIVERY, account.namespace, field_selector=f"spec.runRef.name={run_id}"
+        )
+        return Record.of(run, revision, deliveries)
+
+    async def write(self, records: Sequence[Record], organization: str | None = None) -> list[PartPlace]:
+        """Parts with these records, each by its month. They count when this returns."""
+        by_month: dict[str, list[Record]] = defaultdict(list)
+        for record in records:
+            by_month[month_of(record.created_at)].append(record)
+        places = []
+        for month, some in by_month.items():
+            owner = organization or object_id("org", self.api.organization)
+            part = encode_part(Folder(owner, month), some, written_at=utc_now(), written_by="a test")
+            await self.store.put(part.place.key, part.content)
+            await self.pause()
+            await self.store.put(part.place.manifest_key, part.manifest.encoded())
+            places.append(part.place)
+        return places
+
+    async def delete(self, records: Sequence[Record]) -> None:
+        """From the cluster: each run before its deliveries."""
+        for record in records:
+            for kind, body in ((RUN, record.run), *((WEBHOOK_DELIVERY, each) for each in record.deliveries)):
+                await self.pause()
+                await self._delete(kind, body)
+
+    async def archive(self, *run_ids: str, account: Account | None = None) -> list[PartPlace]:
+        """Moves these runs, all into one part of each month."""
+        records = [await self.record(run_id, account) for run_id in run_ids]
+        owner = object_id("org", account.organization) if account is not None else None
+        places = await self.write(records, owner)
+        await self.delete(records)
+        return places
+
+    async def loaded(self) -> None:
+        """Until the API has seen off whatever left the cluster."""
+        index = self.api.services.index
+        for _ in range(1000):
+            if not any(index.is_leaving(key) or index.has(key[1], key[0]) for key in self.deleted):
+                break
+            await asyncio.sleep(0.02)
+        else:
+            raise AssertionError("runs did not leave")
+        await self.api.services.archive.wait_until_loaded()
+
+    async def _delete(self, kind: Any, body: JsonObject) -> None:
+        metadata = body["metadata"]
+        with contextlib.suppress(KubeNotFound):
+            await self.api.kube.delete(
+                kind, metadata["name"], metadata["namespace"], resource_version=metadata["resourceVersion"]
+            )
+        if kind is RUN:
+            self.deleted.add((metadata["namespace"], metadata["name"]))

@@ -1,0 +1,153 @@
+"""Two clusters, with the same API in front of both: what a backup and a restore are seen by."""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from aiohttp import web
+
+from checklist_api.app import create_app
+from checklist_api.http_server import ApiRunner
+from checklist_api.services import Services
+from checklist_api.settings import Settings
+from checklist_cli.backup.format import BackupManifest
+from checklist_cli.backup.progress import Progress
+from checklist_cli.backup.restoring import Restore, Result
+from checklist_cli.backup.store import BackupStore
+from checklist_cli.backup.taking import Backup, Stores
+from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.kinds import ALL_KINDS, NAMESPACE
+from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_dev.controlplane import ControlPlane
+
+
+@dataclass
+class Site:
+    """A cluster with its stores. `keys` are the same on both."""
+
+    plane: ControlPlane
+    kube: KubeClient
+    namespace: str
+    folder: Path
+    server_key: bytes
+    sealing_keys: str
+
+    @property
+    def photos(self) -> str:
+        return (self.folder / "photos").as_uri()
+
+    @property
+    def stores(self) -> Stores:
+        store = BackupStore.open(self.photos)
+        return Stores(store, store)
+
+    def keys(self) -> tuple[ServerKeys, KeyRing]:
+        return ServerKeys(self.server_key), KeyRing.parse(self.sealing_keys)
+
+    def environment(self) -> dict[str, str]:
+        """As a pod has it: for the command line."""
+        return {
+            "KUBECONFIG": str(self.plane.kubeconfig),
+            "CHECKLISTS_SERVER_KEY": base64.b64encode(self.server_key).decode(),
+            "CHECKLISTS_SEALING_KEYS": self.sealing_keys,
+            "CHECKLISTS_PHOTO_STORE": self.photos,
+        }
+
+    async def backup(self, url: str, **options: Any) -> BackupManifest:
+        keys, ring = self.keys()
+        wanted = {"stores": self.stores, "server_keys": keys, "ring": ring, "written_by": "a test"} | options
+        return await Backup(self.kube, BackupStore.open(url), progress=Progress(lambda _: None), **wanted).take()
+
+    async def restoring(self, url: str, **options: Any) -> Restore:
+        store = BackupStore.open(url)
+        keys, ring = self.keys()
+        wanted = {"stores": self.stores, "server_keys": keys, "ring": ring, "namespaces": {}} | options
+        manifest = await store.snapshot(None)
+        return Restore(options.pop("client", self.kube), store, manifest, progress=Progress(lambda _: None), **wanted)
+
+    async def restore(self, url: str, **options: Any) -> Result:
+        return await (await self.restoring(url, **options)).run()
+
+    @asynccontextmanager
+    async def api(self) -> AsyncIterator[str]:
+        """Its base URL."""
+        settings = Settings.from_environment(
+            {
+                "CHECKLISTS_NAMESPACE": self.namespace,
+                "CHECKLISTS_SERVER_KEY": base64.b64encode(self.server_key).decode(),
+                "CHECKLISTS_SEALING_KEYS": self.sealing_keys,
+                "CHECKLISTS_BASE_URL": "https://checklists.example",
+                "CHECKLISTS_RATE_LIMIT": "off",
+                "CHECKLISTS_PHOTO_STORE": self.photos,
+                "CHECKLISTS_UPLOAD_FOLDER": str(self.folder),
+                "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
+            }
+        )
+        connection = await KubeConnection.load(str(self.plane.kubeconfig))
+        services = Services.build(settings, connection)
+        runner = ApiRunner(create_app(services), shutdown_timeout=1.0)
+        async with AsyncExitStack() as stack:
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            for informer in services.informers.values():
+                await informer.synced.wait()
+            yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+
+    async def objects(self) -> dict[str, dict[str, Any]]:
+        """All of ours, by kind, namespace and name."""
+        found = {}
+        for kind in ALL_KINDS:
+            for body in (await self.kube.list_all(kind))[0]:
+                metadata = body["metadata"]
+                found[f"{kind.plural}/{metadata.get('namespace', '')}/{metadata['name']}"] = body
+        return found
+
+
+async def make_namespace(kube: KubeClient, name: str) -> None:
+    await kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+async def seen(base_url: str, key: str, paths: list[str], headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Status and body of each path, as the bearer of the key gets them."""
+    wanted = {"Authorization": f"Bearer {key}"} if headers is None else dict(headers)
+    found = {}
+    async with httpx.AsyncClient(base_url=base_url, headers=wanted, timeout=30, trust_env=False) as client:
+        for path in paths:
+            response = await client.get(path)
+            found[path] = (response.status_code, response.headers.get("etag"), without_times_of_reading(response.text))
+    return found
+
+
+def without_times_of_reading(text: str) -> str:
+    """Urls of photos are signed anew at each read: their keys stay, their time does not. A request has its own id."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(document, dict):
+        document.pop("request_id", None)
+    return json.dumps(_plain(document))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_plain(member) for member in value]
+    if isinstance(value, str) and "/photos/" in value:
+        return value.partition("?")[0]
+    return value
+
+
+def planes(folder: Path) -> Iterator[ControlPlane]:
+    from checklist_dev.crd_install import install_crds
+
+    with ControlPlane(folder, ephemeral=True) as cluster:
+        install_crds(cluster.run_kubectl)
+        yield cluster

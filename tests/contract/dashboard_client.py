@@ -1,0 +1,68 @@
+"""A member who is signed in, as a browser on our own page calls the dashboard's API."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from checklist_dev.people import Person, sign_in
+
+from .conftest import Account, Api
+
+
+@dataclass(frozen=True)
+class Desk:
+    """`await desk.get("/keys")` is GET /dashboard/api/{org_id}/keys with cookie and CSRF token."""
+
+    person: Person
+    http: httpx.AsyncClient
+    headers: dict[str, str]
+
+    @property
+    def member_id(self) -> str:
+        return self.person.member_id
+
+    def path(self, path: str) -> str:
+        return f"/dashboard/api/{self.person.organization_id}{path}"
+
+    async def call(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        sent = {"json": body} if body is not None else {}
+        return await self.http.request(method, self.path(path), headers={**self.headers, **headers}, **sent)
+
+    async def get(self, path: str) -> httpx.Response:
+        return await self.call("GET", path)
+
+    async def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        return await self.call("POST", path, body, **headers)
+
+    async def patch(self, path: str, body: Any, **headers: str) -> httpx.Response:
+        return await self.call("PATCH", path, body, **headers)
+
+    async def delete(self, path: str, **headers: str) -> httpx.Response:
+        return await self.call("DELETE", path, **headers)
+
+    async def told(self, path: str) -> Any:
+        """The JSON of a GET that has to succeed."""
+        response = await self.get(path)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+
+async def at_desk(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Desk:
+    """Somebody of `role` in the organization of `account` (of the API's own one, without)."""
+    owner = account or api.account
+    person = await sign_in(
+        api.kube,
+        organization=owner.organization,
+        namespace=owner.namespace,
+        role=role,
+        installation_namespace=api.account.namespace,
+        **more,
+    )
+    response = await api.anonymous.get("/dashboard/api/session", headers=person.headers)
+    assert response.status_code == 200, response.text
+    return Desk(person, api.anonymous, person.csrf_headers(response.json()["csrf_token"]))
+
+
+def error(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]

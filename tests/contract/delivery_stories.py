@@ -1,0 +1,164 @@
+"""What the operator writes of deliveries, written by hand: contract tests run without one."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from checklist_crds.delivery_types import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.outcome_class import OutcomeClass
+from checklist_crds.resource_types import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.run_lifecycle import AnswerStep, Command, Submit
+from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, ObjectNameRef, OutboxEntry, Run
+from checklist_crds.times import utc_now
+
+from .conftest import Account, Api
+from .executor_client import WEBHOOK
+
+T = TypeVar("T")
+ENDPOINT = "https://hooks.example.com/in/T0-a-token?key=a-password"
+"""A url whose path and query are nobody's business."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """A run with a webhook, whose events this test delivers or does not."""
+
+    api: Api
+    account: Account
+    run_id: str
+
+    async def run(self) -> Run:
+        return Run.parse(await self.api.kube.get(RUN, self.run_id, self.account.namespace))
+
+    async def does(self, *commands: Command) -> None:
+        """What the executor does."""
+        for command in commands:
+            run = await self.api.services.run_access.of_anybody(self.run_id)
+            await self.api.services.run_access.change(run, command)
+
+    async def completes(self) -> None:
+        """Two events: step.completed (1), run.completed (2)."""
+        await self.does(AnswerStep(step_id="s-clean", value=True), Submit())
+
+    async def records(self, *attempts: Attempt, seq: int = 1) -> str:
+        """The event of that number leaves the outbox after these attempts, and the run says so. Its event_id."""
+        run = await self.run()
+        entry = next(entry for entry in run.status.outbox if entry.seq == seq)
+        record = _record(entry, attempts)
+        outbox = [other.to_kube() for other in run.status.outbox if other.seq != seq]
+        deliveries = [known.to_kube() for known in run.status.deliveries] + [record.to_kube()]
+        await self.api.kube.patch_status(
+            RUN, self.run_id, {"outbox": outbox, "deliveries": deliveries}, self.account.namespace
+        )
+        return entry.event_id
+
+    async def keeps(self, *attempts: Attempt, seq: int = 1, payload: str = "{}", **status: Any) -> str:
+        """A WebhookDelivery holds the event after these attempts, and the run says so. Its event_id."""
+        run = await self.run()
+        entry = next(entry for entry in run.status.outbox if entry.seq == seq)
+        record = _record(entry, attempts)
+        spec = WebhookDeliverySpec(
+            organization_ref=OrganizationRef(name=self.account.organization),
+            run_ref=ObjectNameRef(name=self.run_id),
+            event_id=entry.event_id,
+            event=entry.event,
+            seq=seq,
+            ts=entry.ts,
+            url=ENDPOINT,
+            payload=payload,
+        )
+        last = attempts[-1]
+        ended = record.phase.is_final
+        told = WebhookDeliveryStatus(
+            phase=record.phase,
+            attempt=last.number,
+            next_attempt_at=last.next_attempt_at,
+            attempts=list(attempts),
+            settled=True if ended else None,
+            finished_at=last.started_at + timedelta(milliseconds=last.duration_ms) if ended else None,
+        ).model_copy(update=status)
+        namespace = self.account.namespace
+        body = {
+            "apiVersion": WEBHOOK_DELIVERY.api_version,
+            "kind": WEBHOOK_DELIVERY.kind,
+            "metadata": {
+                "name": entry.event_id,
+                "namespace": namespace,
+                "labels": {ORGANIZATION_LABEL: self.account.organization},
+            },
+            "spec": spec.to_kube(),
+        }
+        await self.api.kube.create(WEBHOOK_DELIVERY, body, namespace)
+        await self.api.kube.patch_status(WEBHOOK_DELIVERY, entry.event_id, told.to_kube(), namespace)
+        await self.records(*attempts, seq=seq)
+        return entry.event_id
+
+    async def shown(self, event_id: str) -> dict[str, Any]:
+        """The delivery by REST."""
+        response = await self.account.http.get(f"/v1/deliveries/{event_id}")
+        assert response.status_code == 200, response.text
+        return dict(response.json())
+
+
+async def dispatched(api: Api, account: Account | None = None, *, url: str = ENDPOINT) -> Story:
+    """A new run whose events are wanted at `url`."""
+    account = account or api.account
+    return Story(api, account, await account.new_run(webhook=WEBHOOK | {"url": url, "events": ["*"]}))
+
+
+def sent(number: int = 1, *, status: int = 200, at: datetime | None = None, took_ms: int = 40) -> Attempt:
+    """An attempt that was answered."""
+    outcome = {2: "success", 3: "http_3xx", 4: "http_4xx", 5: "http_5xx"}[status // 100]
+    return Attempt(
+        number=number,
+        started_at=at or utc_now(),
+        duration_ms=took_ms,
+        outcome=OutcomeClass(outcome),
+        http_status=status,
+    )
+
+
+def five_failures(at: datetime | None = None) -> Sequence[Attempt]:
+    """All attempts of the schedule, in vain."""
+    at = at or utc_now() - timedelta(hours=2)
+    gaps = (30, 120, 600, 3600, None)
+    made = []
+    for number, gap in enumerate(gaps, 1):
+        due = None if gap is None else at + timedelta(seconds=gap)
+        detail = "The endpoint answered with 503."
+        made.append(sent(number, status=503, at=at).model_copy(update={"next_attempt_at": due, "detail": detail}))
+        at = due or at
+    return made
+
+
+async def eventually(look: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
+    """What the watches bring soon."""
+    found = await look()
+    for _ in range(1000):
+        if holds(found):
+            return found
+        await asyncio.sleep(0.02)
+        found = await look()
+    raise AssertionError(f"never came: {found!r}")
+
+
+def _record(entry: OutboxEntry, attempts: Sequence[Attempt]) -> DeliveryRecord:
+    last = attempts[-1]
+    phase = DeliveryPhase.PENDING if last.next_attempt_at is not None else DeliveryPhase.FAILED
+    if last.outcome is OutcomeClass.SUCCESS:
+        phase = DeliveryPhase.DELIVERED
+    return DeliveryRecord(
+        seq=entry.seq,
+        event=entry.event,
+        event_id=entry.event_id,
+        ts=entry.ts,
+        phase=phase,
+        attempts=last.number,
+        started_at=last.started_at,
+        duration_ms=last.duration_ms,
+        outcome=last.outcome,
+        http_status=last.http_status,
+    )

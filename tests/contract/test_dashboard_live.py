@@ -1,0 +1,380 @@
+"""What changes, told while somebody looks: of their organization alone, nothing lost, to nobody who may not look."""
+
+import asyncio
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from checklist_api.dashboard import event_routes, live_stream
+from checklist_api.dashboard.live_changes import LiveChange, LiveKind
+from checklist_api.dashboard.live_stream import LiveStream
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.kinds import API_KEY, DASHBOARD_SESSION, MEMBER, NAMESPACE, ORGANIZATION, Kind
+from checklist_dev.people import Person, make_member, sign_in
+
+from .conftest import Api, StartApi, key_object
+from .dashboard_client import at_desk
+from .live_viewer import watching
+
+
+async def _person(api: Api, role: str = "viewer", **more: str) -> Person:
+    return await sign_in(api.kube, organization=api.organization, namespace=api.namespace, role=role, **more)
+
+
+async def _session(api: Api, person: Person) -> str:
+    """The name of the person's DashboardSession."""
+    sessions, _ = await api.kube.list_all(DASHBOARD_SESSION, api.namespace)
+    return next(str(each["metadata"]["name"]) for each in sessions if each["spec"]["subject"] == person.subject)
+
+
+async def test_a_stream_says_what_it_is_and_begins_with_a_reset(api: Api) -> None:
+    async with watching(api, await _person(api)) as viewer:
+        headers = viewer.response.headers
+        assert (viewer.response.status, headers["Content-Type"]) == (200, "text/event-stream; charset=utf-8")
+        assert (headers["X-Accel-Buffering"], headers["Cache-Control"]) == ("no", "no-store, no-transform")
+        assert "Content-Encoding" not in headers
+        assert (await viewer.next()).name == "reset"
+        assert viewer.last_id
+
+
+async def test_a_run_is_told_with_what_lists_show_of_it(api: Api) -> None:
+    person = await _person(api, "editor")
+    desk = await at_desk(api, "editor")
+    async with watching(api, person) as viewer:
+        await viewer.until("reset")
+        run_id = await api.account.new_run()
+        told = await viewer.told_of("run")
+        assert told == {
+            "kind": "run",
+            "id": run_id,
+            "change": "changed",
+            "status": "pending",
+            "progress": {"total": 1, "answered": 0, "skipped": 0},
+        }
+        assert (await desk.post(f"/runs/{run_id}/cancel")).status_code == 200
+        assert (await viewer.told_of("run"))["status"] == "cancelled"
+
+
+async def test_every_kind_is_told_when_it_changes_and_when_it_is_gone(api: Api) -> None:
+    admin = await _person(api, "admin")
+    async with watching(api, admin) as viewer:
+        await viewer.until("reset")
+        template = await api.account.create_template()
+        assert await viewer.told_of("template") == {"kind": "template", "id": template["id"], "change": "changed"}
+        assert (await api.http.delete(f"/v1/templates/{template['id']}")).status_code == 204
+        assert await viewer.told_of("template") == {"kind": "template", "id": template["id"], "change": "gone"}
+
+        key = key_object("cds_live_" + "k" * 32, api.organization, api.namespace)
+        name = key["metadata"]["name"]
+        await api.kube.create(API_KEY, key, api.namespace)
+        assert await viewer.told_of("key") == {"kind": "key", "id": name, "change": "changed"}
+        await api.kube.delete(API_KEY, name, api.namespace)
+        assert await viewer.told_of("key") == {"kind": "key", "id": name, "change": "gone"}
+
+        member = await make_member(api.kube, organization=api.organization, namespace=api.namespace, role="viewer")
+        assert await viewer.told_of("member") == {"kind": "member", "id": member, "change": "changed"}
+        await api.kube.delete(MEMBER, member, api.namespace)
+        assert await viewer.told_of("member") == {"kind": "member", "id": member, "change": "gone"}
+
+
+async def test_events_of_a_run_and_replays_are_told(api: Api) -> None:
+    desk = await at_desk(api, "editor")
+    webhook = {"url": "https://receiver.example/hook", "secret": "s" * 16, "events": ["*"]}
+    async with watching(api, desk.person) as viewer:
+        await viewer.until("reset")
+        run_id = await api.account.new_run(webhook=webhook)
+        assert (await desk.post(f"/runs/{run_id}/cancel")).status_code == 200
+        delivery = await viewer.told_of("delivery")
+        assert (delivery["run_id"], delivery["status"]) == (run_id, "pending")
+        assert delivery["id"].startswith("evt-")
+        response = await desk.post("/deliveries/replay", {"filter": {"status": "failed"}})
+        assert response.status_code in (200, 201, 202), response.text
+        replay = await viewer.told_of("replay")
+        assert (replay["change"], replay["status"]) == ("changed", "pending")
+
+
+async def test_keys_and_members_are_told_to_administrators_alone(api: Api) -> None:
+    editor = await _person(api, "editor")
+    async with watching(api, editor) as viewer:
+        await viewer.until("reset")
+        key = key_object("cds_live_" + "m" * 32, api.organization, api.namespace)
+        await api.kube.create(API_KEY, key, api.namespace)
+        await make_member(api.kube, organization=api.organization, namespace=api.namespace, role="viewer")
+        run_id = await api.account.new_run()
+        kinds = {change["kind"] for change in await viewer.all_until("run", run_id)}
+        assert kinds == {"template", "run"}
+
+
+async def test_nothing_of_another_organization_is_ever_told(api: Api) -> None:
+    other = await api.make_account()
+    theirs = await sign_in(api.kube, organization=other.organization, namespace=other.namespace, role="admin")
+    ours = await _person(api, "admin")
+    webhook = {"url": "https://receiver.example/hook", "secret": "s" * 16, "events": ["*"]}
+    async with watching(api, ours) as viewer, watching(api, theirs) as foreign:
+        await viewer.until("reset")
+        await foreign.until("reset")
+        foreign_runs = [await other.new_run(webhook=webhook) for _ in range(3)]
+        await other.http.post(f"/v1/runs/{foreign_runs[0]}/cancel")
+        await make_member(api.kube, organization=other.organization, namespace=other.namespace, role="viewer")
+        own = await api.account.new_run()
+        last = await other.new_run()
+        told = {change["id"] for change in await viewer.all_until("run", own)}
+        foreign_told = {change["id"] for change in await foreign.all_until("run", last)}
+        assert own in told
+        assert {*foreign_runs, last} <= foreign_told
+        assert told & foreign_told == set()
+        # Where the other organization's stream stands is nothing to us.
+        foreign_id = foreign.last_id
+    async with watching(api, ours, last_event_id=foreign_id) as viewer:
+        assert (await viewer.next()).name == "reset"
+
+
+async def test_an_object_that_only_claims_to_be_of_the_organization_is_not_told(
+    api: Api,
+) -> None:
+    """In a namespace that is not its own, whoever may write there could make it say anything."""
+    ours = await _person(api, "admin")
+    foreign = f"test-{uuid.uuid4().hex[:12]}"
+    await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": foreign}})
+    async with watching(api, ours) as viewer:
+        await viewer.until("reset")
+        await make_member(api.kube, organization=api.organization, namespace=foreign, role="admin")
+        run_id = await api.account.new_run()
+        told = await viewer.all_until("run", run_id)
+        assert "member" not in {change["kind"] for change in told}
+
+
+async def test_another_organizations_stream_looks_like_none_at_all(api: Api) -> None:
+    person, other = await _person(api), await api.make_account()
+    for organization in (other.organization, "org-nobody"):
+        async with watching(api, person, organization=organization) as viewer:
+            assert viewer.response.status == 404
+            assert (await viewer.response.json())["error"] == "not_found"
+
+
+async def test_what_happened_between_two_connections_is_told_exactly_once(api: Api) -> None:
+    person = await _person(api)
+    async with watching(api, person) as viewer:
+        await viewer.until("reset")
+        before = await api.account.new_run()
+        await viewer.all_until("run", before)
+        last_id = viewer.last_id
+    missed = [await api.account.new_run() for _ in range(5)]
+    # A browser comes back with the header; a page that opens the stream anew has the query only.
+    for connect in (partial(watching, last_event_id=last_id), partial(watching, query={"last_event_id": last_id})):
+        async with connect(api, person) as viewer:
+            told = await viewer.all_until("run", missed[-1])
+            assert [change["id"] for change in told if change["kind"] == "run"] == missed
+            assert "reset" not in {said.name for said in viewer.seen}
+
+
+async def test_an_id_that_is_too_old_or_of_another_process_is_answered_by_a_reset(
+    api: Api, start_api: StartApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = await _person(api)
+    async with watching(api, person) as viewer:
+        await viewer.until("reset")
+        last_id = viewer.last_id
+        elsewhere = await start_api()
+        async with watching(elsewhere, person, last_event_id=last_id) as second:
+            assert (await second.next()).name == "reset"
+    epoch = last_id.partition(".")[0]
+    for wrong in ("nonsense", f"{epoch}.", f"{epoch}.-1", f"{epoch}.999999", f"{epoch}.{'9' * 50}", "0" * 5000):
+        async with watching(api, person, last_event_id=wrong) as viewer:
+            assert (await viewer.until("reset")).name == "reset"
+    channel = api.services.live._channels[api.organization]
+    monkeypatch.setattr(channel._recent, "_kept", 3)
+    for _ in range(3):
+        await api.account.new_run()
+    async with watching(api, person, last_event_id=last_id) as viewer:
+        assert (await viewer.until("reset")).name == "reset"
+
+
+async def test_two_hundred_viewers_make_no_watch_and_are_all_told(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    watches: list[str] = []
+    watch = KubeClient.watch
+
+    def counted(self: KubeClient, kind: Kind, *more: Any, **named: Any) -> Any:
+        watches.append(kind.plural)
+        return watch(self, kind, *more, **named)
+
+    monkeypatch.setattr(KubeClient, "watch", counted)
+    monkeypatch.setattr(KubeClient, "pages", _no_list)
+    people = [await _person(api) for _ in range(20)]
+    async with AsyncExitStack() as stack:
+        viewers = [await stack.enter_async_context(watching(api, person)) for person in people for _ in range(10)]
+        assert sum(1 for _ in api.services.live.viewers(api.organization)) == 200
+        run_id = await api.account.new_run()
+        await asyncio.gather(*(viewer.all_until("run", run_id, within_s=30) for viewer in viewers))
+    assert watches == []
+
+
+def _no_list(*_: object, **__: object) -> None:
+    raise AssertionError("nothing is listed for viewers")
+
+
+async def test_a_role_that_was_taken_away_ends_the_stream_within_a_second(api: Api) -> None:
+    person = await _person(api, "admin")
+    async with watching(api, person) as viewer:
+        await viewer.until("reset")
+        await api.kube.patch(MEMBER, person.member_id, {"spec": {"role": "viewer"}}, api.namespace)
+        assert await viewer.end(within_s=1.0) == "access"
+
+
+async def test_viewers_do_not_look_whether_they_may_when_only_runs_are_counted(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hundreds who looked at every dispatch would make everybody wait."""
+    looks: list[str] = []
+    look = event_routes.EventRoutes._why_not
+
+    async def counted(self: event_routes.EventRoutes, request: Any, caller: Any, viewer: Any) -> str | None:
+        looks.append(viewer.subject)
+        return await look(self, request, caller, viewer)
+
+    monkeypatch.setattr(event_routes.EventRoutes, "_why_not", counted)
+    async with watching(api, await _person(api)) as viewer:
+        await viewer.until("reset")
+        await viewer.all_until("run", await api.account.new_run())  # by now the first look of all was taken
+        before = len(looks)
+        for _ in range(5):
+            await viewer.all_until("run", await api.account.new_run())
+        counted_runs = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]["used"]
+        assert (len(looks) - before, counted_runs) == (0, 6)
+        await api.kube.patch(ORGANIZATION, api.organization, {"spec": {"displayName": "Renamed"}})
+        async with asyncio.timeout(10):
+            while len(looks) == before:
+                await asyncio.sleep(0.01)
+
+
+async def test_a_membership_that_was_removed_ends_the_stream_within_a_second(api: Api) -> None:
+    person = await _person(api)
+    async with watching(api, person) as viewer:
+        await viewer.until("reset")
+        await api.kube.delete(MEMBER, person.member_id, api.namespace)
+        assert await viewer.end(within_s=1.0) == "access"
+    async with watching(api, person) as viewer:
+        assert viewer.response.status == 404
+
+
+async def test_the_end_of_the_session_ends_the_stream_within_a_second(api: Api) -> None:
+    person, other = await _person(api), await _person(api)
+    async with watching(api, person) as viewer, watching(api, other) as stays:
+        await viewer.until("reset")
+        await stays.until("reset")
+        await api.kube.delete(DASHBOARD_SESSION, await _session(api, person), api.namespace)
+        assert await viewer.end(within_s=1.0) == "session"
+        run_id = await api.account.new_run()
+        await stays.all_until("run", run_id)
+
+
+async def test_streams_do_not_hold_up_the_end_of_the_process(start_api: StartApi) -> None:
+    api = await start_api()
+    person = await _person(api)
+    async with watching(api, person) as viewer:
+        await viewer.until("reset")
+        started = time.monotonic()
+        api.services.live.close()
+        assert await viewer.end(within_s=1.0) == "shutdown"
+        assert time.monotonic() - started < 1.0
+    async with watching(api, person) as viewer:
+        assert (viewer.response.status, viewer.response.headers["Retry-After"]) == (503, "10")
+
+
+async def test_a_viewer_that_does_not_read_is_bounded_and_dropped(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    transports: list[asyncio.Transport] = []
+    bound = live_stream.bound_kernel_memory
+    monkeypatch.setattr(live_stream, "bound_kernel_memory", lambda each: (transports.append(each), bound(each)))
+    monkeypatch.setattr(event_routes, "LiveStream", partial(LiveStream, beat_s=0.3, unread_s=1.5))
+    person = await _person(api)
+    with _line_without_reader(api, person) as line:
+        while not transports:
+            await asyncio.sleep(0.01)
+        [transport] = transports
+        most, started = 0, time.monotonic()
+        while not transport.is_closing():
+            for number in range(900):
+                change = LiveChange(LiveKind.RUN, f"r-{number}", api.namespace, more={"status": "x" * 50})
+                api.services.live.add(api.organization, change)
+            await asyncio.sleep(0.05)
+            most = max(most, transport.get_write_buffer_size())
+            assert time.monotonic() - started < 20
+        # One batch of all that is remembered may come on top of what it has to read first.
+        assert 0 < most < 512 * 1024
+        assert line.fileno() >= 0
+    slow = 'checklists_live_streams_ended_total{reason="slow"} 1.0'
+    assert slow in (await api.anonymous.get("/metrics")).text
+
+
+def _line_without_reader(api: Api, person: Person) -> socket.socket:
+    """A connection that asked for the stream and reads nothing, with hardly any room in the kernel."""
+    address = urlsplit(api.base_url)
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.connect((address.hostname, address.port))
+    head = (
+        f"GET /dashboard/api/{person.organization_id}/events HTTP/1.1\r\nHost: x\r\nCookie: {person.headers['Cookie']}"
+    )
+    line.sendall(f"{head}\r\n\r\n".encode())
+    return line
+
+
+async def test_what_changes_often_is_told_a_few_times_a_second_and_the_newest_last(api: Api) -> None:
+    person = await _person(api)
+    async with watching(api, person) as viewer:
+        await viewer.until("reset")
+        for number in range(200):
+            change = LiveChange(LiveKind.RUN, "r-one", api.namespace, more={"status": str(number)})
+            api.services.live.add(api.organization, change)
+            await asyncio.sleep(0.005)
+        told = [change["status"] for change in await _settled(viewer.told_of, "199")]
+        assert told[-1] == "199"
+        assert len(told) < 15
+
+
+async def _settled(told_of: Callable[..., Any], last: str) -> list[dict[str, Any]]:
+    found = [await told_of("run")]
+    while found[-1]["status"] != last:
+        found.append(await told_of("run"))
+    return found
+
+
+async def test_a_session_has_so_many_streams_and_a_closed_one_does_not_count(api: Api) -> None:
+    person, other = await _person(api), await _person(api)
+    async with AsyncExitStack() as stack:
+        for _ in range(event_routes.STREAMS_OF_A_SESSION):
+            viewer = await stack.enter_async_context(watching(api, person))
+            assert viewer.response.status == 200
+        async with watching(api, person) as refused:
+            assert (refused.response.status, refused.response.headers["Retry-After"]) == (429, "10")
+        async with watching(api, other) as admitted:
+            assert admitted.response.status == 200
+    for _ in range(100):
+        async with watching(api, person) as viewer:
+            if viewer.response.status == 200:
+                break
+        await asyncio.sleep(0.01)
+    assert viewer.response.status == 200
+
+
+async def test_a_process_has_so_many_streams(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_routes, "STREAMS_OF_A_PROCESS", 2)
+    people = [await _person(api) for _ in range(3)]
+    async with watching(api, people[0]), watching(api, people[1]), watching(api, people[2]) as refused:
+        assert (refused.response.status, refused.response.headers["Retry-After"]) == (503, "10")
+
+
+async def test_a_stream_beats_while_nothing_happens(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_routes, "LiveStream", partial(LiveStream, beat_s=0.2))
+    async with watching(api, await _person(api)) as viewer:
+        for _ in range(3):
+            await viewer.until("beat", within_s=2)
+    metrics = (await api.anonymous.get("/metrics")).text
+    assert "checklists_live_viewers " in metrics

@@ -1,0 +1,186 @@
+"""Who may call which route of the dashboard: every route that is served, for everybody who could try.
+
+`NEEDS` is what we mean; the code says it a second time, at each route. A route that one of them lacks fails here.
+"""
+
+import re
+import uuid
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from aiohttp import web
+
+from checklist_api.app import ROUTES
+from checklist_api.dashboard.routes import BASE, table
+from checklist_crds.ids import new_id
+
+from .conftest import Account, Api, StartApi
+from .dashboard_client import Desk, at_desk
+
+VIEWER, EDITOR, ADMIN = "viewer", "editor", "admin"
+RANKS = {VIEWER: 0, EDITOR: 1, ADMIN: 2}
+NEEDS = {
+    ("GET", "/templates"): VIEWER,
+    ("POST", "/templates"): EDITOR,
+    ("POST", "/templates/generate"): EDITOR,
+    ("GET", "/templates/{template_id}"): VIEWER,
+    ("PATCH", "/templates/{template_id}"): EDITOR,
+    ("DELETE", "/templates/{template_id}"): EDITOR,
+    ("GET", "/templates/{template_id}/deletion"): VIEWER,
+    ("GET", "/templates/{template_id}/versions"): VIEWER,
+    ("GET", "/templates/{template_id}/versions/{version}"): VIEWER,
+    ("POST", "/templates/{template_id}/versions/{version}/restore"): EDITOR,
+    ("GET", "/runs"): VIEWER,
+    ("POST", "/runs"): EDITOR,
+    ("GET", "/runs/{run_id}"): VIEWER,
+    ("GET", "/runs/{run_id}/story"): VIEWER,
+    ("GET", "/runs/{run_id}/link"): EDITOR,
+    ("POST", "/runs/{run_id}/cancel"): EDITOR,
+    ("GET", "/runs/{run_id}/export"): VIEWER,
+    ("GET", "/runs/{run_id}/photos/{photo_id}"): VIEWER,
+    ("GET", "/runs/{run_id}/photos/{photo_id}/thumbnail"): VIEWER,
+    ("GET", "/exports"): VIEWER,
+    ("GET", "/runs/{run_id}/deliveries"): VIEWER,
+    ("GET", "/deliveries"): VIEWER,
+    ("GET", "/deliveries/{event_id}"): VIEWER,
+    ("POST", "/deliveries/{event_id}/replay"): EDITOR,
+    ("POST", "/deliveries/replay"): EDITOR,
+    ("GET", "/deliveries/replays"): VIEWER,
+    ("GET", "/deliveries/replays/{replay_id}"): VIEWER,
+    ("DELETE", "/deliveries/replays/{replay_id}"): EDITOR,
+    ("GET", "/endpoints"): VIEWER,
+    ("GET", "/usage"): VIEWER,
+    ("GET", "/keys"): ADMIN,
+    ("POST", "/keys"): ADMIN,
+    ("POST", "/keys/{key_id}/revoke"): ADMIN,
+    ("GET", "/members"): VIEWER,
+    ("POST", "/members"): ADMIN,
+    ("PATCH", "/members/{member_id}"): ADMIN,
+    ("POST", "/members/{member_id}/invitation"): ADMIN,
+    ("POST", "/members/{member_id}/reset"): ADMIN,
+    ("DELETE", "/members/{member_id}"): ADMIN,
+    ("GET", "/audit"): ADMIN,
+    ("GET", "/audit/export"): ADMIN,
+    ("GET", "/events"): VIEWER,
+}
+FOR_ANYBODY_WITH_A_SESSION = {
+    ("GET", "/session"),
+    ("DELETE", "/session"),
+    ("GET", "/sessions"),
+    ("DELETE", "/sessions"),
+    ("DELETE", "/sessions/{session_id}"),
+    ("POST", "/account/password"),
+}
+FOR_EVERYBODY = {
+    ("GET", "/sign-in"),
+    ("POST", "/sign-in/password"),
+    ("POST", "/sign-in/link"),
+    ("GET", "/sign-in/oidc"),
+    ("GET", "/sign-in/oidc/callback"),
+}
+"""What has to work before there is a session."""
+MEMBERS_ROUTES = sorted(NEEDS)
+_ROOT = "/dashboard/api"
+
+
+def served(api: Api) -> set[tuple[str, str]]:
+    """What the router really has below the dashboard's API."""
+    app = web.Application()
+    for add_routes in ROUTES:
+        add_routes(app.router, api.services)
+    return {
+        (route.method, re.sub(r"\{(\w+)[^}]*\}", r"{\1}", route.resource.canonical))
+        for route in app.router.routes()
+        if route.resource is not None and route.resource.canonical.startswith(f"{_ROOT}/") and route.method != "HEAD"
+    }
+
+
+def filled(path: str) -> str:
+    """An address that looks right, of things that are not there: what is let in finds nothing to do."""
+    unknown = {
+        "template_id": new_id("t"),
+        "run_id": new_id("r"),
+        "event_id": new_id("evt"),
+        "member_id": new_id("u"),
+        "replay_id": new_id("rpl"),
+        "key_id": "key-" + "0" * 40,
+        "version": "1",
+        "photo_id": str(uuid.uuid4()),
+    }
+    return re.sub(r"\{(\w+)\}", lambda match: unknown[match[1]], path)
+
+
+async def outcome(desk: Desk, method: str, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
+    """Status and body of a refusal without its request id. What is let in may be a stream, of which nothing is read."""
+    sent = desk.headers if headers is None else headers
+    body = {} if method in ("GET", "DELETE") else {"json": {}}
+    async with desk.http.stream(method, path, headers=sent, **body) as response:
+        if response.status_code not in (401, 403, 404):
+            return response.status_code, b""
+        await response.aread()
+        return response.status_code, told(response)
+
+
+def told(response: httpx.Response) -> bytes:
+    return response.content.replace(response.headers["X-Request-Id"].encode(), b"")
+
+
+@pytest.fixture
+async def other_account(api: Api) -> AsyncIterator[Account]:
+    yield await api.make_account()
+
+
+async def test_every_route_that_is_served_is_in_the_tables_of_this_test_and_no_other(start_api: StartApi) -> None:
+    api = await start_api(
+        CHECKLISTS_LOCAL_ACCOUNTS="1",
+        CHECKLISTS_OIDC_ISSUER="https://people.example",
+        CHECKLISTS_OIDC_CLIENT_ID="checklists",
+    )
+    below = {(method, BASE.removeprefix(_ROOT) + path) for method, path in NEEDS}
+    meant = below | FOR_ANYBODY_WITH_A_SESSION | FOR_EVERYBODY
+    assert {(method, path.removeprefix(_ROOT)) for method, path in served(api)} == meant
+    assert {(route.method, route.path): route.role.value for route in table(api.services)} == NEEDS
+
+
+@pytest.mark.parametrize("role", RANKS)
+async def test_a_role_opens_its_routes_and_no_others(api: Api, role: str) -> None:
+    desk = await at_desk(api, role)
+    wrong = []
+    for method, path in MEMBERS_ROUTES:
+        status, body = await outcome(desk, method, desk.path(filled(path)))
+        refused = status == 403 and b'"forbidden"' in body
+        if refused is not (RANKS[role] < RANKS[NEEDS[method, path]]) or status in (401, 405) or status >= 500:
+            wrong.append((method, path, status))
+    assert wrong == []
+
+
+async def test_to_a_member_of_another_organization_there_is_none(api: Api, other_account: Account) -> None:
+    """Byte for byte as an organization that does not exist, for whatever they may be at home."""
+    admin = await at_desk(api, ADMIN, account=other_account)
+    for method, path in MEMBERS_ROUTES:
+        theirs = await outcome(admin, method, f"{_ROOT}/{api.organization}{filled(path)}")
+        nobodys = await outcome(admin, method, f"{_ROOT}/{new_id('org')}{filled(path)}")
+        assert (theirs[0], method, path) == (404, method, path)
+        assert theirs == nobodys
+
+
+async def test_without_a_session_nothing_opens(api: Api) -> None:
+    desk = await at_desk(api)
+    for headers in ({}, {"Authorization": f"Bearer {api.account.key}"}, {"Cookie": "__Host-checklists-session=wrong"}):
+        for method, path in MEMBERS_ROUTES:
+            status, body = await outcome(desk, method, desk.path(filled(path)), headers)
+            assert (status, b"sign_in_required" in body, method, path) == (401, True, method, path)
+        for method, path in sorted(FOR_ANYBODY_WITH_A_SESSION):
+            sent = _ROOT + path.replace("{session_id}", "session-0")
+            status, body = await outcome(desk, method, sent, headers)
+            assert (status, b"sign_in_required" in body, method, path) == (401, True, method, path)
+
+
+async def test_no_write_opens_without_the_token_of_our_own_page(api: Api) -> None:
+    desk = await at_desk(api)
+    headers = {name: value for name, value in desk.headers.items() if name != "X-CSRF-Token"}
+    for method, path in MEMBERS_ROUTES:
+        if method != "GET":
+            status, body = await outcome(desk, method, desk.path(filled(path)), headers)
+            assert (status, b"request_forged" in body, method, path) == (403, True, method, path)

@@ -1,0 +1,109 @@
+"""What is no HTTP is refused in the service's own words, and neither repeated nor logged; callers are let go."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from aiohttp import web
+
+from checklist_api.http_server import ApiRunner
+from checklist_crds.ids import new_id
+
+from .conftest import Api
+
+SECRET = b"4711-of-somebody"
+GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+
+
+async def answer_to(api: Api, sent: bytes) -> tuple[str, dict[str, str], bytes]:
+    """Status line, headers and body of the only answer; the connection ends with it."""
+    host, port = api.base_url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(sent)
+    head, _, body = (await asyncio.wait_for(reader.read(), 10)).partition(b"\r\n\r\n")
+    writer.close()
+    status, *lines = head.decode().split("\r\n")
+    return status, dict(line.split(": ", 1) for line in lines), body
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\xff\xd8\xff" + SECRET + b"\r\n\r\n",
+        SECRET + b" / HTTP/1.1\r\nHost: x\r\n\r\n" + b"\0",
+        GET + b"Authorization: Bearer " + SECRET * 1000 + b"\r\n\r\n",
+        GET + SECRET + b"\r\n\r\n",
+        b"GET /v1/templates?page=" + SECRET * 1000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        GET + b"Content-Length: " + SECRET + b"\r\n\r\n",
+        GET + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ],
+)
+async def test_what_is_no_http_is_an_error_like_any_other(
+    api: Api, sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    status, headers, body = await answer_to(api, sent)
+    assert status.split()[1] == "400"
+    document = json.loads(body)
+    assert (document["error"], set(document)) == ("invalid_parameter", {"error", "message", "request_id"})
+    assert headers["X-Request-Id"] == document["request_id"]
+    assert (headers["Server"], headers["Content-Type"]) == ("checklist-dispatch", "application/json")
+    assert SECRET not in body
+    assert SECRET.decode() not in caplog.text
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_a_request_whose_length_is_too_small_ends_with_its_connection(api: Api) -> None:
+    run = new_id("r")
+    sent = b"POST /v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" + b"\xff\xd8" + SECRET
+    status, _, body = await answer_to(api, sent)
+    assert status.split()[1] in {"400", "401"}
+    assert SECRET not in body
+    assert (await api.anonymous.get(f"/v1/runs/{run}/preview")).status_code == 404
+
+
+@pytest.fixture
+async def runner() -> AsyncIterator[ApiRunner]:
+    app = web.Application()
+    app.router.add_get("/", _here)
+    runner = ApiRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield runner
+    await runner.cleanup()
+
+
+async def _here(_: web.Request) -> web.Response:
+    return web.Response(text="here")
+
+
+async def test_who_is_let_go_is_answered_and_told_that_the_connection_ends(runner: ApiRunner) -> None:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{runner.addresses[0][1]}", trust_env=False) as http:
+        assert "Connection" not in (await http.get("/")).headers
+        letting_go = asyncio.create_task(runner.let_go(silent_for_s=60, within_s=60))
+        await asyncio.sleep(0)
+        for _ in range(2):  # on the kept connection, and on a new one
+            answer = await http.get("/")
+            assert (answer.text, answer.headers["Connection"]) == ("here", "close")
+        assert not letting_go.done()
+        letting_go.cancel()
+
+
+async def test_nobody_is_waited_for_who_says_nothing(runner: ApiRunner) -> None:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{runner.addresses[0][1]}", trust_env=False) as http:
+        async with asyncio.timeout(30):
+            await runner.let_go(silent_for_s=60, within_s=60)  # there is no connection
+        await http.get("/")
+        async with asyncio.timeout(30):
+            await runner.let_go(silent_for_s=0.1, within_s=60)
+
+
+async def test_callers_that_never_stop_are_not_waited_for_for_ever(runner: ApiRunner) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", runner.addresses[0][1])
+    writer.write(b"GET / HTTP/1.1\r\n")
+    async with asyncio.timeout(30):
+        await runner.let_go(silent_for_s=60, within_s=0.2)
+    writer.close()

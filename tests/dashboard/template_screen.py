@@ -1,0 +1,85 @@
+"""The template's editor on a screen, in the words of the person who works with it."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from playwright.async_api import Locator, Page, expect
+
+from checklist_dev.browser.office import Office
+
+from .dashboard_screen import DashboardScreen
+
+Json = dict[str, Any]
+
+
+class TemplateScreen:
+    def __init__(self, screen: DashboardScreen) -> None:
+        self.screen = screen
+
+    @classmethod
+    async def opened(cls, screen: DashboardScreen, template_id: str, query: str = "") -> Self:
+        await screen.open(f"templates/{template_id}{query}")
+        await screen.page.get_by_role("tablist", name="Views of the template").wait_for()
+        return cls(screen)
+
+    @classmethod
+    async def begun(cls, screen: DashboardScreen) -> Self:
+        """A new, empty template."""
+        await screen.open("templates/new")
+        await screen.button("Start with an empty template").click()
+        await screen.page.get_by_role("tablist", name="Views of the template").wait_for()
+        return cls(screen)
+
+    @property
+    def page(self) -> Page:
+        return self.screen.page
+
+    @property
+    def outline(self) -> Locator:
+        return self.page.locator(".outline")
+
+    @property
+    def preview(self) -> Locator:
+        return self.page.get_by_role("region", name="Preview")
+
+    @property
+    def mending(self) -> Locator:
+        return self.page.get_by_role("region", name="Conditions to mend")
+
+    @property
+    def json(self) -> Locator:
+        return self.page.get_by_label("The template as JSON")
+
+    def section(self, title: str) -> Locator:
+        return self.page.get_by_role("region", name=f"Section: {title}", exact=True)
+
+    def row(self, label: str) -> Locator:
+        """The line of a step."""
+        return self.outline.locator(".row-open").filter(has_text=label)
+
+    def card(self, label: str) -> Locator:
+        """All of a step: its line, and its form while that is open."""
+        return self.outline.locator(".row").filter(has=self.page.locator(".row-label").get_by_text(label, exact=True))
+
+    async def tab(self, title: str) -> None:
+        await self.page.get_by_role("tab", name=title).click()
+
+    async def save(self, told: str) -> None:
+        await self.screen.button("Save").click()
+        await self.screen.told(told)
+
+    async def rename(self, name: str) -> None:
+        await self.page.get_by_label("Name", exact=True).fill(name)
+
+    async def voice(self, text: str) -> None:
+        """What is read out to whoever does not see it."""
+        await expect(self.page.get_by_role("status").filter(has_text=text).first).to_be_attached()
+
+
+def stored(office: Office, template_id: str) -> Json:
+    return office.call("GET", f"/v1/templates/{template_id}")
+
+
+def changed(office: Office, template_id: str, patch: Mapping[str, Any]) -> Json:
+    """By somebody else, meanwhile."""
+    return office.call("PATCH", f"/v1/templates/{template_id}", json=dict(patch))

@@ -1,0 +1,156 @@
+"""Dispatching from the dashboard: the form, what the service says of it, and the link that comes of it."""
+
+import re
+
+from playwright.async_api import expect
+
+from checklist_dev.browser.checklists import checklist, step
+from checklist_dev.browser.office import Office
+
+from .conftest import SignedIn
+
+
+async def test_a_run_is_dispatched_by_keyboard_and_its_link_given_away(office: Office, signed_in: SignedIn) -> None:
+    office.make_template(checklist(step("clean"), name="Closing check"))
+    template = office.make_template(checklist(step("clean"), name="Opening check"))
+    screen = await signed_in("editor")
+    page = screen.page
+    await screen.open(f"runs/new?template={template}")
+    await expect(screen.main.locator(".chosen-template")).to_contain_text("Opening check")
+    await screen.button("Choose another").press("Enter")
+    await expect(screen.main.get_by_role("radio", name="Closing check")).to_be_focused()
+    await page.keyboard.press("Tab")
+    await expect(screen.main.get_by_role("radio", name="Opening check")).to_be_checked()
+    await screen.main.get_by_label("The link expires").select_option(label="In 24 hours")
+    await expect(screen.main.locator(".expiry-moment")).to_have_text(
+        re.compile(r"^Works until \d+ \w{3} 20\d\d, \d\d:\d\d$")
+    )
+    await screen.main.get_by_label("Reference").fill("order 4711")
+    await screen.main.get_by_label("Tell my server of what happens").press("Space")
+    await screen.main.get_by_label("Address").fill(f"{office.stage.receiver.url}/hook")
+    await screen.button("Make one").press("Enter")
+    secret = await screen.main.get_by_label("Secret", exact=True).input_value()
+    assert re.fullmatch(r"[A-Za-z0-9_-]{43}", secret)
+    await screen.main.get_by_role("radio", name="Only these").check()
+    await screen.main.get_by_role("checkbox", name="run.expired").uncheck()
+    await screen.looks_right()
+    await screen.button("Dispatch").press("Enter")
+    await expect(screen.heading("The run is dispatched")).to_be_focused()
+    [run] = office.call("GET", "/v1/runs")["data"]
+    assert (run["executor_ref"], run["template_id"], run["expires_at"] is not None) == ("order 4711", template, True)
+    link = await screen.main.locator(".command code").inner_text()
+    assert f"/r/{run['run_id']}#" in link
+    await screen.looks_right()
+    await screen.main.get_by_role("link", name="See the run").press("Enter")
+    await expect(screen.main).to_contain_text("127.0.0.1 (run.completed, run.cancelled)")
+    office.call("POST", f"/v1/runs/{run['run_id']}/cancel", json={})
+    await expect(screen.main.locator(".event")).to_contain_text("run.cancelled")
+
+
+async def test_a_double_click_makes_one_run_and_another_one_needs_a_new_form(
+    office: Office, signed_in: SignedIn
+) -> None:
+    template = office.make_template(checklist(step("clean")))
+    screen = await signed_in("editor")
+    keys: list[str] = []
+    screen.page.on(
+        "request",
+        lambda request: keys.append(request.headers.get("idempotency-key", "")) if request.method == "POST" else None,
+    )
+    await screen.open(f"runs/new?template={template}")
+    await screen.button("Dispatch").dblclick()
+    await expect(screen.heading("The run is dispatched")).to_be_visible()
+    assert len(office.call("GET", "/v1/runs")["data"]) == 1
+    await screen.button("Dispatch another").click()
+    await screen.button("Dispatch").click()
+    await expect(screen.heading("The run is dispatched")).to_be_visible()
+    assert len(office.call("GET", "/v1/runs")["data"]) == 2
+    assert len(set(keys)) == len(keys) == 2
+
+
+async def test_a_dispatch_whose_answer_was_lost_is_sent_again_and_is_still_one_run(
+    office: Office, signed_in: SignedIn
+) -> None:
+    template = office.make_template(checklist(step("clean")))
+    screen = await signed_in("editor")
+    await screen.open(f"runs/new?template={template}")
+
+    async def lose_the_answer(route) -> None:  # type: ignore[no-untyped-def]
+        if route.request.method == "POST":
+            await route.fetch()
+            await route.abort()
+        else:
+            await route.continue_()
+
+    await screen.page.route("**/runs", lose_the_answer)
+    await screen.button("Dispatch").click()
+    await expect(screen.main.get_by_role("alert")).to_contain_text("The service cannot be reached")
+    await screen.page.unroute("**/runs")
+    await screen.button("Dispatch").click()
+    await expect(screen.heading("The run is dispatched")).to_be_visible()
+    assert len(office.call("GET", "/v1/runs")["data"]) == 1
+
+
+async def test_what_the_service_refuses_is_said_beside_its_field(office: Office, signed_in: SignedIn) -> None:
+    office.make_template(checklist(step("clean")))
+    screen = await signed_in("editor")
+    await screen.open("runs/new")
+    await screen.button("Dispatch").click()
+    await expect(screen.main.locator(".template-choice .error")).to_be_visible()
+    await screen.main.get_by_role("radio", name="Cold store check").check()
+    await screen.main.get_by_label("The link expires").select_option(label="In so many hours …")
+    await screen.main.get_by_label("Hours").fill("10000")
+    await screen.main.get_by_label("Reference").fill("x" * 201)
+    await screen.main.get_by_label("Tell my server of what happens").check()
+    await screen.main.get_by_label("Address").fill("ftp://example.com")
+    await screen.main.get_by_label("Secret", exact=True).fill("short")
+    await screen.main.get_by_role("radio", name="Only these").check()
+    for event in ("run.completed", "run.cancelled", "run.expired"):
+        await screen.main.get_by_role("checkbox", name=event).uncheck()
+    await screen.button("Dispatch").click()
+    await expect(screen.main.locator(".error")).to_have_count(5)
+    await expect(screen.main.get_by_label("Hours")).to_be_focused()
+    await expect(screen.main.get_by_label("Hours")).to_have_accessible_description(re.compile("at most 8760"))
+    await expect(screen.main.get_by_label("Secret", exact=True)).to_have_accessible_description(
+        re.compile("at least 16")
+    )
+    await screen.looks_right()
+    assert office.call("GET", "/v1/runs")["data"] == []
+
+
+async def test_a_used_up_month_is_told_before_and_after_trying(office: Office, signed_in: SignedIn) -> None:
+    limited = await Office.opened(office.stage, office.kube, name="Small", runs_per_month=1)
+    template = limited.make_template(checklist(step("clean")))
+    person = await limited.member("editor")
+    screen = await signed_in(person=person)
+    await screen.page.goto(limited.address(f"runs/new?template={template}"))
+    await screen.button("Dispatch").click()
+    await expect(screen.heading("The run is dispatched")).to_be_visible()
+    await screen.button("Dispatch another").click()
+    told = screen.main.get_by_role("alert")
+    await expect(told).to_contain_text("1 of 1 run used.")
+    await screen.button("Dispatch").click()
+    await expect(told).to_have_count(1)
+    await expect(told).to_contain_text("The count begins anew")
+    assert len(limited.call("GET", "/v1/runs")["data"]) == 1
+
+
+async def test_one_template_of_many_is_found_by_a_word_of_it(office: Office, signed_in: SignedIn) -> None:
+    for number in range(12):
+        office.make_template(checklist(step("clean"), name=f"Room {number}"))
+    office.make_template({**checklist(step("clean"), name="Playground"), "tags": ["swings"]})
+    screen = await signed_in("editor")
+    await screen.open("runs/new")
+    await expect(screen.main.locator(".template-choice")).to_contain_text("5 more: type more of the name.")
+    await screen.main.get_by_label("Search by name, tag or description").fill("swing")
+    await expect(screen.main.get_by_role("radio")).to_have_count(1)
+    await screen.main.get_by_role("radio", name="Playground").check()
+    await screen.button("Dispatch").click()
+    await expect(screen.heading("The run is dispatched")).to_be_visible()
+
+
+async def test_without_templates_the_form_teaches_to_make_one(office: Office, signed_in: SignedIn) -> None:
+    screen = await signed_in("editor")
+    await screen.open("runs/new")
+    await expect(screen.main.locator(".command")).to_contain_text("/v1/templates")
+    await screen.looks_right()

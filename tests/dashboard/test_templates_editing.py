@@ -1,0 +1,301 @@
+"""The visual editor: a template is made, rearranged and tried out."""
+
+import re
+
+from playwright.async_api import expect
+
+from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, longest, options, section, step
+from checklist_dev.browser.device import PHONE
+from checklist_dev.browser.office import Office
+
+from .conftest import SignedIn
+from .template_screen import TemplateScreen, stored
+
+ASKS_WHY = step("why", "text", label="What is wrong?", condition={"when": {"step": "s-ok", "op": "eq", "value": False}})
+FRIDGE = checklist(step("ok", label="Fridge ok?"), ASKS_WHY, step("note", "text"), name="Fridge check")
+
+
+async def test_a_whole_template_is_made_by_keyboard_alone(office: Office, signed_in: SignedIn) -> None:
+    screen = await signed_in("editor")
+    page, keys = screen.page, screen.page.keyboard
+    await screen.open("templates/new")
+    await screen.button("Start with an empty template").focus()
+    await keys.press("Enter")
+    editor = TemplateScreen(screen)
+    await page.get_by_label("Name", exact=True).focus()
+    await keys.type("Fridge check")
+    await page.get_by_label("Section 1", exact=True).focus()
+    await keys.type("Kitchen")
+    await page.get_by_role("button", name="Add a step to Kitchen").focus()
+    await keys.press("Enter")
+    await expect(screen.dialog("Which kind of step?")).to_be_visible()
+    await page.get_by_role("button", name="Yes or no").focus()
+    await keys.press("Enter")
+    await expect(page.get_by_label("What is asked")).to_be_focused()
+    await keys.type("Fridge ok?")
+    await page.get_by_role("checkbox", name="Required").focus()
+    await keys.press("Space")
+    await page.get_by_role("button", name="Add a step to Kitchen").focus()
+    await keys.press("Enter")
+    await page.get_by_role("button", name=re.compile("^Choice of one")).focus()
+    await keys.press("Enter")
+    await expect(page.get_by_label("What is asked")).to_be_focused()
+    await keys.type("What is wrong?")
+    await page.get_by_label("Option 1", exact=True).focus()
+    await keys.type("Too warm")
+    await page.get_by_label("Option 2", exact=True).focus()
+    await keys.type("Door open")
+    await keys.press("Enter")
+    await expect(page.get_by_label("Option 3", exact=True)).to_be_focused()
+    await keys.type("Dirty")
+    await keys.press("Alt+ArrowUp")
+    await expect(page.get_by_label("Option 2", exact=True)).to_have_value("Dirty")
+    await screen.button("Only show it when …").focus()
+    await keys.press("Enter")
+    await expect(editor.row("What is wrong?")).to_contain_text("when “Fridge ok?” is No")
+    await screen.button("Save").focus()
+    await keys.press("Enter")
+    await screen.told("The template is saved.")
+    (summary,) = office.call("GET", "/v1/templates")["data"]
+    made = stored(office, summary["id"])
+    first, second = made["sections"][0]["steps"]
+    assert made["sections"][0] | {"steps": []} == {"id": "g-first", "title": "Kitchen", "steps": []}
+    assert (first["id"], first["required"]) == ("s-fridge-ok", True)
+    assert second["condition"] == {"when": {"step": "s-fridge-ok", "op": "eq", "value": False}}
+    assert [option["label"] for option in second["config"]["options"]] == ["Too warm", "Dirty", "Door open"]
+    await expect(screen.page).to_have_url(office.address(f"templates/{summary['id']}"))
+
+
+async def test_steps_are_moved_by_keys_over_the_edges_of_sections_and_it_is_said_where_to(
+    office: Office, signed_in: SignedIn
+) -> None:
+    two = {"name": "Two", "sections": [section("Kitchen", step("a"), step("b")), section("Bar", step("c"))]}
+    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(two))
+    await editor.row("A").focus()
+    await editor.page.keyboard.press("Alt+ArrowDown")
+    await editor.voice("Moved A to position 2 of 2 in “Kitchen”.")
+    await expect(editor.row("A")).to_be_focused()
+    await editor.page.keyboard.press("Alt+ArrowDown")
+    await editor.voice("Moved A to position 1 of 2 in “Bar”.")
+    await expect(editor.row("A")).to_be_focused()
+    await expect(editor.outline.locator(".row-label")).to_have_text(["B", "A", "C"])
+    await editor.page.get_by_role("button", name="Move down: A").press("Enter")
+    await editor.page.keyboard.press("Alt+ArrowDown")
+    await editor.voice("A is the last step already.")
+    await editor.page.get_by_role("button", name="Move the section up: Bar").click()
+    await expect(editor.outline.locator(".row-label")).to_have_text(["C", "A", "B"])
+    await editor.page.get_by_role("button", name="More for B").click()
+    await editor.page.get_by_role("button", name="Move to “Bar”").click()
+    await expect(editor.row("B")).to_be_focused()
+    await expect(editor.outline.locator(".row-label")).to_have_text(["C", "A", "B"])
+    await expect(editor.section("Bar").locator(".row")).to_have_count(3)
+
+
+async def test_steps_are_dragged_and_escape_leaves_them_where_they_were(office: Office, signed_in: SignedIn) -> None:
+    two = {"name": "Two", "sections": [section("Kitchen", step("a"), step("b"), step("c")), section("Bar")]}
+    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(two))
+    mouse = editor.page.mouse
+    # High enough for all of it: near an edge the page scrolls under the pointer, further the slower the machine is.
+    await editor.page.set_viewport_size({"width": 1280, "height": 1600})
+
+    async def grip(label: str) -> None:
+        row = editor.card(label)
+        await row.scroll_into_view_if_needed()
+        box = await row.locator(".grip").bounding_box()
+        assert box is not None
+        await mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
+        await mouse.down()
+
+    async def over(label: str, share: float) -> None:
+        box = await editor.card(label).bounding_box()
+        assert box is not None
+        await mouse.move(box["x"] + 80, box["y"] + box["height"] * share, steps=5)
+
+    await grip("A")
+    await over("C", 0.9)
+    await expect(editor.page.locator(".drop-line")).to_be_visible()
+    await mouse.up()
+    await expect(editor.outline.locator(".row-label")).to_have_text(["B", "C", "A"])
+    await grip("A")
+    await over("B", 0.1)
+    await editor.page.keyboard.press("Escape")
+    await mouse.up()
+    await expect(editor.outline.locator(".row-label")).to_have_text(["B", "C", "A"])
+    await grip("B")
+    box = await editor.section("Bar").locator(".rows").bounding_box()
+    assert box is not None
+    await mouse.move(box["x"] + 40, box["y"] + 10, steps=5)
+    await expect(editor.page.locator(".drop-line")).to_be_visible()
+    await mouse.up()
+    await expect(editor.section("Bar").locator(".row-label")).to_have_text(["B"])
+
+
+async def test_what_was_deleted_comes_back_with_undo(office: Office, signed_in: SignedIn) -> None:
+    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(FRIDGE))
+    await editor.page.get_by_role("button", name="More for Note").click()
+    await editor.page.get_by_role("button", name="Delete", exact=True).click()
+    await editor.voice("Deleted Note. Undo brings it back.")
+    await expect(editor.row("What is wrong?")).to_be_focused()
+    await editor.page.keyboard.press("Control+z")
+    await expect(editor.row("Note")).to_be_visible()
+    await editor.page.get_by_role("button", name="Delete the section: Kitchen").click()
+    await expect(editor.outline.locator(".row")).to_have_count(0)
+    await editor.screen.button("Undo").click()
+    await expect(editor.outline.locator(".row-label")).to_have_text(["Fridge ok?", "What is wrong?", "Note"])
+    await expect(editor.page.locator(".editor-state")).to_have_text("Saved")
+    await editor.page.get_by_role("button", name="More for Note").click()
+    await editor.page.get_by_role("button", name="Duplicate").click()
+    await expect(editor.outline.locator(".row-label")).to_have_text(["Fridge ok?", "What is wrong?", "Note", "Note"])
+    await expect(editor.page.get_by_label("What is asked")).to_be_focused()
+
+
+async def test_a_source_that_is_moved_behind_its_dependant_is_told_and_mended(
+    office: Office, signed_in: SignedIn
+) -> None:
+    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(FRIDGE))
+    await editor.page.get_by_role("button", name="Move down: Fridge ok?").click()
+    await expect(editor.mending).to_contain_text("depends on “Fridge ok?”, which comes later now")
+    await editor.screen.looks_right()
+    await editor.screen.button("Move it behind").click()
+    await expect(editor.mending).to_have_count(0)
+    await expect(editor.outline.locator(".row-label")).to_have_text(["Fridge ok?", "What is wrong?", "Note"])
+    await editor.page.get_by_role("button", name="More for Fridge ok?").click()
+    await editor.page.get_by_role("button", name="Delete", exact=True).click()
+    await expect(editor.mending).to_contain_text("which is not in the template any more")
+    await editor.screen.button("Remove the condition").click()
+    await expect(editor.mending).to_have_count(0)
+    await expect(editor.row("What is wrong?")).not_to_contain_text("when")
+
+
+async def test_conditions_are_sentences_of_what_fits(office: Office, signed_in: SignedIn) -> None:
+    steps = (
+        step("heat", "number", label="Heat", config={"unit": "°C"}),
+        step("door", "choice", label="Door", config={"options": options("Red", "Blue", "Green")}),
+        step("read", "instruction", label="Read this"),
+        step("last", label="Last one"),
+        step("later", label="Later one"),
+    )
+    template = office.make_template(checklist(*steps))
+    editor = await TemplateScreen.opened(await signed_in("editor"), template)
+    page = editor.page
+    await editor.row("Last one").click()
+    await editor.screen.button("Only show it when …").click()
+    source, how = page.get_by_label("Which step"), page.get_by_label("How it is compared")
+    assert await source.locator("option").all_inner_texts() == ["Heat", "Door"]
+    assert await how.locator("option").all_inner_texts() == [
+        *("is", "is not", "is one of", "is none of", "is answered", "is not answered"),
+    ]
+    await how.select_option(label="is one of")
+    await page.get_by_role("checkbox", name="Blue").check()
+    await expect(editor.row("Last one")).to_contain_text("when “Door” is one of Red, Blue")
+    await source.select_option(label="Heat")
+    await expect(how).to_have_value("in")
+    await how.select_option(label="is more than")
+    await page.get_by_label("With what").fill("5.5")
+    await editor.screen.button("A group").click()
+    await page.get_by_label("How it is compared").last.select_option(label="is not answered")
+    await expect(editor.row("Last one")).to_contain_text("when “Heat” is more than 5.5 °C and “Door” is not answered")
+    await editor.screen.button("Another one in this group").click()
+    await editor.screen.looks_right()
+    await editor.save("Saved as version 2.")
+    assert stored(office, template)["sections"][0]["steps"][3]["condition"] == {
+        "when": {
+            "all": [
+                {"step": "s-heat", "op": "gt", "value": 5.5},
+                {
+                    "any": [
+                        {"step": "s-door", "op": "exists", "value": False},
+                        {"step": "s-door", "op": "eq", "value": "o-1"},
+                    ]
+                },
+            ]
+        }
+    }
+    for _ in range(7):
+        await editor.screen.button("Another condition").click()
+    await expect(editor.screen.button("Another condition")).to_be_disabled()
+    await expect(page.get_by_text("A condition has at most 10 comparisons.").first).to_be_visible()
+
+
+async def test_the_preview_is_the_executors_own_and_its_conditions_work(office: Office, signed_in: SignedIn) -> None:
+    editor = await TemplateScreen.opened(
+        await signed_in("editor", viewport={"width": 1440, "height": 900}), office.make_template(FRIDGE)
+    )
+    await expect(editor.preview.get_by_role("article", name="Fridge ok?")).to_be_visible()
+    await expect(editor.preview.get_by_role("article", name="What is wrong?")).to_have_count(0)
+    await editor.preview.get_by_text("No", exact=True).click()
+    await expect(editor.preview.get_by_role("article", name="What is wrong?")).to_be_visible()
+    await editor.row("Note").click()
+    await editor.page.get_by_label("What is asked").fill("Anything else?")
+    await expect(editor.preview.get_by_role("article", name="Anything else?")).to_be_visible()
+    await expect(editor.preview.get_by_role("article", name="What is wrong?")).to_be_visible()
+    await editor.page.get_by_label("Kind").select_option(label="Rating")
+    await expect(editor.preview.get_by_role("article", name="Anything else?").get_by_role("radio")).to_have_count(5)
+    await editor.screen.button("Start over").click()
+    await expect(editor.preview.get_by_role("article", name="What is wrong?")).to_have_count(0)
+    await editor.screen.looks_right()
+
+
+async def test_on_a_phone_the_preview_is_shown_when_it_is_asked_for(office: Office, signed_in: SignedIn) -> None:
+    editor = await TemplateScreen.opened(await signed_in("editor", **PHONE), office.make_template(EVERY_CONTROL))
+    await expect(editor.preview).to_have_count(0)
+    await editor.screen.button("Preview").click()
+    await expect(editor.preview.get_by_role("article").first).to_be_visible()
+    assert not await editor.screen.device.overflows()
+    assert await editor.screen.device.accessibility_findings() == []
+    await editor.screen.button("Preview").click()
+    await editor.row("Which door?").tap()
+    await expect(editor.page.get_by_label("What is asked")).to_have_value("Which door?")
+    assert not await editor.screen.device.overflows()
+    assert await editor.screen.device.accessibility_findings() == []
+
+
+async def test_every_kind_of_step_is_added_and_taken_by_the_service(office: Office, signed_in: SignedIn) -> None:
+    screen = await signed_in("editor")
+    editor = await TemplateScreen.begun(screen)
+    await editor.rename("Every kind")
+    await screen.page.get_by_label("Section 1", exact=True).fill("All of them")
+    kinds: tuple[str, ...] = ("Yes or no", "Number", "Choice of one", "Choice of several", "Text", "Rating", "Photo")
+    kinds += ("Date", "Time", "Date and time", "Signature", "Scan", "Instruction")
+    for kind in kinds:
+        await screen.page.get_by_role("button", name="Add a step to All of them").click()
+        await screen.dialog().locator(".type-name").get_by_text(kind, exact=True).click()
+        await screen.page.get_by_label(re.compile("What is (asked|to be read)")).fill(f"A {kind}")
+        if kind.startswith("Choice"):
+            await screen.page.get_by_label("Option 1", exact=True).fill("One")
+            await screen.page.get_by_label("Option 2", exact=True).fill("Two")
+    await editor.save("The template is saved.")
+    (summary,) = office.call("GET", "/v1/templates")["data"]
+    types = [each["type"] for each in stored(office, summary["id"])["sections"][0]["steps"]]
+    assert types == [
+        *("boolean", "number", "choice", "multi_choice", "text", "rating", "photo"),
+        *("date", "time", "datetime", "signature", "scan", "instruction"),
+    ]
+
+
+async def test_five_hundred_steps_are_edited_without_waiting(office: Office, signed_in: SignedIn) -> None:
+    screen = await signed_in("editor", viewport={"width": 1440, "height": 900})
+    editor = await TemplateScreen.opened(screen, office.make_template(longest()))
+    await expect(editor.outline.locator(".row")).to_have_count(500)
+    await expect(screen.page.get_by_text("A template has at most 500 steps.").first).to_be_visible()
+    await expect(screen.page.get_by_role("button", name="Add a step to Items 1 to 50")).to_be_disabled()
+    await editor.card("Is item 251 in order?").locator(".row-open").click()
+    field = screen.page.get_by_label("What is asked")
+    await field.focus()
+    # From the key to the next frame, as the person sees it.
+    await screen.page.evaluate(
+        """() => {
+            window.waits = [];
+            document.activeElement.addEventListener("input", (event) => {
+                const start = event.timeStamp;
+                requestAnimationFrame(() => setTimeout(() => window.waits.push(performance.now() - start)));
+            }, {capture: true});
+        }"""
+    )
+    for sign in " Look closely, please":
+        await screen.page.keyboard.press(sign)
+    waits = sorted(await screen.page.evaluate("window.waits"))
+    assert len(waits) >= 15
+    assert waits[len(waits) // 2] < 400, waits  # on a machine that is busy with other tests
+    await expect(editor.card("Is item 251 in order? Look closely, please")).to_be_visible()
+    await editor.save("Saved as version 2.")

@@ -1,0 +1,351 @@
+"""What a provider, or somebody in its place, may send; and what browsers may be lured into."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from checklist_api.dashboard import oidc_http
+from checklist_api.dashboard.oidc_pending import safe_return
+from checklist_dev.certificates import credentials_in
+from checklist_dev.people import make_member
+
+from .conftest import StartApi
+from .hostile_provider import (
+    CLIENT_ID,
+    HostileProvider,
+    hmac_signed,
+    hostile_provider,
+    new_key,
+    signed_by_hand,
+    unsigned,
+)
+from .person import PersonAt
+from .real_provider import begin
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[HostileProvider]:
+    async with hostile_provider() as provider:
+        yield provider
+
+
+async def test_when_it_does_all_right_a_person_gets_in(start_api: StartApi, provider: HostileProvider) -> None:
+    api = await start_api(**provider.settings)
+    person = PersonAt(api.anonymous)
+    assert (await provider.sign_in(person)).status_code == 303
+    assert (await person.session())["email"] == "grace@example.com"
+
+
+async def test_the_certificate_of_the_provider_is_checked(start_api: StartApi, tmp_path: Path) -> None:
+    made = credentials_in(tmp_path / "certificates")
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(made.certificate, made.key)
+    async with hostile_provider(tls) as provider:
+        trusting = await start_api(**provider.settings, CHECKLISTS_OIDC_CA_FILE=str(made.authority))
+        assert (await provider.sign_in(PersonAt(trusting.anonymous))).status_code == 303
+        provider.asked.clear()
+        distrusting = await start_api(**provider.settings)
+        assert (await PersonAt(distrusting.anonymous).get("sign-in/oidc")).status_code == 503
+        assert provider.asked == {}
+
+
+_NOW = time.time
+WRONG_CLAIMS: dict[str, Any] = {
+    "another issuer": lambda c: c.update(iss="https://evil.example"),
+    "no issuer": lambda c: c.pop("iss"),
+    "another audience": lambda c: c.update(aud="another"),
+    "an audience that begins alike": lambda c: c.update(aud=CLIENT_ID + "x"),
+    "no audience": lambda c: c.pop("aud"),
+    "an empty audience": lambda c: c.update(aud=[]),
+    "several audiences without azp": lambda c: c.update(aud=[CLIENT_ID, "another"]),
+    "several audiences and another azp": lambda c: c.update(aud=[CLIENT_ID, "another"], azp="another"),
+    "another azp": lambda c: c.update(azp="another"),
+    "another nonce": lambda c: c.update(nonce="x" * 43),
+    "no nonce": lambda c: c.pop("nonce"),
+    "an empty nonce": lambda c: c.update(nonce=""),
+    "expired": lambda c: c.update(exp=int(_NOW()) - 61),
+    "no expiry": lambda c: c.pop("exp"),
+    "an expiry in words": lambda c: c.update(exp="tomorrow"),
+    "made in the future": lambda c: c.update(iat=int(_NOW()) + 120),
+    "made long ago": lambda c: c.update(iat=int(_NOW()) - 3600),
+    "no time of making": lambda c: c.pop("iat"),
+    "not valid yet": lambda c: c.update(nbf=int(_NOW()) + 120),
+    "no subject": lambda c: c.pop("sub"),
+    "an empty subject": lambda c: c.update(sub=""),
+    "a subject of another type": lambda c: c.update(sub=7),
+    "a subject without end": lambda c: c.update(sub="s" * 256),
+    "a hash of another access token": lambda c: c.update(at_hash="x" * 22),
+}
+
+
+async def test_a_token_with_wrong_claims_signs_nobody_in(start_api: StartApi, provider: HostileProvider) -> None:
+    api = await start_api(**provider.settings)
+    for way, change in WRONG_CLAIMS.items():
+        provider.change_claims = change
+        person = PersonAt(api.anonymous)
+        response = await provider.sign_in(person)
+        assert (response.status_code, person.secret) == (502, None), way
+        assert "cannot be trusted" in response.text
+
+
+@pytest.mark.parametrize("seconds", [-50, 50])
+async def test_clocks_may_differ_by_less_than_a_minute(
+    start_api: StartApi, provider: HostileProvider, seconds: int
+) -> None:
+    api = await start_api(**provider.settings)
+    at = int(time.time()) + seconds
+    provider.change_claims = lambda claims: claims.update(iat=at, exp=at + 1)
+    assert (await provider.sign_in(PersonAt(api.anonymous))).status_code == 303
+
+
+async def test_tokens_that_nobody_or_somebody_else_signed_sign_nobody_in(
+    start_api: StartApi, provider: HostileProvider
+) -> None:
+    api = await start_api(**provider.settings)
+    other = new_key("one")
+
+    def changed(claims: dict[str, Any]) -> str:
+        head, _, signature = provider.signed(claims).split(".")
+        return ".".join([head, provider.signed({**claims, "sub": "somebody-else"}).split(".")[1], signature])
+
+    ways: dict[str, Any] = {
+        "alg none": unsigned,
+        "a shared secret: the public key": lambda c: hmac_signed(c, provider.key.as_pem(private=False)),
+        "another key of that name": lambda c: provider.signed(c, key=other),
+        "an unknown key": lambda c: provider.signed(c, key=new_key("two")),
+        "a key in its own header": lambda c: provider.signed(c, key=other, jwk=other.as_dict(private=False)),
+        "changed claims": changed,
+        "no signature": lambda c: provider.signed(c).rpartition(".")[0] + ".",
+        "no token": lambda c: "nonsense",
+        "a critical extension": lambda c: signed_by_hand(c, provider.key, crit=["x"], x=1),
+    }
+    for way, make in ways.items():
+        provider.make_token = make
+        person = PersonAt(api.anonymous)
+        response = await provider.sign_in(person)
+        assert (response.status_code, person.secret) == (502, None), way
+    provider.make_token = lambda claims: signed_by_hand(claims, provider.key)
+    assert (await provider.sign_in(PersonAt(api.anonymous))).status_code == 303
+
+
+async def test_unknown_keys_are_looked_for_again_and_not_without_end(
+    start_api: StartApi, provider: HostileProvider
+) -> None:
+    api = await start_api(**provider.settings)
+    provider.make_token = lambda claims: provider.signed(claims, key=stranger)
+    stranger = new_key("two")
+    for _ in range(5):
+        assert (await provider.sign_in(PersonAt(api.anonymous))).status_code == 502
+    assert provider.asked["/jwks"] == 1
+    assert provider.asked["/.well-known/openid-configuration"] == 1
+
+
+@pytest.mark.parametrize("answer", [{"iss": "https://evil.example"}, {"iss": ""}])
+async def test_an_answer_that_names_another_issuer_is_refused(
+    start_api: StartApi, provider: HostileProvider, answer: dict[str, str]
+) -> None:
+    api = await start_api(**provider.settings)
+    assert (await provider.sign_in(PersonAt(api.anonymous), **answer)).status_code == 502
+    assert "/token" not in provider.asked
+    assert (await provider.sign_in(PersonAt(api.anonymous), iss=provider.issuer)).status_code == 303
+
+
+async def test_a_provider_that_promises_to_name_itself_has_to(start_api: StartApi, provider: HostileProvider) -> None:
+    provider.change_metadata = lambda document: document.update(authorization_response_iss_parameter_supported=True)
+    api = await start_api(**provider.settings)
+    assert (await provider.sign_in(PersonAt(api.anonymous))).status_code == 502
+    assert (await provider.sign_in(PersonAt(api.anonymous), iss=provider.issuer)).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"issuer": "https://evil.example"},
+        {"issuer": None},
+        {"token_endpoint": None},
+        {"token_endpoint": "http://evil.example/token"},
+        {"jwks_uri": "file:///etc/passwd"},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"end_session_endpoint": "http://evil.example/out"},
+    ],
+)
+async def test_metadata_that_is_not_as_it_must_be_is_not_used(
+    start_api: StartApi, provider: HostileProvider, change: dict[str, Any]
+) -> None:
+    provider.change_metadata = lambda document: document.update(change)
+    api = await start_api(**provider.settings)
+    response = await PersonAt(api.anonymous).get("sign-in/oidc")
+    assert (response.status_code, "Location" in response.headers) == (502, False)
+
+
+async def test_redirects_floods_and_nonsense_are_no_answers(start_api: StartApi, provider: HostileProvider) -> None:
+    api = await start_api(**provider.settings)
+    followed = []
+
+    def elsewhere(_: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": f"{provider.issuer}/elsewhere"})
+
+    provider.answers["/elsewhere"] = lambda request: followed.append(request.path) or web.json_response({})
+    ways = {
+        "a redirect": elsewhere,
+        "a flood": lambda _: web.Response(body=b'{"a":"' + b"x" * 400_000 + b'"}'),
+        "a compressed flood": lambda _: web.Response(body=b"\x1f\x8b\x08", headers={"Content-Encoding": "gzip"}),
+        "no JSON": lambda _: web.Response(text="<html>"),
+        "a list": lambda _: web.json_response([]),
+        "deep nonsense": lambda _: web.Response(body=b"[" * 100_000),
+        "an error": lambda _: web.json_response({"error": "invalid_client"}, status=401),
+    }
+    for way, answer in ways.items():
+        provider.answers["/token"] = answer
+        response = await provider.sign_in(PersonAt(api.anonymous))
+        assert response.status_code == 502, way
+    assert followed == []
+    provider.answers["/token"] = lambda _: web.Response(status=500)
+    assert (await provider.sign_in(PersonAt(api.anonymous))).status_code == 503
+    provider.answers["/token"] = lambda _: web.json_response({"error": "invalid_grant"}, status=400)
+    assert (await provider.sign_in(PersonAt(api.anonymous))).status_code == 400
+
+
+async def test_a_slow_provider_is_not_waited_for_without_end(
+    start_api: StartApi, provider: HostileProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc_http, "ALL_S", 0.5)
+    api = await start_api(**provider.settings)
+
+    async def slowly(_: web.Request) -> web.Response:
+        await asyncio.sleep(20)
+        return web.json_response({})
+
+    provider.answers["/.well-known/openid-configuration"] = slowly
+    waiting = asyncio.create_task(PersonAt(api.anonymous).get("sign-in/oidc"))
+    assert (await api.http.get("/v1/templates")).status_code == 200
+    started = time.perf_counter()
+    assert (await waiting).status_code == 503
+    many = await asyncio.gather(*(PersonAt(api.anonymous).get("sign-in/oidc") for _ in range(30)))
+    assert {response.status_code for response in many} == {503}
+    assert time.perf_counter() - started < 8  # and not half a second for each, one after the other
+    assert provider.asked["/.well-known/openid-configuration"] < 5
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        ("access_denied", 403),
+        ("login_required", 403),
+        ("temporarily_unavailable", 503),
+        ("server_error", 503),
+        ("<script>alert(1)</script>", 403),
+    ],
+)
+async def test_a_refusal_of_the_provider_is_told_in_plain_words(
+    start_api: StartApi, provider: HostileProvider, caplog: pytest.LogCaptureFixture, error: str, status: int
+) -> None:
+    api = await start_api(**provider.settings)
+    caplog.set_level("INFO")
+    response = await provider.sign_in(PersonAt(api.anonymous), error=error, error_description="<b>call 555</b>")
+    assert response.status_code == status
+    number = response.headers["X-Request-Id"]
+    assert number in response.text
+    assert number in [getattr(record, "request_id", "") for record in caplog.records]
+    assert "script" not in response.text
+    assert "555" not in response.text
+    assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+
+
+async def test_an_address_is_verified_only_when_the_provider_says_so(
+    start_api: StartApi, provider: HostileProvider
+) -> None:
+    distrusting = await start_api(**provider.settings)
+    trusting = await start_api(**provider.settings, CHECKLISTS_OIDC_TRUST_EMAIL="1")
+
+    async def memberships(api: Any, email: str, **claims: Any) -> int:
+        await make_member(api.kube, organization=api.organization, namespace=api.namespace, role="viewer", email=email)
+
+        def change(given: dict[str, Any]) -> None:
+            given.pop("email_verified")
+            given.update(email=email, sub=email, **claims)
+
+        provider.change_claims = change
+        person = PersonAt(api.anonymous)
+        assert (await provider.sign_in(person)).status_code == 303
+        return len((await person.session())["organizations"])
+
+    assert await memberships(distrusting, "one@example.com") == 0
+    assert await memberships(distrusting, "two@example.com", email_verified=False) == 0
+    assert await memberships(distrusting, "three@example.com", email_verified="yes") == 0
+    assert await memberships(distrusting, "four@example.com", email_verified=1.5) == 0
+    assert await memberships(distrusting, "five@example.com", email_verified="true") == 1
+    assert await memberships(trusting, "six@example.com") == 1
+    assert await memberships(trusting, "seven@example.com", email_verified=False) == 0
+
+
+async def test_an_address_may_come_from_userinfo_of_the_same_subject_only(
+    start_api: StartApi, provider: HostileProvider
+) -> None:
+    api = await start_api(**provider.settings)
+    provider.change_claims = lambda claims: claims.pop("email")
+    assert (await provider.sign_in(PersonAt(api.anonymous))).status_code == 303
+    provider.answers["/me"] = lambda _: web.json_response({"sub": "somebody-else", "email": "grace@example.com"})
+    assert (await provider.sign_in(PersonAt(api.anonymous))).status_code == 502
+    provider.answers["/me"] = lambda _: web.json_response({"sub": "subject-1"})
+    response = await provider.sign_in(PersonAt(api.anonymous))
+    assert response.status_code == 403
+    assert "e-mail address" in response.text
+
+
+async def test_a_sign_in_that_took_too_long_is_begun_again(start_api: StartApi, provider: HostileProvider) -> None:
+    from datetime import timedelta
+
+    from checklist_crds.times import utc_now
+
+    late = timedelta()
+    api = await start_api(**provider.settings, clock=lambda: utc_now() + late)
+    person = PersonAt(api.anonymous)
+    await begin(person)
+    late = timedelta(minutes=10, seconds=5)
+    response = await person.get("sign-in/oidc/callback?code=c&state=s")
+    assert response.status_code == 400
+    assert "/token" not in provider.asked
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        "",
+        "https://evil.example/",
+        "//evil.example/dashboard",
+        "/\\evil.example",
+        "/dashboard\\..\\evil",
+        "/dashboard//evil.example",
+        "/dashboard/../v1/runs",
+        "/dashboard/%2e%2e/v1",
+        "/dashboard/%2fevil",
+        "/dashboardx",
+        "/v1/templates",
+        "/",
+        "/r",
+        "dashboard",
+        "/dashboard\r\nSet-Cookie: a=b",
+        "/dashboard#x",
+        "/dashboard/api/sign-in/oidc",
+        "javascript:alert(1)",
+        "/dashboard/" + "x" * 1000,
+    ],
+)
+def test_after_signing_in_nobody_is_led_elsewhere(given: str | None) -> None:
+    assert safe_return(given, "") == "/dashboard"
+    assert safe_return(given, "/checklists") == "/checklists/dashboard"
+
+
+@pytest.mark.parametrize("given", ["/dashboard", "/dashboard/org-1/runs?status=pending&q=a%20b", "/r/r-12345678"])
+def test_after_signing_in_a_person_is_where_they_wanted_to_be(given: str) -> None:
+    assert safe_return(given, "") == given
+    assert safe_return("/checklists" + given, "/checklists") == "/checklists" + given
+    assert safe_return(given, "/checklists") == "/checklists/dashboard"

@@ -1,0 +1,247 @@
+"""Passwords of local accounts: what may be one, how they are kept, and what happens to those who guess."""
+
+import asyncio
+import statistics
+import time
+
+import pytest
+
+from checklist_api.dashboard.passwords import LONGEST, SHORTEST, Passwords
+from checklist_crds.account_links import account_name
+from checklist_crds.errors import ServiceUnavailable
+from checklist_crds.kube.kinds import LOCAL_ACCOUNT
+from checklist_crds.sealing import KeyRing, SealBroken
+
+from .conftest import PASSWORD, Api, MakeLink, StartApi, with_password
+from .person import PersonAt
+
+EMAIL = "ada@example.com"
+
+
+async def _sign_in(api: Api, password: str, email: str = EMAIL) -> tuple[int, str]:
+    response = await PersonAt(api.anonymous).post("sign-in/password", {"email": email, "password": password})
+    return response.status_code, response.json().get("error", "")
+
+
+async def test_a_person_sets_a_password_and_signs_in_with_it(api: Api, make_link: MakeLink) -> None:
+    await with_password(api, make_link, EMAIL)
+    assert await _sign_in(api, PASSWORD) == (200, "")
+    assert await _sign_in(api, PASSWORD, " ADA@example.com ") == (200, "")
+    for wrong in (PASSWORD.upper(), PASSWORD + " ", PASSWORD[:-1], "", "x" * 500):
+        assert await _sign_in(api, wrong) == (401, "sign_in_failed")
+
+
+async def test_nobody_learns_whether_there_is_an_account(api: Api, make_link: MakeLink) -> None:
+    await with_password(api, make_link, EMAIL)
+    told = set()
+    for email in (EMAIL, "nobody@example.com", "no address"):
+        person = PersonAt(api.anonymous)
+        response = await person.post("sign-in/password", {"email": email, "password": "wrong wrong wrong"})
+        told.add((response.status_code, response.json()["error"], response.json()["message"]))
+    assert len(told) == 1
+
+
+async def test_an_unknown_account_takes_the_work_of_a_known_one() -> None:
+    passwords = Passwords()
+    hashed = await passwords.hash(PASSWORD)
+
+    async def seconds(against: str | None) -> float:
+        started = time.perf_counter()
+        assert not await passwords.verify(against, "wrong wrong wrong")
+        return time.perf_counter() - started
+
+    known = statistics.median([await seconds(hashed) for _ in range(7)])
+    unknown = statistics.median([await seconds(None) for _ in range(7)])
+    passwords.close()
+    assert known / 3 < unknown < known * 3
+    assert unknown > 0.002
+
+
+async def test_the_hash_is_argon2id_of_todays_parameters_sealed_for_its_account(
+    start_api: StartApi, make_link: MakeLink, sealing_keys: str
+) -> None:
+    api = await start_api()
+    await with_password(api, make_link, EMAIL)
+    account = await api.kube.get(LOCAL_ACCOUNT, account_name(EMAIL), api.namespace)
+    sealed, ring = account["spec"]["sealedPassword"], KeyRing.parse(sealing_keys)
+    hashed = ring.open(sealed, owner=f"{api.namespace}/{account_name(EMAIL)}/password")
+    assert hashed.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    with pytest.raises(SealBroken):
+        ring.open(sealed, owner=f"{api.namespace}/{account_name('eve@example.com')}/password")
+    assert PASSWORD not in str(account)
+
+
+async def test_a_hash_of_old_parameters_or_an_old_key_is_made_anew_at_sign_in(
+    start_api: StartApi, make_link: MakeLink, sealing_keys: str
+) -> None:
+    from argon2 import PasswordHasher
+
+    old = await start_api()
+    await with_password(old, make_link, EMAIL)
+    name = account_name(EMAIL)
+    owner = f"{old.namespace}/{name}/password"
+    weak = PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1).hash(PASSWORD)
+    sealed = KeyRing.parse(sealing_keys).seal(weak, owner=owner)
+    await old.kube.patch(LOCAL_ACCOUNT, name, {"spec": {"sealedPassword": sealed}}, old.namespace)
+    ring = f"k2:{'A' * 43}=,{sealing_keys}"
+    new = await start_api(CHECKLISTS_SEALING_KEYS=ring)
+    assert await _sign_in(new, PASSWORD) == (200, "")
+    account = await new.kube.get(LOCAL_ACCOUNT, name, new.namespace)
+    assert account["spec"]["sealedPassword"].startswith("k2:")
+    hashed = KeyRing.parse(ring).open(account["spec"]["sealedPassword"], owner=owner)
+    assert "m=19456,t=2" in hashed
+
+
+REFUSED = {
+    "x" * (SHORTEST - 1): "too_short",
+    "violet tram " * 20: "too_long",
+    "password1234": "too_common",
+    "P@ssw0rd2026!!": "too_common",
+    "qwertyuiop[]": "too_common",
+    "aaaaaaaaaaaaaaaaaaaa": "too_common",
+    "ada@example.com": "too_common",
+    "checklistdispatch": "too_common",
+    "Checklists2026!": "too_common",
+}
+
+
+async def test_a_password_that_is_short_or_known_is_refused(api: Api, make_link: MakeLink) -> None:
+    person = PersonAt(api.anonymous)
+    await person.post("sign-in/link", {"secret": await make_link(EMAIL)})
+    await person.session()
+    for password, code in REFUSED.items():
+        response = await person.post("account/password", {"new_password": password})
+        assert response.status_code == 422, password
+        [problem] = response.json()["details"]
+        assert (problem["path"], problem["code"]) == ("new_password", code), password
+
+
+async def test_the_most_common_passwords_of_that_length_are_refused_and_their_variations() -> None:
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS
+
+    passwords = Passwords()
+    known = FREQUENCY_LISTS["passwords"]
+    long = [word for word in known if SHORTEST <= len(word) <= LONGEST]
+    made = [*long, *(f"{word}{end}" for word in known[:3500] for end in ("12345678",) if len(word) >= 4)]
+    assert len(made) >= 3000
+    taken = [word for word in made[::10] if not await passwords.problems(word, own=(), path="p")]
+    passwords.close()
+    assert taken == []
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "violet tram under gravel",
+        "ein grünes Fahrrad im Schnee",
+        "木の上の猫と赤い傘の話です",
+        "k7Qm2vX9pLrT",
+        "~" * 3 + "Zq81 lamp orbit",
+    ],
+)
+async def test_any_characters_make_a_password(api: Api, make_link: MakeLink, password: str) -> None:
+    await with_password(api, make_link, EMAIL, password)
+    assert await _sign_in(api, password) == (200, "")
+
+
+async def test_a_password_of_the_greatest_length_counts_to_its_last_character(api: Api, make_link: MakeLink) -> None:
+    password = ("violet tram under gravel, " * 6)[: LONGEST - 9] + "orchid 7!"
+    assert len(password) == LONGEST
+    await with_password(api, make_link, EMAIL, password)
+    assert await _sign_in(api, password) == (200, "")
+    assert await _sign_in(api, password[:-1] + "?") == (401, "sign_in_failed")
+
+
+async def test_changing_it_asks_for_the_present_one_and_ends_the_other_sessions(api: Api, make_link: MakeLink) -> None:
+    first = await with_password(api, make_link, EMAIL)
+    other = PersonAt(api.anonymous)
+    await other.post("sign-in/password", {"email": EMAIL, "password": PASSWORD})
+    assert await other.is_signed_in()
+    new, before = "seven lamps by the river", first.secret
+    for given in ({}, {"current_password": "wrong wrong wrong"}, {"current_password": 7}):
+        response = await first.post("account/password", {"new_password": new, **given})
+        assert response.status_code == 422
+        assert response.json()["details"][0]["path"] == "current_password"
+    response = await first.post("account/password", {"new_password": new, "current_password": PASSWORD})
+    assert response.status_code == 200
+    assert first.secret != before
+    assert response.json()["csrf_token"] != first.csrf
+    assert await first.is_signed_in()
+    assert not await other.is_signed_in()
+    assert not await PersonAt(api.anonymous, cookies={"__Host-checklists-session": str(before)}).is_signed_in()
+    assert await _sign_in(api, PASSWORD) == (401, "sign_in_failed")
+    assert await _sign_in(api, new) == (200, "")
+
+
+async def test_a_forgotten_password_is_replaced_shortly_after_signing_in_by_a_link(
+    api: Api, make_link: MakeLink
+) -> None:
+    await with_password(api, make_link, EMAIL)
+    person = PersonAt(api.anonymous)
+    await person.post("sign-in/link", {"secret": await make_link(EMAIL)})
+    await person.session()
+    response = await person.post("account/password", {"new_password": "seven lamps by the river"})
+    assert response.status_code == 200
+    assert await _sign_in(api, "seven lamps by the river") == (200, "")
+
+
+async def test_guessing_is_slowed_and_the_person_elsewhere_still_gets_in(
+    start_api: StartApi, make_link: MakeLink
+) -> None:
+    api = await start_api(CHECKLISTS_SIGN_IN_RATE_LIMIT="1/h burst 3", CHECKLISTS_TRUSTED_PROXIES="1")
+    await with_password(api, make_link, EMAIL)
+
+    async def attempt(password: str, address: str, email: str = EMAIL) -> tuple[int, str | None]:
+        body = {"email": email, "password": password}
+        headers = {"X-Forwarded-For": address}
+        response = await PersonAt(api.anonymous).post("sign-in/password", body, headers=headers)
+        return response.status_code, response.headers.get("Retry-After")
+
+    answers = [await attempt("wrong wrong wrong", "203.0.113.7") for _ in range(5)]
+    assert [status for status, _ in answers] == [401, 401, 401, 429, 429]
+    assert all(after and int(after) > 60 for status, after in answers if status == 429)
+    assert (await attempt(PASSWORD, "203.0.113.7"))[0] == 429
+    assert (await attempt(PASSWORD, "198.51.100.9"))[0] == 200
+
+
+async def test_trying_one_password_on_many_accounts_is_slowed_by_address(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_SIGN_IN_RATE_LIMIT="1/h burst 1")
+    statuses = [await _sign_in(api, "wrong wrong wrong", f"person{number}@example.com") for number in range(12)]
+    assert [status for status, _ in statuses] == [401] * 10 + [429] * 2
+
+
+async def test_guessing_from_many_addresses_is_slowed_by_account(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_SIGN_IN_RATE_LIMIT="1/h burst 1", CHECKLISTS_TRUSTED_PROXIES="1")
+    statuses = []
+    for number in range(12):
+        headers = {"X-Forwarded-For": f"203.0.113.{number}"}
+        body = {"email": EMAIL, "password": "wrong wrong wrong"}
+        statuses.append((await PersonAt(api.anonymous).post("sign-in/password", body, headers=headers)).status_code)
+    assert statuses == [401] * 10 + [429] * 2
+
+
+async def test_hashing_is_bounded_and_leaves_the_loop_free() -> None:
+    passwords = Passwords()
+    flood = [asyncio.create_task(passwords.verify(None, "wrong wrong wrong")) for _ in range(100)]
+    longest, last = 0.0, time.perf_counter()
+    while not all(task.done() for task in flood):
+        await asyncio.sleep(0.001)
+        longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
+    results = await asyncio.gather(*flood, return_exceptions=True)
+    passwords.close()
+    assert sum(isinstance(result, ServiceUnavailable) for result in results) == 68
+    assert [result for result in results if result is not False and not isinstance(result, ServiceUnavailable)] == []
+    assert longest < 0.5
+
+
+async def test_where_local_accounts_are_off_nobody_gets_in_by_one(start_api: StartApi, make_link: MakeLink) -> None:
+    open_api = await start_api()
+    person = await with_password(open_api, make_link, EMAIL)
+    issuer = {"CHECKLISTS_OIDC_ISSUER": "https://login.example", "CHECKLISTS_OIDC_CLIENT_ID": "c"}
+    api = await start_api(**issuer, CHECKLISTS_OIDC_NAME="Example Ltd")
+    assert (await PersonAt(api.anonymous).get("sign-in")).json() == {"oidc": {"name": "Example Ltd"}, "local": False}
+    assert (await _sign_in(api, PASSWORD))[0] == 404
+    response = await PersonAt(api.anonymous).post("sign-in/link", {"secret": await make_link(EMAIL)})
+    assert response.status_code == 404
+    assert not await PersonAt(api.anonymous, cookies=person.cookies).is_signed_in()
+    assert (await PersonAt(open_api.anonymous).get("sign-in")).json() == {"oidc": None, "local": True}

@@ -1,0 +1,190 @@
+"""Sessions, wherever they are kept: listed, ended at once, ended by time. In the cluster and in Redis alike."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checklist_api.dashboard.sign_in import MOST_SESSIONS
+from checklist_api.dashboard.sign_in_settings import keeps_secure_cookies
+from checklist_crds.kube.kinds import DASHBOARD_SESSION
+from checklist_crds.times import parse_timestamp, utc_now
+from checklist_dev.redis_server import RedisServer
+
+from .conftest import PASSWORD, Api, MakeLink, StartApi, with_password
+from .person import PersonAt
+
+EMAIL = "grace@example.com"
+
+
+@pytest.fixture(scope="package")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis")).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["cluster", "redis"])
+def store(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Settings of each place that keeps sessions."""
+    if request.param == "cluster":
+        return {}
+    server: RedisServer = request.getfixturevalue("redis")
+    return server.settings()
+
+
+async def _signed_in(api: Api, agent: str = "Browser/1.0") -> PersonAt:
+    person = PersonAt(api.anonymous, agent=agent)
+    response = await person.post("sign-in/password", {"email": EMAIL, "password": PASSWORD})
+    assert response.status_code == 200, response.text
+    await person.session()
+    return person
+
+
+async def _eventually(done: Callable[[], Any]) -> None:
+    async with asyncio.timeout(10):
+        while not await done():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_person_sees_their_sessions_and_ends_one(
+    start_api: StartApi, make_link: MakeLink, store: dict[str, str]
+) -> None:
+    api = await start_api(**store)
+    phone = await with_password(api, make_link, EMAIL)
+    desk = await _signed_in(api, "Desk/2.0 (Linux)")
+    listed = (await desk.get("sessions")).json()["sessions"]
+    assert [one["current"] for one in listed] == [True, False]
+    assert listed[0]["client"].startswith("Desk/2.0")
+    assert {"id", "current", "method", "client", "created_at", "last_seen_at", "expires_at"} == set(listed[0])
+    assert str(desk.secret) not in str(listed)
+    other = listed[1]["id"]
+    response = await desk.delete(f"sessions/{other}", headers={"X-CSRF-Token": "wrong"})
+    assert (response.status_code, response.json()["error"]) == (403, "request_forged")
+    assert (await desk.delete(f"sessions/{other}")).status_code == 204
+    assert not await phone.is_signed_in()
+    assert await desk.is_signed_in()
+    assert (await desk.delete(f"sessions/{other}")).status_code == 404
+
+
+async def test_nobody_ends_the_session_of_another(
+    start_api: StartApi, make_link: MakeLink, store: dict[str, str]
+) -> None:
+    api = await start_api(**store)
+    grace = await with_password(api, make_link, EMAIL)
+    eve = await with_password(api, make_link, "eve@example.com")
+    [theirs] = (await grace.get("sessions")).json()["sessions"]
+    assert (await eve.delete(f"sessions/{theirs['id']}")).status_code == 404
+    assert theirs["id"] not in [one["id"] for one in (await eve.get("sessions")).json()["sessions"]]
+    assert await grace.is_signed_in()
+
+
+async def test_signing_out_everywhere_is_known_to_every_replica(
+    start_api: StartApi, make_link: MakeLink, store: dict[str, str]
+) -> None:
+    one, other = await start_api(**store), await start_api(**store)
+    phone = await with_password(one, make_link, EMAIL)
+    desk = await _signed_in(other)
+    third = await _signed_in(one)
+    assert (await third.delete("sessions?keep_current=true")).status_code == 204
+    phone_elsewhere = PersonAt(other.anonymous, cookies=phone.cookies)
+    await _eventually(lambda: _is_out(phone_elsewhere))
+    assert not await PersonAt(one.anonymous, cookies=desk.cookies).is_signed_in()
+    assert await third.is_signed_in()
+    fourth = await _signed_in(other)
+    assert (await third.delete("sessions")).status_code == 204
+    assert third.secret is None
+    await _eventually(lambda: _is_out(fourth))
+
+
+async def _is_out(person: PersonAt) -> bool:
+    return not await person.is_signed_in()
+
+
+async def test_a_session_ends_after_its_hours_and_after_its_idle_time(
+    start_api: StartApi, make_link: MakeLink, store: dict[str, str]
+) -> None:
+    ahead = timedelta()
+    api = await start_api(
+        **store,
+        clock=lambda: utc_now() + ahead,
+        CHECKLISTS_SESSION_HOURS="2",
+        CHECKLISTS_SESSION_IDLE_MINUTES="60",
+    )
+    await with_password(api, make_link, EMAIL)
+    busy, idle = await _signed_in(api), await _signed_in(api)
+    ahead = timedelta(minutes=40)
+
+    async def seen_within_a_minute() -> bool:
+        [own] = [one for one in (await busy.get("sessions")).json()["sessions"] if one["current"]]
+        return utc_now() + ahead - parse_timestamp(own["last_seen_at"]) < timedelta(minutes=1)
+
+    await _eventually(seen_within_a_minute)
+    ahead = timedelta(minutes=65)
+    assert not await idle.is_signed_in()
+    assert await busy.is_signed_in()
+    assert (await busy.get("sessions")).json()["sessions"][0]["current"]
+    for minutes in (90, 115):
+        ahead = timedelta(minutes=minutes)
+        assert await busy.is_signed_in()
+        await _eventually(seen_within_a_minute)
+    ahead = timedelta(hours=2, seconds=5)
+    assert not await busy.is_signed_in()
+
+
+async def test_of_very_many_sessions_the_oldest_end(
+    start_api: StartApi, make_link: MakeLink, store: dict[str, str]
+) -> None:
+    api = await start_api(**store, CHECKLISTS_SIGN_IN_RATE_LIMIT="off")
+    first = await with_password(api, make_link, EMAIL)
+    people = [await _signed_in(api) for _ in range(MOST_SESSIONS)]
+    assert len((await people[-1].get("sessions")).json()["sessions"]) == MOST_SESSIONS
+    assert not await first.is_signed_in()
+    assert await people[0].is_signed_in()
+
+
+async def test_the_session_is_a_random_secret_of_which_the_server_keeps_the_digest(
+    api: Api, make_link: MakeLink
+) -> None:
+    person = await with_password(api, make_link, EMAIL)
+    other = await _signed_in(api)
+    assert len(str(person.secret)) == 43
+    assert person.secret != other.secret
+    sessions, _ = await api.kube.list_all(DASHBOARD_SESSION, api.namespace)
+    assert str(person.secret) not in str(sessions)
+
+
+@pytest.mark.parametrize("cookies", ["{0}={1}; {0}={1}", "{0}={1}; {0}=other"])
+async def test_two_cookies_of_the_name_are_none(api: Api, make_link: MakeLink, cookies: str) -> None:
+    person = await with_password(api, make_link, EMAIL)
+    [name] = person.cookies
+    headers = {"Cookie": cookies.format(name, person.secret)}
+    assert (await api.anonymous.get("/dashboard/api/session", headers=headers)).status_code == 401
+
+
+def test_settings_of_sessions_have_bounds(tmp_path: Path) -> None:
+    from checklist_api.dashboard.sign_in_settings import SignInSettings
+
+    usual = SignInSettings.from_environment({})
+    assert (usual.session_lifetime, usual.session_idle) == (timedelta(hours=12), timedelta(hours=1))
+    for name, wrong in (("CHECKLISTS_SESSION_HOURS", "0"), ("CHECKLISTS_SESSION_IDLE_MINUTES", "-5")):
+        with pytest.raises(ValueError, match=name):
+            SignInSettings.from_environment({name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("base_url", "kept"),
+    [
+        ("https://checklists.example", True),
+        ("http://127.0.0.1:8080", True),
+        ("http://localhost:8080/checklists", True),
+        ("http://[::1]:8080", True),
+        ("http://192.168.1.20:8080", False),
+        ("http://localhost.example", False),
+    ],
+)
+def test_where_browsers_keep_no_secure_cookie_is_known(base_url: str, kept: bool) -> None:
+    assert keeps_secure_cookies(base_url) is kept

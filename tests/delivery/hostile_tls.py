@@ -1,0 +1,211 @@
+"""Receivers whose TLS is wrong, each with the verdict that it must get and a word of its detail."""
+
+import asyncio
+import socket
+import ssl
+import struct
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from OpenSSL import SSL
+from tests.delivery.authority import Authority
+from tests.delivery.hostile import Behave, Hostile, read_until_end, reset, says
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+_answers = says(OK)
+
+
+@dataclass(frozen=True)
+class Session:
+    """`context` makes the receiver's side; `behave` is what it does inside the session, if one comes about."""
+
+    context: Callable[[Authority], ssl.SSLContext]
+    verdict: str
+    detail: str = ""
+    behave: Behave = _answers
+
+
+def _old(version: ssl.TLSVersion) -> Callable[[Authority], ssl.SSLContext]:
+    def make(authority: Authority) -> ssl.SSLContext:
+        context = authority.server_context()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = context.maximum_version = version
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        return context
+
+    return make
+
+
+def _asks_for_our_certificate(authority: Authority) -> ssl.SSLContext:
+    context = authority.server_context()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2  # where that is part of the handshake
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(cadata=authority.pem)
+    return context
+
+
+def _knows_no_such_name(authority: Authority) -> ssl.SSLContext:
+    context = authority.server_context()
+    context.sni_callback = lambda *_: ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+    return context
+
+
+def _speaks_only_http2(authority: Authority) -> ssl.SSLContext:
+    context = authority.server_context()
+    context.set_alpn_protocols(["h2"])
+    return context
+
+
+def _has_no_cipher_of_ours(authority: Authority) -> ssl.SSLContext:
+    context = authority.server_context()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers("aNULL:@SECLEVEL=0")
+    return context
+
+
+async def _closes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+async def _resets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1)
+    reset(writer)
+
+
+async def _breaks_the_session(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Writes bytes that are no TLS beneath the session."""
+    await reader.read(1)
+    duplicate = writer.get_extra_info("socket").dup()
+    with suppress(OSError), duplicate:
+        duplicate.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    await read_until_end(reader)
+
+
+async def _ends_without_notice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A complete answer, and then the end of the connection without the end of the session."""
+    await reader.read(1)
+    writer.write(b"HTTP/1.1 200 OK\r\n\r\nsome")
+    await writer.drain()
+    duplicate = writer.get_extra_info("socket").dup()
+    with suppress(OSError), duplicate:
+        duplicate.shutdown(socket.SHUT_WR)
+    await read_until_end(reader)
+
+
+SESSIONS: dict[str, Session] = {
+    "expired": Session(lambda a: a.server_context(ends=timedelta(days=-1)), "tls", "certificate has expired"),
+    "not yet valid": Session(
+        lambda a: a.server_context(starts=timedelta(days=1)), "tls", "certificate is not yet valid"
+    ),
+    "self-signed": Session(lambda a: a.server_context(own=True), "tls", "self-signed certificate"),
+    "for another host": Session(lambda a: a.server_context(host="other.example"), "tls", "Hostname mismatch"),
+    "for a host above": Session(lambda a: a.server_context(host="example"), "tls", "Hostname mismatch"),
+    "for every host": Session(lambda a: a.server_context(host="*"), "tls", "Hostname mismatch"),
+    "for every host of a registry": Session(lambda a: a.server_context(host="*.example"), "tls", "Hostname mismatch"),
+    "with a certificate of a megabyte": Session(lambda a: a.server_context(padding=1_000_000), "tls"),
+    "TLS 1.0": Session(_old(ssl.TLSVersion.TLSv1), "tls"),
+    "TLS 1.1": Session(_old(ssl.TLSVersion.TLSv1_1), "tls"),
+    "without a cipher of ours": Session(_has_no_cipher_of_ours, "tls"),
+    "that knows no such name": Session(_knows_no_such_name, "tls"),
+    "that wants our certificate": Session(_asks_for_our_certificate, "tls"),
+    "that would rather speak HTTP/2": Session(_speaks_only_http2, "success"),
+    "that closes after the handshake": Session(Authority.server_context, "protocol", "", _closes),
+    "that resets after the handshake": Session(Authority.server_context, "protocol", "", _resets),
+    "that breaks its session": Session(Authority.server_context, "tls", "the TLS session broke", _breaks_the_session),
+    "that ends without notice": Session(Authority.server_context, "success", "", _ends_without_notice),
+}
+
+
+def _answers_the_handshake(raw: bytes, *, then_reset: bool = False, every_s: float = 0) -> Behave:
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        if every_s:
+            for byte in raw:
+                writer.write(bytes((byte,)))
+                await asyncio.sleep(every_s)
+        writer.write(raw)
+        await writer.drain()
+        if then_reset:
+            reset(writer)
+        else:
+            writer.close()
+
+    return behave
+
+
+async def _says_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await read_until_end(reader)
+
+
+async def _floods(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Records of a handshake that never ends."""
+    while not writer.is_closing():
+        writer.write((b"\x16\x03\x03" + struct.pack("!H", 16_000) + b"\x02\xff\xff\xff" + bytes(15_996)) * 8)
+        await writer.drain()
+        await asyncio.sleep(0)
+
+
+HANDSHAKES: dict[str, Hostile] = {
+    "no TLS at all": Hostile(_answers_the_handshake(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "tls"),
+    "SSH": Hostile(_answers_the_handshake(b"SSH-2.0-x\r\n"), "tls"),
+    "an alert": Hostile(_answers_the_handshake(b"\x15\x03\x03\x00\x02\x02\x28"), "tls"),
+    "half a record": Hostile(_answers_the_handshake(b"\x16\x03\x03"), "tls"),
+    "nothing": Hostile(_answers_the_handshake(b""), "tls"),
+    "a reset": Hostile(_answers_the_handshake(b"\x16\x03\x03", then_reset=True), "tls"),
+    "silence": Hostile(_says_nothing, "timeout", 5),
+    "a dribble": Hostile(_answers_the_handshake(b"\x16\x03\x03\x40\x00\x02" + bytes(16_000), every_s=1), "timeout", 5),
+    "a flood": Hostile(_floods, "tls"),
+}
+"""By what is said to our first message; plain TCP otherwise."""
+
+
+def renegotiates(connection: socket.socket, chain_file: str) -> bool:
+    """Serves one request on a TLS 1.2 session, asks for another handshake in the middle, and answers with 200.
+
+    Blocks; meant for a thread. Returns whether the other side agreed to the second handshake.
+    """
+    context = SSL.Context(SSL.TLSv1_2_METHOD)
+    session = _accepted(context, connection, chain_file)
+    with suppress(SSL.Error, OSError), connection:
+        session.do_handshake()
+        session.recv(1)
+        session.renegotiate()
+        session.do_handshake()  # sends the wish; what comes of it is seen while reading on
+        while session.renegotiate_pending():
+            session.recv(65_536)
+        session.sendall(OK)
+        return True
+    return False
+
+
+def wants_a_certificate_too_late(connection: socket.socket, chain_file: str) -> bool:
+    """TLS 1.3: for the other side the handshake is over when it learns that its certificate is missed.
+
+    Blocks. Returns whether a request was received.
+    """
+    context = SSL.Context(SSL.TLS_METHOD)
+    context.set_min_proto_version(SSL.TLS1_3_VERSION)
+    context.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, lambda *_: True)
+    session = _accepted(context, connection, chain_file)
+    with suppress(SSL.Error, OSError), connection:
+        try:
+            session.do_handshake()
+            return bool(session.recv(1))
+        except SSL.Error:
+            while connection.recv(65_536):  # an end before that would overtake the alert
+                pass
+    return False
+
+
+def _accepted(context: SSL.Context, connection: socket.socket, chain_file: str) -> SSL.Connection:
+    context.use_certificate_file(chain_file)
+    context.use_privatekey_file(chain_file)
+    session = SSL.Connection(context, connection)
+    session.set_accept_state()
+    return session

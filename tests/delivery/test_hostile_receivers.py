@@ -1,0 +1,157 @@
+"""The verdict on every hostile receiver, within the deadline, with nothing left behind."""
+
+import asyncio
+import socket
+import ssl
+import tracemalloc
+import zlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.delivery.authority import HOST, Authority
+from tests.delivery.hostile import PLAIN, Behave, serve
+from tests.delivery.hostile_tls import HANDSHAKES, SESSIONS, renegotiates, wants_a_certificate_too_late
+from tests.delivery.loopback import Loopback
+
+from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.delivery.outcome import Outcome
+from checklist_operator.delivery.sender import Sender
+
+SECRET = b"sixteen or more characters"
+BODY = b"{" + b" " * 100_000 + b"}"
+
+
+@dataclass
+class Listening:
+    port: int
+    connections: int = 0
+
+
+@asynccontextmanager
+async def listening(behave: Behave, context: ssl.SSLContext | None = None) -> AsyncIterator[Listening]:
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        receiver.connections += 1
+        await serve(behave, reader, writer)
+
+    receiver = Listening(0)
+    async with await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context, limit=2**21) as server:
+        receiver.port = server.sockets[0].getsockname()[1]
+        yield receiver
+
+
+async def send(port: int, authority: Authority, *, scheme: str = "https", times: int = 1) -> list[Outcome]:
+    policy = AddressPolicy(allow_insecure=True)
+    async with Sender(policy, resolver=Loopback(), ssl_context=authority.trusting) as sender:
+        return [await sender.send(f"{scheme}://{HOST}:{port}/", BODY, SECRET, "r-1") for _ in range(times)]
+
+
+def judge(name: str, outcome: Outcome, verdict: str, takes_s: float = 0.0) -> None:
+    assert outcome.outcome_class == verdict, f"{name}: {outcome}"
+    assert outcome.duration_ms == pytest.approx(takes_s * 1000, abs=400), f"{name}: {outcome}"
+    assert outcome.duration_ms <= 10_050, f"{name}: {outcome}"
+    assert "127.0.0.1" not in outcome.detail
+    assert outcome.detail.isprintable()
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("over", ["tcp", "tls"])
+@pytest.mark.parametrize("name", PLAIN)
+async def test_every_hostile_receiver_gets_its_verdict_in_time(name: str, over: str, authority: Authority) -> None:
+    hostile = PLAIN[name]
+    context = authority.server_context() if over == "tls" else None
+    async with listening(hostile.behave, context) as receiver:
+        (outcome,) = await send(receiver.port, authority, scheme="https" if over == "tls" else "http")
+    judge(name, outcome, hostile.verdict, hostile.takes_s)
+    assert receiver.connections == 1, "nothing is sent twice, and no redirect is followed"
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("name", SESSIONS)
+async def test_every_wrong_tls_session_gets_its_verdict(name: str, authority: Authority) -> None:
+    session = SESSIONS[name]
+    async with listening(session.behave, session.context(authority)) as receiver:
+        (outcome,) = await send(receiver.port, authority)
+    judge(name, outcome, session.verdict)
+    assert session.detail in outcome.detail
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("name", HANDSHAKES)
+async def test_every_wrong_handshake_gets_its_verdict(name: str, authority: Authority) -> None:
+    hostile = HANDSHAKES[name]
+    async with listening(hostile.behave) as receiver:
+        (outcome,) = await send(receiver.port, authority)
+    judge(name, outcome, hostile.verdict, hostile.takes_s)
+
+
+@pytest.mark.parametrize("name", [name for name in PLAIN if "bomb" in name])
+async def test_a_bomb_is_never_inflated(name: str, authority: Authority) -> None:
+    inflating: list[str] = []
+
+    def decompressobj(*arguments: Any, **options: Any) -> Any:
+        inflating.append(name)
+        return zlib.decompressobj(*arguments, **options)
+
+    watched: Any = SimpleNamespace(**{**vars(zlib), "decompressobj": decompressobj})
+    aiohttp.set_zlib_backend(watched)
+    try:
+        async with listening(PLAIN[name].behave) as receiver:
+            await send(receiver.port, authority, scheme="http")  # what is made once
+            tracemalloc.start()
+            try:
+                await send(receiver.port, authority, scheme="http", times=3)
+                _, most = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+    finally:
+        aiohttp.set_zlib_backend(zlib)
+    assert inflating == []
+    assert most < 4 << 20
+
+
+@pytest.mark.looptime
+async def test_a_receiver_that_accepts_nobody_is_given_up_after_five_seconds(authority: Authority) -> None:
+    """The queue of connections is full, so the kernel answers no further one."""
+    with socket.socket() as full, ExitStack() as waiting:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        (outcome,) = await send(full.getsockname()[1], authority)
+    judge("accepts nobody", outcome, "timeout", takes_s=5)
+    assert outcome.detail == "no connection in time"
+
+
+@pytest.mark.parametrize(
+    ("receive", "verdicts"), [(renegotiates, "tls protocol"), (wants_a_certificate_too_late, "tls")]
+)
+async def test_a_session_that_wants_more_than_it_said_ends(
+    receive: Callable[[socket.socket, str], bool], verdicts: str, authority: Authority
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve_one() -> bool:
+            connection, _ = server.accept()
+            return receive(connection, str(authority.chain_file()))
+
+        receiver = asyncio.create_task(asyncio.to_thread(serve_one))
+        (outcome,) = await send(server.getsockname()[1], authority)
+        got_its_way = await receiver
+    assert not got_its_way
+    assert outcome.outcome_class in verdicts.split()
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("name", ["success, then failure", "an answer and noise", "two hundred answers", "a gzip bomb"])
+async def test_no_byte_of_one_answer_is_taken_for_the_next(name: str, authority: Authority) -> None:
+    async with listening(PLAIN[name].behave) as receiver:
+        outcomes = await send(receiver.port, authority, scheme="http", times=5)
+    assert [outcome.outcome_class for outcome in outcomes] == ["success"] * 5
+    assert receiver.connections == 5

@@ -1,0 +1,90 @@
+"""Answers with random damage: whatever a receiver writes, there is a verdict, in time, and no error goes astray."""
+
+import asyncio
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.delivery.hostile import OK, fields, read_request
+from tests.delivery.loopback import Loopback
+from tests.delivery.test_hostile_receivers import listening
+
+from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.delivery.sender import Sender, tls_context
+
+SECRET = b"sixteen or more characters"
+WHOLE = [
+    OK,
+    fields("Transfer-Encoding: chunked", "Trailer: X", body=b"5\r\nhello\r\n0\r\nX: y\r\n\r\n"),
+    b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n" + fields("Content-Length: 0", status="503 No"),
+    fields(
+        "Content-Encoding: gzip", "Connection: keep-alive", "Set-Cookie: a=b; Path=/", "Content-Length: 3", body=b"abc"
+    ),
+    fields("Location: https://elsewhere.example/", "Content-Length: 0", status="308 Permanent Redirect"),
+]
+PIECES = [
+    b"\r\n",
+    b"\n",
+    b"\r",
+    b"\x00",
+    b"\xff",
+    b":",
+    b" ",
+    b"HTTP/1.1 ",
+    b"-1",
+    b"200",
+    b"\r\n\r\n",
+    b";",
+    b"\t",
+    b"%0d%0a",
+]
+MUTATIONS = 600
+
+
+def damaged(choice: random.Random) -> bytes:
+    raw = bytearray(choice.choice(WHOLE))
+    for _ in range(choice.randint(1, 5)):
+        at = choice.randrange(len(raw) + 1)
+        match choice.randrange(5):
+            case 0:
+                raw[at : at + 1] = bytes((choice.randrange(256),))
+            case 1:
+                del raw[at : at + choice.randint(1, 12)]
+            case 2:
+                raw[at:at] = choice.choice(PIECES)
+            case 3:
+                raw[at:at] = raw[: choice.randrange(len(raw) + 1)]
+            case _:
+                raw[at:at] = choice.choice(PIECES) * choice.randint(2, 3000)
+    return bytes(raw)
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_a_receiver_writes_there_is_a_verdict(seed: int) -> None:
+    astray: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: astray.append(context))
+    choice = random.Random(seed)
+    answers = [damaged(choice) for _ in range(MUTATIONS // 4)]
+    waiting = iter(answers)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(next(waiting))
+        if choice.random() < 0.5:
+            writer.close()
+
+    verdicts: Counter[str] = Counter()
+    context = tls_context()
+    async with listening(answer) as receiver:
+        url = f"http://hooks.example:{receiver.port}/"
+        for raw in answers:
+            async with Sender(AddressPolicy(allow_insecure=True), resolver=Loopback(), ssl_context=context) as sender:
+                outcome = await sender.send(url, b"{}", SECRET, "r-1")
+            verdicts[outcome.outcome_class.value] += 1
+            assert outcome.duration_ms <= 10_050, raw
+            assert outcome.ok == (outcome.http_status is not None and 200 <= outcome.http_status < 300)
+    assert set(verdicts) <= {"success", "http_3xx", "http_4xx", "http_5xx", "protocol", "timeout"}
+    assert verdicts["success"] and verdicts["http_5xx"] and verdicts["protocol"]
+    assert astray == []

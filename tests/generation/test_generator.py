@@ -1,0 +1,149 @@
+"""Who makes the template, and what happens where nobody can."""
+
+import asyncio
+import logging
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+from tests.generation.conftest import NOW
+
+from checklist_api.generation import generator as generator_module
+from checklist_api.generation.composer_pool import ComposerPool
+from checklist_api.generation.generator import Generator
+from checklist_api.generation.model_failures import ModelFailure, Reason
+from checklist_api.generation.model_provider import ModelProvider
+from checklist_api.generation.model_settings import Fallback, ModelSettings
+from checklist_api.metrics import Metrics
+from checklist_composer import composing
+from checklist_composer.composing import compose
+from checklist_crds.errors import GenerationFailed, InternalError, ModelFailed, RateLimited, ServiceUnavailable
+
+PROMPT = "Check the doors, windows and lights"
+OURS = {Reason.LIMIT, Reason.BUDGET, Reason.BUSY}
+
+
+def new(settings: ModelSettings | None = None, pool: ComposerPool | None = None) -> Generator:
+    return Generator(settings, metrics=Metrics(), clock=lambda: NOW, pool=pool)
+
+
+def with_model(
+    monkeypatch: pytest.MonkeyPatch, outcome: Exception, fallback: Fallback = Fallback.COMPOSER
+) -> Generator:
+    async def generate(*_: object) -> Any:
+        raise outcome
+
+    monkeypatch.setattr(ModelProvider, "generate", generate)
+    return new(ModelSettings(url="https://models.example/v1", name="m", fallback=fallback))
+
+
+async def test_without_a_model_the_composer_makes_it() -> None:
+    made = await new().generate(PROMPT, None, "org-a")
+    assert (made.definition, made.generated_by) == (compose(PROMPT).definition, "composer")
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+async def test_whatever_ails_the_model_the_composer_answers_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, reason: Reason
+) -> None:
+    made = await with_model(monkeypatch, ModelFailure(reason)).generate(PROMPT, None, "org-a")
+    assert (made.definition, made.generated_by) == (compose(PROMPT).definition, f"composer; reason={reason.value}")
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+async def test_without_a_fallback_each_reason_is_an_error_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, reason: Reason
+) -> None:
+    generator = with_model(monkeypatch, ModelFailure(reason, retry_after_s=7.5), Fallback.ERROR)
+    with pytest.raises(RateLimited if reason in OURS else ModelFailed) as refused:
+        await generator.generate(PROMPT, None, "org-a")
+    if reason in OURS:
+        assert refused.value.headers["Retry-After"] == "8"
+    else:
+        assert [problem["code"] for problem in refused.value.as_body()["details"]] == [reason.value]
+
+
+async def test_a_prompt_of_nothing_fails_whoever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for generator in (new(), with_model(monkeypatch, ModelFailure(Reason.TIMEOUT))):
+        with pytest.raises(GenerationFailed):
+            await generator.generate("?!?! ...", None, "org-a")
+
+
+async def test_a_bug_in_asking_the_model_is_one_more_reason(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = await with_model(monkeypatch, KeyError("words of the prompt")).generate(PROMPT, None, "org-a")
+    assert made.generated_by == "composer; reason=model_error"
+    assert "model.bug" in caplog.text
+    assert "words" not in caplog.text + "".join(str(record.__dict__) for record in caplog.records)
+
+
+async def test_a_bug_in_the_composer_is_told_by_its_place_and_without_the_prompt(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(prompt: str, **_: object) -> Any:
+        raise ValueError(f"cannot read {prompt}")
+
+    monkeypatch.setattr(composing, "compose", broken)
+    with pytest.raises(InternalError):
+        await new().generate(PROMPT, None, "org-a")
+    (record,) = (record for record in caplog.records if record.message == "composer.bug")
+    assert record.levelno == logging.ERROR
+    assert record.__dict__["type"] == "ValueError"
+    assert any("test_generator.py:" in place for place in record.__dict__["places"])
+    assert "windows" not in str(record.__dict__)
+
+
+async def test_the_event_loop_goes_on_while_the_composer_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end = threading.Event()
+    monkeypatch.setattr(
+        composing, "compose", lambda prompt, locale: may_end.wait(10) and compose(prompt, locale=locale)
+    )
+    making = asyncio.create_task(new().generate(PROMPT, None, "org-a"))
+    for _ in range(10):
+        await asyncio.sleep(0.001)
+    assert not making.done()
+    may_end.set()
+    assert (await making).definition.name
+
+
+async def test_more_prompts_than_can_wait_are_told_to_come_again() -> None:
+    pool, may_end = ComposerPool(), threading.Event()
+
+    def waits(_: str) -> str:
+        return "done" if may_end.wait(10) else "too late"
+
+    waiting = [asyncio.create_task(pool.run(waits, "x")) for _ in range(64)]
+    await asyncio.sleep(0)
+    try:
+        with pytest.raises(ServiceUnavailable) as refused:
+            async with asyncio.timeout(5):
+                await new(pool=pool).generate(PROMPT, None, "org-a")
+    finally:
+        may_end.set()
+    assert int(refused.value.headers["Retry-After"]) >= 1
+    assert set(await asyncio.gather(*waiting)) == {"done"}
+    assert (await new(pool=pool).generate(PROMPT, None, "org-a")).generated_by == "composer"
+    pool.close()
+
+
+async def test_it_is_warmed_up_some_time_after_the_start_in_every_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    composed: list[str | None] = []
+
+    def noted(prompt: str, *, locale: str | None) -> Any:
+        composed.append(locale)
+        return compose(prompt, locale=locale)
+
+    monkeypatch.setattr(composing, "compose", noted)
+    monkeypatch.setattr(generator_module, "_SETTLED_S", 0.0)
+    await new().warm_up()
+    assert composed == ["en", "de", "es", "fr"]
+
+
+def test_a_service_without_a_model_loads_no_http_client_and_no_composer_to_start() -> None:
+    program = (
+        "import sys, checklist_api.app; print(*sorted({'httpx', 'checklist_composer.composing'} & {*sys.modules}))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"\n"

@@ -1,0 +1,165 @@
+"""What is forgiven in a model's answer, and what is not: the verdict is that of create."""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.generation.model_server import TEMPLATE
+
+from checklist_api.generation.model_answer import Unusable, read_answer
+from checklist_crds.template_types import Definition
+from checklist_crds.template_validation import parse_definition
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def changed(change: Change) -> str:
+    document = copy.deepcopy(TEMPLATE)
+    change(document)
+    return json.dumps(document)
+
+
+def steps_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(document["sections"][0]["steps"])
+
+
+def problems_of(text: str) -> str:
+    with pytest.raises(Unusable) as unusable:
+        read_answer(text)
+    return "\n".join(unusable.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda it: it["settings"].update(est_minutes=1e15), {"est_minutes": None}),
+        (lambda it: it["settings"].update(est_minutes=-5), {"est_minutes": None}),
+        (lambda it: it["settings"].update(est_minutes="ten"), {"est_minutes": None}),
+        (lambda it: it["settings"].update(est_minutes=12.5), {"est_minutes": 12.5}),
+        (lambda it: it.pop("settings"), {"allow_skip": False, "signature_on_complete": False, "est_minutes": None}),
+        (lambda it: it.update(settings=None), {"allow_skip": False}),
+    ],
+)
+def test_an_estimate_that_cannot_be_is_none(change: Change, expected: dict[str, Any]) -> None:
+    settings = read_answer(changed(change)).to_tdl()["settings"]
+    assert {name: settings[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("photo", "expected"),
+    [(None, False), (False, False), ({"min": 0, "max": 0}, False), (True, {"min": 1, "max": 20})],
+)
+def test_photos_may_be_written_in_other_ways(photo: Any, expected: Any) -> None:
+    made = read_answer(changed(lambda it: steps_of(it)[0].update(photo=photo)))
+    assert made.to_tdl()["sections"][0]["steps"][0]["photo"] == expected
+
+
+def test_options_may_be_plain_texts_and_conditions_may_name_their_labels() -> None:
+    def change(document: dict[str, Any]) -> None:
+        _, choice, text = steps_of(document)
+        choice["config"]["options"] = ["Good", "Broken", "Good"]
+        text["condition"] = {"step": "s-2", "op": "in", "value": ["Broken"]}
+
+    steps = read_answer(changed(change)).to_tdl()["sections"][0]["steps"]
+    assert [option["id"] for option in steps[1]["config"]["options"]] == ["o-good", "o-broken", "o-good-2"]
+    assert steps[2]["condition"]["when"] == {"step": "s-state-of-the-door-seal", "op": "in", "value": ["o-broken"]}
+
+
+def test_ids_that_are_missing_doubled_or_wrong_are_made() -> None:
+    def change(document: dict[str, Any]) -> None:
+        for step in steps_of(document):
+            step.update(id="§ 1", label="Temperature", condition=None)
+
+    made = read_answer(changed(change))
+    assert [step.id for _, step in made.steps()] == ["s-temperature", "s-temperature-2", "s-temperature-3"]
+
+
+def test_labels_of_any_script_get_ids() -> None:
+    def change(document: dict[str, Any]) -> None:
+        for step, label in zip(steps_of(document), ("温度", "Größe prüfen", "🔥"), strict=True):
+            step.update(label=label, condition=None)
+
+    assert [step.id for _, step in read_answer(changed(change)).steps()] == ["s-1", "s-grosse-prufen", "s-3"]
+
+
+def test_what_means_nothing_for_a_type_is_left_out() -> None:
+    made = read_answer(changed(lambda it: steps_of(it)[0]["config"].update(options=[], multiline=True, x=1)))
+    assert parse_definition(made.to_tdl(), strict=True) == made
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda it: steps_of(it)[2]["condition"]["when"].update(step="s-9"), "There is no step s-9"),
+        (lambda it: steps_of(it)[0].update(condition=steps_of(it)[2]["condition"]), "steps[0].condition.when.step"),
+        (lambda it: steps_of(it)[2]["condition"]["when"].update(value="o-9"), "condition.when.value"),
+        (lambda it: steps_of(it)[2]["condition"]["when"].update(op="like"), "condition.when.op"),
+        (lambda it: steps_of(it)[2].update(condition="always"), "condition: Must be an object"),
+        (lambda it: steps_of(it)[2].update(condition={"when": 5}), "condition.when"),
+        (lambda it: steps_of(it)[0]["config"].update(min=9, max=1), "config.min"),
+        (lambda it: steps_of(it)[1].update(config=None), "config.options"),
+        (lambda it: steps_of(it)[1]["config"].update(options=[5]), "config.options[0]"),
+        (lambda it: steps_of(it)[0].update(type="slider"), "type: Must be one of"),
+        (lambda it: steps_of(it)[0].update(type=["number"]), "type"),
+        (lambda it: steps_of(it)[0].update(label="  \u200b "), "label"),
+        (lambda it: steps_of(it)[0].update(label="x" * 501), "label: Has at most 500"),
+        (lambda it: steps_of(it)[0].update(required="yes"), "required"),
+        (lambda it: steps_of(it)[0].update(photo={"min": 9, "max": 2}), "photo.min"),
+        (lambda it: it["sections"][0].update(title=None), "title"),
+        (lambda it: it["sections"][0].update(steps=None), "steps"),
+        (lambda it: it["sections"][0].update(steps={}), "steps: Must be a list"),
+        (lambda it: it["sections"].append("more"), "sections[1]: Must be an object"),
+        (lambda it: it.update(tags="kitchen"), "tags"),
+        (lambda it: it.update(name=["x"]), "name"),
+        (lambda it: it.update(settings=[]), "settings"),
+        (lambda it: it.update(sections=it["sections"] * 51), "sections"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(change: Change, problem: str) -> None:
+    assert problem in problems_of(changed(change))
+
+
+def test_many_steps_of_one_name_take_no_time_to_speak_of() -> None:
+    steps = ",".join('{"label":"a"}' for _ in range(30_000))
+    assert "sections" in problems_of(f'{{"name":"x","sections":[{{"title":"t","steps":[{steps}]}}]}}')
+
+
+_values = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.integers() | st.text(max_size=8)
+    | st.sampled_from(["s-1", "s-2", "choice", "number", "eq", "o-1"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["name", "sections", "steps", "id", "type", "label", "photo", "config", "options", "condition",
+                         "when", "step", "op", "value", "all", "any", "min", "max", "settings", "title", "tags"]),
+        inner, max_size=5),
+    max_leaves=30,
+)  # fmt: skip
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A template in which some things are replaced by others."""
+    document = copy.deepcopy(TEMPLATE)
+    for _ in range(draw(st.integers(1, 3))):
+        place: Any = document
+        while isinstance(place, dict | list) and place:
+            key = draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+            if not isinstance(place[key], dict | list) or draw(st.booleans()):
+                place[key] = draw(_values)
+                break
+            place = place[key]
+    return json.dumps(document)
+
+
+@given(damaged() | st.text() | _values.map(json.dumps))
+def test_every_answer_is_a_template_that_create_takes_or_unusable(text: str) -> None:
+    try:
+        made = read_answer(text)
+    except Unusable as unusable:
+        assert unusable.problems
+        return
+    assert isinstance(made, Definition)
+    assert parse_definition(json.loads(json.dumps(made.to_tdl())), strict=True).to_tdl() == made.to_tdl()

@@ -1,0 +1,212 @@
+"""Servers that are slow, broken or malicious: each ends in one word, in time, and with little memory."""
+
+import asyncio
+import contextlib
+import json
+import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.generation.conftest import StartModel
+from tests.generation.model_server import (
+    TEMPLATE,
+    Behaviour,
+    ModelServer,
+    completion,
+    dribbles,
+    fails,
+    floods_headers,
+    gzip_bomb,
+    model_server,
+    raw,
+    redirect,
+    response,
+    says,
+    sends_100_megabytes,
+    stays_silent,
+    streams_without_end,
+)
+
+from checklist_api.generation.model_failures import Reason
+from checklist_crds.settings.held import SecretText
+from checklist_crds.settings.rotation import HeldFile, Rotation
+from checklist_dev.ports import free_ports
+
+Elsewhere = Callable[[Behaviour], Awaitable[ModelServer]]
+
+GOOD = response(completion(json.dumps(TEMPLATE)))
+
+
+@pytest.fixture
+async def elsewhere() -> AsyncIterator[Elsewhere]:
+    """`await elsewhere(says(...))`: a second server, which should perhaps not be asked."""
+    async with contextlib.AsyncExitStack() as stack:
+        yield lambda behaviour: stack.enter_async_context(model_server(behaviour))
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason", "requests"),
+    [
+        (fails("500 Internal Server Error"), Reason.ERROR, 4),
+        (fails("502 Bad Gateway"), Reason.ERROR, 2),
+        (fails("503 Service Unavailable", Retry_After="3600"), Reason.ERROR, 1),
+        (fails("429 Too Many Requests", Retry_After="0"), Reason.RATE_LIMITED, 2),
+        (fails("429 Too Many Requests", Retry_After="11"), Reason.RATE_LIMITED, 1),
+        (fails("429 Too Many Requests", Retry_After="Sat, 21 Nov 2026 14:50:00 GMT"), Reason.RATE_LIMITED, 1),
+        (fails("429 Too Many Requests", Retry_After="soon, I promise"), Reason.RATE_LIMITED, 2),
+        (fails("402 Payment Required"), Reason.RATE_LIMITED, 1),
+        (fails("401 Unauthorized"), Reason.UNAUTHORIZED, 1),
+        (fails("403 Forbidden"), Reason.UNAUTHORIZED, 1),
+        (fails("404 Not Found"), Reason.ERROR, 1),
+        (fails("204 No Content", b""), Reason.ERROR, 1),
+        (raw(response(b"<html><body>Welcome</body></html>", Content_Type="text/html")), Reason.ERROR, 1),
+        (raw(response(b"")), Reason.ERROR, 1),
+        (raw(response(b"null")), Reason.ERROR, 1),
+        (raw(response(b"[]")), Reason.ERROR, 1),
+        (raw(response(b"{}")), Reason.ERROR, 1),
+        (raw(response(b'{"choices": []}')), Reason.ERROR, 1),
+        (raw(response(b'{"choices": [{"message": null}]}')), Reason.ERROR, 1),
+        (raw(response(b'{"choices": [{"message": "hi"}]}')), Reason.ERROR, 1),
+        (raw(response(b'{"choices": {"message": "hi"}}')), Reason.ERROR, 1),
+        (raw(response(b'{"error": {"message": "overloaded"}}')), Reason.ERROR, 1),
+        (raw(response(GOOD[200:300])), Reason.ERROR, 1),
+        (raw(response(b"\xff\xfe" * 100)), Reason.ERROR, 1),
+        (raw(response(b'{"choices":' + b"[" * 100_000)), Reason.ERROR, 1),
+        (says(None, refusal="I would rather not."), Reason.REFUSED, 1),
+        (says("", finish="content_filter"), Reason.REFUSED, 1),
+        (raw(GOOD[:-50]), Reason.ERROR, 1),
+        (raw(b""), Reason.ERROR, 1),
+        (raw(b"SSH-2.0-OpenSSH_9.6\r\n"), Reason.ERROR, 1),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"), Reason.ERROR, 1),
+        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), Reason.ERROR, 1),
+        (raw(gzip_bomb()), Reason.ERROR, 1),
+        (raw(response(b"", Content_Length="99999999999")), Reason.TOO_LARGE, 1),
+        (sends_100_megabytes, Reason.TOO_LARGE, 1),
+        (streams_without_end, Reason.TOO_LARGE, 1),
+        (floods_headers, Reason.ERROR, 1),
+    ],
+)  # fmt: skip
+async def test_every_fault_has_its_word(model: StartModel, behaviour: Any, reason: Reason, requests: int) -> None:
+    async with model(behaviour) as it:
+        assert await it.fails() is reason
+        assert len(it.server.asked) == requests
+        assert it.counted("checklists_model_prompts_total", outcome=reason.value) == 1
+
+
+@pytest.mark.parametrize("behaviour", [streams_without_end, sends_100_megabytes, raw(gzip_bomb()), floods_headers])
+async def test_what_a_server_pours_out_is_not_kept(model: StartModel, behaviour: Any) -> None:
+    async with model(behaviour) as it:
+        await it.fails()  # what is made once, as contexts of TLS, is made by now
+        tracemalloc.start()
+        try:
+            await it.fails()
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert most < 8 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    "behaviour", [stays_silent, dribbles(GOOD, 0.01), dribbles(b"HTTP/1.1 200 OK\r\nX-" * 900, 0.01)]
+)
+async def test_the_time_for_all_of_it_holds_however_slowly_bytes_come(model: StartModel, behaviour: Any) -> None:
+    async with model(behaviour, timeout_s=0.3) as it:
+        assert await it.fails() is Reason.TIMEOUT
+
+
+async def test_the_time_is_for_all_corrections_together(model: StartModel) -> None:
+    async def answers_late(asked: Any, writer: Any) -> None:
+        await asyncio.sleep(0.2)
+        writer.write(response(completion("nonsense")))
+
+    async with model(answers_late, timeout_s=0.5) as it:
+        assert await it.fails() is Reason.TIMEOUT, "three answers of 0.2 s would be nonsense after 0.6 s"
+
+
+async def test_a_passing_failure_is_tried_once_more(model: StartModel) -> None:
+    async with model(fails("503 Service Unavailable", Retry_After="0"), says(TEMPLATE)) as it:
+        assert (await it.makes()).name == "Cold room check"
+        assert len(it.server.asked) == 2
+
+
+async def test_a_server_that_is_not_there_is_unreachable(model: StartModel) -> None:
+    (port,) = free_ports(1)
+    async with model(says(TEMPLATE), url=f"http://127.0.0.1:{port}/v1") as it:
+        assert await it.fails() is Reason.UNREACHABLE
+
+
+async def test_a_name_that_does_not_resolve_is_unreachable(model: StartModel) -> None:
+    async with model(says(TEMPLATE), url="http://models.invalid/v1") as it:
+        assert await it.fails() is Reason.UNREACHABLE
+
+
+async def test_plain_http_where_tls_is_expected_is_unreachable(model: StartModel) -> None:
+    async def answers_at_once(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(response(b"", "400 Bad Request"))
+        writer.close()
+
+    plain = await asyncio.start_server(answers_at_once, "127.0.0.1", 0)
+    async with plain, model(says(TEMPLATE), url=f"https://127.0.0.1:{plain.sockets[0].getsockname()[1]}/v1") as it:
+        assert await it.fails() is Reason.UNREACHABLE
+
+
+async def test_no_redirect_is_followed_and_the_key_goes_nowhere_else(model: StartModel, elsewhere: Elsewhere) -> None:
+    target = await elsewhere(says(TEMPLATE))
+    async with model(redirect(f"{target.url}/chat/completions")) as it:
+        assert await it.fails() is Reason.ERROR
+    assert target.asked == []
+
+
+async def test_no_proxy_of_the_environment_is_used(
+    model: StartModel, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = await elsewhere(says(TEMPLATE))
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+    async with model(says(TEMPLATE)) as it:
+        await it.makes()
+    assert proxy.asked == []
+
+
+async def test_a_proxy_that_is_set_is_used(model: StartModel, elsewhere: Elsewhere) -> None:
+    proxy = await elsewhere(says(TEMPLATE))
+    async with model(says(TEMPLATE), url="http://models.invalid/v1", proxy=f"http://127.0.0.1:{proxy.port}") as it:
+        assert (await it.makes()).name == "Cold room check"
+    assert proxy.asked[0].path == "http://models.invalid/v1/chat/completions"
+
+
+async def test_a_key_in_a_file_that_changes_holds_for_the_next_prompt(model: StartModel, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("sk-of-yesterday-0123456789\n")
+    key = SecretText.ascii(file.read_text())
+    rotation = Rotation([HeldFile.of("CHECKLISTS_MODEL_KEY_FILE", file, file.read_text(), key)])
+
+    def look() -> None:
+        rotation.look()  # a change counts when two looks saw it
+        rotation.look()
+
+    async with model(says(TEMPLATE), says(TEMPLATE), says(TEMPLATE), key=key) as it:
+        await it.makes()
+        file.write_text("sk-of-today-0123456789\n")
+        look()
+        await it.makes()
+        file.unlink()
+        look()
+        await it.makes()
+    sent = [asked.headers["authorization"] for asked in it.server.asked]
+    assert sent == [f"Bearer sk-of-{day}-0123456789" for day in ("yesterday", "today", "today")]
+    assert rotation.notes == ["CHECKLISTS_MODEL_KEY_FILE: the file cannot be used; its value from before is"]
+
+
+async def test_a_caller_that_goes_away_leaves_no_place_taken(model: StartModel) -> None:
+    async with model(*[stays_silent] * 4, says(TEMPLATE)) as it:
+        gone = [asyncio.create_task(it.makes()) for _ in range(4)]
+        while len(it.server.asked) < len(gone):
+            await asyncio.sleep(0.01)
+        assert await it.fails() is Reason.BUSY
+        for task in gone:
+            task.cancel()
+        await asyncio.gather(*gone, return_exceptions=True)
+        assert (await it.makes()).name == "Cold room check"

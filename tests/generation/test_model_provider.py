@@ -1,0 +1,217 @@
+"""A template from a server that behaves: what it is asked, what is made of its answer, and how it is corrected."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from tests.generation.conftest import KEY, StartModel
+from tests.generation.model_server import TEMPLATE, completion, fails, raw, refuses, response, says
+
+from checklist_api.generation.model_failures import Reason
+from checklist_api.generation.model_schema import strict_schema
+from checklist_api.generation.model_settings import Prices
+from checklist_crds.template_validation import parse_definition
+
+
+def without_label() -> dict[str, Any]:
+    broken = copy.deepcopy(TEMPLATE)
+    del broken["sections"][0]["steps"][0]["label"]
+    return broken
+
+
+async def test_a_valid_answer_is_the_template_with_ids_of_ours(model: StartModel) -> None:
+    async with model(says(TEMPLATE)) as it:
+        made = (await it.makes()).to_tdl()
+    assert parse_definition(made, strict=True).to_tdl() == made
+    steps = made["sections"][0]["steps"]
+    assert [step["id"] for step in steps] == [
+        "s-temperature-of-the-cold-room", "s-state-of-the-door-seal", "s-describe-the-damage",
+    ]  # fmt: skip
+    assert steps[0]["config"] == {"unit": "°C", "max": 5, "decimal": 1}
+    assert steps[0]["photo"] == {"min": 1, "max": 2}
+    assert steps[1]["config"]["options"][1] == {"id": "o-broken", "label": "Broken"}
+    assert steps[2]["condition"] == {"when": {"step": "s-state-of-the-door-seal", "op": "eq", "value": "o-broken"}}
+    assert made["settings"] == {"allow_skip": False, "signature_on_complete": True, "est_minutes": 5}
+
+
+async def test_the_server_is_asked_for_structured_output_with_the_key_and_the_wish(model: StartModel) -> None:
+    async with model(says(TEMPLATE), max_tokens=1234) as it:
+        await it.makes('Kühlraum "prüfen"', "de")
+    (asked,) = it.server.asked
+    assert asked.path == "/v1/chat/completions"
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.headers["accept-encoding"] == "identity"
+    assert asked.body["model"] == "test-model"
+    assert asked.body["max_tokens"] == 1234
+    assert asked.body["stream"] is False
+    described = asked.body["response_format"]["json_schema"]
+    assert (described["strict"], described["schema"]) == (True, strict_schema(bounded=True))
+    system, user = asked.body["messages"]
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert json.dumps('Kühlraum "prüfen"', ensure_ascii=False) in user["content"]
+    assert "German" in user["content"]
+    assert KEY not in asked.said
+
+
+async def test_without_a_key_none_is_sent(model: StartModel) -> None:
+    async with model(says(TEMPLATE), key=None) as it:
+        await it.makes()
+    assert "authorization" not in it.server.asked[0].headers
+
+
+async def test_without_a_locale_the_language_is_left_to_the_wish(model: StartModel) -> None:
+    async with model(says(TEMPLATE)) as it:
+        await it.makes("Cold room")
+    assert "If it tells no language" not in it.server.asked[0].said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Here you are:\n```json\n{json.dumps(TEMPLATE)}\n```\nHave a nice day {{}}",
+        f"<think>They want {{a fridge}}</think>{json.dumps(TEMPLATE, indent=2)}",
+        json.dumps({"template": TEMPLATE}),
+        json.dumps(TEMPLATE) + json.dumps(TEMPLATE),
+    ],
+)
+async def test_json_is_found_in_text(model: StartModel, text: str) -> None:
+    async with model(says(text)) as it:
+        assert (await it.makes()).name == "Cold room check"
+    assert len(it.server.asked) == 1
+
+
+async def test_what_is_wrong_is_told_and_the_corrected_answer_is_taken(model: StartModel) -> None:
+    async with model(says(without_label()), says(TEMPLATE)) as it:
+        await it.makes()
+    first, second = it.server.asked
+    assert second.body["messages"][:2] == first.body["messages"]
+    answer, told = second.body["messages"][2:]
+    assert json.loads(answer["content"]) == without_label()
+    assert "sections[0].steps[0].label: label is required." in told["content"]
+
+
+async def test_only_the_last_answer_is_shown_again(model: StartModel) -> None:
+    async with model(says("first"), says("second"), says(TEMPLATE)) as it:
+        await it.makes()
+    last = it.server.asked[2].body["messages"]
+    assert [message["content"] for message in last if message["role"] == "assistant"] == ["second"]
+
+
+async def test_after_two_corrections_it_is_nonsense(model: StartModel) -> None:
+    async with model(says(without_label())) as it:
+        assert await it.fails() is Reason.NONSENSE
+    assert len(it.server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("", "no complete JSON object"),
+        ("I cannot help with that.", "no complete JSON object"),
+        (json.dumps(TEMPLATE)[:-20], "no complete JSON object"),
+        ('{"name": NaN, "sections": []}', "no complete JSON object"),
+        ("[" * 100_000, "no complete JSON object"),
+        ('{"a":' * 50_000, "no complete JSON object"),
+        ({"name": "x", "sections": []}, "no steps"),
+        ({"sections": TEMPLATE["sections"]}, "name is required"),
+        ({"name": "x", "sections": "none"}, "Must be a list"),
+        ({"name": "x", "sections": [None, 5, []]}, "Must be an object"),
+        ({"name": {"x": 1}, "sections": TEMPLATE["sections"]}, "name"),
+        ({"template": "x"}, "name is required"),
+    ],
+)
+async def test_whatever_else_it_writes_it_is_told_why_that_is_no_template(
+    model: StartModel, answer: Any, told: str
+) -> None:
+    async with model(says(answer), says(TEMPLATE)) as it:
+        await it.makes()
+    assert told in it.server.asked[1].body["messages"][-1]["content"]
+
+
+async def test_an_answer_that_was_cut_off_is_asked_to_be_shorter(model: StartModel) -> None:
+    async with model(says(json.dumps(TEMPLATE)[:200], finish="length"), says(TEMPLATE)) as it:
+        await it.makes()
+    assert "shorter" in it.server.asked[1].body["messages"][-1]["content"]
+
+
+async def test_a_tool_call_that_nobody_offered_is_no_answer(model: StartModel) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "/etc/passwd"}'}}
+    async with model(says(None, finish="tool_calls", tool_calls=[call]), says(TEMPLATE)) as it:
+        assert (await it.makes()).name == "Cold room check"
+
+
+async def test_content_in_parts_is_one_text(model: StartModel) -> None:
+    text = json.dumps(TEMPLATE)
+    parts = [{"type": "text", "text": text[:50]}, {"type": "image"}, {"type": "text", "text": text[50:]}, 5]
+    async with model(raw(response(completion(parts)))) as it:
+        assert (await it.makes()).name == "Cold room check"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        refuses("response_format"),
+        fails("422 Unprocessable Entity", b"<html>what?</html>"),
+        fails("500 Internal Server Error", b'{"error": {"message": "failed to parse grammar"}}'),
+        fails("501 Not Implemented"),
+        fails("400 Bad Request", b"\xff\xfe"),
+    ],
+)
+async def test_what_a_server_refuses_is_left_out_step_by_step_and_that_is_remembered(
+    model: StartModel, refusal: Any
+) -> None:
+    plain, bounded = strict_schema(bounded=False), strict_schema(bounded=True)
+    forms: list[Any] = [bounded, plain, "json_object", None]
+    for refused in (1, 2, 3):
+        async with model(*[refusal] * refused, says(TEMPLATE)) as it:
+            await it.makes()
+            await it.makes()
+        asked = [it.server.asked[n].schema or it.server.asked[n].form for n in range(refused + 2)]
+        assert asked == [*forms[: refused + 1], forms[refused]]
+
+
+async def test_other_names_and_missing_parameters_are_found_out(model: StartModel) -> None:
+    async with model(refuses("max_tokens"), refuses("temperature"), says(TEMPLATE)) as it:
+        await it.makes()
+        await it.makes()
+    first, _, third, fourth = (asked.body for asked in it.server.asked)
+    assert "max_tokens" in first
+    assert "temperature" in first
+    for body in (third, fourth):
+        assert body["max_completion_tokens"] == 8192
+        assert not {"max_tokens", "temperature"} & set(body)
+        assert body["response_format"]["type"] == "json_schema"
+
+
+async def test_after_an_hour_a_server_is_asked_for_everything_again(model: StartModel) -> None:
+    now = [0.0]
+    async with model(refuses("response_format"), says(TEMPLATE), monotonic=lambda: now[0]) as it:
+        await it.makes()
+        now[0] += 3_601
+        await it.makes()
+    bounded, plain = strict_schema(bounded=True), strict_schema(bounded=False)
+    assert [asked.schema for asked in it.server.asked] == [bounded, plain, bounded]
+
+
+async def test_a_server_that_refuses_everything_is_an_error_and_nothing_is_learned_of_it(model: StartModel) -> None:
+    async with model(*[fails("400 Bad Request")] * 4, says(TEMPLATE)) as it:
+        assert await it.fails() is Reason.ERROR
+        await it.makes()
+    assert [asked.form for asked in it.server.asked] == [
+        "json_schema",
+        "json_schema",
+        "json_object",
+        None,
+        "json_schema",
+    ]
+
+
+async def test_tokens_and_their_cost_are_counted(model: StartModel) -> None:
+    async with model(says("?"), says(TEMPLATE), prices=Prices(1.0, 10.0)) as it:
+        await it.makes()
+    assert it.counted("checklists_model_tokens_total", kind="sent") == 1_800
+    assert it.counted("checklists_model_tokens_total", kind="written") == 600
+    assert it.counted("checklists_model_cost_total") == pytest.approx(0.0078)
+    assert it.counted("checklists_model_prompts_total", outcome="template") == 1
+    assert it.counted("checklists_model_prompt_seconds_count") == 1

@@ -1,0 +1,161 @@
+"""The model's settings: what is taken, and one clear line, without secrets, for what is not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checklist_api.generation.model_settings import Fallback, InvalidSetting, ModelSettings
+from checklist_crds.settings.declaring import variables
+from checklist_crds.settings.reading import names_of
+from checklist_dev.certificates import credentials_in
+
+KEY = "sk-a-key-of-the-test-0123"
+LEAST = {"CHECKLISTS_MODEL_URL": "https://models.example/v1", "CHECKLISTS_MODEL_NAME": "small"}
+
+
+def read(**members: str) -> ModelSettings:
+    settings = ModelSettings.from_environment(LEAST | {f"CHECKLISTS_MODEL_{k}": v for k, v in members.items()})
+    assert settings is not None
+    return settings
+
+
+def test_without_a_url_there_is_no_model() -> None:
+    assert ModelSettings.from_environment({}) is None
+    assert ModelSettings.from_environment({"CHECKLISTS_MODEL_NAME": "", "CHECKLISTS_MODEL_URL": " "}) is None
+
+
+def test_the_defaults_are_bounded() -> None:
+    settings = read()
+    assert (settings.timeout_s, settings.max_tokens) == (60, 8_192)
+    assert (settings.prompts_per_hour, settings.prompts_per_day, settings.tokens_per_day) == (60, 300, 1_000_000)
+    assert settings.fallback is Fallback.COMPOSER
+    assert settings.current_key() is None
+
+
+def test_every_setting_is_read(tmp_path: Path) -> None:
+    key_file, certificates = tmp_path / "key", tmp_path / "ca.pem"
+    key_file.write_text(f"{KEY}\n")
+    certificates.write_text(credentials_in(tmp_path / "tls").authority.read_text())
+    settings = read(
+        URL="https://models.example/v1/",
+        KEY_FILE=str(key_file),
+        TIMEOUT="30",
+        MAX_TOKENS="4000",
+        LIMIT="5/h",
+        TOKENS_PER_DAY="off",
+        PRICES="0.15 0.60",
+        COST_PER_DAY="2.50",
+        FALLBACK="error",
+        PROXY="http://proxy.example:3128",
+        CA_FILE=str(certificates),
+    )
+    assert settings.url == "https://models.example/v1"
+    assert settings.current_key() == KEY
+    assert (settings.timeout_s, settings.max_tokens) == (30, 4_000)
+    assert (settings.prompts_per_hour, settings.prompts_per_day, settings.tokens_per_day) == (5, None, None)
+    assert (settings.price_sent, settings.price_written, settings.cost_per_day) == (0.15, 0.6, 2.5)
+    assert settings.fallback is Fallback.ERROR
+    assert settings.proxy == "http://proxy.example:3128"
+    assert settings.ca is not None
+    assert settings.ca.pem == certificates.read_text().strip()
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [("off", (None, None)), ("7/day", (None, 7)), ("5/h 9/day", (5, 9)), ("", (60, 300))]
+)
+def test_limits_are_by_hour_by_day_or_off(limit: str, expected: tuple[int | None, int | None]) -> None:
+    settings = read(LIMIT=limit)
+    assert (settings.prompts_per_hour, settings.prompts_per_day) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("URL", "models.example/v1"),
+        ("URL", "ftp://models.example/v1"),
+        ("URL", f"https://user:{KEY}@models.example/v1"),
+        ("URL", f"https://models.example/v1?key={KEY}"),
+        ("URL", "https://models.example/v1#part"),
+        ("URL", "https://models.example:port/v1"),
+        ("URL", "https://models example/v1"),
+        ("URL", "https://[::1"),
+        ("NAME", ""),
+        ("KEY", f"{KEY} and more"),
+        ("KEY", f"{KEY}é"),
+        ("KEY_FILE", "/no/such/file"),
+        ("CA_FILE", "/no/such/file"),
+        ("TIMEOUT", "0"),
+        ("TIMEOUT", "301"),
+        ("MAX_TOKENS", "many"),
+        ("LIMIT", "60 per hour"),
+        ("LIMIT", "-1/h"),
+        ("TOKENS_PER_DAY", "-5"),
+        ("PRICES", "0.15"),
+        ("PRICES", "cheap cheap"),
+        ("COST_PER_DAY", "1e5"),
+        ("COST_PER_DAY", "5.00"),
+        ("FALLBACK", "nothing"),
+        ("PROXY", f"http://user:{KEY}@proxy.example:3128"),
+        ("PROXY", "proxy.example"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_line_that_names_it_and_holds_no_secret(name: str, value: str) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        read(**{name: value})
+    assert f"CHECKLISTS_MODEL_{name}" in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert KEY not in str(refused.value)
+
+
+def test_a_key_is_given_once(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(KEY)
+    with pytest.raises(InvalidSetting, match="only one of them may be"):
+        read(KEY=KEY, KEY_FILE=str(file))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is empty"),
+        (b"\n", "is empty"),
+        (b"two lines\nof key", "must hold one line of ASCII"),
+        (b"\xff\xfe", "holds no text"),
+        (b"a" * 5_000, "must hold one line of ASCII"),
+    ],
+)
+def test_a_file_without_a_key_is_told_at_the_start_and_not_quoted(tmp_path: Path, content: bytes, why: str) -> None:
+    file = tmp_path / "key"
+    file.write_bytes(content)
+    with pytest.raises(InvalidSetting, match=rf"CHECKLISTS_MODEL_KEY_FILE: {file} {why}") as refused:
+        read(KEY_FILE=str(file))
+    assert "two lines" not in str(refused.value)
+
+
+def test_no_setting_shows_the_key() -> None:
+    settings = read(KEY=KEY)
+    assert KEY not in repr(settings) + str(settings)
+
+
+@pytest.mark.parametrize(
+    ("url", "overheard"),
+    [
+        ("https://models.example/v1", False),
+        ("http://models.example/v1", True),
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://localhost:11434/v1", False),
+        ("http://[::1]:8000/v1", False),
+    ],
+)
+def test_it_knows_whether_somebody_could_listen(url: str, overheard: bool) -> None:
+    assert read(URL=url).is_overheard is overheard
+
+
+def test_the_documentation_names_settings_that_exist_and_leads_to_all_of_them() -> None:
+    known = names_of(variables(ModelSettings))
+    text = (Path(__file__).parents[2] / "docs" / "generating.md").read_text()
+    named = set(re.findall(r"CHECKLISTS_MODEL_[A-Z]+(?:_[A-Z]+)*", text))
+    assert len(known) == 13
+    assert named and named <= known
+    assert "settings.md#language-model" in text

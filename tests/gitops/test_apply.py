@@ -1,0 +1,103 @@
+"""What a repository declares stays as it was declared: the service writes beside it, and never into it."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition, eventually
+from tests.gitops.judges import EXAMPLES, health
+
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.run_types import RunPhase
+from checklist_dev.kubectl import Kubectl
+
+KINDS = {kind.kind: kind for kind in (ORGANIZATION, MEMBER, API_KEY, TEMPLATE)}
+
+
+@pytest.fixture(params=["staging", "production"])
+def overlay(request: pytest.FixtureRequest, namespace: str, tmp_path: Path) -> Path:
+    """An overlay of the examples, for the namespace of this test and an organization that is its own."""
+    folder = tmp_path / "kustomize"
+    shutil.copytree(EXAMPLES / "kustomize", folder)
+    patch = folder / "overlays" / request.param / "kustomization.yaml"
+    text = patch.read_text()
+    home = {"staging": "checklists-staging", "production": "checklists"}[request.param]
+    organization = {"staging": "acme-staging", "production": "acme"}[request.param]
+    text = text.replace(f"value: {home}}}", f"value: {namespace}}}")
+    text = text.replace(f"value: {organization}}}", f"value: {organization}-{namespace}}}")
+    if "allowNameChange" not in text:
+        text = text.replace("kind: Organization}", "kind: Organization}\n    options: {allowNameChange: true}")
+    patch.write_text(text)
+    return patch.parent
+
+
+def declared(kubectl: Kubectl, overlay: Path) -> list[JsonObject]:
+    return [one for one in yaml.safe_load_all(kubectl("kustomize", str(overlay))) if one]
+
+
+async def until_healthy(lab: Lab, objects: list[JsonObject]) -> list[JsonObject]:
+    async def all_healthy() -> list[JsonObject] | None:
+        found = [await live(lab, one) for one in objects]
+        return found if all(health(one) == "Healthy" for one in found) else None
+
+    now: list[JsonObject] = await eventually(all_healthy, within_s=60, every_s=0.5)
+    return now
+
+
+async def live(lab: Lab, one: JsonObject) -> JsonObject:
+    kind = KINDS[one["kind"]]
+    return await lab.client.get(kind, one["metadata"]["name"], lab.namespace if kind.namespaced else None)
+
+
+def owned(body: JsonObject, manager: str) -> list[Any]:
+    """The fields that `manager` owns outside of the status."""
+    entries = body["metadata"]["managedFields"]
+    return [e["fieldsV1"] for e in entries if e["manager"].startswith(manager) and not e.get("subresource")]
+
+
+@pytest.mark.parametrize("manager", ["argocd-controller", "kustomize-controller"])
+@pytest.mark.usefixtures("operator")
+async def test_nothing_drifts_from_what_was_applied(
+    lab: Lab, receiver: Receiver, kubectl: Kubectl, overlay: Path, manager: str
+) -> None:
+    side = ("--server-side", f"--field-manager={manager}", "-k", str(overlay))
+    kubectl("apply", *side)
+    objects = declared(kubectl, overlay)
+    before = await until_healthy(lab, objects)
+    assert kubectl("diff", *side) == ""  # kubectl fails when there is a difference
+    template = next(one for one in before if one["kind"] == "Template")
+    lab.template, lab.organization = template, template["spec"]["organizationRef"]["name"]
+    run = await lab.dispatch(receiver.url)
+    await lab.cancel(run)
+    await lab.until_settled(run, within_s=30)
+    made_with_kubectl = await lab.apply_run(templateRef={"name": template["metadata"]["name"]})
+
+    async def admitted() -> bool:
+        return condition(await lab.client.get(RUN, made_with_kubectl, lab.namespace), "Admitted") is not None
+
+    await eventually(admitted, within_s=30)
+    assert kubectl("diff", *side) == ""
+    kubectl("apply", *side)  # without --force-conflicts: nobody else owns anything of it
+    for was, now in zip(before, [await live(lab, one) for one in objects], strict=True):
+        assert now["metadata"]["generation"] == was["metadata"]["generation"] == 1
+        for fields in owned(now, "checklist"):
+            assert list(fields) == ["f:metadata"], fields
+            labels = {name for part in fields["f:metadata"].values() for name in part if name != "."}
+            assert labels <= {"f:checklists.dev/org"}, fields
+
+
+async def test_a_pruned_template_leaves_its_runs(
+    lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl
+) -> None:
+    run = await lab.dispatch(receiver.url)
+    kubectl("delete", "template", lab.template["metadata"]["name"], "-n", lab.namespace)
+    await lab.answer(run)
+    await lab.submit(run)
+    settled = await lab.until_settled(run, within_s=30)
+    assert settled.status.phase is RunPhase.COMPLETED
+    assert len(receiver.events(run)) == 2
+    revision = settled.admitted_as.revision_ref.name
+    assert await lab.client.get(TEMPLATE_REVISION, revision, lab.namespace)

@@ -1,0 +1,122 @@
+"""The examples for Argo CD and Flux are what their own definitions allow, and what they refer to is there."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.chart_render.conftest import rendered
+from tests.gitops.judges import EXAMPLES
+
+from checklist_crds.kube.client import JsonObject
+from checklist_dev.chart_files import CHART
+from checklist_dev.failures import Failure
+from checklist_dev.kubectl import Kubectl
+from checklist_dev.repository import ROOT
+
+FOREIGN = Path(__file__).parent / "foreign_crds"
+NAMESPACES = ("argocd", "flux-system", "checklists", "checklists-staging")
+PATCH = "health-checks.yaml"  # of a ConfigMap that Argo CD made
+
+
+def manifests() -> Iterator[tuple[Path, JsonObject]]:
+    for file in sorted(EXAMPLES.rglob("*.yaml")):
+        if file.name not in (PATCH, "kustomization.yaml"):
+            for body in yaml.safe_load_all(file.read_text()):
+                yield file, body
+
+
+def of_kind(*kinds: str) -> list[JsonObject]:
+    found = [body for _, body in manifests() if body["kind"] in kinds]
+    assert found
+    return found
+
+
+@pytest.fixture(scope="module")
+def cluster(kubectl: Kubectl) -> Kubectl:
+    """One that knows Argo CD's and Flux's kinds."""
+    for file in sorted(FOREIGN.glob("*.yaml")):
+        kubectl("apply", "--server-side", "-f", str(file))
+        kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(file))
+    for name in NAMESPACES:
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        kubectl("apply", "-f", "-", stdin=json.dumps(body))
+    return kubectl
+
+
+def try_out(cluster: Kubectl, body: JsonObject) -> None:
+    """Raises Failure for a field that the API server does not know, and for a warning."""
+    options = ("--dry-run=server", "--validate=strict", "--warnings-as-errors", "--server-side")
+    cluster("apply", *options, "-f", "-", stdin=json.dumps(body))
+
+
+def test_the_api_server_takes_every_example(cluster: Kubectl) -> None:
+    bodies = [body for _, body in manifests()]
+    assert {body["apiVersion"].partition("/")[0] for body in bodies} == {
+        "argoproj.io", "source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io",
+        "checklists.dev", "v1",
+    }  # fmt: skip
+    for body in bodies:
+        try_out(cluster, body)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ("Application", ("spec", "syncPolicy", "automated")),
+        ("Application", ("spec", "source", "helm")),
+        ("GitRepository", ("spec", "ref")),
+        ("HelmRelease", ("spec", "install", "remediation")),
+        ("Kustomization", ("spec",)),
+    ],
+)
+def test_a_typo_in_an_example_would_be_found(cluster: Kubectl, kind: str, path: tuple[str, ...]) -> None:
+    body: Any = json.loads(json.dumps(of_kind(kind)[0]))
+    place = body
+    for word in path:
+        place = place[word]
+    place["typo"] = True
+    with pytest.raises(Failure, match="typo"):
+        try_out(cluster, body)
+
+
+def test_what_the_examples_refer_to_is_there() -> None:
+    names = {(body["kind"], body["metadata"].get("namespace"), body["metadata"]["name"]) for _, body in manifests()}
+    for application in of_kind("Application"):
+        assert (ROOT / application["spec"]["source"]["path"]).is_dir()
+    for kustomization in of_kind("Kustomization"):
+        home = kustomization["metadata"]["namespace"]
+        source = kustomization["spec"]["sourceRef"]
+        assert (source["kind"], source.get("namespace", home), source["name"]) in names
+        assert (ROOT / kustomization["spec"]["path"] / "kustomization.yaml").is_file()
+        for one in kustomization["spec"].get("dependsOn", ()):
+            assert ("Kustomization", one.get("namespace", home), one["name"]) in names
+    for release in of_kind("HelmRelease"):
+        chart = release["spec"]["chart"]["spec"]
+        assert (ROOT / chart["chart"]).resolve() == CHART
+        source = chart["sourceRef"]
+        assert (source["kind"], source["namespace"], source["name"]) in names
+
+
+def test_both_give_the_chart_values_that_it_takes_and_keys_that_no_rendering_makes() -> None:
+    charts = [one for one in of_kind("Application") if one["spec"]["source"]["path"].startswith("charts/")]
+    given = [one["spec"]["source"]["helm"]["valuesObject"] for one in charts]
+    given += [one["spec"]["values"] for one in of_kind("HelmRelease")]
+    assert len(given) == 2
+    for values in given:
+        objects = rendered(values)
+        assert [body for body in objects if body["kind"] == "Secret"] == []
+        assert rendered(values) == objects
+
+
+def test_waves_put_what_is_referred_to_first(cluster: Kubectl) -> None:
+    waves = {}
+    for body in yaml.safe_load_all(cluster("kustomize", str(EXAMPLES / "kustomize" / "overlays" / "production"))):
+        waves.setdefault(body["kind"], set()).add(int(body["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"]))
+    assert max(waves["Organization"]) < min(waves["Member"] | waves["ApiKey"])
+    assert max(waves["Member"] | waves["ApiKey"]) < min(waves["Template"])
+    installation, content = of_kind("Application")
+    order = [int(one["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"]) for one in (installation, content)]
+    assert order == sorted(set(order))

@@ -1,0 +1,282 @@
+"""Limits in a real Redis: exact across processes by Redis' own clock, and what happens while it is away."""
+
+import asyncio
+import json
+import logging
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from redis.asyncio import Redis
+
+from checklist_api.dashboard.sign_in_settings import RedisSettings
+from checklist_api.metrics import Metrics
+from checklist_api.rate_limit import Rate
+from checklist_api.redis_rate_limit import RedisRateLimiter, _soon
+from checklist_dev.redis_server import PASSWORD, RedisServer
+
+SLOW = Rate(1 / 60, 5)
+PATIENCE_S = 2.0
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path) as running:
+        yield running
+        running.resume()
+
+
+@pytest_asyncio.fixture
+async def reader(server: RedisServer) -> AsyncIterator[Any]:
+    client: Any = Redis(port=server.port, password=PASSWORD, decode_responses=True)
+    yield client
+    await client.aclose()
+
+
+@pytest_asyncio.fixture
+async def open_limiter(server: RedisServer) -> AsyncIterator[Callable[[], RedisRateLimiter]]:
+    """`open_limiter()`: that of one more replica. More patient than a real one is: on a busy machine Redis may well
+    take a tenth of a second, and only the tests that take it away are about that."""
+    made: list[RedisRateLimiter] = []
+
+    def open_one() -> RedisRateLimiter:
+        settings = RedisSettings(url=server.url())
+        made.append(RedisRateLimiter(settings, namespace="n", metrics=Metrics(), answer_within_s=PATIENCE_S))
+        return made[-1]
+
+    yield open_one
+    for limiter in made:
+        await limiter.close()
+
+
+async def admitted(limiter: RedisRateLimiter, tries: int, subject: str = "key:a", rate: Rate = SLOW) -> int:
+    return [await limiter.wait_for(subject, rate) for _ in range(tries)].count(0.0)
+
+
+async def until(check: Callable[[], object]) -> None:
+    async with asyncio.timeout(60):
+        while not check():
+            await asyncio.sleep(0.01)
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if record.message.startswith("rate_limits.")]
+
+
+async def test_replicas_share_a_burst_and_subjects_do_not(open_limiter: Callable[[], RedisRateLimiter]) -> None:
+    first, second = open_limiter(), open_limiter()
+    assert [await admitted(first, 3), await admitted(second, 9), await admitted(first, 9)] == [3, 2, 0]
+    assert await admitted(second, 9, "key:b") == 5
+
+
+async def test_a_crowd_at_once_is_counted_one_by_one(open_limiter: Callable[[], RedisRateLimiter]) -> None:
+    replicas = [open_limiter() for _ in range(3)]
+    waits = await asyncio.gather(*(replicas[n % 3].wait_for("key:crowd", Rate(0.001, 100)) for n in range(900)))
+    assert waits.count(0.0) == 100
+    assert all(replica.note is None for replica in replicas)
+
+
+async def test_a_refusal_tells_how_long_to_wait_and_costs_nothing(open_limiter: Callable[[], RedisRateLimiter]) -> None:
+    limiter = open_limiter()
+    await admitted(limiter, 5)
+    waits = [await limiter.wait_for("key:a", SLOW) for _ in range(50)]
+    assert waits == sorted(waits, reverse=True)
+    assert 0 < waits[-1] <= waits[0] <= 60
+
+
+async def test_who_waits_as_long_as_told_is_admitted(open_limiter: Callable[[], RedisRateLimiter]) -> None:
+    limiter, rate = open_limiter(), Rate(20, 1)
+    for _ in range(5):
+        await asyncio.sleep(await limiter.wait_for("key:a", rate))
+        assert await limiter.wait_for("key:a", rate) <= 1 / 20
+        await asyncio.sleep(1 / 20)
+        assert await limiter.wait_for("key:a", rate) in (0.0, pytest.approx(0, abs=1 / 20))
+
+
+async def test_what_redis_keeps_names_nobody_and_goes_by_itself(
+    open_limiter: Callable[[], RedisRateLimiter], reader: Any
+) -> None:
+    limiter = open_limiter()
+    await limiter.wait_for("address:198.51.100.7", Rate(1 / 50, 5))
+    await limiter.wait_for("sign-in:account:ada@example.com", SLOW)
+    await limiter.is_first("a-state", 600)
+    keys = [key async for key in reader.scan_iter("*")]
+    assert len(keys) == 3
+    assert all(key.startswith("checklists:n:rate:") for key in keys)
+    kept = str(keys) + str([await reader.get(key) for key in keys])
+    assert not any(word in kept for word in ("198.51", "ada", "a-state"))
+    lives_ms = sorted([await reader.pttl(key) for key in keys])
+    assert [0 < left <= most for left, most in zip(lives_ms, (50_001, 60_001, 600_001), strict=True)] == [True] * 3
+
+
+@pytest.mark.parametrize("kept", ["garbage", "99999999999999999999", "inf", "nan", "-5"])
+async def test_what_somebody_else_wrote_there_locks_nobody_out(
+    open_limiter: Callable[[], RedisRateLimiter], reader: Any, kept: str
+) -> None:
+    """As does a clock of Redis that was set back: an arrival time can be at most one burst ahead."""
+    limiter, rate = open_limiter(), Rate(10, 5)
+    await limiter.wait_for("key:a", rate)
+    [key] = [key async for key in reader.scan_iter("*")]
+    await reader.set(key, kept)
+    assert await limiter.wait_for("key:a", rate) <= 0.6
+    await reader.delete(key)
+    await reader.lpush(key, "a list")
+    assert await limiter.wait_for("key:a", rate) == 0
+    assert limiter.note is None
+
+
+async def test_once_is_once_for_all_replicas(open_limiter: Callable[[], RedisRateLimiter]) -> None:
+    replicas = [open_limiter() for _ in range(3)]
+    answers = await asyncio.gather(*(replica.is_first("state", 600) for replica in replicas for _ in range(5)))
+    assert answers.count(True) == 1
+    assert await replicas[0].is_first("another", 600)
+
+
+async def test_once_stays_once_in_a_process_when_redis_forgets(
+    server: RedisServer, open_limiter: Callable[[], RedisRateLimiter]
+) -> None:
+    limiter = open_limiter()
+    assert await limiter.is_first("state", 600)
+    server.stop()
+    server.start()
+    assert not await limiter.is_first("state", 600)
+
+
+@pytest.mark.parametrize("how", ["killed", "paused", "read-only", "wrong password"])
+async def test_without_redis_a_replica_counts_alone_says_so_once_and_goes_back_alone(
+    server: RedisServer,
+    open_limiter: Callable[[], RedisRateLimiter],
+    reader: Any,
+    caplog: pytest.LogCaptureFixture,
+    how: str,
+) -> None:
+    caplog.set_level(logging.INFO, "checklist_api")
+    limiter = open_limiter()
+    metrics = limiter._metrics.registry
+    assert await admitted(limiter, 2) == 2
+    match how:
+        case "killed":
+            server.stop()
+        case "paused":
+            server.pause()
+        case "read-only":
+            await reader.replicaof("127.0.0.1", "1")
+        case _:
+            await reader.config_set("requirepass", "another")
+            await reader.client_kill_filter(_type="normal", skipme=True)
+    answers = await asyncio.gather(*(limiter.wait_for("key:a", SLOW) for _ in range(50)))
+    assert answers.count(0.0) == 3, "what Redis had admitted still counts"
+    assert limiter.note is not None and "Redis" in limiter.note
+    assert metrics.get_sample_value("checklists_rate_limits_shared") == 0
+    assert await limiter.is_first("state", 600)
+    assert not await limiter.is_first("state", 600)
+    assert await admitted(limiter, 9, "key:b") == 5
+    assert lines(caplog) == ["rate_limits.redis_down"]
+
+    match how:
+        case "killed":
+            server.start()
+        case "paused":
+            server.resume()
+        case "read-only":
+            await reader.replicaof("NO", "ONE")
+        case _:
+            await reader.config_set("requirepass", PASSWORD)
+    await until(lambda: limiter.note is None)
+    assert lines(caplog) == ["rate_limits.redis_down", "rate_limits.shared_again"]
+    assert metrics.get_sample_value("checklists_rate_limits_shared") == 1
+    assert metrics.get_sample_value("checklists_rate_limits_fallbacks_total") == 1
+    assert await admitted(limiter, 3, "key:c") + await admitted(open_limiter(), 9, "key:c") == 5
+
+
+async def test_a_start_without_redis_is_a_start(
+    server: RedisServer, open_limiter: Callable[[], RedisRateLimiter], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "checklist_api")
+    server.stop()
+    limiter = open_limiter()
+    limiter.start()
+    assert await admitted(limiter, 9) == 5
+    await until(lambda: limiter.note)
+    server.start()
+    await until(lambda: limiter.note is None)
+    assert lines(caplog) == ["rate_limits.redis_down", "rate_limits.shared_again"]
+
+
+async def test_a_process_that_stands_still_does_not_blame_redis() -> None:
+    """Whatever keeps it busy, for longer than Redis has to answer: as long as it gets to look now and then."""
+
+    async def answered_after_four_turns() -> str:
+        for _ in range(4):
+            time.sleep(0.05)
+            await asyncio.sleep(0)
+        return "the answer"
+
+    assert await _soon(answered_after_four_turns(), 0.1) == "the answer"
+    with pytest.raises(TimeoutError):
+        await _soon(asyncio.Event().wait(), 0.1)
+
+
+async def test_an_idle_connection_that_broke_is_no_reason_to_doubt_redis(
+    open_limiter: Callable[[], RedisRateLimiter], reader: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    limiter = open_limiter()
+    assert await admitted(limiter, 2) == 2
+    await reader.client_kill_filter(_type="normal", skipme=True)
+    assert await admitted(limiter, 9) == 3
+    await reader.script_flush()
+    assert await admitted(limiter, 9, "key:b") == 5
+    assert lines(caplog) == []
+
+
+async def test_four_processes_together_admit_what_one_would(server: RedisServer, reader: Any) -> None:
+    """Within 2 % of rate x time + burst. Time is Redis': from the first try of any of them until all are refused after
+    they were told to end. So a busy machine only makes it longer, unless it lets none of them try for two seconds."""
+    per_second, burst = 100, 200
+
+    async def clock() -> float:
+        seconds, micros = await reader.time()
+        return float(seconds) + micros / 1e6
+
+    command = ["-m", "tests.replicas.limiter_process", server.url(), str(per_second), str(burst)]
+    pipes: Any = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
+    processes = [await asyncio.create_subprocess_exec(sys.executable, *command, **pipes) for _ in range(4)]
+    try:
+
+        async def says(process: asyncio.subprocess.Process, word: bytes) -> None:
+            assert process.stdout is not None and await process.stdout.readline() == word + b"\n"
+
+        for process in processes:
+            await says(process, b"ready")
+
+        def tell_all() -> None:
+            for process in processes:
+                assert process.stdin is not None
+                process.stdin.write(b"\n")
+
+        longest = -await clock()
+        tell_all()
+        begun = [asyncio.create_task(says(process, b"begun")) for process in processes]
+        await asyncio.wait(begun, return_when=asyncio.FIRST_COMPLETED)
+        shortest = -await clock()
+        await asyncio.gather(*begun)
+        await asyncio.sleep(4)
+        shortest += await clock()
+        tell_all()
+        told = []
+        for process in processes:
+            assert process.stdout is not None
+            told.append(json.loads(await process.stdout.readline()))
+        longest += await clock()
+    finally:
+        for process in processes:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+    count = sum(each["admitted"] for each in told)
+    assert all(each["falls"] == 0 and each["tries"] > each["admitted"] for each in told), told
+    assert 0.98 * (burst + per_second * shortest) <= count <= 1.02 * (burst + per_second * longest), told

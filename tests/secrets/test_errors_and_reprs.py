@@ -1,0 +1,145 @@
+"""What a programmer's mistake would show: no repr, no error and no traceback holds a secret."""
+
+import base64
+import json
+import logging
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from tests.secrets.needles import Needle
+
+from checklist_api.dispatch_request import DispatchRequest
+from checklist_api.settings import Settings as ApiSettings
+from checklist_cli.verification import Expectation
+from checklist_crds.run_types import Run
+from checklist_crds.sealing import KeyRing, SealBroken
+from checklist_operator.delivery import signing
+from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.delivery.sender import Sender
+from checklist_operator.settings import Settings as OperatorSettings
+
+SECRET = "a-secret-of-somebody-46b1f2"
+KEY = bytes(range(100, 132))
+NEEDLES = (Needle.text("secret", SECRET), Needle("key", KEY))
+ENVIRONMENT = {
+    "CHECKLISTS_NAMESPACE": "checklists",
+    "CHECKLISTS_SEALING_KEYS": "k1:" + base64.b64encode(KEY).decode(),
+    "CHECKLISTS_SERVER_KEY": base64.b64encode(KEY).decode(),
+}
+DISPATCH = {
+    "template_id": "t-5d6d8f6e-6f0e-4f58-9a0c-3c1c9a9f2f10",
+    "webhook": {"url": "https://hooks.example.com/", "secret": SECRET, "events": ["*"]},
+}
+
+
+def found(text: str) -> list[bytes]:
+    return [place for needle in NEEDLES for place in needle.found_in(text.encode())]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: DispatchRequest.read(DISPATCH, allow_insecure=False),
+        lambda: ApiSettings.from_environment(ENVIRONMENT),
+        lambda: OperatorSettings.from_environment(ENVIRONMENT),
+        lambda: KeyRing({"k1": KEY}),
+        lambda: Expectation("https://hooks.example.com/", SECRET.encode()),
+    ],
+    ids=["dispatch request", "settings of the API", "settings of the operator", "key ring", "expectation"],
+)
+def test_an_object_that_holds_a_secret_does_not_show_it(make: Callable[[], object]) -> None:
+    held = make()
+    assert found(repr(held) + str(held) + f"{held}") == []
+
+
+def error_of(action: Callable[[], object]) -> str:
+    """The whole traceback of what `action` raises."""
+    with pytest.raises(Exception) as raised:
+        action()
+    return "".join(traceback.format_exception(raised.value))
+
+
+def sign(**changes: Any) -> object:
+    arguments = {"secret": SECRET.encode(), "key_id": "r-1", "created": datetime.now(UTC), "nonce": "n"} | changes
+    return signing.sign("https://hooks.example.com/", b"{}", **arguments)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda: sign(key_id="r-\n"),
+        lambda: sign(nonce="☃"),
+        lambda: sign(key_id=1),
+        lambda: sign(created="now"),
+        lambda: sign(secret=SECRET),  # text instead of bytes
+        lambda: KeyRing({"k1": KEY}).open("k1:" + "A" * 60, owner=SECRET),
+        lambda: KeyRing({"k1": KEY}).open(SECRET, owner="r-1"),
+        lambda: KeyRing({"k1": KEY}).open(f"{SECRET}:x", owner="r-1"),
+        lambda: KeyRing({"k 1": KEY}),
+        lambda: KeyRing({"k1": KEY[1:]}),
+        lambda: KeyRing.parse(base64.b64encode(KEY).decode()),
+        lambda: KeyRing.parse("k1:" + base64.b64encode(KEY).decode() + "é"),
+        lambda: ApiSettings.from_environment(ENVIRONMENT | {"CHECKLISTS_SERVER_KEY": KEY.hex()}),
+        lambda: OperatorSettings.from_environment(ENVIRONMENT | {"CHECKLISTS_SEALING_KEYS": KEY.hex()}),
+        lambda: DispatchRequest.read({"webhook": DISPATCH["webhook"]}, allow_insecure=False),
+        lambda: DispatchRequest.read(
+            DISPATCH | {"webhook": {"url": f"https://{SECRET}@x/", "secret": SECRET * 20, "events": []}},
+            allow_insecure=False,
+        ),
+    ],
+)  # fmt: skip
+def test_no_error_repeats_the_secret_that_it_is_about(action: Callable[[], object]) -> None:
+    assert found(error_of(action)) == []
+
+
+@pytest.mark.parametrize(
+    "webhook",
+    [
+        {"url": "https://hooks.example.com/", "events": ["*"], "sealedSecret": SECRET * 200},
+        {"url": "https://hooks.example.com/", "events": ["*"], "sealedSecret": [SECRET]},
+        {"url": "https://hooks.example.com/", "events": SECRET, "secretRef": {"name": SECRET + "!"}},
+    ],
+)
+def test_a_run_that_cannot_be_read_does_not_put_its_content_into_the_error(webhook: dict[str, Any]) -> None:
+    metadata = {"name": "r-1", "creationTimestamp": "2026-11-21T13:50:00Z"}
+    with pytest.raises(ValidationError) as refused:
+        Run.parse({"metadata": metadata, "spec": {"webhook": webhook}})
+    assert found("".join(traceback.format_exception(refused.value))) == []
+    assert "webhook" in str(refused.value), "it says where"
+
+
+async def test_a_bug_in_the_sender_shows_no_secret_in_its_traceback_nor_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(signing, "sign", broken)
+    async with Sender(AddressPolicy(allow_insecure=True)) as sender:
+        with pytest.raises(RuntimeError) as bug:
+            await sender.send("http://127.0.0.1:9/", b"{}", SECRET.encode(), "r-1")
+    logging.getLogger("test").error("it failed", exc_info=bug.value)
+    assert "a bug" in caplog.text
+    assert found(caplog.text) == []
+
+
+async def test_a_transmission_that_fails_shows_no_secret_in_its_outcome(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with Sender(AddressPolicy(allow_insecure=True)) as sender:
+        outcome = await sender.send(f"http://127.0.0.1:9/?token={SECRET}", b"{}", SECRET.encode(), "r-1")
+    assert not outcome.ok
+    assert found(repr(outcome) + caplog.text) == []
+
+
+def test_a_seal_that_is_broken_names_the_key_and_nothing_more() -> None:
+    sealed = KeyRing({"other": KEY}).seal(SECRET, owner="r-1")
+    with pytest.raises(SealBroken) as broken:
+        KeyRing({"k1": KEY}).open(sealed, owner="r-1")
+    assert str(broken.value) == "sealed under the unknown key 'other'"
+    assert json.dumps(sealed)[8:30] not in str(broken.value)

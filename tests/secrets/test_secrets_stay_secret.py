@@ -1,0 +1,431 @@
+"""No secret leaves its place: the whole service works, fails and is misused for a while, then everything it wrote is
+searched.
+
+Two processes at debug level, real requests, a cluster of its own: runs whose secret is sealed and runs with a
+`secretRef`, deliveries that arrive, fail and cannot be signed, and requests with secrets where none belong.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import secrets
+import sys
+import uuid
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, eventually
+from tests.contract.conftest import definition, http_client, key_object
+from tests.dashboard_auth.person import PersonAt
+from tests.secrets.haystacks import SECRETS_IN_ETCD, Wiretap, etcd_files, etcd_values
+from tests.secrets.needles import Needle
+
+from checklist_crds import api_keys
+from checklist_crds.account_links import account_name, new_token, one_time_link
+from checklist_crds.account_types import LocalAccountSpec
+from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.errors import KubeError
+from checklist_crds.kube.kinds import API_KEY, LOCAL_ACCOUNT, RUN, SECRET
+from checklist_crds.resource_types import API_VERSION
+from checklist_crds.times import utc_now
+from checklist_dev.controlplane import ControlPlane
+from checklist_dev.crd_install import install_crds
+from checklist_dev.kubectl import Kubectl
+from checklist_dev.ports import free_ports
+from checklist_dev.processes import Child
+
+
+def new_secret(name: str) -> str:
+    return f"{name}-{secrets.token_urlsafe(24)}"
+
+
+@dataclass
+class Evidence:
+    """Secrets by name, and what was written, by place. `run` is an id that must be found: the search sees something."""
+
+    run: str = ""
+    needles: dict[str, Needle] = field(default_factory=dict)
+    places: dict[str, bytes] = field(default_factory=dict)
+    secrets_in_etcd: bytes = b""
+
+    def need(self, name: str, secret: str | bytes, **known: bool) -> None:
+        self.needles[name] = Needle(name, secret if isinstance(secret, bytes) else secret.encode(), **known)
+
+
+NEEDLES = (
+    "sealed webhook secret", "secret of a secretRef", "secret that is too short", "secret instead of a sealed one",
+    "secret in a refused request", "API key", "sealing key", "server key", "executor token", "token in a webhook's URL",
+    "password", "refused password", "one-time link", "session cookie",
+)  # fmt: skip
+PLACES = (
+    "etcd", "files of etcd", "log of the API", "log of the operator", "metrics of the API", "metrics of the operator",
+    "Kubernetes Events", "answers of the API", "kubectl get", "kubectl describe", "log of kube-apiserver",
+)  # fmt: skip
+BELONGS = {
+    # What is found here is where it belongs.
+    ("secret instead of a sealed one", "etcd"): "somebody wrote it there in the clear",
+    ("secret instead of a sealed one", "files of etcd"): "the same",
+    ("secret instead of a sealed one", "kubectl get"): "the same",
+    ("secret instead of a sealed one", "kubectl describe"): "the same",
+    ("secret of a secretRef", "files of etcd"): "the Secret itself is there; whether etcd encrypts it is the cluster's",
+    ("secret that is too short", "files of etcd"): "the same",
+    ("token in a webhook's URL", "etcd"): "a URL is part of the run, for those who may read runs",
+    ("token in a webhook's URL", "files of etcd"): "the same",
+    ("token in a webhook's URL", "kubectl get"): "the same",
+    ("token in a webhook's URL", "kubectl describe"): "the same",
+    ("executor token", "answers of the API"): "the link, once, for the caller who dispatched",
+    ("session cookie", "answers of the API"): "Set-Cookie, once, for the browser that signed in",
+}
+
+
+class Stage:
+    """API and operator at debug level, for one namespace."""
+
+    def __init__(self, control_plane: ControlPlane, client: KubeClient, folder: Path, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.client = client
+        self.kubectl = control_plane.run_kubectl
+        self.namespace = f"test-{uuid.uuid4().hex[:12]}"
+        self.lab = Lab(client, self.namespace)
+        self.receiver = Receiver()
+        sealing_key, server_key = os.urandom(32), os.urandom(32)
+        evidence.need("sealing key", sealing_key)
+        evidence.need("server key", server_key)
+        keys = {
+            "CHECKLISTS_SEALING_KEYS": f"k1:{base64.b64encode(sealing_key).decode()}",
+            "CHECKLISTS_SERVER_KEY": base64.b64encode(server_key).decode(),
+            "CHECKLISTS_LOG_LEVEL": "DEBUG",
+            "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
+            "CHECKLISTS_PHOTO_STORE": (folder / "photos").as_uri(),
+        }
+        self.operator = OperatorProcess(folder, control_plane.kubeconfig, self.namespace, **keys)
+        port = free_ports(1)[0]
+        self.api = Child(
+            "api",
+            [sys.executable, "-m", "checklist_api"],
+            log=folder / "api.log",
+            env={
+                **os.environ,
+                "KUBECONFIG": str(control_plane.kubeconfig),
+                "CHECKLISTS_NAMESPACE": self.namespace,
+                "CHECKLISTS_PORT": str(port),
+                "CHECKLISTS_ACCESS_LOG": "1",
+                "CHECKLISTS_RATE_LIMIT": "off",
+                **keys,
+            },
+        )
+        self.wiretap = Wiretap(port)
+        self.http: httpx.AsyncClient
+
+    async def start(self, stack: AsyncExitStack) -> None:
+        await self.receiver.start()
+        stack.push_async_callback(self.receiver.stop)
+        stack.callback(self.api.stop)
+        await asyncio.to_thread(self.api.start)
+        stack.push_async_callback(self.operator.stop)
+        await self.operator.start()
+        await self.wiretap.start()
+        stack.callback(self.wiretap.stop)
+        await self.lab.prepare()
+        key = api_keys.new_key()
+        self.evidence.need("API key", key, digest_is_public=True)
+        body = key_object(key, self.lab.organization, self.namespace)
+        await self.client.create(API_KEY, body, self.namespace)
+        self.http = await stack.enter_async_context(http_client(f"http://127.0.0.1:{self.wiretap.port}", key))
+        self.http.headers["Accept-Encoding"] = "identity"
+
+        async def ready() -> bool:
+            try:
+                return (await self.http.get("/readyz")).status_code == 200
+            except httpx.TransportError:
+                return False
+
+        await eventually(ready, within_s=60)
+
+    async def work(self) -> None:
+        """A run by REST that is delivered, and one whose deliveries fail for good."""
+        secret, token = new_secret("sealed"), new_secret("url")
+        self.evidence.need("sealed webhook secret", secret)
+        self.evidence.need("token in a webhook's URL", token)
+        template = (await self.http.post("/v1/templates", json=definition())).json()["id"]
+        self.receiver.answer = lambda delivered: 500 if delivered.path == "/fails" else 204
+        runs = []
+        for path in ("/hook", "/fails"):
+            url = f"http://127.0.0.1:{self.receiver.port}{path}?token={token}"
+            webhook = {"url": url, "secret": secret, "events": ["*"]}
+            dispatched = await self.http.post(
+                "/v1/runs",
+                json={"template_id": template, "webhook": webhook},
+                headers={"Idempotency-Key": f"once-{path}"},
+            )
+            assert dispatched.status_code == 201, dispatched.text
+            runs.append(dispatched.json()["run_id"])
+            executor = dispatched.json()["link"].partition("#")[2]
+            self.evidence.need("executor token", executor)
+            as_executor = {"Authorization": f"Executor {executor}"}
+            answer = await self.http.put(
+                f"/v1/executor/runs/{runs[-1]}/answers/s-clean", json={"value": True}, headers=as_executor
+            )
+            assert answer.status_code == 200, answer.text
+            await self.http.post(f"/v1/executor/runs/{runs[-1]}/submit", json={}, headers=as_executor)
+            # The same key with another payload is refused by a fingerprint.
+            refused = await self.http.post(
+                "/v1/runs",
+                json={"template_id": template, "webhook": webhook, "executor_ref": "other"},
+                headers={"Idempotency-Key": f"once-{path}"},
+            )
+            assert refused.status_code == 422, refused.text
+        self.evidence.run = runs[0]
+        for path in ("", f"/{runs[0]}", f"/{runs[1]}", f"/{runs[0]}?include=webhook"):
+            assert (await self.http.get(f"/v1/runs{path}")).status_code == 200
+        for run in runs:
+            await self.lab.until_settled(run, within_s=60)
+        await self._look_at_history(runs[1])
+        signed = [one for one in self.receiver.received if one.envelope["run_id"] in runs]
+        assert len(signed) >= 2 + 2 * 5, "delivered, and all attempts of what fails"
+        assert (await self.http.get("/v1/runs/r-" + str(uuid.uuid4()))).status_code == 404
+
+    async def _look_at_history(self, run: str) -> None:
+        """Deliveries with their attempts, hosts with their errors, and events of `run` that are sent again."""
+
+        async def failed() -> list[str]:
+            listed = (await self.http.get(f"/v1/runs/{run}/deliveries")).json()["data"]
+            return [one["event_id"] for one in listed if one["status"] == "failed"]
+
+        event_id, *_ = await eventually(failed, within_s=30)
+        for path in ("/v1/deliveries", f"/v1/deliveries/{event_id}", "/v1/endpoints", "/v1/deliveries/replays"):
+            assert (await self.http.get(path)).status_code == 200, path
+        for path, body in ((f"/v1/deliveries/{event_id}/replay", {}), ("/v1/deliveries/replay", {"filter": {}})):
+            replayed = await self.http.post(path, json=body)
+            assert replayed.status_code in (202, 409), (path, replayed.text)
+        secret = self.evidence.needles["sealed webhook secret"].secret.decode()
+        wrong = await self.http.post("/v1/deliveries/replay", json={"filter": {"host": [secret], "status": secret}})
+        assert wrong.status_code >= 400
+
+        async def told() -> bool:
+            printed = await asyncio.to_thread(self.kubectl, "get", "events", "-n", self.namespace, "-o", "json")
+            return "DeliveryFailed" in printed
+
+        await eventually(told, within_s=60, every_s=1.0)
+
+    async def work_by_kubectl(self) -> None:
+        """Runs with a secretRef: a good one, and all sorts of bad ones; and a secret where a sealed one belongs."""
+        secret, short, clear = new_secret("referred"), "short-" + secrets.token_hex(4), new_secret("clear")
+        self.evidence.need("secret of a secretRef", secret)
+        self.evidence.need("secret that is too short", short)
+        self.evidence.need("secret instead of a sealed one", clear)
+        await self.lab.secret("good", secret)
+        await self.lab.secret("short", short)
+        body = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "binary", "namespace": self.namespace},
+            "data": {"secret": base64.b64encode(b"\xff" + secret.encode()).decode()},
+        }
+        await self.client.create(SECRET, body, self.namespace)
+        url = f"http://127.0.0.1:{self.receiver.port}/hook"
+        template = {"name": self.lab.template["metadata"]["name"]}
+        good = await self.lab.apply_run(
+            templateRef=template, webhook={"url": url, "events": ["*"], "secretRef": {"name": "good"}}
+        )
+        await eventually(lambda: self._is_admitted(good), within_s=30)
+        await self.lab.answer(good)
+        await eventually(lambda: self.receiver.events(good), within_s=30)
+        for webhook in (
+            {"secretRef": {"name": "short"}},
+            {"secretRef": {"name": "binary"}},
+            {"secretRef": {"name": "absent"}},
+            {"secretRef": {"name": "good", "key": "other"}},
+            {"sealedSecret": clear},
+            {"sealedSecret": "k1:" + clear},
+        ):
+            run = await self.lab.apply_run(templateRef=template, webhook={"url": url, "events": ["*"], **webhook})
+            await eventually(lambda run=run: self._is_refused(run), within_s=30)
+        both = {"url": url, "events": ["*"], "sealedSecret": clear, "secretRef": {"name": "good"}}
+        with pytest.raises(KubeError) as refused:
+            await self.lab.apply_run(templateRef=template, webhook=both)
+        self.evidence.places["answers of the API"] = str(refused.value).encode()
+
+    async def _is_admitted(self, run: str) -> bool:
+        return (await self.lab.run(run)).resolved is not None
+
+    async def _is_refused(self, run: str) -> bool:
+        conditions = (await self.lab.run(run)).status.conditions
+        return any(one.reason == "SecretNotFound" for one in conditions)
+
+    async def sign_in(self) -> None:
+        """By a link and with a password; with wrong ones, and with secrets where none belong."""
+        email, password, wrong = "ada@example.com", new_secret("password"), new_secret("wrong")
+        token, name = new_token(email), account_name(email)
+        self.evidence.need("password", password)
+        self.evidence.need("refused password", wrong)
+        self.evidence.need("one-time link", token.partition(".")[2], digest_is_public=True)
+        spec = LocalAccountSpec(email=email, name="Ada", link=one_time_link(token, now=utc_now())).to_kube()
+        metadata = {"name": name, "namespace": self.namespace}
+        body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": metadata, "spec": spec}
+        await self.client.create(LOCAL_ACCOUNT, body, self.namespace)
+        person = PersonAt(self.http)
+        assert (await person.post("sign-in/link", {"secret": token + "x"})).status_code == 401
+        assert (await person.post("sign-in/link", {"secret": token})).status_code == 200
+        assert (await person.post("sign-in/link", {"secret": token})).status_code == 401
+        await person.session()
+        for refused in ({"new_password": [wrong]}, {wrong: 1}, {"new_password": wrong * 5}, wrong):
+            assert (await person.post("account/password", refused)).status_code in (400, 422)
+        assert (await person.post("account/password", {"new_password": password})).status_code == 200
+        for given in (wrong, wrong * 50, password + wrong):
+            answer = await PersonAt(self.http).post("sign-in/password", {"email": email, "password": given})
+            assert answer.status_code == 401
+        swapped = await PersonAt(self.http).post("sign-in/password", {"email": password, "password": email})
+        assert swapped.status_code == 401
+        assert (await person.post("sign-in/password", {"email": email, "password": password})).status_code == 200
+        self.evidence.need("session cookie", str(person.secret), digest_is_public=True)
+        await person.session()
+        for path in ("sessions", "sign-in"):
+            await person.get(path)
+
+    async def misuse(self) -> None:
+        """Secrets in requests that are refused: too long, of another type, misnamed, in the wrong place, in no JSON."""
+        secret = new_secret("refused")
+        self.evidence.need("secret in a refused request", secret)
+        template = "t-" + str(uuid.uuid4())
+        url = "https://hooks.example.com/"
+        good = {"url": url, "secret": secret, "events": ["*"]}
+        bodies: list[Any] = [
+            {"template_id": template, "webhook": good},  # no such template
+            {"template_id": template, "webhook": {**good, "secret": secret * 10}},
+            {"template_id": template, "webhook": {**good, "secret": [secret]}},
+            {"template_id": template, "webhook": {**good, "secret": secret + "\x00"}},
+            {"template_id": template, "webhook": {**good, "url": f"https://user:{secret}@hooks.example.com/"}},
+            {"template_id": template, "webhook": {**good, "url": f"https://{secret}"}},
+            {"template_id": template, "webhook": {**good, "url": f"http://hooks.example.com:{secret}/"}},
+            {"template_id": template, "webhook": {"url": url, "secert": secret, "events": ["*"]}},
+            {"template_id": template, "webhook": secret},
+            {"template_id": secret, "webhook": good},
+            {"template_id": template, "webhook": good, "expires_in_hours": secret},
+            {"template_id": template, "webhook": good, secret: 1},
+        ]
+        texts = [json.dumps(body) for body in bodies]
+        texts += [
+            texts[0][:-1],
+            texts[0].replace('"events"', '"secret": "x", "secret"'),
+            texts[0].replace(secret, f"{secret}\\ud800"),
+            f'"{secret}"',
+            secret,
+        ]
+        for text in texts:
+            answer = await self.http.post("/v1/runs", content=text, headers={"Content-Type": "application/json"})
+            assert 400 <= answer.status_code < 500, (text, answer.text)
+        await self._hang_up_in_the_middle_of(texts[0])
+        plain = await self.http.post("/v1/runs", content=texts[0], headers={"Content-Type": "text/plain"})
+        assert plain.status_code == 415
+        for header in (f"Bearer {secret}", f"Basic {secret}", f"Executor {secret}", secret):
+            answer = await self.http.get("/v1/runs", headers={"Authorization": header})
+            assert answer.status_code == 401
+        keyed = await self.http.post("/v1/runs", json={}, headers={"Idempotency-Key": secret * 20})
+        assert keyed.status_code >= 400
+
+    async def _hang_up_in_the_middle_of(self, text: str) -> None:
+        """What was sent until then is of no use to anybody; at debug level, that it happened is logged."""
+        _, writer = await asyncio.open_connection("127.0.0.1", self.wiretap.behind)
+        head = f"POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: {self.http.headers['Authorization']}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(text) + 100}\r\n\r\n"
+        writer.write((head + text).encode())
+        await writer.drain()
+        writer.transport.abort()
+        await eventually(lambda: "caller.gone" in self.api.output(), within_s=30)
+
+    async def collect(self, control_plane: ControlPlane, kubectl: Kubectl) -> None:
+        places, here = self.evidence.places, ("-n", self.namespace)
+        kinds = (
+            "organizations,members,apikeys,templates,templaterevisions,runs,webhookdeliveries,deliveryreplays,"
+            "localaccounts,dashboardsessions"
+        )
+        printed = [
+            await asyncio.to_thread(kubectl, "get", kinds, *here, "-o", form, "--show-managed-fields")
+            for form in ("yaml", "json")
+        ]
+        printed.append(await asyncio.to_thread(kubectl, "get", kinds, *here, "-o", "wide"))
+        places["kubectl get"] = "\n".join(printed).encode()
+        places["kubectl describe"] = (await asyncio.to_thread(kubectl, "describe", kinds, *here)).encode()
+        events = await asyncio.to_thread(kubectl, "get", "events,events.events.k8s.io", "-A", "-o", "json")
+        places["Kubernetes Events"] = events.encode()
+        places["metrics of the API"] = (await self.http.get("/metrics")).content
+        places["metrics of the operator"] = (await self.operator.get("/metrics"))[1].encode()
+        places["log of the API"] = self.api.output().encode()
+        places["log of the operator"] = self.operator.output.encode()
+        places["answers of the API"] += bytes(self.wiretap.answered)
+        values = await asyncio.to_thread(etcd_values, control_plane)
+        self.evidence.secrets_in_etcd = b"\n".join(
+            value for key, value in values.items() if key.startswith(SECRETS_IN_ETCD)
+        )
+        places["etcd"] = b"\n".join(
+            key + b" " + value for key, value in values.items() if not key.startswith(SECRETS_IN_ETCD)
+        )
+        places["files of etcd"] = await asyncio.to_thread(etcd_files, control_plane)
+        places["log of kube-apiserver"] = control_plane.apiserver.output().encode()
+
+
+async def play(control_plane: ControlPlane, folder: Path) -> Evidence:
+    evidence = Evidence()
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(KubeClient(await KubeConnection.load(str(control_plane.kubeconfig))))
+        stage = Stage(control_plane, client, folder, evidence)
+        await asyncio.to_thread(control_plane.run_kubectl, "create", "namespace", stage.namespace)
+        await stage.start(stack)
+        await stage.work()
+        await stage.work_by_kubectl()
+        await stage.sign_in()
+        await stage.misuse()
+        await stage.collect(control_plane, control_plane.run_kubectl)
+    return evidence
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
+    """What there is after the play, in a cluster of its own: the data of all other tests need not be searched."""
+    folder = tmp_path_factory.mktemp("secrets")
+    with ControlPlane(folder / "cluster", ephemeral=True) as control_plane:
+        install_crds(control_plane.run_kubectl)
+        return asyncio.run(play(control_plane, folder))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", NEEDLES)
+def test_a_secret_is_nowhere_but_where_it_belongs(evidence: Evidence, name: str, place: str) -> None:
+    found = evidence.needles[name].found_in(evidence.places[place])
+    if (name, place) in BELONGS:
+        assert found, f"the search is blind here, or it is there no more ({BELONGS[name, place]})"
+    else:
+        assert not found
+
+
+def test_every_secret_and_every_place_was_searched(evidence: Evidence) -> None:
+    assert set(evidence.needles) == set(NEEDLES)
+    assert set(evidence.places) == set(PLACES)
+    for place in ("etcd", "files of etcd", "log of the API", "answers of the API", "kubectl get", "kubectl describe"):
+        assert evidence.run.encode() in evidence.places[place], f"nothing of the run is in {place}"
+    for place in ("metrics of the API", "metrics of the operator"):
+        assert b"checklists_" in evidence.places[place]
+    assert b"DeliveryFailed" in evidence.places["Kubernetes Events"]
+    assert b'"level": "debug"' in evidence.places["log of the API"]
+    assert b'"level": "debug"' in evidence.places["log of the operator"]
+
+
+def test_the_secret_of_a_secret_ref_is_read_from_where_it_is(evidence: Evidence) -> None:
+    assert evidence.needles["secret of a secretRef"].found_in(evidence.secrets_in_etcd), "the reader of etcd is blind"
+
+
+def test_a_password_and_a_session_are_in_the_cluster_as_they_should_be(evidence: Evidence) -> None:
+    assert b'"sealedPassword":"k1:' in evidence.places["etcd"]
+    assert b'"method":"password"' in evidence.places["etcd"]
+
+
+def test_what_is_sealed_is_in_the_run_as_it_should_be(evidence: Evidence) -> None:
+    assert b'"sealedSecret":"k1:' in evidence.places["etcd"]
+    assert API_VERSION.encode() in evidence.places["etcd"]
+    assert RUN.plural.encode() in evidence.places["etcd"]

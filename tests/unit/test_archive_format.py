@@ -1,0 +1,264 @@
+"""The archive's format: what is written is what is read, with our own means and with everybody's; damage is seen."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from checklist_crds.archive import (
+    ArchiveReader,
+    ArchiveStore,
+    Damaged,
+    EncodedPart,
+    Folder,
+    Manifest,
+    PartKind,
+    PartPlace,
+    Record,
+    RemovedDeliveries,
+    encode_part,
+    lines_of,
+    month_of,
+)
+from checklist_crds.archive.part import manifest_of, verified_records
+from checklist_crds.times import format_timestamp
+from checklist_dev.repository import ROOT
+
+ORGANIZATION = "org-00000000-0000-4000-8000-000000000001"
+FOLDER = Folder(ORGANIZATION, "2026-11")
+START = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
+NOW = datetime(2026, 12, 24, 18, 0, tzinfo=UTC)
+
+
+def run_id(number: int) -> str:
+    return f"r-00000000-0000-4000-8000-{number:012d}"
+
+
+def a_run(number: int, *, version: int = 7) -> dict[str, Any]:
+    photo = {"key": f"photos/{run_id(number)}/p", "contentType": "image/jpeg", "bytes": 9, "sha256": "ab"}
+    photo |= {"width": 1, "height": 1}
+    return {
+        "apiVersion": "checklists.dev/v1",
+        "kind": "Run",
+        "metadata": {
+            "name": run_id(number),
+            "namespace": "main",
+            "resourceVersion": str(version),
+            "creationTimestamp": "2026-11-03T12:00:00Z",
+            "managedFields": [{"manager": "checklist-dispatch"}],
+        },
+        "spec": {
+            "createdAt": format_timestamp(START + timedelta(minutes=number)),
+            "executorRef": f"Küche {number} ☃",
+            "resolved": {
+                "organization": "acme",
+                "templateId": "t-1",
+                "templateVersion": 3,
+                "templateName": "Opening",
+                "revisionRef": {"name": "t-1-v3"},
+                "identityMode": "anonymous",
+                "stepCount": 1,
+                "applicableSteps": 1,
+            },
+        },
+        "status": {
+            "phase": "Completed",
+            "settled": True,
+            "answers": {"s-a": {"value": '"line\\u2028two"', "photos": [photo], "at": "2026-11-03T12:30:00Z"}},
+            "progress": {"total": 1, "answered": 1, "skipped": 0},
+        },
+    }
+
+
+def a_delivery(number: int, *, version: int = 9) -> dict[str, Any]:
+    return {
+        "metadata": {"name": f"evt-{number}", "namespace": "main", "resourceVersion": str(version)},
+        "spec": {"runRef": {"name": run_id(number)}, "ts": "2026-11-03T12:30:00.000Z"},
+    }
+
+
+REVISION = {"metadata": {"name": "t-1-v3", "namespace": "main"}, "spec": {"definition": {"name": "Opening"}}}
+
+
+def a_record(number: int, *, version: int = 7) -> Record:
+    return Record.of(a_run(number, version=version), REVISION, [a_delivery(number)] if number % 2 else [])
+
+
+def encoded(*records: Record) -> EncodedPart:
+    return encode_part(FOLDER, records, written_at=NOW, written_by="operator-0")
+
+
+async def kept(store: ArchiveStore, part: EncodedPart) -> None:
+    await store.put(part.place.key, part.content)
+    await store.put(part.place.manifest_key, part.manifest.encoded())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ArchiveStore:
+    return ArchiveStore.open((tmp_path / "store").as_uri())
+
+
+def test_a_line_tells_all_that_the_cluster_had_but_its_own_book_keeping() -> None:
+    record = a_record(1)
+    assert Record.parse(record.line()) == record
+    document = json.loads(record.line())
+    run = a_run(1)
+    del run["metadata"]["managedFields"]
+    assert (document["format"], document["run"], document["revision"]) == (1, run, REVISION)
+    assert document["deliveries"] == [a_delivery(1)]
+    assert document["photos"] == [{"key": f"photos/{run_id(1)}/p", "size": 9, "sha256": "ab"}]
+    assert document["row"]["phase"] == "completed"
+    assert document["row"]["created_at"] == (START + timedelta(minutes=1)).timestamp() * 1000
+
+
+def test_the_version_grows_with_the_run_and_with_its_deliveries() -> None:
+    assert (a_record(2).version, a_record(1).version, a_record(1, version=30).version) == (7, 9, 30)
+
+
+def test_a_run_that_was_not_admitted_is_no_record() -> None:
+    run = a_run(1)
+    del run["spec"]["resolved"]
+    with pytest.raises(ValueError, match="not admitted"):
+        Record.of(run, None, [])
+
+
+def test_the_same_records_make_the_same_part_in_whatever_order() -> None:
+    one, other = encoded(a_record(1), a_record(2)), encoded(a_record(2), a_record(1))
+    assert (one.content, one.manifest) == (other.content, other.manifest)
+    assert one.place.name.startswith("20261103T120100Z-")
+    assert encoded(a_record(1), a_record(2, version=8)).place != one.place
+    assert encoded(a_record(1)).place != one.place
+
+
+def test_places_are_read_from_keys_and_strangers_are_not() -> None:
+    place = encoded(a_record(1)).place
+    assert place.key == f"archive/{ORGANIZATION}/2026-11/{place.name}.jsonl.zst"
+    assert {PartPlace.of_key(key) for key in (place.key, place.manifest_key, place.mark_key)} == {place}
+    for stranger in (
+        "photos/a/b",
+        place.key + "x",
+        place.key.replace("2026-11", "2026-13"),
+        place.key + "#1",
+        "archive",
+    ):
+        assert PartPlace.of_key(stranger) is None
+    assert month_of(datetime(2026, 12, 1, 0, 30, tzinfo=UTC).astimezone()) == "2026-12"
+
+
+async def test_what_was_written_is_what_is_read(store: ArchiveStore) -> None:
+    records = [a_record(number) for number in range(50)]
+    part = encoded(*records)
+    await kept(store, part)
+    assert [place async for place, _ in store.manifests()] == [part.place]
+    assert (await store.organizations(), await store.months(ORGANIZATION)) == ([ORGANIZATION], ["2026-11"])
+    manifest = await store.manifest(part.place)
+    assert manifest == part.manifest
+    reader = ArchiveReader(store)
+    assert await reader.runs(manifest) == records
+    assert await reader.run(manifest, run_id(17)) == records[17]
+    assert await reader.run(manifest, run_id(50)) is None
+    parsed = records[17].parsed()
+    assert (parsed.name, parsed.admitted_as.template_name) == (run_id(17), "Opening")
+
+
+async def test_of_a_run_that_is_there_twice_the_later_state_is_read(store: ArchiveStore) -> None:
+    parts = [encoded(a_record(2, version=version)) for version in (11, 12, 10)]
+    for part in parts:
+        await kept(store, part)
+    manifests = [part.manifest for part in parts]
+    found = await ArchiveReader(store).newest(manifests, run_id(2))
+    assert found is not None
+    assert found.version == 12
+    assert await ArchiveReader(store).newest(manifests, run_id(3)) is None
+
+
+async def test_removed_deliveries_are_parts_of_their_own(store: ArchiveStore) -> None:
+    removed = RemovedDeliveries.of([a_delivery(3)])
+    part = encode_part(FOLDER, [removed], written_at=NOW, written_by="operator-0")
+    await kept(store, part)
+    assert (part.manifest.kind, part.place.has_runs) == (PartKind.DELIVERIES, False)
+    reader = ArchiveReader(store)
+    assert await reader.records(part.manifest) == [removed]
+    assert (await reader.runs(part.manifest), await reader.run(part.manifest, run_id(3))) == ([], None)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda content: content[:-1],
+        lambda content: content[:40] + bytes([content[40] ^ 1]) + content[41:],
+        lambda content: content + b"x",
+        lambda _: b"",
+    ],
+)
+async def test_damage_of_any_byte_is_seen(store: ArchiveStore, harm: Any) -> None:
+    part = encoded(a_record(1), a_record(2))
+    await kept(store, part)
+    await store.put(part.place.key, harm(part.content))
+    with pytest.raises(Damaged, match=part.place.key):
+        await ArchiveReader(store).run(part.manifest, run_id(1))
+
+
+async def test_a_part_that_is_missing_is_damage_and_a_manifest_that_is_missing_is_none(store: ArchiveStore) -> None:
+    part = encoded(a_record(1))
+    await store.put(part.place.manifest_key, part.manifest.encoded())
+    with pytest.raises(Damaged, match="is not there"):
+        await ArchiveReader(store).runs(part.manifest)
+    await store.delete([part.place.manifest_key])
+    assert await store.manifest(part.place) is None
+
+
+def test_lines_that_are_not_what_the_manifest_says_are_damage() -> None:
+    part = encoded(a_record(1), a_record(2))
+    plain = zstandard.ZstdDecompressor().decompress(part.content)
+    swapped = b"".join(reversed(plain.splitlines(keepends=True)))
+    content = zstandard.ZstdCompressor().compress(swapped)
+    digest = hashlib.sha256(content).hexdigest()
+    manifest = part.manifest.model_copy(update={"sha256": digest, "size": len(content)})
+    assert len(lines_of(content, manifest)) == 2
+    with pytest.raises(Damaged, match="line 1"):
+        list(verified_records(content, manifest))
+
+
+def test_a_manifest_speaks_of_its_own_part_alone() -> None:
+    part, other = encoded(a_record(1)), encoded(a_record(2))
+    assert Manifest.parse(part.manifest.encoded(), part.place) == part.manifest
+    with pytest.raises(Damaged, match="another part"):
+        Manifest.parse(part.manifest.encoded(), other.place)
+    with pytest.raises(Damaged, match="runs"):
+        Manifest.parse(part.manifest.encoded().replace(b'"runs": 1', b'"runs": 2'), part.place)
+    with pytest.raises(Damaged):
+        Manifest.parse(b"{", part.place)
+
+
+def test_the_manifest_of_a_part_can_be_made_again_from_the_part() -> None:
+    part = encoded(a_record(1), a_record(2))
+    assert manifest_of(part.content, part.place, written_at=NOW, written_by="operator-0") == part.manifest
+    with pytest.raises(Damaged, match="its name"):
+        manifest_of(encoded(a_record(1)).content, part.place, written_at=NOW, written_by="operator-0")
+
+
+async def test_a_part_can_be_read_without_the_service(store: ArchiveStore, tmp_path: Path) -> None:
+    """By the line that docs/data.md gives; without its programs, by what it does: a zstd frame, a document a line."""
+    part = encoded(a_record(1), a_record(2))
+    await kept(store, part)
+    await kept(store, encode_part(FOLDER, [RemovedDeliveries.of([a_delivery(3)])], written_at=NOW, written_by="o"))
+    (line,) = re.findall(r"^(zstdcat .*)$", (ROOT / "docs" / "data.md").read_text(), re.MULTILINE)
+    if shutil.which("zstdcat") and shutil.which("jq"):
+        told = subprocess.run(["sh", "-c", line], cwd=tmp_path / "store", check=True, capture_output=True).stdout
+        rows = [row.split("\t") for row in told.decode().splitlines()]
+    else:
+        rows = []
+        for file in sorted((tmp_path / "store").glob("archive/org-*/2026-11/*.jsonl.zst")):
+            with zstandard.open(file, "rb") as opened:
+                found = [json.loads(one) for one in opened.read().splitlines()]
+            names = ("run_id", "phase", "executor_ref")
+            rows += [[one["row"][name] for name in names] for one in found if "run" in one]
+    assert rows == [[run_id(number), "completed", f"Küche {number} ☃"] for number in (1, 2)]

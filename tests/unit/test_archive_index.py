@@ -1,0 +1,255 @@
+"""Lists through live and archived runs, against a plain reference; and how often the archive is looked at."""
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.no_cluster import NO_CLUSTER
+from tests.unit.test_run_index import START, a_run
+
+from checklist_api.archive.looks import LOOK_EVERY_S, Looks
+from checklist_api.archive.table import ArchivedRow, KnownPart, PartState
+from checklist_api.run_index import RunFilter, RunIndex
+from checklist_crds.object_store import StoreUnavailable
+from checklist_crds.run_row import row_of_run
+
+OWNER = "org-of-acme"
+NOW = START + timedelta(hours=1)
+Body = dict[str, Any]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[RunIndex]:
+    index = RunIndex(NO_CLUSTER)
+    index.archive.keep_below(tmp_path)
+    yield index
+    index.close()
+
+
+def a_part(index: RunIndex, name: str, *bodies: Body, month: str = "2026-11") -> KnownPart:
+    """Learn of it, and load it."""
+    key = f"archive/{OWNER}/{month}/{name}.manifest.json"
+    versions = {body["metadata"]["name"]: int(body["metadata"]["resourceVersion"]) for body in bodies}
+    index.archive.learn(key, f"tag of {name}", OWNER, versions)
+    load(index, index.archive.parts()[key], *bodies)
+    return index.archive.parts()[key]
+
+
+def load(index: RunIndex, part: KnownPart, *bodies: Body) -> None:
+    rows = []
+    for body in bodies:
+        row = row_of_run(body)
+        assert row is not None
+        rows.append(ArchivedRow(row, int(body["metadata"]["resourceVersion"])))
+    index.archive.put(part, rows)
+    index.archive.mark(part, PartState.LOADED)
+
+
+def over(number: int, **changes: Any) -> Body:
+    return a_run(number, **{"status": {"phase": "Completed"}, **changes})
+
+
+def listed(index: RunIndex, wanted: RunFilter | None = None, *, offset: int = 0, limit: int = 100) -> list[str]:
+    total, runs = index.page("acme", ["main"], wanted or RunFilter(), now=NOW, offset=offset, limit=limit)
+    found = [str(run["run_id"]) for run in runs]
+    assert len(found) == max(0, min(limit, total - offset))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lists_are_the_same_wherever_runs_are(index: RunIndex, seed: int) -> None:
+    """Live, archived, or both for a moment; with ties in time, versions that are archived twice, and parts that go."""
+    rng = random.Random(seed)
+    phases = ("Pending", "InProgress", "Completed", "Cancelled", "Expired")
+    reference = RunIndex(NO_CLUSTER)
+    bodies = []
+    for number in range(120):
+        phase = rng.choice(phases)
+        owner = {
+            "organization": rng.choice(["acme"] * 5 + ["globex"]),
+            "namespace": rng.choice(["main"] * 5 + ["other"]),
+        }
+        spec = {"spec": {"executorRef": rng.choice(["one", "two", None])}}
+        body = a_run(number, minutes=rng.randrange(40), template=f"t-{rng.randrange(3)}", version=2, **owner, **spec)
+        body["status"]["phase"] = phase
+        reference.observe(body)
+        bodies.append(body)
+    live, closed = [], []
+    for body in bodies:
+        (closed if body["status"]["phase"] in phases[2:] and rng.random() < 0.8 else live).append(body)
+    archived = [closed[start : start + 9] for start in range(0, len(closed), 9)]
+    for body in live:
+        index.observe(body)
+    for number, some in enumerate(archived):
+        if number % 3 == 0:
+            for body in some:  # as long as its object is there
+                index.observe(body)
+        a_part(index, f"p{number}", *some)
+        if number % 4 == 1:
+            a_part(index, f"q{number}", *[_older(body) for body in some[:4]])
+        if number % 3 == 0 and rng.random() < 0.5:
+            for body in some:
+                index.informer.forget(body)
+    wishes = [
+        RunFilter(status, template, executor_ref=executor)
+        for status in (None, "pending", "completed", "expired")
+        for template in (None, "t-1")
+        for executor in (None, "two")
+    ]
+    wishes += [
+        RunFilter(created_after=START + timedelta(minutes=20)),
+        RunFilter(created_before=START + timedelta(minutes=3)),
+    ]
+    for wanted in wishes:
+        for offset, limit in ((0, 100), (0, 7), (7, 7), (33, 10), (95, 50)):
+            page = {"now": NOW, "offset": offset, "limit": limit}
+            told = index.page("acme", ["main"], wanted, **page)
+            assert told == reference.page("acme", ["main"], wanted, **page)
+    reference.close()
+
+
+def _older(body: Body) -> Body:
+    return {**body, "metadata": {**body["metadata"], "resourceVersion": "1"}, "status": {"phase": "Cancelled"}}
+
+
+def test_a_run_whose_object_goes_stays_listed_until_the_archive_was_looked_at(index: RunIndex) -> None:
+    told: list[tuple[str, tuple[str, str]]] = []
+    index.on_leaving(lambda organization, key: told.append((organization, key)))
+    news: list[str] = []
+    for number in range(3):
+        index.observe(over(number))
+    index.observe(a_run(3))
+    index.tell_news(lambda each: news.append(each.run_id))
+    for number in range(4):
+        index.informer.forget(a_run(number))
+    assert told == [("acme", ("main", f"r-000{number}")) for number in range(3)]
+    assert (listed(index), news) == (["r-0002", "r-0001", "r-0000"], ["r-0003"])
+    a_part(index, "p", over(1))
+    assert listed(index) == ["r-0002", "r-0001", "r-0000"]
+    for number in range(2):
+        index.left(("main", f"r-000{number}"))
+    assert (listed(index), news) == (["r-0002", "r-0001"], ["r-0003", "r-0000"])
+    index.observe(over(2, version=9))
+    index.left(("main", "r-0002"))
+    assert listed(index) == ["r-0002", "r-0001"]
+
+
+def test_of_two_versions_the_newer_is_listed_and_the_older_again_when_the_newer_is_gone(index: RunIndex) -> None:
+    new, old = over(1, version=7), over(1, version=5, status={"phase": "Cancelled"})
+    older, newer = a_part(index, "old", old), a_part(index, "new", new)
+    index.archive.put(older, [])
+    load(index, older, old)
+    assert listed(index, RunFilter(status="completed")) == ["r-0001"]
+    assert [part.key for part in index.archive.parts_of("r-0001")] == [newer.key, older.key]
+    index.archive.forget(newer.key)
+    assert listed(index) == []
+    waiting = index.archive.unread()
+    assert waiting is not None
+    load(index, waiting, old)
+    assert listed(index, RunFilter(status="cancelled")) == ["r-0001"]
+    assert index.archive.known_runs() == 1
+
+
+def test_newer_months_are_read_first(index: RunIndex) -> None:
+    for month in ("2026-09", "2026-11", "2026-10"):
+        index.archive.learn(f"archive/{OWNER}/{month}/p.manifest.json", "tag", OWNER, {"r-1": 1})
+    waiting = index.archive.unread()
+    assert waiting is not None
+    assert "/2026-11/" in waiting.key
+
+
+def test_a_full_disk_leaves_what_was_known_as_it_was(index: RunIndex) -> None:
+    part = a_part(index, "p", over(1), over(2))
+
+    def rows() -> Iterator[ArchivedRow]:
+        row = row_of_run(over(3))
+        assert row is not None
+        yield ArchivedRow(row, 1)
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with pytest.raises(sqlite3.OperationalError):
+        index.archive.put(part, rows())
+    assert (listed(index), index.archive.known_runs()) == (["r-0002", "r-0001"], 2)
+
+
+def test_the_file_leaves_nothing_behind(index: RunIndex, tmp_path: Path) -> None:
+    a_part(index, "p", *[over(number) for number in range(300)])
+    assert (list(tmp_path.iterdir()), len(listed(index))) == ([], 100)
+
+
+class _Clock:
+    """`sleep` makes the time pass."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+async def test_those_who_ask_for_a_look_at_the_same_time_share_one() -> None:
+    clock, looks = _Clock(), 0
+
+    async def look(_: str) -> None:
+        nonlocal looks
+        looks += 1
+        clock.now += 0.1
+        await asyncio.sleep(0)
+
+    asked = Looks(look, lambda: clock.now, clock.sleep)
+    await asyncio.gather(*(asked.fresh("acme") for _ in range(50)))
+    assert looks == 2  # the first one's own, which began before the others asked; and theirs
+    before = clock.now
+    await asked.fresh("acme")
+    assert (looks, clock.now - before >= LOOK_EVERY_S - 0.11) == (3, True)
+    await asyncio.gather(asked.fresh("acme"), asked.fresh("globex"))
+    assert looks == 5
+
+
+async def test_who_asks_while_a_look_is_under_way_gets_the_next_one() -> None:
+    clock, began, going_on = _Clock(), [], asyncio.Event()
+
+    async def look(_: str) -> None:
+        began.append(clock.now)
+        await going_on.wait()
+
+    asked = Looks(look, lambda: clock.now, clock.sleep)
+    first = asyncio.create_task(asked.fresh("acme"))
+    await asyncio.sleep(0)
+    clock.now += 0.2
+    second = asyncio.create_task(asked.fresh("acme"))
+    await asyncio.sleep(0)
+    going_on.set()
+    await asyncio.gather(first, second)
+    assert began == [100.0, 100.0 + LOOK_EVERY_S]
+
+
+async def test_a_look_that_failed_fails_for_all_who_waited_for_it_and_not_for_those_who_come_later() -> None:
+    clock, failing = _Clock(), True
+
+    async def look(_: str) -> None:
+        await asyncio.sleep(0)
+        if failing:
+            raise StoreUnavailable("nobody is there")
+
+    asked = Looks(look, lambda: clock.now, clock.sleep)
+    told = await asyncio.gather(*(asked.fresh("acme") for _ in range(3)), return_exceptions=True)
+    assert [type(each) for each in told] == [StoreUnavailable] * 3
+    failing = False
+    await asked.fresh("acme")
+
+
+def test_a_part_of_runs_that_lists_have_already_makes_no_list_incomplete(index: RunIndex) -> None:
+    for number in range(3):
+        index.observe(over(number))
+    key = f"archive/{OWNER}/2026-11/p.manifest.json"
+    index.archive.learn(key, "tag", OWNER, {"r-0000": 1, "r-0001": 1})
+    assert index.archive.states(OWNER) == {PartState.COVERED: 1}
+    index.archive.learn(key, "another tag", OWNER, {"r-0000": 1, "r-0007": 1})
+    assert index.archive.states(OWNER) == {PartState.WAITING: 1}

@@ -1,0 +1,68 @@
+"""The image's bill of materials is CycloneDX 1.6, for CycloneDX' own strict schema. (tests/chart asks the image.)"""
+
+import json
+import re
+import sysconfig
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from checklist_dev.image.bill import bill
+from checklist_dev.repository import ROOT
+
+CREATED = datetime(2026, 11, 22, tzinfo=UTC)
+STATUS = "Package: libc6\nVersion: 1:2.36-9+deb12u13\nArchitecture: amd64\nDescription: C library\n more of it\n"
+
+
+def problem(document: dict[str, Any]) -> str | None:
+    """What the schema has against it."""
+    found = JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(document))
+    return str(found)[:500] if found is not None else None
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> dict[str, Any]:
+    """Of the packages of this very environment."""
+    (tmp_path / "libc6").write_text(STATUS)
+    lock = ROOT / "api" / "web" / "package-lock.json"
+    return bill([Path(sysconfig.get_path("purelib"))], tmp_path, lock, CREATED)
+
+
+def test_it_is_what_cyclonedx_says_that_it_is(document: dict[str, Any]) -> None:
+    assert problem(document) is None
+    kinds = {component["purl"].partition("/")[0] for component in document["components"]}
+    assert kinds == {"pkg:pypi", "pkg:generic", "pkg:deb", "pkg:npm"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"serialNumber": "urn:uuid:none"},
+        {"materials": []},
+        {"components": [{"type": "thing", "name": "x"}]},
+        {"components": [{"type": "library", "name": "x", "licenses": ["MIT"]}]},
+    ],
+    ids=str,
+)
+def test_what_is_none_would_be_found(document: dict[str, Any], change: dict[str, Any]) -> None:
+    assert problem({**document, **change}) is not None
+
+
+def test_the_same_contents_are_the_same_document(document: dict[str, Any], tmp_path: Path) -> None:
+    lock = ROOT / "api" / "web" / "package-lock.json"
+    assert bill([Path(sysconfig.get_path("purelib"))], tmp_path, lock, CREATED) == document
+    (tmp_path / "libc6").write_text(STATUS.replace("u13", "u14"))
+    assert (
+        bill([Path(sysconfig.get_path("purelib"))], tmp_path, lock, CREATED)["serialNumber"] != document["serialNumber"]
+    )
+
+
+def test_a_version_with_an_epoch_and_a_plus_is_a_valid_package_url(document: dict[str, Any]) -> None:
+    (libc,) = [component for component in document["components"] if component["name"] == "libc6"]
+    assert libc["purl"] == "pkg:deb/debian/libc6@1%3A2.36-9%2Bdeb12u13?arch=amd64"
+    for component in document["components"]:
+        assert re.fullmatch(r"pkg:[a-z]+/[^ @]+@[^ @]+", component["purl"]), component["purl"]

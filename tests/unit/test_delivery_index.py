@@ -1,0 +1,461 @@
+"""The index of deliveries: what runs and WebhookDelivery objects say, put together, whoever speaks first."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid5
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.no_cluster import NO_CLUSTER
+
+from checklist_api.delivery_history import DELIVERED, FAILED, Delivery
+from checklist_api.delivery_index import DeliveryFilter, DeliveryIndex
+from checklist_api.delivery_sources import host_of
+from checklist_api.endpoint_figures import MAX_WINDOW_HOURS, Endpoint
+from checklist_crds.delivery_types import REPLAY_ANNOTATION, WebhookDeliveryStatus
+from checklist_crds.replay_rules import ReplayRefusal, refusal_of
+from checklist_crds.times import format_timestamp
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+URLS = ("https://a.example.com/one?key=x", "https://b.example.com:8443/two")
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def index() -> Iterator[DeliveryIndex]:
+    made = new_index()
+    yield made
+    made.close()
+
+
+def new_index() -> DeliveryIndex:
+    return DeliveryIndex(NO_CLUSTER, lambda: NOW)
+
+
+def run_id(number: int) -> str:
+    return f"r-{UUID(int=number)}"
+
+
+def event_id(run: int, seq: int) -> str:
+    return f"evt-{uuid5(UUID(int=run), str(seq))}"
+
+
+def at(minutes: float = 0) -> str:
+    return format_timestamp(NOW + timedelta(minutes=minutes))
+
+
+def waiting(run: int, seq: int, *, event: str = "step.completed", minutes: float = 0) -> Json:
+    """An entry of the outbox."""
+    return {"seq": seq, "event": event, "eventId": event_id(run, seq), "ts": at(minutes)}
+
+
+def recorded(run: int, seq: int, phase: str = "Delivered", **changes: Any) -> Json:
+    """A record of the run."""
+    answered = {"outcome": "success", "httpStatus": 200} if phase == "Delivered" else {"outcome": "timeout"}
+    return {
+        **waiting(run, seq),
+        "phase": phase,
+        "attempts": 1,
+        "startedAt": at(),
+        "durationMs": 50,
+        **answered,
+        **changes,
+    }
+
+
+def a_run(number: int, *events: Json, version: int = 1, **changes: Any) -> Json:
+    """A run with these events: entries with a phase are records. `changes`: organization, namespace, url, status."""
+    records = [event for event in events if "phase" in event]
+    return {
+        "metadata": {
+            "name": run_id(number),
+            "namespace": changes.get("namespace", "main"),
+            "resourceVersion": str(version),
+        },
+        "spec": {
+            "webhook": {"url": changes.get("url", URLS[0]), "events": ["*"]},
+            "resolved": {"organization": changes.get("organization", "acme")},
+        },
+        "status": {
+            "outbox": [event for event in events if "phase" not in event],
+            "deliveries": records,
+            **changes.get("status", {}),
+        },
+    }
+
+
+def an_attempt(number: int = 1, *, minutes: float = 0, **changes: Any) -> Json:
+    return {
+        "number": number,
+        "startedAt": at(minutes),
+        "durationMs": 200,
+        "outcome": "http_5xx",
+        "httpStatus": 503,
+        **changes,
+    }
+
+
+def an_object(run: int, seq: int, *attempts: Json, version: int = 1, **changes: Any) -> Json:
+    """A WebhookDelivery. `changes`: organization, namespace, url, event, annotations, status."""
+    return {
+        "metadata": {
+            "name": event_id(run, seq),
+            "namespace": changes.get("namespace", "main"),
+            "resourceVersion": str(version),
+            "annotations": changes.get("annotations", {}),
+        },
+        "spec": {
+            "organizationRef": {"name": changes.get("organization", "acme")},
+            "runRef": {"name": run_id(run)},
+            "eventId": event_id(run, seq),
+            "event": changes.get("event", "step.completed"),
+            "seq": seq,
+            "ts": at(),
+            "url": changes.get("url", URLS[0]),
+            "payload": "{}",
+        },
+        "status": {
+            "phase": "Pending",
+            "attempt": len(attempts),
+            "attempts": list(attempts),
+            **changes.get("status", {}),
+        },
+    }
+
+
+ENDED: Json = {"phase": "Failed", "settled": True, "finishedAt": at(1)}
+
+
+def listed(index: DeliveryIndex, **wanted: Any) -> list[Delivery]:
+    return index.page("acme", ["main"], DeliveryFilter(**wanted), offset=0, limit=100)[1]
+
+
+def only(index: DeliveryIndex) -> Delivery:
+    [delivery] = listed(index)
+    return delivery
+
+
+def test_an_event_goes_from_the_outbox_into_the_records_and_stays_one(index: DeliveryIndex) -> None:
+    index.learn_run("UPSERT", a_run(1, waiting(1, 1)))
+    assert (only(index).status, only(index).attempts) == ("pending", ())
+    index.learn_run("UPSERT", a_run(1, recorded(1, 1)))
+    delivery = only(index)
+    assert (delivery.status, delivery.attempts_made, delivery.listed_at) == ("delivered", 1, NOW.timestamp() * 1000)
+    assert delivery.last is not None
+    assert (delivery.last.outcome, delivery.last.http_status, delivery.last.duration_ms) == ("success", 200, 50)
+    assert delivery.finished_at == NOW.timestamp() * 1000 + 50
+
+
+@pytest.mark.parametrize("object_first", [True, False])
+def test_whoever_speaks_first_the_object_knows_more(index: DeliveryIndex, object_first: bool) -> None:
+    attempts = (an_attempt(1), an_attempt(2, minutes=1))
+    kept = an_object(1, 1, *attempts, status={"nextAttemptAt": at(3)})
+    told: list[Callable[[], None]] = [
+        lambda: index.informer.observe(kept),
+        lambda: index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Pending"))),
+    ]
+    for tell in told if object_first else reversed(told):
+        tell()
+    delivery = only(index)
+    assert [attempt.number for attempt in delivery.attempts] == [1, 2]
+    assert delivery.next_attempt_at == (NOW + timedelta(minutes=3)).timestamp() * 1000
+
+
+def test_when_the_object_is_gone_the_run_still_tells_how_it_ended(index: DeliveryIndex) -> None:
+    index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Failed", attempts=5)))
+    body = an_object(1, 1, *(an_attempt(number) for number in range(1, 6)), status=ENDED)
+    index.informer.observe(body)
+    assert only(index).refusal is None
+    index.informer.forget(body)
+    delivery = only(index)
+    assert (delivery.status, delivery.attempts_made, len(delivery.attempts)) == ("failed", 5, 1)
+    assert delivery.refusal is ReplayRefusal.PAYLOAD_NOT_KEPT
+
+
+def test_what_the_run_no_longer_records_is_told_by_the_object_alone(index: DeliveryIndex) -> None:
+    index.informer.observe(an_object(1, 1, an_attempt(), status=ENDED))
+    index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Failed"), recorded(1, 2)))
+    index.learn_run("UPSERT", a_run(1, recorded(1, 2)))
+    assert sorted(delivery.event.seq for delivery in listed(index)) == [1, 2]
+    index.learn_run("DELETE", a_run(1))
+    assert [delivery.event.seq for delivery in listed(index)] == [1]
+
+
+def test_an_object_without_any_attempt_is_just_being_made(index: DeliveryIndex) -> None:
+    index.learn_run("UPSERT", a_run(1, waiting(1, 1)))
+    index.informer.observe(an_object(1, 1, status={"phase": "Pending"}))
+    assert (only(index).status, only(index).refusal) == ("pending", ReplayRefusal.RETRY_PENDING)
+
+
+def test_old_records_without_time_and_outcome_are_told_as_well_as_may_be(index: DeliveryIndex) -> None:
+    old = [recorded(1, 1), recorded(1, 2, "Failed", httpStatus=404), recorded(1, 3, "Failed")]
+    for record in old:
+        del record["ts"], record["outcome"]
+    index.learn_run("UPSERT", a_run(1, *old))
+    by_seq = {delivery.event.seq: delivery for delivery in listed(index)}
+    assert [attempt.outcome for seq in (1, 2, 3) for attempt in by_seq[seq].attempts] == ["success", "http_4xx", None]
+    assert {delivery.happened_at for delivery in by_seq.values()} == {None}
+    assert {delivery.listed_at for delivery in by_seq.values()} == {NOW.timestamp() * 1000}
+
+
+def test_a_final_event_of_an_old_record_happened_when_its_run_ended(index: DeliveryIndex) -> None:
+    record = recorded(1, 1, event="run.completed")
+    del record["ts"]
+    index.learn_run("UPSERT", a_run(1, record, status={"completedAt": at(-5)}))
+    assert only(index).happened_at == (NOW - timedelta(minutes=5)).timestamp() * 1000
+
+
+@pytest.mark.parametrize(
+    ("status", "annotations"),
+    [
+        ({"phase": "Pending", "attempt": 2}, {}),
+        ({"phase": "InFlight", "attempt": 2}, {}),
+        ({"phase": "Failed", "attempt": 5}, {}),
+        ({"phase": "Failed", "attempt": 5, "settled": True}, {}),
+        ({"phase": "Delivered", "attempt": 1, "settled": True}, {}),
+        ({"phase": "Failed", "attempt": 0, "settled": True}, {}),
+        ({"phase": "Failed", "attempt": 5, "replay": {"requestedAt": at()}}, {}),
+    ],
+)
+def test_what_can_be_replayed_is_as_the_operator_judges_it(
+    index: DeliveryIndex, status: Json, annotations: Json
+) -> None:
+    index.informer.observe(an_object(1, 1, status=status, annotations=annotations))
+    assert only(index).refusal is refusal_of(WebhookDeliveryStatus.model_validate(status))
+
+
+def test_what_was_asked_to_be_replayed_is_not_to_be_asked_again(index: DeliveryIndex) -> None:
+    index.informer.observe(an_object(1, 1, an_attempt(), status=ENDED, annotations={REPLAY_ANNOTATION: at()}))
+    assert only(index).refusal is ReplayRefusal.REPLAY_UNDER_WAY
+
+
+def test_ties_are_broken_by_the_id_and_pages_cut_the_list(index: DeliveryIndex) -> None:
+    index.learn_run("UPSERT", a_run(1, *(waiting(1, seq, minutes=seq // 3) for seq in range(1, 8))))
+    expected = sorted(((seq // 3, event_id(1, seq)) for seq in range(1, 8)), reverse=True)
+    found = [delivery.event.event_id for delivery in listed(index)]
+    assert found == [id_ for _, id_ in expected]
+    total, page = index.page("acme", ["main"], DeliveryFilter(), offset=4, limit=2)
+    assert (total, [delivery.event.event_id for delivery in page]) == (7, found[4:6])
+    assert index.page("acme", ["main"], DeliveryFilter(), offset=7, limit=2) == (7, [])
+
+
+@pytest.mark.parametrize("wanted", [{}, {"status": "pending"}, {"event": "step.completed", "host": "a.example.com"}])
+def test_pages_of_any_size_make_up_the_list(index: DeliveryIndex, wanted: Json) -> None:
+    for run in range(1, 4):
+        index.learn_run("UPSERT", a_run(run, *(waiting(run, seq, minutes=seq // 4) for seq in range(1, 10))))
+    everything = listed(index, **wanted)
+    for size in (1, 2, 5, 26):
+        pages = [
+            index.page("acme", ["main"], DeliveryFilter(**wanted), offset=offset, limit=size)
+            for offset in range(0, 27, size)
+        ]
+        assert {total for total, _ in pages} == {27}
+        assert [each for _, page in pages for each in page] == everything
+
+
+def test_other_organizations_and_other_namespaces_are_not_there(index: DeliveryIndex) -> None:
+    index.learn_run("UPSERT", a_run(1, waiting(1, 1), organization="globex"))
+    index.learn_run("UPSERT", a_run(2, waiting(2, 1), namespace="elsewhere"))
+    index.learn_run("UPSERT", a_run(3, waiting(3, 1)))
+    assert only(index).event.run_id == run_id(3)
+    assert index.find(event_id(1, 1), ["main"], "acme") is None
+    assert index.find(event_id(2, 1), ["main"], "acme") is None
+    assert index.find(event_id(2, 1), ["main", "elsewhere"], "acme") is not None
+    assert index.endpoints.page("nobody", ["main"], hours=1, offset=0, limit=9)[1:] == (0, [])
+
+
+def test_one_that_cannot_be_read_does_not_hide_the_others(index: DeliveryIndex) -> None:
+    bad = [{**waiting(1, 1), "event": "step.exploded"}, {**waiting(1, 2), "ts": "yesterday"}]
+    index.learn_run("UPSERT", a_run(1, *bad, waiting(1, 3)))
+    index.learn_run("UPSERT", {"metadata": {"name": run_id(2), "namespace": "main"}, "spec": {}, "status": []})
+    index.informer.observe({**an_object(3, 1), "spec": {}})
+    index.informer.observe({**an_object(4, 1), "metadata": {"name": "by-hand", "namespace": "main"}})
+    stolen = an_object(5, 1)
+    stolen["metadata"]["name"] = event_id(6, 1)
+    index.informer.observe(stolen)
+    assert only(index).event.seq == 3
+
+
+def test_what_only_a_later_release_knows_does_not_end_the_watch(index: DeliveryIndex) -> None:
+    index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Failed", outcome="http_6xx")))
+    index.informer.observe(an_object(2, 1, an_attempt(outcome="quic"), status={"phase": "Failed"}))
+    index.informer.observe(an_object(3, 1, an_attempt(), status={"phase": "Parked"}))
+    assert [delivery.last and delivery.last.outcome for delivery in listed(index)] == [None, None]
+
+
+def test_of_an_endpoint_only_the_host_is_kept() -> None:
+    assert [host_of(url) for url in (*URLS, "http://[2001:db8::1]:80/x")] == [
+        "a.example.com",
+        "b.example.com",
+        "2001:db8::1",
+    ]
+
+
+# -- any history, in any order --------------------------------------------------------------------------------------
+
+ATTEMPTS = st.builds(
+    lambda minutes, took, answer: an_attempt(minutes=minutes, durationMs=took, **answer),
+    minutes=st.integers(-6000, 0),
+    took=st.integers(0, 10_000),
+    answer=st.sampled_from(
+        [
+            {"outcome": "success", "httpStatus": 200},
+            {"outcome": "http_4xx", "httpStatus": 410},
+            {"outcome": "timeout", "httpStatus": None},
+        ]
+    ),
+)
+RUN_EVENTS = st.one_of(
+    st.none(),
+    st.just("waiting"),
+    st.sampled_from(["Delivered", "Failed", "Pending"]),
+)
+RUN_CHANGES = st.tuples(st.just("run"), st.integers(1, 3), st.lists(RUN_EVENTS, max_size=4))
+OBJECT_CHANGES = st.tuples(
+    st.just("object"),
+    st.integers(1, 3),
+    st.tuples(
+        st.integers(1, 4),
+        st.one_of(
+            st.none(),
+            st.tuples(st.lists(ATTEMPTS, max_size=3), st.sampled_from(["Pending", "InFlight", "Delivered", "Failed"])),
+        ),
+    ),
+)
+
+
+def told(changes: list[Any]) -> DeliveryIndex:
+    """An index that was told these changes one after the other."""
+    index = new_index()
+    for version, (kind, run, what) in enumerate(changes, 1):
+        url = URLS[run % 2]
+        if kind == "run":
+            events = [
+                waiting(run, seq, minutes=-seq) if event == "waiting" else recorded(run, seq, event)
+                for seq, event in enumerate(what, 1)
+                if event is not None
+            ]
+            body = a_run(run, *events, version=version, url=url)
+            index.learn_run("UPSERT" if what else "DELETE", body)
+        else:
+            seq, state = what
+            body = an_object(run, seq, *(state[0] if state else ()), version=version, url=url)
+            if state is None:
+                index.informer.forget(body)
+            else:
+                body["status"]["phase"] = state[1]
+                index.informer.observe(body)
+    return index
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.one_of(RUN_CHANGES, OBJECT_CHANGES), max_size=12))
+def test_after_any_history_the_index_is_as_one_that_was_told_only_the_end(changes: list[Any]) -> None:
+    last: dict[Any, Any] = {}
+    for change in changes:
+        kind, run, what = change
+        last[kind, run, what[0] if kind == "object" else None] = change
+    long, short = told(changes), told(list(last.values()))
+    try:
+        assert listed(long) == listed(short)
+        for status in ("pending", "in_flight", "delivered", "failed"):
+            expected = [each for each in listed(long) if each.status == status]
+            found = long.page("acme", ["main"], DeliveryFilter(status=status), offset=0, limit=100)
+            assert found == (len(expected), expected)
+        assert figures(long) == counted(listed(long))
+    finally:
+        long.close()
+        short.close()
+
+
+def test_an_object_that_claims_the_event_of_another_run_is_not_believed(index: DeliveryIndex) -> None:
+    index.learn_run("UPSERT", a_run(1, waiting(1, 1)))
+    liar = an_object(1, 1, an_attempt(), status=ENDED)
+    liar["spec"]["runRef"]["name"] = run_id(2)
+    index.informer.observe(liar)
+    assert (only(index).status, only(index).event.run_id) == ("pending", run_id(1))
+
+
+def figures(index: DeliveryIndex) -> dict[str, tuple[Any, ...]]:
+    _, total, endpoints = index.endpoints.page("acme", ["main"], hours=24, offset=0, limit=100)
+    assert total == len(endpoints)
+    return {endpoint.host: told_of(endpoint) for endpoint in endpoints}
+
+
+def told_of(endpoint: Endpoint) -> tuple[Any, ...]:
+    return (
+        endpoint.deliveries,
+        endpoint.attempts,
+        endpoint.successes,
+        endpoint.pending,
+        endpoint.failed,
+        endpoint.latencies.total(),
+    )
+
+
+def counted(deliveries: list[Delivery]) -> dict[str, tuple[Any, ...]]:
+    """The figures by counting everything."""
+    since = (NOW - 24 * HOUR).timestamp() * 1000
+    found: dict[str, Counter[str]] = {}
+    for delivery in deliveries:
+        counter = found.setdefault(delivery.event.host, Counter())
+        recent = [attempt for attempt in delivery.attempts if attempt.started_at >= since]
+        counter["deliveries"] += delivery.listed_at >= since
+        counter["attempts"] += len(recent)
+        counter["successes"] += sum(attempt.ok for attempt in recent)
+        counter["pending"] += delivery.status not in {DELIVERED, FAILED}
+        counter["failed"] += delivery.status == FAILED
+        counter["answered"] += sum(attempt.http_status is not None for attempt in recent)
+    names = ("deliveries", "attempts", "successes", "pending", "failed", "answered")
+    return {host: tuple(counter[name] for name in names) for host, counter in found.items()}
+
+
+def test_hours_that_no_window_reaches_any_more_are_forgotten_and_figures_stay_right() -> None:
+    now = [NOW - 5000 * HOUR]
+    index = DeliveryIndex(NO_CLUSTER, lambda: now[0])
+    days = range(0, 5000, 24)
+    for seq, hours in enumerate(days, 1):
+        now[0] = NOW - (5000 - hours) * HOUR
+        index.informer.observe(an_object(1, seq, an_attempt(minutes=60 * (hours - 5000)), status=ENDED))
+    now[0] = NOW
+    index.informer.observe(an_object(2, 1, an_attempt(), status=ENDED))
+    known = sum(len(hours) for hours in index.endpoints._hours.values())
+    assert known <= MAX_WINDOW_HOURS // 24 + 5
+    # What was counted in an hour that is gone is taken off nowhere when the delivery goes.
+    for seq, _ in enumerate(days, 1):
+        index.informer.forget({"metadata": {"name": event_id(1, seq), "namespace": "main"}})
+    [endpoint] = index.endpoints.page("acme", ["main"], hours=MAX_WINDOW_HOURS, offset=0, limit=9)[2]
+    assert told_of(endpoint) == (1, 1, 0, 0, 1, 1)
+    index.informer.forget({"metadata": {"name": event_id(2, 1), "namespace": "main"}})
+    assert index.endpoints.page("acme", ["main"], hours=1, offset=0, limit=9)[1] == 0
+    index.close()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 20_000), min_size=1, max_size=60), st.sampled_from([50, 95, 100]))
+def test_a_percentile_is_right_to_five_percent(latencies: list[int], percent: int) -> None:
+    index = new_index()
+    attempts = [an_attempt(durationMs=latency) for latency in latencies]
+    index.informer.observe(an_object(1, 1, *attempts, status=ENDED))
+    [endpoint] = index.endpoints.page("acme", ["main"], hours=24, offset=0, limit=9)[2]
+    index.close()
+    exact = sorted(latencies)[-(-len(latencies) * percent // 100) - 1]
+    assert endpoint.latency_ms(percent) == pytest.approx(exact, rel=0.05)
+
+
+def test_the_last_success_and_the_last_error_are_the_last_whatever_comes_first(index: DeliveryIndex) -> None:
+    good: Json = {"outcome": "success", "httpStatus": 204}
+    index.informer.observe(an_object(1, 1, an_attempt(minutes=-1), an_attempt(minutes=-9), status=ENDED))
+    index.informer.observe(an_object(1, 2, an_attempt(minutes=-3, **good), an_attempt(minutes=-7, **good)))
+    index.informer.observe(an_object(1, 3, an_attempt(minutes=-2, outcome="tls", httpStatus=None)))
+    [endpoint] = index.endpoints.page("acme", ["main"], hours=1, offset=0, limit=9)[2]
+    assert endpoint.last_success_at == (NOW - timedelta(minutes=3)).timestamp() * 1000
+    assert endpoint.last_error is not None
+    assert (endpoint.last_error.started_at, endpoint.last_error.outcome) == (
+        (NOW - timedelta(minutes=1)).timestamp() * 1000,
+        "http_5xx",
+    )

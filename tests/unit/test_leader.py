@@ -1,0 +1,210 @@
+"""The lease under clocks that jump: whoever is well keeps it, and nobody waits longer for it than it holds."""
+
+import asyncio
+import copy
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from kubernetes.aio.leaderelection import leaderelection
+
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound, KubeUnavailable
+from checklist_operator.leader import Leadership
+from checklist_operator.settings import LeaseTimes
+
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+TIMES = LeaseTimes(duration=15, renew_deadline=10, retry_period=2)
+
+
+class OneLease:
+    """The cluster, as far as leases go: compare and swap on the version."""
+
+    def __init__(self) -> None:
+        self.body: dict[str, Any] | None = None
+        self.version = 0
+        self.answers = True
+
+    async def get(self, *_: Any) -> dict[str, Any]:
+        self._answer()
+        if self.body is None:
+            raise KubeNotFound("none", status=404)
+        return copy.deepcopy(self.body)
+
+    async def create(self, _: Any, body: Mapping[str, Any], __: str) -> dict[str, Any]:
+        self._answer()
+        if self.body is not None:
+            raise KubeAlreadyExists("there", status=409)
+        return self._store(body)
+
+    async def replace(self, _: Any, body: Mapping[str, Any]) -> dict[str, Any]:
+        self._answer()
+        if body["metadata"]["resourceVersion"] != str(self.version):
+            raise KubeConflict("stale", status=409)
+        return self._store(body)
+
+    async def patch(
+        self, _: Any, __: str, patch: Mapping[str, Any], ___: str, *, resource_version: str
+    ) -> dict[str, Any]:
+        assert self.body is not None and resource_version == str(self.version)
+        spec = {key: value for key, value in {**self.body["spec"], **patch["spec"]}.items() if value is not None}
+        return self._store({**self.body, "spec": spec})
+
+    @property
+    def holder(self) -> str | None:
+        return self.body["spec"].get("holderIdentity") if self.body else None
+
+    def _answer(self) -> None:
+        if not self.answers:
+            raise KubeUnavailable("down")
+
+    def _store(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        self.version += 1
+        self.body = copy.deepcopy(dict(body))
+        self.body["metadata"]["resourceVersion"] = str(self.version)
+        return copy.deepcopy(self.body)
+
+
+class Wall:
+    """The wall clock of the machine, which the election itself looks at, too."""
+
+    def __init__(self) -> None:
+        self.offset = timedelta()
+
+    def __call__(self) -> datetime:
+        return START + timedelta(seconds=asyncio.get_running_loop().time()) + self.offset
+
+    def time(self) -> float:
+        return self().timestamp()
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
+    clock = Wall()
+    monkeypatch.setattr(leaderelection, "time", clock)
+    return clock
+
+
+def candidate(lease: OneLease, name: str, wall: Wall) -> Leadership:
+    client: Any = lease
+    return Leadership(client, "checklists", name, TIMES, clock=wall, steady=asyncio.get_running_loop().time)
+
+
+async def waits(candidacy: Leadership) -> asyncio.Task[None]:
+    task = asyncio.create_task(candidacy.acquire())
+    await asyncio.sleep(5)
+    assert not task.done()
+    return task
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("hours", [2, -2], ids=["ahead", "back"])
+async def test_a_leader_that_is_well_keeps_the_lease_while_all_clocks_jump(wall: Wall, hours: int) -> None:
+    lease = OneLease()
+    leader, standby = candidate(lease, "leader", wall), candidate(lease, "standby", wall)
+    await leader.acquire()
+    holding = asyncio.create_task(leader.hold())
+    waiting = await waits(standby)
+    for _ in range(4):
+        wall.offset += timedelta(hours=hours)
+        await asyncio.sleep(20)
+    assert (lease.holder, holding.done(), waiting.done()) == ("leader", False, False)
+    holding.cancel()
+    waiting.cancel()
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("hours", [2, 0, -2], ids=["ahead", "as it was", "back"])
+async def test_the_lease_of_a_leader_that_is_gone_is_taken_when_it_has_run_out(wall: Wall, hours: int) -> None:
+    lease = OneLease()
+    leader, standby = candidate(lease, "leader", wall), candidate(lease, "standby", wall)
+    await leader.acquire()
+    died = asyncio.get_running_loop().time()
+    waiting = await waits(standby)
+    wall.offset = timedelta(hours=hours)
+    await waiting
+    assert 15 <= asyncio.get_running_loop().time() - died <= 15 + 2 * TIMES.retry_period
+    assert lease.holder == "standby"
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("hours", [2, 0, -2], ids=["ahead", "as it was", "back"])
+async def test_a_leader_without_its_cluster_ends_before_anybody_else_can_begin(wall: Wall, hours: int) -> None:
+    lease = OneLease()
+    leader = candidate(lease, "leader", wall)
+    await leader.acquire()
+    holding = asyncio.create_task(leader.hold())
+    await asyncio.sleep(2.5)
+    lease.answers = False
+    wall.offset = timedelta(hours=hours)
+    began = asyncio.get_running_loop().time()
+    await holding
+    assert 7 <= asyncio.get_running_loop().time() - began <= 10.5
+
+
+@pytest.mark.looptime
+async def test_a_leader_that_finds_another_one_ends_at_once(wall: Wall) -> None:
+    lease = OneLease()
+    leader = candidate(lease, "leader", wall)
+    await leader.acquire()
+    holding = asyncio.create_task(leader.hold())
+    await asyncio.sleep(1)
+    assert lease.body is not None
+    lease._store({**lease.body, "spec": {**lease.body["spec"], "holderIdentity": "thief", "renewTime": "now"}})
+    began = asyncio.get_running_loop().time()
+    await holding
+    assert asyncio.get_running_loop().time() - began <= TIMES.retry_period + 0.5
+    await leader.release()
+    assert lease.holder == "thief"
+
+
+@pytest.mark.looptime
+async def test_a_leader_that_slept_through_its_lease_ends_as_soon_as_it_wakes(wall: Wall) -> None:
+    lease = OneLease()
+    slept = 0.0
+    client: Any = lease
+    loop = asyncio.get_running_loop()
+    leader = Leadership(client, "checklists", "leader", TIMES, clock=wall, steady=lambda: loop.time() + slept)
+    await leader.acquire()
+    holding = asyncio.create_task(leader.hold())
+    await asyncio.sleep(1)
+    lease.answers = False
+    slept = 60.0  # the machine was suspended: its steady clock went on
+    began = loop.time()
+    await holding
+    assert loop.time() - began <= 0.5
+
+
+@pytest.mark.looptime
+async def test_a_lease_that_was_given_back_is_taken_at_the_next_look(wall: Wall) -> None:
+    lease = OneLease()
+    leader, standby = candidate(lease, "leader", wall), candidate(lease, "standby", wall)
+    await leader.acquire()
+    waiting = await waits(standby)
+    await leader.release()
+    released = asyncio.get_running_loop().time()
+    await waiting
+    assert asyncio.get_running_loop().time() - released <= TIMES.retry_period
+
+
+@pytest.mark.looptime
+async def test_the_lease_is_confirmed_only_while_the_cluster_says_that_it_is_ours(
+    wall: Wall,
+) -> None:
+    lease = OneLease()
+    leader = candidate(lease, "leader", wall)
+    with pytest.raises(KubeConflict):  # and not KubeNotFound, which would be said of the delivery
+        await leader.confirm()
+    await leader.acquire()
+    holding = asyncio.create_task(leader.hold())
+    await leader.confirm()
+    await asyncio.sleep(20)
+    await leader.confirm()
+    assert lease.body is not None
+    for change in ({"holderIdentity": "another"}, {"renewTime": "2026-11-21T12:00:00.000001Z"}):
+        kept = dict(lease.body["spec"])
+        lease.body["spec"] |= change  # by hand, or by a process of the same name
+        with pytest.raises(KubeConflict):
+            await leader.confirm()
+        lease.body["spec"] = kept
+    holding.cancel()

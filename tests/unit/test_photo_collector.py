@@ -1,0 +1,217 @@
+"""The sweep through the photo store: what it deletes, and how it finds the runs of very many photos."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
+from checklist_crds.kube.errors import KubeGone, KubeNotFound
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, Kind
+from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
+from checklist_crds.photo_store import PhotoStore
+from checklist_crds.times import utc_now
+from checklist_operator.archived_runs import ArchivedRuns
+from checklist_operator.controllers.photo_collector import PhotoCollector
+
+HERE, ELSEWHERE = "checklists", "team-a"
+MANY = 120
+PAGE = 50
+
+
+def run_id(number: int) -> str:
+    return f"r-00000000-0000-4000-8000-{number:012d}"
+
+
+def key(run: str, name: str) -> str:
+    return photo_key(run, photo_id(run, name, "ab"))
+
+
+class Cluster:
+    """Runs by namespace; counts how they were read. `gone_after`: so many pages of runs, then the list has expired."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, dict[str, dict[str, Any]]] = {HERE: {}, ELSEWHERE: {}}
+        self.gets = self.lists = 0
+        self.gone_after: int | None = None
+
+    def add(self, run: str, *keys: str, namespace: str = HERE) -> None:
+        photos = [
+            {"index": 0, "key": key, "contentType": "image/jpeg", "bytes": 1, "sha256": "ab", "width": 1, "height": 1}
+            for key in keys
+        ]
+        answer = {"value": "null", "photos": photos, "at": "2026-11-21T12:00:00Z"}
+        self.runs[namespace][run] = {
+            "metadata": {"name": run, "namespace": namespace, "creationTimestamp": "2026-11-21T12:00:00Z"},
+            "spec": {},
+            "status": {"answers": {"s-a": answer}},
+        }
+
+    async def get(self, _: Kind, name: str, namespace: str) -> dict[str, Any]:
+        self.gets += 1
+        if name not in self.runs[namespace]:
+            raise KubeNotFound("no such run")
+        return self.runs[namespace][name]
+
+    async def list_all(self, *_: Any, field_selector: str) -> tuple[list[dict[str, Any]], str]:
+        name = field_selector.removeprefix("metadata.name=")
+        return [runs[name] for runs in self.runs.values() if name in runs], "1"
+
+    async def pages(
+        self, kind: Kind, namespace: str | None = None, **_: Any
+    ) -> AsyncIterator[tuple[list[dict[str, Any]], str]]:
+        if kind == ORGANIZATION:
+            yield [{"spec": {"namespace": ELSEWHERE}}], "1"
+            return
+        assert (kind, namespace in self.runs) == (RUN, True)
+        bodies = list(self.runs[str(namespace)].values())
+        for start in range(0, len(bodies), PAGE):
+            if self.lists == self.gone_after:
+                raise KubeGone("the version of the list is no longer kept")
+            self.lists += 1
+            yield bodies[start : start + PAGE], "1"
+
+
+class Rig:
+    """A collector for which everything in its store is old enough."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cluster = Cluster()
+        self.folder = folder
+        self.removed: list[str] = []
+        self.store = PhotoStore.open((folder / "photos").as_uri())
+        self.archive = ArchiveStore.open((folder / "archive").as_uri())
+        self.just_archived: set[tuple[str, str]] = set()
+        self.collector = PhotoCollector(
+            self.cluster,  # type: ignore[arg-type]
+            self.store,
+            ArchivedRuns(self.archive, lambda key: key in self.just_archived),
+            clock=lambda: utc_now() + timedelta(seconds=1),
+            namespaces=(HERE,),
+            orphan_after=timedelta(0),
+            on_removed=self.removed.append,
+            on_bug=self.removed.append,
+        )
+
+    async def put(self, *keys: str) -> None:
+        file = self.folder / "file"
+        file.write_bytes(b"x")
+        for one in keys:
+            await self.store.put(one, file, "image/jpeg")
+
+    async def left(self) -> set[str]:
+        return {found.key for run in await self.store.runs() for found in await self.store.objects_of(run)}
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+async def many_runs(rig: Rig) -> tuple[set[str], set[str]]:
+    """Runs in two namespaces, each with a photo and an orphan, and photos of two runs that are gone. What shall stay,
+    and what shall go."""
+    stay, go = set(), set()
+    for number in range(MANY):
+        run = run_id(number)
+        used, orphan = key(run, "used"), key(run, "orphan")
+        rig.cluster.add(run, used, namespace=ELSEWHERE if number % 3 == 0 else HERE)
+        stay |= {used, thumbnail_key(used)}
+        go |= {orphan, thumbnail_key(orphan)}
+    for number in (MANY, MANY + 1):
+        go.add(key(run_id(number), "gone"))
+    await rig.put(*stay, *go)
+    return stay, go
+
+
+async def test_very_many_runs_are_read_in_pages_and_only_what_no_list_shows_is_asked_for(rig: Rig) -> None:
+    stay, go = await many_runs(rig)
+    assert await rig.collector.sweep() == len(go)
+    assert await rig.left() == stay
+    assert rig.removed == ["Photo"] * len(go)
+    assert rig.cluster.lists == 3
+    assert rig.cluster.gets == 2 * 2  # the two that are gone, in both namespaces
+
+
+async def test_a_list_that_expires_in_the_middle_leaves_nothing_behind(rig: Rig) -> None:
+    stay, go = await many_runs(rig)
+    rig.cluster.gone_after = 1
+    assert await rig.collector.sweep() == len(go)
+    assert await rig.left() == stay
+
+
+async def test_few_runs_with_photos_are_read_alone_however_many_have_none(rig: Rig) -> None:
+    for number in range(MANY):
+        rig.cluster.add(run_id(number))
+    used = key(run_id(1), "used")
+    rig.cluster.add(run_id(1), used)
+    await rig.put(used, key(run_id(1), "orphan"), key(run_id(2), "orphan"))
+    assert await rig.collector.sweep() == 2
+    assert await rig.left() == {used}
+    assert (rig.cluster.lists, rig.cluster.gets) == (0, 2)
+
+
+async def test_what_a_killed_process_left_half_written_goes_too(rig: Rig) -> None:
+    used = key(run_id(1), "used")
+    rig.cluster.add(run_id(1), used)
+    await rig.put(used)
+    for half in (f"{used}#1", f"{key(run_id(2), 'gone')}#1"):
+        path = rig.folder / "photos" / half
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"half of")
+    assert await rig.collector.sweep() == 2
+    assert (await rig.left(), await rig.store.runs()) == ({used}, [run_id(1)])
+
+
+async def test_what_is_young_stays_whatever_the_lists_say(rig: Rig) -> None:
+    stay, go = await many_runs(rig)
+    rig.collector = PhotoCollector(
+        rig.cluster,  # type: ignore[arg-type]
+        rig.store,
+        ArchivedRuns(rig.archive, lambda _: False),
+        clock=utc_now,
+        namespaces=(HERE,),
+        orphan_after=timedelta(hours=1),
+        on_removed=rig.removed.append,
+        on_bug=rig.removed.append,
+    )
+    assert await rig.collector.sweep() == 0
+    assert await rig.left() == stay | go
+
+
+@pytest.mark.parametrize("runs", [2, MANY])
+async def test_photos_of_archived_runs_stay(rig: Rig, runs: int) -> None:
+    archived = [run_id(number) for number in range(runs)]
+    await rig.put(*(key(run, "used") for run in archived), key(run_id(runs), "used"))
+    body = {
+        "metadata": {"namespace": HERE, "creationTimestamp": "2026-11-21T12:00:00Z"},
+        "spec": {
+            "resolved": {
+                "organization": "acme",
+                "templateId": "t-1",
+                "templateVersion": 1,
+                "templateName": "Opening",
+                "identityMode": "anonymous",
+                "applicableSteps": 1,
+            }
+        },
+    }
+    records = [Record.of({**body, "metadata": {**body["metadata"], "name": run}}, None, []) for run in archived]
+    folder = Folder("org-00000000-0000-4000-8000-000000000001", "2026-11")
+    part = encode_part(folder, records, written_at=utc_now(), written_by="operator-0")
+    await rig.archive.put(part.place.key, part.content)
+    await rig.archive.put(part.place.manifest_key, part.manifest.encoded())
+    assert await rig.collector.sweep() == 1
+    assert await rig.store.runs() == archived
+
+
+async def test_while_the_archive_cannot_be_read_nothing_is_taken_for_gone(rig: Rig) -> None:
+    await rig.put(key(run_id(1), "gone"))
+    archive = rig.folder / "archive"
+    archive.rmdir()
+    archive.write_text("not a folder")
+    assert await rig.collector.sweep() == 0
+    archive.unlink()
+    assert await rig.collector.sweep() == 1

@@ -1,0 +1,264 @@
+"""Which deliveries a bulk replay chooses, what it refuses, and how a second look finds what the first one had done."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from checklist_crds.delivery_types import (
+    Attempt,
+    LastReplay,
+    OutcomeClass,
+    ReplayRequest,
+    WebhookDeliverySpec,
+    WebhookDeliveryStatus,
+)
+from checklist_crds.event_names import EventName
+from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
+from checklist_crds.replay_types import RefusalCount, ReplayFilter
+from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, ObjectNameRef, Run
+from checklist_crds.times import format_timestamp
+from checklist_operator.delivery_search import search
+from checklist_operator.replay_progress import Known, Refuse, judge
+from checklist_operator.replay_selection import Choice, Tally, Target
+from checklist_operator.replay_turns import PER_HOST, Turns
+
+STARTED = datetime(2026, 11, 21, 12, tzinfo=UTC)
+BEFORE, AFTER = STARTED - timedelta(hours=1), STARTED + timedelta(minutes=1)
+
+
+def choice(**wanted: Any) -> Choice:
+    return Choice(ReplayFilter.model_validate(wanted), "acme", by_replay("again"))
+
+
+def by_replay(name: str) -> ReplayRequest:
+    return ReplayRequest(requested_at=STARTED, replay_ref=ObjectNameRef(name=name))
+
+
+def spec(**other: Any) -> WebhookDeliverySpec:
+    fields: dict[str, Any] = {
+        "organizationRef": {"name": "acme"},
+        "runRef": {"name": "r-1"},
+        "eventId": "evt-1",
+        "event": "run.completed",
+        "seq": 1,
+        "ts": format_timestamp(BEFORE),
+        "url": "https://hooks.example:8443/a",
+        "payload": "{}",
+    }
+    return WebhookDeliverySpec.model_validate(fields | other)
+
+
+def status(**other: Any) -> WebhookDeliveryStatus:
+    last = Attempt(number=5, started_at=BEFORE, duration_ms=1, outcome=OutcomeClass.DNS)
+    failed = WebhookDeliveryStatus(
+        phase=DeliveryPhase.FAILED, attempt=5, attempts=[last], settled=True, finished_at=BEFORE
+    )
+    return failed.model_copy(update=other)
+
+
+def earlier(requested_at: datetime, outcome: OutcomeClass | None = OutcomeClass.DNS) -> LastReplay:
+    return LastReplay(requested_at=requested_at, attempted_at=requested_at, outcome=outcome)
+
+
+TARGET = Target("evt-1", "r-1", "hooks.example", BEFORE)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"phase": "Failed"},
+        {"runRef": {"name": "r-1"}},
+        {"runRef": {"name": "r-1"}, "eventIds": ["evt-1", "evt-2"]},
+        {"host": "Hooks.Example."},
+        {"event": "run.completed"},
+        {"outcome": "dns"},
+        {"finishedAfter": BEFORE, "finishedBefore": BEFORE + timedelta(milliseconds=1)},
+    ],
+)
+def test_what_fits_every_part_of_the_filter_is_chosen(wanted: dict[str, Any]) -> None:
+    assert choice(**wanted).of_delivery(spec(), status()) == TARGET
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"phase": "Delivered"},
+        {"runRef": {"name": "r-2"}},
+        {"runRef": {"name": "r-1"}, "eventIds": ["evt-2"]},
+        {"host": "example"},
+        {"host": "hooks.example:8443"},
+        {"event": "run.expired"},
+        {"outcome": "timeout"},
+        {"finishedAfter": BEFORE + timedelta(milliseconds=1)},
+        {"finishedBefore": BEFORE},
+    ],
+)
+def test_what_misses_one_part_is_not(wanted: dict[str, Any]) -> None:
+    assert choice(**wanted).of_delivery(spec(), status()) is None
+
+
+def test_nothing_of_another_organization_is_chosen() -> None:
+    assert choice().of_delivery(spec(organizationRef={"name": "other"}), status()) is None
+
+
+def test_what_ended_or_was_replayed_after_the_start_is_left_alone() -> None:
+    assert choice().of_delivery(spec(), status(finished_at=AFTER)) is None
+    assert choice().of_delivery(spec(), status(last_replay=earlier(AFTER))) is None
+    assert choice().of_delivery(spec(), status(last_replay=earlier(BEFORE))) == TARGET
+
+
+def test_a_clock_that_was_set_back_hides_nothing_from_a_replay_that_starts_now() -> None:
+    new = replace(choice(), is_new=True)
+    assert new.of_delivery(spec(), status(finished_at=AFTER)) == TARGET
+    assert new.of_delivery(spec(), status(last_replay=earlier(AFTER))) == TARGET
+    wanted = replace(choice(finishedBefore=STARTED), is_new=True)
+    assert wanted.of_delivery(spec(), status(finished_at=AFTER)) is None, "what the caller asks for holds"
+
+
+def test_what_this_replay_has_dealt_with_is_counted_and_what_it_has_begun_is_finished() -> None:
+    done = earlier(STARTED, OutcomeClass.SUCCESS)
+    delivered = status(phase=DeliveryPhase.DELIVERED, finished_at=AFTER, last_replay=done)
+    assert choice().of_delivery(spec(), delivered) == done
+    begun = status(replay=ReplayRequest(requested_at=STARTED), settled=None)
+    assert choice().of_delivery(spec(), begun) == TARGET
+
+
+def test_a_replay_that_started_at_the_same_moment_is_not_taken_for_this_one() -> None:
+    mine, others = by_replay("again"), by_replay("other")
+    assert choice().of_delivery(spec(), status(replay=mine, settled=None)) == TARGET
+    assert choice().of_delivery(spec(), status(replay=others, settled=None)) is ReplayRefusal.REPLAY_UNDER_WAY
+    elsewhere = choice(runRef={"name": "r-2"}, eventIds=["evt-2"])
+    assert elsewhere.of_delivery(spec(), status(replay=others, settled=None)) is None
+    done = LastReplay(**others.model_dump(), attempted_at=AFTER, outcome=OutcomeClass.SUCCESS)
+    assert elsewhere.of_delivery(spec(), status(last_replay=done)) is None
+    assert judge(mine, status(replay=others, settled=None)) == Refuse(ReplayRefusal.REPLAY_UNDER_WAY)
+    assert judge(mine, status(replay=mine, settled=None)) == Known()
+    # The annotation with which a delivery is made from its run cannot say the name.
+    assert judge(ReplayRequest(requested_at=STARTED), status(replay=mine, settled=None)) == Known()
+
+
+def test_a_replay_of_somebody_else_that_is_under_way_is_a_refusal() -> None:
+    begun = status(replay=ReplayRequest(requested_at=AFTER), settled=None)
+    assert choice().of_delivery(spec(), begun) is ReplayRefusal.REPLAY_UNDER_WAY
+
+
+def test_what_is_still_retried_is_not_chosen_but_told_to_who_names_it() -> None:
+    retried = status(phase=DeliveryPhase.PENDING, settled=None, finished_at=None)
+    assert choice().of_delivery(spec(), retried) is None
+    named = choice(runRef={"name": "r-1"}, eventIds=["evt-1"])
+    assert named.of_delivery(spec(), retried) is ReplayRefusal.RETRY_PENDING
+
+
+def test_a_delivery_whose_maker_died_over_it_is_made_anew_from_its_run() -> None:
+    empty = WebhookDeliveryStatus()
+    named = choice(runRef={"name": "r-1"}, eventIds=["evt-1"])
+    anew = Target("evt-1", "r-1", "hooks.example", BEFORE, from_run=True)
+    assert named.of_delivery(spec(), empty, half_made=True) == anew
+    assert choice(phase="Delivered").of_delivery(spec(), empty, half_made=True) == anew
+    assert choice().of_delivery(spec(), empty, half_made=True) is None
+    assert named.of_delivery(spec(), empty) is ReplayRefusal.RETRY_PENDING
+
+
+def run(*, phase: str = "Completed", webhook: bool = True) -> Run:
+    body: dict[str, Any] = {
+        "metadata": {"name": "r-1", "namespace": "n", "creationTimestamp": format_timestamp(BEFORE)},
+        "spec": {"webhook": {"url": "https://hooks.example/", "events": ["*"]}} if webhook else {},
+        "status": {"phase": phase},
+    }
+    return Run.parse(body)
+
+
+def record(event: EventName, phase: DeliveryPhase = DeliveryPhase.DELIVERED, **other: Any) -> DeliveryRecord:
+    made = DeliveryRecord(
+        seq=1, event=event, event_id="evt-1", phase=phase, attempts=1, started_at=BEFORE, duration_ms=1
+    )
+    return made.model_copy(update=other)
+
+
+@pytest.mark.parametrize("event", [EventName.RUN_COMPLETED, EventName.RUN_CANCELLED, EventName.RUN_EXPIRED])
+def test_what_a_final_run_tells_is_chosen_without_a_delivery(event: EventName) -> None:
+    found = choice(phase="Delivered").of_record(run(), record(event), BEFORE)
+    assert found == Target("evt-1", "r-1", "hooks.example", BEFORE, from_run=True)
+
+
+@pytest.mark.parametrize("event", [EventName.STEP_COMPLETED, EventName.STEP_SKIPPED])
+def test_what_a_step_told_was_not_kept(event: EventName) -> None:
+    found = choice(phase="Delivered").of_record(run(), record(event), BEFORE)
+    assert found is ReplayRefusal.PAYLOAD_NOT_KEPT
+
+
+def test_a_run_that_goes_on_or_has_no_webhook_tells_nothing_anew() -> None:
+    completed = record(EventName.RUN_COMPLETED)
+    assert refusal_of_record(run(phase="InProgress"), completed) is ReplayRefusal.PAYLOAD_NOT_KEPT
+    assert refusal_of_record(run(webhook=False), completed) is ReplayRefusal.PAYLOAD_NOT_KEPT
+    retried = record(EventName.RUN_COMPLETED, DeliveryPhase.PENDING)
+    assert refusal_of_record(run(), retried) is ReplayRefusal.RETRY_PENDING
+    assert refusal_of_record(run(), completed) is None
+
+
+def test_runs_are_asked_only_where_deliveries_cannot_say_it() -> None:
+    assert not choice().asks_the_runs
+    assert choice(phase="Delivered").asks_the_runs
+    assert choice(runRef={"name": "r-1"}, eventIds=["evt-1"]).asks_the_runs
+
+
+def test_the_tally_adds_up() -> None:
+    tally = Tally()
+    for result in (
+        earlier(STARTED, OutcomeClass.SUCCESS),
+        earlier(STARTED, OutcomeClass.TLS),
+        earlier(STARTED, None),
+        ReplayRefusal.PAYLOAD_NOT_KEPT,
+        ReplayRefusal.PAYLOAD_NOT_KEPT,
+    ):
+        tally.count(result)
+    assert (tally.done, tally.delivered, tally.failed, tally.refused) == (5, 1, 1, 3)
+    assert tally.refusal_counts == [
+        RefusalCount(reason="payload_not_kept", count=2),
+        RefusalCount(reason="run_deleted", count=1),
+    ]
+
+
+def test_hosts_take_turns_and_one_that_does_not_answer_holds_up_no_other() -> None:
+    dead = [Target(f"evt-d{n}", "r-1", "dead.example", BEFORE) for n in range(50)]
+    alive = [Target(f"evt-a{n}", "r-1", "alive.example", BEFORE) for n in range(50)]
+    turns = Turns([*dead, *alive])
+    taken = [turns.take() for _ in range(2 * PER_HOST)]
+    assert [one.host for one in taken if one is not None] == ["dead.example", "alive.example"] * PER_HOST
+    assert turns.take() is None
+    done = 2 * PER_HOST
+    while True:
+        ended = next((one for one in taken if one is not None and one.host == "alive.example"), None)
+        if ended is None:
+            break
+        taken.remove(ended)
+        turns.give_back(ended)
+        following = turns.take()
+        taken.append(following)
+        done += following is not None
+    assert done == PER_HOST + len(alive)
+    assert turns.left
+
+
+async def test_one_object_that_cannot_be_read_does_not_hide_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    whole = {
+        "metadata": {"name": "evt-1"},
+        "spec": spec().to_kube(),
+        "status": status().to_kube(),
+    }
+    broken = {**whole, "metadata": {"name": "evt-2"}, "status": {"phase": "Odd"}}
+
+    class Client:
+        """Two pages of deliveries."""
+
+        async def pages(self, *arguments: Any, **named: Any) -> AsyncIterator[tuple[list[dict[str, Any]], str]]:
+            yield [broken], "1"
+            yield [whole], "1"
+
+    found = await search(Client(), ["n"], choice(), is_new=True)  # type: ignore[arg-type]
+    assert found.targets == [replace(TARGET, namespace="n")]
+    assert "not understood" in caplog.text

@@ -1,0 +1,63 @@
+"""The token of a pod's service account, which the kubelet replaces while the pod runs."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from kubernetes.aio.config import incluster_config
+
+from checklist_crds.kube import client
+from checklist_crds.kube.client import KubeConnection
+from checklist_dev.certificates import credentials_in
+
+
+class _Clock(datetime):
+    """A wall clock that the test sets."""
+
+    ahead = timedelta()
+
+    @classmethod
+    def now(cls, tz: object = None) -> "datetime":  # type: ignore[override]
+        return datetime.now() + cls.ahead
+
+
+@pytest.fixture
+def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that holds the token; the process believes to be in a pod."""
+    (file := tmp_path / "token").write_text("token-of-the-first-hour")
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    monkeypatch.setattr(client, "_SERVICE_ACCOUNT", file)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(file))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(credentials_in(tmp_path / "tls").authority))
+    monkeypatch.setattr(_Clock, "ahead", timedelta())
+    monkeypatch.setattr(incluster_config.datetime, "datetime", _Clock)
+    return file
+
+
+def _bearer(connection: KubeConnection) -> str:
+    return connection.headers()["Authorization"].partition(" ")[2]
+
+
+async def test_a_token_that_the_kubelet_replaced_is_used_a_minute_later_at_most(
+    token: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = await KubeConnection.load()
+    assert _bearer(connection) == "token-of-the-first-hour"
+    token.write_text("token-of-the-second-hour")
+    monkeypatch.setattr(_Clock, "ahead", timedelta(seconds=61))
+    assert _bearer(connection) == "token-of-the-second-hour"
+
+
+@pytest.mark.parametrize("break_it", [Path.unlink, lambda file: file.write_text("")])
+async def test_while_the_tokens_file_cannot_be_read_the_old_one_stays_in_use(
+    token: Path, monkeypatch: pytest.MonkeyPatch, break_it: object
+) -> None:
+    connection = await KubeConnection.load()
+    assert callable(break_it)
+    break_it(token)
+    monkeypatch.setattr(_Clock, "ahead", timedelta(seconds=61))
+    assert _bearer(connection) == "token-of-the-first-hour"
+    token.write_text("token-of-the-second-hour")
+    assert _bearer(connection) == "token-of-the-second-hour"

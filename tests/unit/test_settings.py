@@ -1,0 +1,359 @@
+"""The settings of both programs: one model, one line for whatever is wrong, and never a secret in it."""
+
+import base64
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checklist_api.settings import Settings as ApiSettings
+from checklist_api.settings import help_text as api_help
+from checklist_crds.settings import names
+from checklist_crds.settings.declaring import Variable, variables
+from checklist_crds.settings.reading import InvalidSetting
+from checklist_dev import settings_docs
+from checklist_dev.certificates import credentials_in
+from checklist_operator.settings import Settings as OperatorSettings
+from checklist_operator.settings import help_text as operator_help
+
+KEY = base64.b64encode(bytes(range(32))).decode()
+SECRET = "s3cr3t-of-the-test"
+AUTHORITIES = "a file with certificates"
+GOOD = {
+    "CHECKLISTS_NAMESPACE": "checklists",
+    "CHECKLISTS_SERVER_KEY": KEY,
+    "CHECKLISTS_SEALING_KEYS": f"k1:{KEY}",
+}
+BOTH = pytest.mark.parametrize("program", [ApiSettings, OperatorSettings], ids=["API", "operator"])
+Program = type[ApiSettings] | type[OperatorSettings]
+OIDC = {"CHECKLISTS_OIDC_ISSUER": "https://login.example", "CHECKLISTS_OIDC_CLIENT_ID": "c"}
+MODEL = {"CHECKLISTS_MODEL_URL": "https://models.example", "CHECKLISTS_MODEL_NAME": "m"}
+
+
+def problems(program: Program, **environment: str) -> tuple[str, ...]:
+    with pytest.raises(InvalidSetting) as refused:
+        program.from_environment(environment)
+    assert "\n" not in str(refused.value)
+    return refused.value.problems
+
+
+@BOTH
+@pytest.mark.parametrize("on", ["1", "true", "YES", "On"])
+@pytest.mark.parametrize("off", ["0", "False", "no", "OFF", " "])
+def test_both_programs_take_the_same_words_for_a_switch(program: Program, on: str, off: str) -> None:
+    name = "CHECKLISTS_ALLOW_INSECURE_TARGETS"
+    assert program.from_environment(GOOD | {name: on}).allow_insecure_targets
+    assert not program.from_environment(GOOD | {name: off}).allow_insecure_targets
+    assert problems(program, **GOOD, **{name: "perhaps"}) == (f"{name} must be 1 or 0, not 'perhaps'",)
+
+
+@BOTH
+def test_everything_that_is_wrong_is_in_one_line(program: Program) -> None:
+    told = problems(
+        program,
+        CHECKLISTS_NAMESPACE="checklists",
+        CHECKLISTS_SERVER_KEY="c2hvcnQ=",
+        CHECKLISTS_LOG_LEVEL="loud\nand clear",
+        CHECKLISTS_RATE_LIMTI="5/s",
+    )
+    assert sorted(told) == [
+        "CHECKLISTS_LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, not 'loud\\nand clear'",
+        "CHECKLISTS_RATE_LIMTI is no setting (did you mean CHECKLISTS_RATE_LIMIT?)",
+        "CHECKLISTS_SEALING_KEYS is not set (nor CHECKLISTS_SEALING_KEYS_FILE)",
+        "CHECKLISTS_SERVER_KEY must be base64 of 32 bytes",
+    ]
+
+
+@BOTH
+def test_what_only_the_other_program_knows_is_passed_over(program: Program) -> None:
+    everybodys = dict.fromkeys(names.TOOLS, "1")
+    others = names.OPERATOR if program is ApiSettings else names.API
+    assert program.from_environment(GOOD | everybodys | dict.fromkeys(others, "?"))
+
+
+@BOTH
+def test_a_name_that_is_nobodys_stops_the_start_and_its_value_is_not_shown(program: Program) -> None:
+    [told] = problems(program, **GOOD, CHECKLISTS_SERVER_KEYS=SECRET)
+    assert told == "CHECKLISTS_SERVER_KEYS is no setting (did you mean CHECKLISTS_SERVER_KEY?)"
+    assert problems(program, **GOOD, CHECKLISTS_XYZZY_PLUGH=SECRET) == ("CHECKLISTS_XYZZY_PLUGH is no setting",)
+
+
+@BOTH
+def test_what_kubernetes_sets_for_services_is_no_setting(program: Program) -> None:
+    links = {
+        "CHECKLISTS_SERVICE_HOST": "10.96.1.2",
+        "CHECKLISTS_SERVICE_PORT": "80",
+        "CHECKLISTS_SERVICE_PORT_HTTP": "80",
+        "CHECKLISTS_PORT": "tcp://10.96.1.2:80",
+        "CHECKLISTS_PORT_80_TCP": "tcp://10.96.1.2:80",
+        "CHECKLISTS_PORT_80_TCP_ADDR": "10.96.1.2",
+        "CHECKLISTS_PORT_80_TCP_PROTO": "tcp",
+        "CHECKLISTS_API_SERVICE_HOST": "10.96.1.3",
+        "CHECKLISTS_API_PORT": "tcp://10.96.1.3:80",
+        "CHECKLISTS_OPERATOR_PORT": "tcp://10.96.1.4:8081",
+        "CHECKLISTS_OPERATOR_PORT_8081_TCP_PORT": "8081",
+    }
+    settings = program.from_environment(GOOD | links)
+    assert (settings.port if isinstance(settings, ApiSettings) else settings.health_port) in (8080, 8081)
+    links["CHECKLISTS_API_PORT"] = "8080"  # a number: somebody meant something
+    assert problems(program, **GOOD, **links)[0].startswith("CHECKLISTS_API_PORT is no setting")
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["CHECKLISTS_SERVER_KEY", "CHECKLISTS_SEALING_KEYS"])
+def test_a_key_comes_from_a_file_or_from_the_environment_and_not_from_both(
+    program: Program, name: str, tmp_path: Path
+) -> None:
+    (file := tmp_path / "key").write_text(f"{GOOD[name]}\n")
+    rest = {other: value for other, value in GOOD.items() if other != name}
+    settings = program.from_environment(rest | {f"{name}_FILE": str(file)})
+    assert [held.variable for held in settings.files] == [f"{name}_FILE"]
+    assert problems(program, **GOOD, **{f"{name}_FILE": str(file)}) == (
+        f"{name} and {name}_FILE are both set: only one of them may be",
+    )
+    assert KEY not in repr(settings) + str(settings) + repr(settings.files)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"", "is empty"),
+        (b"\xff\xfe\x00", "holds no text"),
+        (SECRET.encode(), "must be base64 of 32 bytes"),
+        (f"{KEY},{KEY}".encode(), "must not hold the same key twice"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_and_not_quoted(
+    program: Program, tmp_path: Path, content: bytes | None, why: str
+) -> None:
+    file = tmp_path / "key"
+    if content is not None:
+        file.write_bytes(content)
+    rest = {name: value for name, value in GOOD.items() if name != "CHECKLISTS_SERVER_KEY"}
+    assert problems(program, **rest, CHECKLISTS_SERVER_KEY_FILE=str(file)) == (
+        f"CHECKLISTS_SERVER_KEY_FILE: {file} {why}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"CHECKLISTS_OIDC_CLIENT_ID": "c"}, "CHECKLISTS_OIDC_CLIENT_ID is set, but CHECKLISTS_OIDC_ISSUER is not"),
+        (
+            {"CHECKLISTS_OIDC_CLIENT_SECRET": SECRET},
+            "CHECKLISTS_OIDC_CLIENT_SECRET is set, but CHECKLISTS_OIDC_ISSUER is not",
+        ),
+        (
+            {"CHECKLISTS_OIDC_ISSUER": "https://login.example"},
+            "CHECKLISTS_OIDC_CLIENT_ID is not set, but CHECKLISTS_OIDC_ISSUER is",
+        ),
+        (
+            {"CHECKLISTS_LOCAL_ACCOUNTS": "0"},
+            "CHECKLISTS_LOCAL_ACCOUNTS is 0 and CHECKLISTS_OIDC_ISSUER is not set: nobody could sign in",
+        ),
+        (
+            {"CHECKLISTS_SESSION_HOURS": "1", "CHECKLISTS_SESSION_IDLE_MINUTES": "61"},
+            "CHECKLISTS_SESSION_IDLE_MINUTES is longer than CHECKLISTS_SESSION_HOURS",
+        ),
+        (
+            {"CHECKLISTS_REDIS_PASSWORD_FILE": "/etc/password"},
+            "CHECKLISTS_REDIS_PASSWORD_FILE is set, but CHECKLISTS_REDIS_URL is not",
+        ),
+        (
+            {"CHECKLISTS_REDIS_URL": f"redis://:{SECRET}@redis", "CHECKLISTS_REDIS_PASSWORD": SECRET},
+            "CHECKLISTS_REDIS_URL has a password, and CHECKLISTS_REDIS_PASSWORD another",
+        ),
+        ({"CHECKLISTS_MODEL_KEY": SECRET}, "CHECKLISTS_MODEL_KEY is set, but CHECKLISTS_MODEL_URL is not"),
+        (
+            OIDC | {"CHECKLISTS_OIDC_ISSUER": "http://localhost:9", "CHECKLISTS_OIDC_CA_FILE": AUTHORITIES},
+            "CHECKLISTS_OIDC_CA_FILE is set, but CHECKLISTS_OIDC_ISSUER does not begin with https://",
+        ),
+        (
+            {"CHECKLISTS_REDIS_URL": "redis://redis", "CHECKLISTS_REDIS_CA_FILE": AUTHORITIES},
+            "CHECKLISTS_REDIS_CA_FILE is set, but CHECKLISTS_REDIS_URL does not begin with rediss://",
+        ),
+        (
+            MODEL | {"CHECKLISTS_MODEL_URL": "http://models", "CHECKLISTS_MODEL_CA_FILE": AUTHORITIES},
+            "CHECKLISTS_MODEL_CA_FILE is set, but CHECKLISTS_MODEL_URL does not begin with https://",
+        ),
+        (
+            MODEL | {"CHECKLISTS_MODEL_TOKENS_PER_DAY": "500", "CHECKLISTS_MODEL_MAX_TOKENS": "501"},
+            "CHECKLISTS_MODEL_TOKENS_PER_DAY is 500, but CHECKLISTS_MODEL_MAX_TOKENS is 501: it cannot be more",
+        ),
+        (
+            {"CHECKLISTS_MODEL_URL": "https://models.example"},
+            "CHECKLISTS_MODEL_NAME is not set, but CHECKLISTS_MODEL_URL is",
+        ),
+        (
+            MODEL | {"CHECKLISTS_MODEL_COST_PER_DAY": "5"},
+            "CHECKLISTS_MODEL_COST_PER_DAY needs CHECKLISTS_MODEL_PRICES",
+        ),
+        (
+            MODEL | {"CHECKLISTS_MODEL_LIMIT": "60/h 30/day"},
+            "CHECKLISTS_MODEL_LIMIT must not allow more in an hour (60) than in a day (30)",
+        ),
+        (
+            {"CHECKLISTS_HOST": "0.0.0.0"},
+            "CHECKLISTS_BASE_URL is not set, but CHECKLISTS_HOST is 0.0.0.0: links would lead nowhere",
+        ),
+        (
+            OIDC | {"CHECKLISTS_BASE_URL": "http://checklists.example"},
+            "CHECKLISTS_OIDC_ISSUER is set, but CHECKLISTS_BASE_URL is not https://: nobody could stay signed in",
+        ),
+    ],
+)
+def test_settings_that_contradict_each_other_stop_the_api(given: dict[str, str], told: str, tmp_path: Path) -> None:
+    authorities = credentials_in(tmp_path).authority
+    given = {name: str(authorities) if value == AUTHORITIES else value for name, value in given.items()}
+    assert problems(ApiSettings, **GOOD, **given) == (told,)
+
+
+@BOTH
+def test_what_belongs_to_something_that_is_not_set_up_stops_the_start(program: Program, tmp_path: Path) -> None:
+    """Every single one: nobody sets it without meaning something by it."""
+    (file := tmp_path / "file").write_text("x")
+    grouped = [one for one in variables(program) if one.group.asked_by is not None]
+    assert bool(grouped) is (program is ApiSettings)
+    for variable in grouped:
+        asked_by = variable.group.prefix + str(variable.group.asked_by).upper()
+        for name in (variable.name, f"{variable.name}_FILE") if variable.secret else (variable.name,):
+            if name != asked_by:
+                assert problems(program, **GOOD, **{name: str(file)}) == (f"{name} is set, but {asked_by} is not",)
+
+
+@BOTH
+def test_the_installation_s_own_namespace_is_always_served(program: Program) -> None:
+    name = "CHECKLISTS_WATCH_NAMESPACES"
+    assert problems(program, **GOOD, **{name: "one, two"}) == (
+        f"{name} leaves out checklists, which is CHECKLISTS_NAMESPACE",
+    )
+    assert program.from_environment(GOOD | {name: "one,checklists"}).watch_namespaces == ("one", "checklists")
+
+
+def test_an_exception_is_smaller_than_what_it_is_from() -> None:
+    denied = {"CHECKLISTS_DENIED_ADDRESSES": "10.0.0.0/8,2001:db8::/32"}
+    for allowed, of in (("10.0.0.0/8", "10.0.0.0/8"), ("0.0.0.0/0", "10.0.0.0/8"), ("2001:d00::/24", "2001:db8::/32")):
+        [told] = problems(OperatorSettings, **GOOD, **denied, CHECKLISTS_ALLOWED_ADDRESSES=allowed)
+        assert told == f"CHECKLISTS_ALLOWED_ADDRESSES has {allowed}, which is all of the {of} that are denied"
+    assert OperatorSettings.from_environment(GOOD | denied | {"CHECKLISTS_ALLOWED_ADDRESSES": "10.1.0.0/16"})
+
+
+@BOTH
+def test_keys_of_a_bucket_come_in_pairs_and_with_a_bucket(program: Program) -> None:
+    name, secret = "CHECKLISTS_S3_ACCESS_KEY_ID", "CHECKLISTS_S3_SECRET_ACCESS_KEY"
+    bucket = {"CHECKLISTS_PHOTO_STORE": "s3://photos"}
+    assert problems(program, **GOOD, **bucket, **{name: "AKIA"}) == (f"{name} is set, but {secret} is not",)
+    assert problems(program, **GOOD, **bucket, **{secret: SECRET}) == (f"{secret} is set, but {name} is not",)
+    both = {name: "AKIA", secret: SECRET}
+    assert problems(program, **GOOD, **both) == (f"{name} is set, but no store begins with s3://",)
+    for store in ("CHECKLISTS_PHOTO_STORE", "CHECKLISTS_ARCHIVE_STORE"):
+        settings = program.from_environment(GOOD | both | {store: "s3://bucket/folder"})
+        assert settings.s3_keys is not None
+        assert SECRET not in repr(settings) + repr(settings.s3_keys)
+    assert program.from_environment(GOOD | bucket).s3_keys is None
+
+
+@pytest.mark.parametrize("text", ["3/3", "-1/3", "0/0", "ordinal/0", "one/3", "0/99999", "1"])
+def test_a_shard_that_is_none_stops_the_operator(text: str) -> None:
+    [told] = problems(OperatorSettings, **GOOD, CHECKLISTS_SHARD=text)
+    assert told.startswith("CHECKLISTS_SHARD")
+    settings = OperatorSettings.from_environment(GOOD | {"CHECKLISTS_SHARD": "1/3"})
+    assert settings.shard.lease_name == "checklist-dispatch-operator-1-of-3"
+
+
+@pytest.mark.parametrize("name", ["PER_HOST", "PER_ORGANIZATION"])
+def test_a_part_of_the_deliveries_cannot_be_more_than_all(name: str) -> None:
+    [told] = problems(
+        OperatorSettings, **GOOD, **{f"CHECKLISTS_MAX_DELIVERIES_{name}": "9", "CHECKLISTS_MAX_DELIVERIES": "8"}
+    )
+    assert told == f"CHECKLISTS_MAX_DELIVERIES_{name} is 9, but CHECKLISTS_MAX_DELIVERIES is 8: it cannot be more"
+    assert OperatorSettings.from_environment(GOOD | {"CHECKLISTS_MAX_DELIVERIES": "8"}).limits.total == 8
+
+
+@pytest.mark.parametrize("text", ["http://h", f"redis://:{SECRET}@", f"redis://user:{SECRET}@h:port/1"])
+def test_a_redis_url_is_not_repeated_since_it_may_hold_a_password(text: str) -> None:
+    [told] = problems(ApiSettings, **GOOD, CHECKLISTS_REDIS_URL=text)
+    assert SECRET not in told
+    good = ApiSettings.from_environment(GOOD | {"CHECKLISTS_REDIS_URL": f"redis://u:{SECRET}@redis.example:6379/1"})
+    assert SECRET not in repr(good) + str(good) + f"{good.sign_in.redis}"
+    assert good.sign_in.redis is not None
+    assert good.sign_in.redis.current_password() == SECRET
+
+
+def test_large_numbers_may_be_written_as_helm_writes_them() -> None:
+    written = {"CHECKLISTS_MAX_DELIVERIES": "1e+06", "CHECKLISTS_PHOTO_ORPHAN_SECONDS": "1.728e+06"}
+    settings = OperatorSettings.from_environment(GOOD | written)
+    assert (settings.max_deliveries, settings.photo_orphan_after_s) == (1_000_000, 1_728_000)
+    model = ApiSettings.from_environment(GOOD | MODEL | {"CHECKLISTS_MODEL_TOKENS_PER_DAY": "2e+06"}).model
+    assert model is not None
+    assert model.tokens_per_day == 2_000_000
+
+
+@BOTH
+def test_a_number_is_within_its_bounds_or_named_with_them(program: Program) -> None:
+    bounded = [one for one in variables(program) if one.type in (int, float) and one.bounds]
+    assert len(bounded) > 5
+    for variable in bounded:
+        environment = GOOD | OIDC | MODEL | {"CHECKLISTS_REDIS_URL": "redis://h"}
+        for wrong in ("-1", "many", "1e12", "nan", "inf", "0x10", "1_000"):
+            [told] = problems(program, **environment, **{variable.name: wrong})
+            assert told.startswith(f"{variable.name} must be a "), told
+            assert re.search(r"from [\d.]+ to \d+, not|above 0, at most \d+, not", told), told
+
+
+@BOTH
+def test_settings_are_frozen(program: Program) -> None:
+    settings = program.from_environment(GOOD)
+    with pytest.raises(ValueError, match="frozen"):
+        settings.host = "elsewhere"
+
+
+def test_nothing_is_read_behind_the_callers_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CHECKLISTS_PORT", "9999")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("CHECKLISTS_PORT=9998\n")
+    assert ApiSettings.from_environment(GOOD).port == 8080
+
+
+@pytest.mark.parametrize(("program", "text"), [(ApiSettings, api_help()), (OperatorSettings, operator_help())])
+def test_help_names_and_explains_every_setting(program: Program, text: str) -> None:
+    for variable in variables(program):
+        assert variable.name in text
+        assert len(variable.description) > 8
+    assert "KUBECONFIG" in text
+
+
+def test_document_names_and_chart_are_as_the_models() -> None:
+    assert settings_docs.wrong_names() == []
+    for file, text in settings_docs.outputs().items():
+        assert file.read_text("utf-8") == text, "python -m checklist_dev.settings_docs"
+
+
+def test_what_two_programs_share_is_declared_the_same() -> None:
+    def shape(variable: Variable) -> tuple[Any, ...]:
+        return variable.name, variable.type, variable.unit, variable.secret, variable.bounds, variable.given_schema
+
+    api, operator = (
+        {one.name: shape(one) for one in variables(program)} for program in (ApiSettings, OperatorSettings)
+    )
+    assert {name: shape for name, shape in api.items() if name in operator} == {
+        name: shape for name, shape in operator.items() if name in api
+    }
+
+
+def test_names_of_the_chart_are_those_of_the_environment_and_no_secret_is_among_them() -> None:
+    properties = settings_docs.chart_properties()
+    assert properties["rateLimit"]["type"] == "string"
+    assert properties["port"] == {
+        "description": "CHECKLISTS_PORT: port to listen on (default: 8080)",
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 65535,
+    }
+    assert not {"serverKey", "sealingKeys", "oidcClientSecret", "redisPassword", "modelKey"} & set(properties)
+    as_chart: Callable[[str], str] = lambda name: "CHECKLISTS_" + re.sub("([A-Z])", r"_\1", name).upper()  # noqa: E731
+    assert {as_chart(name) for name in properties} <= names.BOTH | names.API | names.OPERATOR

@@ -1,0 +1,121 @@
+"""The secret that deliveries are signed with: where it comes from, how long it is remembered, what is wrong with it."""
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+
+from checklist_crds.kube.errors import KubeError, KubeForbidden, KubeNotFound, KubeUnavailable
+from checklist_crds.run_types import SecretRef, Webhook
+from checklist_crds.sealing import KeyRing
+from checklist_operator.faults import OurFault
+from checklist_operator.signing_secrets import SigningSecrets
+
+RING = KeyRing({"k1": b"1" * 32})
+SECRET = "a secret of sixteen"
+REFERRING = Webhook(url="https://a.example/", events=["*"], secret_ref=SecretRef(name="hooks"))
+
+
+class Cluster:
+    """Secrets by name, as the cluster gives them; counts how often it is asked."""
+
+    def __init__(self, **secrets: str | bytes) -> None:
+        self.data = {name: text.encode() if isinstance(text, str) else text for name, text in secrets.items()}
+        self.error: KubeError | None = None
+        self.asked = 0
+
+    async def get(self, kind: object, name: str, namespace: str) -> dict[str, Any]:
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        if name not in self.data:
+            raise KubeNotFound("no such secret")
+        return {"data": {"secret": base64.b64encode(self.data[name]).decode()}}
+
+
+def secrets_of(cluster: Cluster) -> SigningSecrets:
+    return SigningSecrets(cluster, RING)  # type: ignore[arg-type]
+
+
+def sealed(text: str, owner: str = "ns/r-1") -> Webhook:
+    return Webhook(url="https://a.example/", events=["*"], sealed_secret=RING.seal(text, owner=owner))
+
+
+async def test_a_sealed_secret_is_opened_without_asking_the_cluster() -> None:
+    cluster = Cluster()
+    assert await secrets_of(cluster).of("ns", "r-1", sealed(SECRET)) == SECRET.encode()
+    assert cluster.asked == 0
+
+
+@pytest.mark.looptime
+async def test_a_secret_that_was_changed_is_used_within_ten_seconds_and_not_asked_for_at_every_event() -> None:
+    cluster = Cluster(hooks=SECRET)
+    signing = secrets_of(cluster)
+    for _ in range(5):
+        assert await signing.of("ns", "r-1", REFERRING) == SECRET.encode()
+    assert cluster.asked == 1
+    cluster.data["hooks"] = b"another secret of sixteen"
+    await asyncio.sleep(10)
+    assert await signing.of("ns", "r-2", REFERRING) == b"another secret of sixteen"
+    assert cluster.asked == 2
+
+
+async def test_the_same_name_in_another_namespace_is_another_secret() -> None:
+    cluster = Cluster(hooks=SECRET)
+    signing = secrets_of(cluster)
+    await signing.of("one", "r-1", REFERRING)
+    cluster.data["hooks"] = b"the other namespace's secret"
+    assert await signing.of("two", "r-1", REFERRING) == b"the other namespace's secret"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({}, "SecretNotFound"),
+        ({"hooks": "too short"}, "SecretInvalid"),
+        ({"hooks": "x" * 257}, "SecretInvalid"),
+        ({"hooks": b"\xff" * 20}, "SecretInvalid"),
+    ],
+)
+async def test_a_secret_that_cannot_be_used_is_a_fault_of_ours_that_does_not_repeat_it(
+    data: dict[str, Any], reason: str
+) -> None:
+    cluster = Cluster(**data)
+    with pytest.raises(OurFault) as fault:
+        await secrets_of(cluster).of("ns", "r-1", REFERRING)
+    assert fault.value.reason == reason
+    assert "'hooks'" in fault.value.message
+    assert "too short" not in fault.value.message
+    assert "xxx" not in fault.value.message
+    cluster.data["hooks"] = SECRET.encode()
+    assert await secrets_of(cluster).of("ns", "r-1", REFERRING) == SECRET.encode(), "a failure is not remembered"
+
+
+async def test_a_right_that_the_operator_lacks_is_told_and_a_cluster_that_is_away_is_no_verdict() -> None:
+    cluster = Cluster(hooks=SECRET)
+    cluster.error = KubeForbidden("no")
+    with pytest.raises(OurFault, match="may not read the Secret"):
+        await secrets_of(cluster).of("ns", "r-1", REFERRING)
+    cluster.error = KubeUnavailable("away")
+    with pytest.raises(KubeUnavailable):
+        await secrets_of(cluster).of("ns", "r-1", REFERRING)
+
+
+@pytest.mark.parametrize(
+    ("webhook", "message"),
+    [
+        (sealed(SECRET, owner="ns/r-2"), "altered or belongs to another run"),
+        (sealed(SECRET, owner="other/r-1"), "altered or belongs to another run"),
+        (sealed("short"), "must have 16 to 256 characters"),
+        (Webhook(url="https://a.example/", events=["*"], sealed_secret="in the clear: abc"), "not a sealed text"),
+        (Webhook(url="https://a.example/", events=["*"], sealed_secret="k0:" + "A" * 60), "unknown key 'k0'"),
+    ],
+)
+async def test_a_sealed_secret_that_cannot_be_opened_is_told_without_any_part_of_it(
+    webhook: Webhook, message: str
+) -> None:
+    with pytest.raises(OurFault, match=message) as fault:
+        await secrets_of(Cluster()).of("ns", "r-1", webhook)
+    assert "abc" not in fault.value.message
+    assert "AAA" not in fault.value.message

@@ -1,0 +1,94 @@
+"""One transmission: only by who holds the lease, and noted for fairness and figures."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from checklist_operator.delivery.failure import OwnFault
+from checklist_operator.delivery.fairness import Limits, Permits
+from checklist_operator.delivery.outcome import Outcome, OutcomeClass
+from checklist_operator.faults import OurFault
+from checklist_operator.metrics import Metrics
+from checklist_operator.transmission import Transmitter
+
+URL = "https://a.example/hook"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class Recorder:
+    """A sender whose transmissions all end the same way."""
+
+    def __init__(self, outcome_class: OutcomeClass = OutcomeClass.SUCCESS, duration_ms: int = 20) -> None:
+        self.sent = 0
+        self.fault: OwnFault | None = None
+        self._outcome = Outcome(outcome_class, None, NOW, duration_ms, "")
+
+    async def send(self, *_: Any) -> Outcome:
+        self.sent += 1
+        if self.fault is not None:
+            raise self.fault
+        return self._outcome
+
+
+def transmitter(sender: Any, *, leads: bool = True, limits: Limits | None = None) -> Transmitter:
+    return Transmitter(sender, Permits(limits), Metrics(), leads=lambda: leads)
+
+
+async def transmit(over: Transmitter) -> Outcome:
+    async with over.permit(URL, "org-1", first=True):
+        return await over.send(URL, b"{}", b"secret", "r-1", attempt=1)
+
+
+async def test_who_holds_the_lease_sends() -> None:
+    sender = Recorder()
+    assert (await transmit(transmitter(sender))).ok
+    assert sender.sent == 1
+
+
+@pytest.mark.looptime
+async def test_who_does_not_sends_nothing_and_waits_for_its_end() -> None:
+    sender = Recorder()
+    sending = asyncio.create_task(transmit(transmitter(sender, leads=False)))
+    await asyncio.sleep(3600)
+    assert (sending.done(), sender.sent) == (False, 0)
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
+    assert sending.cancelled()
+
+
+async def test_a_fault_of_our_own_says_nothing_about_the_receiver() -> None:
+    sender = Recorder()
+    sender.fault = OwnFault("out of sockets")
+    over = transmitter(sender)
+    with pytest.raises(OurFault, match="out of sockets"):
+        await transmit(over)
+    assert over._permits._standings.is_unheard("a.example")
+
+
+async def test_how_long_an_answer_took_is_noted_for_fairness() -> None:
+    for duration_ms, in_doubt in ((20, False), (9_000, True)):
+        over = transmitter(Recorder(duration_ms=duration_ms))
+        await transmit(over)
+        assert over._permits._standings.is_in_doubt("a.example", asyncio.get_running_loop().time()) is in_doubt
+
+
+async def test_five_timeouts_lead_to_the_slow_lane() -> None:
+    over = transmitter(Recorder(OutcomeClass.TIMEOUT, 10_000))
+    for _ in range(5):
+        await transmit(over)
+    assert over._permits.is_slow("a.example")
+
+
+@pytest.mark.looptime
+async def test_an_answer_that_comes_after_nobody_records_any_more_is_none() -> None:
+    sender = Recorder()
+    over = transmitter(sender)
+    over.take_no_more()
+    sending = asyncio.create_task(transmit(over))
+    await asyncio.sleep(3600)
+    assert (sending.done(), sender.sent) == (False, 1)
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
+    assert sending.cancelled()
