@@ -656,13 +656,13 @@ async def test_a_backup_that_is_killed_is_none_and_the_next_one_tidies_up_after_
     whole = await source.backup(url)
     folder = tmp_path / "backup" / "snapshots"
     # As a backup that was killed leaves them: parts, and no manifest.
-    for name in ("20200101T000000Z-00000001", "29990101T000000Z-00000001"):
+    for name in ("20200101T000000.000Z-00000001", "29990101T000000.000Z-00000001"):
         shutil.copytree(folder / whole.name, folder / name)
         (folder / name / "manifest.json").unlink()
     assert (await BackupStore.open(url).snapshot(None)).name == whole.name
     await source.backup(url)
     names = await BackupStore.open(url).names()
-    assert "20200101T000000Z-00000001" not in names and "29990101T000000Z-00000001" in names
+    assert "20200101T000000.000Z-00000001" not in names and "29990101T000000.000Z-00000001" in names
 
 
 async def test_a_moment_that_the_cluster_forgets_is_begun_anew(source: Site, url: str) -> None:

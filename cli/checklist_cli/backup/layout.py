@@ -6,7 +6,8 @@
     snapshots/{name}/copies.jsonl.zst                  which copies belong to it, with their digests
     snapshots/{name}/manifest.json                     that the snapshot is whole; without it there is none
 
-A snapshot is called by the moment it was begun: `20261122T071822Z-1f2e3d4c`.
+A snapshot is called by the moment it was begun: `20261122T071822.407Z-1f2e3d4c`, so that names sort as
+the snapshots were begun.
 """
 
 import re
@@ -16,12 +17,13 @@ from typing import Final
 PREFIX: Final = "snapshots"
 NOBODY: Final = "nobody"
 """The folder of what belongs to no organization."""
-_NAME: Final = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
+_NAME: Final = re.compile(r"\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{8}")
 
 
 def new_name(moment: datetime, token: str) -> str:
-    """`token`: eight hexadecimal digits that tell two of one second apart."""
-    return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}-{token}"
+    """`token`: eight hexadecimal digits that tell two of one millisecond apart."""
+    moment = moment.astimezone(UTC)
+    return f"{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03d}Z-{token}"
 
 
 def is_name(text: str) -> bool:
