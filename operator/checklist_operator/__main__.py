@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 import uvloop
@@ -114,9 +115,12 @@ class Operator:
         finally:
             self._term = None
             self._state = "ending"
-            await term.stop(gracefully=not holding.done())
-            self._metrics.leader.set(0)
-            await self._let_go(leadership, holding)
+            gracefully = not holding.done()
+            await term.stop(gracefully=gracefully, at_rest=partial(self._step_down, leadership, holding))
+
+    async def _step_down(self, leadership: Leadership, holding: asyncio.Task[None]) -> None:
+        self._metrics.leader.set(0)
+        await self._let_go(leadership, holding)
 
     async def _let_go(self, leadership: Leadership, holding: asyncio.Task[None]) -> None:
         """Gives the lease back, unless it was lost."""

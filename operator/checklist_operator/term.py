@@ -303,8 +303,10 @@ class Term:
         for task in ended:
             task.result()
 
-    async def stop(self, *, gracefully: bool) -> None:
-        """Ends all work. `gracefully`: what is in flight may end first; not so when the lease is lost."""
+    async def stop(self, *, gracefully: bool, at_rest: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Ends all work. `gracefully`: what is in flight may end first; not so when the lease is lost. `at_rest` is
+        awaited as soon as nothing more is sent or written, before watches and connections are let go: another operator
+        need not wait for that."""
         self._over = True
         if self._watching is not None:  # takes its time, and nobody listens to it any more
             self._watching.cancel()
@@ -314,19 +316,23 @@ class Term:
             patience = Patience(no_more_answers=self._transmitter.take_no_more)
             await asyncio.gather(self.outbox.drain(patience), self.deliveries.drain(patience))
             patience.end()
-        for task in self._tasks:
-            if task is not self._watching:  # a second cancellation would cut off its orderly end
-                task.cancel()
+        working = [task for task in self._tasks if task is not self._watching]
+        for task in working:
+            task.cancel()
         await asyncio.gather(
             self.outbox.close(),
             self.deliveries.close(),
             *(queue.close() for queue in self._queues()),
-            *self._tasks,
+            *working,
             return_exceptions=True,
         )
-        await self._sender.close()
         await self._ledger.close()
         self._metrics.forget_watched()
+        if at_rest is not None:
+            await at_rest()
+        if self._watching is not None:  # a second cancellation would cut off its orderly end
+            await asyncio.gather(self._watching, return_exceptions=True)
+        await self._sender.close()
 
     def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
         """What the watch or a resync brought. One object that cannot be read must not hide the others."""
