@@ -208,7 +208,9 @@ class Bench:
         }
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False) as session:
             caller = Caller(session, stage.url, stage.api_key)
-            posts, made = await measure_posts(caller, stage.cluster, wish, rounds=sizes.rounds, calls=sizes.posts)
+            posts, made = await measure_posts(
+                caller, stage.cluster, wish, ring=stage.rig.key_ring, rounds=sizes.rounds, calls=sizes.posts
+            )
             usage = await stage.client.insist("GET", "/v1/usage")
             gets = await measure_gets(caller, stage.cluster, made, rounds=sizes.rounds, calls=sizes.gets)
         difference = abs(int(usage.body["used"]) - len(set(made)))

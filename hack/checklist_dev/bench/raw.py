@@ -13,6 +13,7 @@ from yarl import URL
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.kinds import RUN, Kind
+from checklist_crds.sealing import KeyRing, run_owner
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.failures import Failure
 
@@ -97,15 +98,26 @@ class RawCluster:
 
 
 class RunFactory:
-    """The JSON of runs like one that the API has made: the same spec, another name."""
+    """The JSON of runs like one that the API has made: the same spec, another name, the webhook's secret sealed anew.
 
-    def __init__(self, example: Json, *, raw: bool = False, webhook: bool = True) -> None:
-        """`raw`: with a label of its own; `webhook=False`: a run that can have no events."""
+    A sealed secret opens for its own run alone: with the example's, a copy would be one whose events nobody can sign.
+    """
+
+    def __init__(self, example: Json, *, ring: KeyRing | None = None, raw: bool = False, webhook: bool = True) -> None:
+        """`ring`: the service's sealing keys, needed where the example has a sealed secret. `raw`: with a label of its
+        own; `webhook=False`: a run that can have no events. Raises Failure."""
         metadata = example["metadata"]
         self._labels = {**metadata.get("labels", {}), **({RAW_LABEL: "1"} if raw else {})}
         self._annotations = metadata.get("annotations", {})
         self._spec = {name: value for name, value in example["spec"].items() if webhook or name != "webhook"}
         self._api_version = example["apiVersion"]
+        self._ring = ring
+        self._secret: str | None = None
+        sealed = self._spec.get("webhook", {}).get("sealedSecret")
+        if sealed is not None:
+            if ring is None:
+                raise Failure("copies of a run with a sealed secret need the sealing keys")
+            self._secret = ring.open(sealed, owner=run_owner(metadata["namespace"], metadata["name"]))
 
     def make(self, **spec: Any) -> tuple[str, bytes]:
         """Its name and its body; `spec` replaces fields."""
@@ -119,9 +131,15 @@ class RunFactory:
                 "labels": self._labels,
                 "annotations": self._annotations,
             },
-            "spec": {**self._spec, **spec},
+            "spec": {**self._spec, **self._sealed_for(name), **spec},
         }
         return name, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def _sealed_for(self, name: str) -> Json:
+        if self._ring is None or self._secret is None:
+            return {}
+        sealed = self._ring.seal(self._secret, owner=run_owner(NAMESPACE, name))
+        return {"webhook": {**self._spec["webhook"], "sealedSecret": sealed}}
 
 
 async def rate_of(calls: Iterable[Callable[[], Awaitable[Any]]], *, concurrency: int = CONCURRENCY) -> float:

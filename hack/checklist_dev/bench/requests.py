@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 
+from checklist_crds.sealing import KeyRing
 from checklist_dev.bench.raw import CONCURRENCY, RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal, of_rounds
 from checklist_dev.failures import Failure
@@ -68,12 +69,19 @@ async def take_turns(
 
 
 async def measure_posts(
-    caller: Caller, cluster: RawCluster, wish: Json, *, rounds: int, calls: int, concurrency: int = CONCURRENCY
+    caller: Caller,
+    cluster: RawCluster,
+    wish: Json,
+    *,
+    ring: KeyRing,
+    rounds: int,
+    calls: int,
+    concurrency: int = CONCURRENCY,
 ) -> tuple[list[Figure], list[str]]:
-    """The figures, and the ids of all runs that the service acknowledged."""
+    """The figures, and the ids of all runs that the service acknowledged. `ring`: the service's sealing keys."""
     first = await caller.post_run(wish)
     made = [str(first["run_id"])]
-    factory = RunFactory(await cluster.get_run(made[0]), raw=True)
+    factory = RunFactory(await cluster.get_run(made[0]), ring=ring, raw=True)
 
     def raw() -> Iterator[Call]:
         bodies = [factory.make()[1] for _ in range(calls)]
