@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import uvloop
 
@@ -34,6 +34,8 @@ from checklist_operator.term import Term
 
 logger = logging.getLogger("checklist_operator")
 
+NOT_ARCHIVED: Final = "nothing is archived (CHECKLISTS_ARCHIVE is 0): runs past their retention stay in the cluster"
+
 
 class Operator:
     """The process: health server, candidacy, terms."""
@@ -41,6 +43,7 @@ class Operator:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._metrics = Metrics()
+        self._metrics.archive_enabled.set(settings.archive)
         self._tracing = tracing_to(settings.otlp_endpoint, service="checklist-dispatch-operator")
         self._rotation = Rotation(settings.files, self._metrics.setting_is_stale)
         self._stopping = asyncio.Event()
@@ -66,6 +69,8 @@ class Operator:
         rotation = asyncio.create_task(self._rotation.run(), name="read changed files of settings")
         if settings.allow_insecure_targets:
             logger.warning("webhooks to http and to private addresses are allowed: for development only")
+        if not settings.archive:
+            logger.warning(NOT_ARCHIVED)
         try:
             # The lease has a connection of its own: behind a backlog of work its renewal would come too late, the term
             # would end, and the next one would begin with the same backlog and everything unrecorded sent again.
@@ -149,10 +154,11 @@ class Operator:
 
     def _readiness(self) -> tuple[str, list[Check], list[str]]:
         """The word, the checks, and what else is to be known. Who waits for its turn is ready for it."""
+        notes = [*self._rotation.notes, *(() if self._settings.archive else (NOT_ARCHIVED,))]
         if self._state not in ("leading", "standby"):
-            return self._state, [Check("lease", f"the operator is {self._state}")], self._rotation.notes
+            return self._state, [Check("lease", f"the operator is {self._state}")], notes
         term = self._term.checks() if self._term is not None else []
-        return self._state, [Check("lease", None), *term], self._rotation.notes
+        return self._state, [Check("lease", None), *term], notes
 
 
 async def serve(settings: Settings) -> None:

@@ -91,6 +91,11 @@ class Metrics:
             "1 while the archive's store answers, as the last sweep found it.",
             registry=self.registry,
         )
+        self.archive_enabled = Gauge(
+            "checklists_archive_enabled",
+            "1 where runs past their retention go to the archive, 0 where they stay in the cluster.",
+            registry=self.registry,
+        )
         self.archive_backlog = Gauge(
             "checklists_archive_backlog_runs",
             "Runs past their retention that the last sweep did not archive.",

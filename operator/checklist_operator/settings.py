@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from checklist_crds.settings.declaring import setting
-from checklist_crds.settings.forms import LIST_SCHEMA, BaseUrl, Number, Text, Whole
+from checklist_crds.settings.forms import LIST_SCHEMA, BaseUrl, Number, Switch, Text, Whole
 from checklist_crds.settings.held import Certificates
 from checklist_crds.settings.reading import InvalidSetting, read
 from checklist_crds.settings.shared import BASE_URL, BASE_URL_SCHEMA, NAMESPACE, SERVER_KEY, SharedSettings, SigningKeys
@@ -111,6 +111,11 @@ class Settings(SharedSettings):
     max_deliveries: Whole = setting(512, "attempts of deliveries in flight", ge=1, le=1_000_000)
     max_deliveries_per_organization: Whole = setting(64, "the same of one organization", ge=1, le=1_000_000)
     max_deliveries_per_host: Whole = setting(16, "the same to one receiver's host", ge=1, le=1_000_000)
+    archive: Switch = setting(
+        True,
+        "0: nothing goes to the archive; what is past its retention stays in the cluster, but for organizations that "
+        "have it deleted for good. For stores that go with their pod",
+    )
     claims_per_s: Whole = setting(
         32,
         "retries in a second that are claimed one by one; above it, one look at the lease speaks for all that wait",

@@ -246,6 +246,7 @@ class Term:
             leads=lead.is_certain,
             metrics=metrics,
             on_removed=on_removed,
+            is_on=settings.archive,
         )
         self.photos = PhotoCollector(
             client,

@@ -55,13 +55,41 @@ def test_the_commands_that_pods_run_are_installed_with_the_package() -> None:
             assert container["command"][0] in installed
 
 
-@pytest.mark.parametrize("values", [{}, EVERYTHING])
-def test_the_notes_name_three_commands(values: dict[str, Any]) -> None:
+def notes_of(values: dict[str, Any]) -> str:
     # Notes are shown by an install only; without a cluster, by one that is not done.
     done = helm("install", "rel", CHART, "-n", "apps", "--dry-run=client", "--values", "-", stdin=json.dumps(values))
     assert done.returncode == 0, done.stderr
-    notes = done.stdout.partition("NOTES:")[2]
+    return done.stdout.partition("NOTES:")[2]
+
+
+@pytest.mark.parametrize("values", [{}, EVERYTHING])
+def test_the_notes_name_three_commands(values: dict[str, Any]) -> None:
+    notes = notes_of(values)
     for command in ("kubectl -n apps rollout status", "sign-in-link", "helm -n apps test rel"):
         assert command in notes
     for number in ("1.", "2.", "3."):
         assert f"\n{number} " in notes
+
+
+@pytest.mark.parametrize(
+    ("more", "is_archived"),
+    [
+        ({}, False),
+        ({"archive": {"existingClaim": "old-runs"}}, True),
+        ({"archive": {"address": "gs://old-runs"}}, True),
+        ({"settings": {"archiveStore": "file:///mine"}}, True),
+        ({"settings": {"photoStore": "file:///mine"}}, True),
+    ],
+    ids=str,
+)
+def test_with_photos_that_go_with_their_pod_only_an_archive_of_its_own_is_used(
+    more: dict[str, Any], is_archived: bool
+) -> None:
+    values = {"photos": {"store": "temporary"}, **more}
+    deployments = [body for body in rendered(values) if body["kind"] == "Deployment"]
+    assert len(deployments) == 2
+    for body in deployments:
+        (container,) = body["spec"]["template"]["spec"]["containers"]
+        environment = {each["name"]: each.get("value") for each in container["env"]}
+        assert environment.get("CHECKLISTS_ARCHIVE") == (None if is_archived else "0")
+    assert ("Nothing is archived" in notes_of(values)) is not is_archived

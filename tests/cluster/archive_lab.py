@@ -43,6 +43,7 @@ class Archiving:
         clock: Clock = utc_now,
         leads: Callable[[], bool] = lambda: True,
         shard: Shard | None = None,
+        is_on: bool = True,
     ) -> "Archiving":
         metrics = Metrics()
         shard = shard or Shard()
@@ -55,6 +56,7 @@ class Archiving:
             leads=leads,
             metrics=metrics,
             on_removed=lambda kind: metrics.removals.labels(kind).inc(),
+            is_on=is_on,
         )
         gone: list[tuple[str, str]] = []
         retention = Retention(

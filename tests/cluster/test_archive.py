@@ -140,6 +140,25 @@ async def test_without_the_archive_runs_are_deleted_for_good(lab: Lab, folder: P
     assert files_in(folder) == set()
 
 
+async def test_where_nothing_is_archived_what_is_due_stays_and_is_counted(
+    lab: Lab, store: ArchiveStore, folder: Path
+) -> None:
+    await keep(lab, finishedRunsDays=30, deliveriesDays=0.5)
+    run, young = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, deliveries=1)
+    tomorrow = utc_now() + timedelta(days=1)
+    archiving = Archiving.over(lab.client, store, lab.namespace, clock=lambda: tomorrow, is_on=False)
+    assert await archiving.retention.sweep() == 0
+    assert None not in (await in_cluster(lab, run), await in_cluster(lab, young))
+    assert len(await delivery_names(lab)) == 2
+    assert files_in(folder) == set()
+    assert archiving.value("checklists_archive_backlog_runs") == 1
+    assert archiving.value("checklists_archive_backlog_seconds") == 0
+    await keep(lab, finishedRunsDays=30, archive=False)  # its organization's wish needs no archive
+    assert await archiving.retention.sweep() == 2
+    assert archiving.gone == [(lab.namespace, run)]
+    assert archiving.value("checklists_archive_backlog_runs") == 0
+
+
 async def test_a_legal_hold_on_a_run_keeps_it_as_long_as_it_is_there(lab: Lab, archiving: Archiving) -> None:
     await keep(lab, finishedRunsDays=30, deliveriesDays=0.001)
     run, other = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, days_ago=31)

@@ -298,6 +298,14 @@ async def test_stores_are_tried(tmp_path: Path) -> None:
     assert [each.level for each in await found(around.stores({}))] == [Level.UNKNOWN]
 
 
+async def test_an_archive_that_is_off_is_no_fault(tmp_path: Path) -> None:
+    store = {"CHECKLISTS_PHOTO_STORE": tmp_path.as_uri()}
+    (off,) = await found(around.archived({**store, "CHECKLISTS_ARCHIVE": "0"}))
+    assert (off.level, off.text.partition(" ")[0]) == (Level.OK, "off")
+    (on,) = await found(around.archived({**store, "CHECKLISTS_ARCHIVE": "1"}))
+    assert "0 runs in 0 parts" in on.text
+
+
 async def test_redis_is_asked(tmp_path: Path) -> None:
     server = RedisServer(tmp_path).start()
     try:

@@ -1,6 +1,7 @@
 """What the operator keeps tidy: retention, unused revisions, unconfirmed counts; and that Kopf writes nothing."""
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from tests.cluster.archive_lab import settled_run
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition, eventually
 from tests.cluster.replay_lab import made_failed
 
@@ -133,6 +135,26 @@ async def test_settled_runs_go_with_their_deliveries_when_their_time_is_up(
     await eventually(lambda: is_gone(lab, RUN, finished))
     assert await lab.deliveries(finished) == []
     assert not await is_gone(lab, RUN, still_open)
+
+
+async def test_an_operator_that_archives_nothing_says_so_and_keeps_what_is_due(
+    lab: Lab, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    run = await settled_run(lab, days_ago=2)
+    await lab.client.patch(ORGANIZATION, lab.organization, {"spec": {"retention": {"finishedRunsDays": 1}}})
+    settings = {"CHECKLISTS_ARCHIVE": "0", "CHECKLISTS_SWEEP_SECONDS": "0.2"}
+    operator = OperatorProcess(tmp_path, control_plane.kubeconfig, lab.namespace, **settings)
+    await operator.start()
+    try:
+        (note,) = json.loads((await operator.get("/readyz"))[1])["notes"]
+        assert note.startswith("nothing is archived")
+        assert note in operator.output
+        assert "checklists_archive_enabled 0.0" in (await operator.get("/metrics"))[1]
+        await eventually(lambda: operator.metric("checklists_archive_backlog_runs"))
+        assert not await is_gone(lab, RUN, run)
+        assert not (tmp_path / "photos" / "archive").exists()
+    finally:
+        await operator.stop()
 
 
 async def test_audit_entries_stay_for_ever_or_as_long_as_their_organization_wants(

@@ -159,6 +159,13 @@ file:///var/lib/checklists/archive
 {{- end -}}
 {{- end -}}
 
+{{/*
+Whether an archive would be in a folder that goes with its pod: then nothing is archived, and runs stay in the cluster.
+*/}}
+{{- define "checklists.archiveWouldBeLost" -}}
+{{- if and (eq .Values.photos.store "temporary") (not (include "checklists.archiveStore" .)) (not (hasKey .Values.settings "archiveStore")) (not (hasKey .Values.settings "photoStore")) -}}true{{- end -}}
+{{- end -}}
+
 {{/* Whether photos or archive are in S3, or elsewhere outside of the pods; empty when they are not. */}}
 {{- define "checklists.inS3" -}}
 {{- if or (eq .Values.photos.store "s3") (hasPrefix "s3://" .Values.archive.address) -}}true{{- end -}}
@@ -220,6 +227,7 @@ YAML, from which the list of a container is made.
 {{- end -}}
 {{- end -}}
 {{- with include "checklists.archiveStore" . }}{{- $_ := set $derived "CHECKLISTS_ARCHIVE_STORE" . -}}{{- end -}}
+{{- if include "checklists.archiveWouldBeLost" . }}{{- $_ := set $derived "CHECKLISTS_ARCHIVE" "0" -}}{{- end -}}
 {{- with .Values.photos }}
 {{- if include "checklists.inS3" $ }}
 {{- with .s3.region }}{{- $_ := set $derived "AWS_REGION" . -}}{{- end -}}

@@ -12,6 +12,7 @@ from .finding import Finding, Level, ok, unknown
 
 _IN_A_POD: Final = "run it in a pod of the API: kubectl exec deploy/checklist-dispatch-api -- checklist-dispatch doctor"
 _ANSWER_WITHIN_S: Final = 10.0
+_OFF: Final = ("0", "false", "no", "off")
 
 
 def secret_of(environment: Mapping[str, str], name: str) -> str | None:
@@ -137,6 +138,9 @@ async def archived(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
         environment.get("CHECKLISTS_ARCHIVE_STORE", "").strip() or environment.get("CHECKLISTS_PHOTO_STORE", "").strip()
     )
     if not url:
+        return
+    if environment.get("CHECKLISTS_ARCHIVE", "").strip().lower() in _OFF:
+        yield ok("archive", "off (CHECKLISTS_ARCHIVE is 0): runs past their retention stay in the cluster")
         return
     advice = "checklist-dispatch archive verify tells what is damaged"
     runs = parts = 0

@@ -155,9 +155,8 @@ async def past_retention(client: KubeClient, now: Clock, told: Told) -> AsyncIte
         return
     if behind:
         text = f"{behind:,} of {settled:,} settled runs are a day past their retention and still in the cluster"
-        yield Finding(
-            "retention", Level.WARNING, text, "the operator's log says why: a store that is away, or a legal hold"
-        )
+        advice = "the operator's log says why: a store that is away, an archive that is off, or a legal hold"
+        yield Finding("retention", Level.WARNING, text, advice)
     else:
         yield ok("retention", f"{settled:,} settled runs in the cluster, none a day past its retention")
 

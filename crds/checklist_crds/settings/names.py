@@ -82,6 +82,7 @@ API: Final = frozenset(
 OPERATOR: Final = frozenset(
     {
         "CHECKLISTS_ALLOWED_ADDRESSES",
+        "CHECKLISTS_ARCHIVE",
         "CHECKLISTS_CA_FILE",
         "CHECKLISTS_CLAIMS_PER_SECOND",
         "CHECKLISTS_DENIED_ADDRESSES",

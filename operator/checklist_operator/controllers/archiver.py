@@ -81,8 +81,9 @@ class Archiver:
         leads: Callable[[], bool],
         metrics: Metrics,
         on_removed: Callable[[str], None],
+        is_on: bool = True,
     ) -> None:
-        """`leads`: whether this operator may still act for its `shard`."""
+        """`leads`: whether this operator may still act for its `shard`. `is_on`: whether it archives anything."""
         self._client = client
         self._clock = clock
         self._leads = leads
@@ -94,6 +95,7 @@ class Archiver:
         self._keeps_by_name: Mapping[str, Keep] = {}
         self._gathered: dict[Folder, list[_Due]] = {}
         self._sizes: dict[Folder, int] = {}
+        self._is_on = is_on
         self._away = False
         self._left: list[datetime] = []
         self._archived: Latest[Key, bool] = Latest(_REMEMBERED)
@@ -103,9 +105,9 @@ class Archiver:
         return self._archived.get(key) is not None
 
     @property
-    def away(self) -> bool:
-        """Whether the store does not answer: then nothing more is tried in this sweep."""
-        return self._away
+    def takes_nothing(self) -> bool:
+        """Whether it is off, or the store does not answer: then nothing more is tried in this sweep."""
+        return self._away or not self._is_on
 
     async def begin(self, keeps: Mapping[str, Keep]) -> int:
         """`keeps` by the names of organizations. Finishes what was left half done; how many objects were deleted."""
@@ -113,6 +115,8 @@ class Archiver:
         self._keeps_by_name = keeps
         self._keeps = {keep.organization: keep for keep in keeps.values()}
         self._gathered, self._sizes, self._left, self._away = {}, {}, [], False
+        if not self._is_on:
+            return 0
         try:
             for place in await self._writer.unfinished():
                 deleted += await self._resume(place)
@@ -124,8 +128,8 @@ class Archiver:
 
     async def add(self, keep: Keep, run: JsonObject, at: datetime, deliveries: frozenset[str]) -> int:
         """A run that has been due since `at`. How many objects were deleted, of this run or others."""
-        if self._away:
-            self._left.append(at)
+        if self.takes_nothing:
+            self.leave(at)
             return 0
         created_at = parse_timestamp(run["spec"].get("createdAt") or run["metadata"]["creationTimestamp"])
         folder = Folder(keep.organization, month_of(created_at))
@@ -138,6 +142,10 @@ class Archiver:
             return await self._archive_gathered(max(self._sizes, key=self._sizes.__getitem__))
         return 0
 
+    def leave(self, at: datetime) -> None:
+        """A run that has been due since `at` stays where it is, and is counted."""
+        self._left.append(at)
+
     async def end(self) -> int:
         """What has waited long enough for others goes, too. How many objects were deleted."""
         deleted, now = 0, self._clock()
@@ -149,7 +157,9 @@ class Archiver:
                 self._left += [due.at for due in self._gathered[folder]]
         self._gathered, self._sizes = {}, {}
         self._metrics.archive_backlog.set(len(self._left))
-        self._metrics.archive_backlog_age.set(max((now - at).total_seconds() for at in self._left) if self._left else 0)
+        # Nobody waits for what is not to be archived: it has no age that an alert could be about.
+        late = self._left if self._is_on else []
+        self._metrics.archive_backlog_age.set(max((now - at).total_seconds() for at in late) if late else 0)
         self._metrics.archive_available.set(not self._away)
         return deleted
 

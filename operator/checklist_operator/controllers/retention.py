@@ -1,9 +1,10 @@
 """Retention: what is over and older than its organization wants to keep leaves the cluster: settled runs, finished
 deliveries, audit entries.
 
-Runs and deliveries go to the archive first, unless their organization says that they shall be deleted for good. A run
-takes its deliveries with it, since without the run nobody can tell whose they were. Deletions are conditional on
-what was read. Without a controller manager nothing else would collect them, so nothing is left to owner references.
+Runs and deliveries go to the archive first, unless their organization says that they shall be deleted for good; where
+nothing is archived, they stay. A run takes its deliveries with it, since without the run nobody can tell whose they
+were. Deletions are conditional on what was read. Without a controller manager nothing else would collect them, so
+nothing is left to owner references.
 """
 
 import logging
@@ -101,6 +102,9 @@ class Retention:
                         at = keep.due_at(body)
                         if at is None or at > self._clock():
                             continue
+                        if keep.archive and self._archiver.takes_nothing:
+                            self._archiver.leave(at)
+                            continue
                         if deliveries is None:  # most sweeps find nothing that is due, and need no list of them
                             deliveries = await self._deliveries_of_runs()
                         deleted += await self._let_go(keep, body, at, deliveries.get(key_of(body), frozenset()))
@@ -149,6 +153,8 @@ class Retention:
         async for page in self._pages(WEBHOOK_DELIVERY):
             for body in page:
                 keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
+                if keep is not None and keep.archive and self._archiver.takes_nothing:
+                    continue
                 at = await self._leaves_at(body, keep, now)
                 if at is None:
                     continue
@@ -165,7 +171,7 @@ class Retention:
         return deleted
 
     async def _archive_deliveries(self, keep: Keep, leaving: list[tuple[datetime, JsonObject]]) -> int:
-        if self._archiver.away:
+        if self._archiver.takes_nothing:
             return 0
         return await self._archiver.archive_deliveries(keep, [body for _, body in leaving])
 
