@@ -265,12 +265,28 @@ YAML, from which the list of a container is made.
 
 {{- define "checklists.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
+{{- with .Values.runAsUser }}
+runAsUser: {{ int64 . }}
+runAsGroup: {{ int64 . }}
+fsGroup: {{ int64 . }}
+{{- end }}
 fsGroupChangePolicy: OnRootMismatch
 seccompProfile:
   type: RuntimeDefault
+{{- end -}}
+
+{{/* What every pod has beside that. */}}
+{{- define "checklists.podCommon" -}}
+enableServiceLinks: false
+{{- if not .Values.hostUsers }}
+hostUsers: false
+{{- end }}
+securityContext:
+  {{- include "checklists.podSecurity" . | nindent 2 }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "checklists.containerSecurity" -}}
@@ -313,14 +329,8 @@ capabilities:
 {{- $values := index $root.Values $component -}}
 serviceAccountName: {{ include "checklists.serviceAccountName" . }}
 automountServiceAccountToken: true
-enableServiceLinks: false
 terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
-securityContext:
-  {{- include "checklists.podSecurity" $root | nindent 2 }}
-{{- with $root.Values.imagePullSecrets }}
-imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{ include "checklists.podCommon" $root }}
 {{- with $values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
@@ -351,6 +361,7 @@ volumes:
 - name: keys
   secret:
     secretName: {{ include "checklists.keysSecret" $root }}
+    defaultMode: 0440
     items:
       - {key: server-key, path: server-key}
       - {key: sealing-keys, path: sealing-keys}
@@ -368,7 +379,8 @@ volumes:
     claimName: {{ include "checklists.photosClaim" $root }}
 {{- else if eq $root.Values.photos.store "temporary" }}
 - name: photos
-  emptyDir: {}
+  emptyDir:
+    sizeLimit: {{ $root.Values.photos.persistentVolume.size }}
 {{- end }}
 {{- with $root.Values.archive.existingClaim }}
 - name: archive
@@ -379,6 +391,7 @@ volumes:
 - name: s3
   secret:
     secretName: {{ $root.Values.photos.s3.existingSecret }}
+    defaultMode: 0440
     items:
       - {key: AWS_ACCESS_KEY_ID, path: access-key-id}
       - {key: AWS_SECRET_ACCESS_KEY, path: secret-access-key}
@@ -388,6 +401,7 @@ volumes:
 - name: redis
   secret:
     secretName: {{ . }}
+    defaultMode: 0440
     items:
       - {key: {{ include "checklists.redisPasswordKey" $root }}, path: password}
 {{- end }}
@@ -395,6 +409,7 @@ volumes:
 - name: oidc
   secret:
     secretName: {{ $root.Values.oidc.clientSecret.existingSecret }}
+    defaultMode: 0440
     items:
       - {key: {{ $root.Values.oidc.clientSecret.key }}, path: client-secret}
 {{- end }}
@@ -409,6 +424,7 @@ volumes:
 - name: model
   secret:
     secretName: {{ $root.Values.model.key.existingSecret }}
+    defaultMode: 0440
     items:
       - {key: {{ $root.Values.model.key.key }}, path: key}
 {{- end }}

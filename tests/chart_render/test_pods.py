@@ -1,0 +1,98 @@
+"""What somebody who reviews the chart asks of its pods, beside the restricted standard (test_validity)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .conftest import rendered
+
+DIGEST = "sha256:" + "0" * 64
+EVERYTHING = {
+    "image": {"digest": DIGEST},
+    "bootstrap": {"organization": "Example"},
+    "redis": {"builtIn": {"enabled": True, "image": f"redis:8@{DIGEST}"}},
+    "photos": {"store": "s3", "s3": {"bucket": "photos", "existingSecret": "bucket"}},
+    "oidc": {"issuer": "https://id.example", "clientId": "c", "clientSecret": {"existingSecret": "oidc"}},
+    "model": {"url": "https://models.example", "name": "m", "key": {"existingSecret": "model"}},
+}
+OURS = {"api", "operator", "bootstrap"}
+
+
+def pods(values: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(component, spec) of each."""
+    for body in rendered(values):
+        spec = body["spec"] if body["kind"] == "Pod" else body.get("spec", {}).get("template", {}).get("spec")
+        if spec is not None:
+            yield body["metadata"]["labels"]["app.kubernetes.io/component"], spec
+
+
+@pytest.fixture(scope="module")
+def specs() -> dict[str, dict[str, Any]]:
+    found = dict(pods(EVERYTHING))
+    assert found.keys() == OURS | {"redis", "test"}
+    return found
+
+
+def test_only_who_calls_the_kubernetes_api_has_a_token_for_it(specs: dict[str, dict[str, Any]]) -> None:
+    assert {name for name, spec in specs.items() if spec["automountServiceAccountToken"] is not False} == OURS
+    accounts = [body for body in rendered(EVERYTHING) if body["kind"] == "ServiceAccount"]
+    assert len(accounts) == 3
+    assert {body["automountServiceAccountToken"] for body in accounts} == {False}
+
+
+def test_secrets_are_files_that_one_group_reads(specs: dict[str, dict[str, Any]]) -> None:
+    """(Redis takes its password from its environment: it reads no file.)"""
+    volumes = [volume["secret"] for spec in specs.values() for volume in spec["volumes"] if "secret" in volume]
+    names = {volume["secretName"] for volume in volumes}
+    assert names == {"rel-checklist-dispatch-keys", "rel-checklist-dispatch-redis", "bucket", "oidc", "model"}
+    assert {volume["defaultMode"] for volume in volumes} == {0o440}
+    by_environment = {
+        name
+        for name, spec in specs.items()
+        for container in spec["containers"]
+        if container.get("envFrom") or [each for each in container.get("env", []) if "secretKeyRef" in str(each)]
+    }
+    assert by_environment == {"redis"}
+
+
+@pytest.mark.parametrize("store", ["persistentVolume", "temporary"])
+def test_no_pod_can_fill_the_disk_of_its_node(store: str) -> None:
+    for _, spec in pods({**EVERYTHING, "photos": {"store": store}}):
+        folders = [volume["emptyDir"] for volume in spec["volumes"] if "emptyDir" in volume]
+        assert folders
+        assert all("sizeLimit" in folder for folder in folders)
+
+
+def test_every_image_can_be_named_by_its_digest(specs: dict[str, dict[str, Any]]) -> None:
+    images = {container["image"] for spec in specs.values() for container in spec["containers"]}
+    assert len(images) == 2
+    assert [image for image in images if not image.endswith(f"@{DIGEST}")] == []
+
+
+def test_every_container_is_bounded_in_memory(specs: dict[str, dict[str, Any]]) -> None:
+    containers = [container for spec in specs.values() for container in spec["containers"]]
+    assert [each["name"] for each in containers if "memory" not in each["resources"].get("limits", {})] == []
+
+
+def test_nothing_is_told_by_links_to_services_and_nothing_is_shared_with_the_node(
+    specs: dict[str, dict[str, Any]],
+) -> None:
+    for spec in specs.values():
+        assert spec["enableServiceLinks"] is False
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys()
+        assert [volume for volume in spec["volumes"] if "hostPath" in volume] == []
+
+
+def test_what_the_first_organizations_job_may_do_goes_with_it() -> None:
+    kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+    of_the_job = [
+        body
+        for body in rendered(EVERYTHING)
+        if body["kind"] in kinds and body["metadata"]["labels"]["app.kubernetes.io/component"] == "bootstrap"
+    ]
+    assert sorted(body["kind"] for body in of_the_job) == sorted(kinds)
+    for body in of_the_job:
+        assert "hook-succeeded" in body["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+    verbs = {(*rule["resources"], *rule["verbs"]) for body in of_the_job for rule in body.get("rules", ())}
+    assert verbs == {("organizations", "create", "get"), ("members", "create", "list")}
