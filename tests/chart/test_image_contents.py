@@ -117,6 +117,13 @@ def test_the_bill_of_materials_lists_every_installed_distribution_and_no_other(
     assert listed == installed
 
 
+def test_the_bill_names_the_licence_of_every_distribution(bill: dict[str, Any]) -> None:
+    """Of those of Python and of npm; Debian keeps its own apart from a package's paragraph."""
+    listed = [each for each in bill["components"] if each["purl"].startswith(("pkg:pypi/", "pkg:npm/"))]
+    assert len(listed) > 60
+    assert [each["name"] for each in listed if not each.get("licenses")] == []
+
+
 def test_what_is_installed_is_what_the_lock_file_says(installed: dict[str, str]) -> None:
     lock = runtime_lock.RUNTIME.read_text()
     wanted = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", lock, re.MULTILINE))

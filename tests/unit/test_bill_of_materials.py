@@ -4,6 +4,7 @@ import json
 import re
 import sysconfig
 from datetime import UTC, datetime
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from checklist_dev.image.bill import bill
+from checklist_dev.image.bill import bill, licences
 from checklist_dev.repository import ROOT
 
 CREATED = datetime(2026, 11, 22, tzinfo=UTC)
@@ -66,3 +67,22 @@ def test_a_version_with_an_epoch_and_a_plus_is_a_valid_package_url(document: dic
     assert libc["purl"] == "pkg:deb/debian/libc6@1%3A2.36-9%2Bdeb12u13?arch=amd64"
     for component in document["components"]:
         assert re.fullmatch(r"pkg:[a-z]+/[^ @]+@[^ @]+", component["purl"]), component["purl"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (["License-Expression: MIT OR Apache-2.0", "License: MIT"], [{"expression": "MIT OR Apache-2.0"}]),
+        (["License: Apache 2.0", "Classifier: License :: OSI Approved :: MIT License"], ["Apache 2.0"]),
+        (["License: The text\n        of it", "Classifier: License :: OSI Approved :: MIT License"], ["MIT License"]),
+        (["Classifier: License :: A", "Classifier: License :: B", "Classifier: Topic :: C"], ["A", "B"]),
+        (["Classifier: Topic :: C"], []),
+    ],
+    ids=str,
+)
+def test_a_licence_is_told_in_the_words_of_its_distribution(fields: list[str], told: list[Any], tmp_path: Path) -> None:
+    folder = tmp_path / "x-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("\n".join(["Metadata-Version: 2.4", "Name: x", "Version: 1", *fields]) + "\n")
+    found = licences(PathDistribution(folder).metadata)
+    assert found == [each if isinstance(each, dict) else {"license": {"name": each}} for each in told]

@@ -34,10 +34,21 @@ def python_components(sites: list[Path]) -> Iterator[tuple[Component, list[str]]
         name = normal(found.metadata["Name"])
         url = f"pkg:pypi/{name}@{found.version}"
         component: Component = {"type": "library", "bom-ref": url, "name": name, "version": found.version, "purl": url}
-        if expressions := found.metadata.get_all("License-Expression"):
-            component["licenses"] = [{"expression": expressions[0]}]
+        if told := licences(found.metadata):
+            component["licenses"] = told
         required = [normal(match[1]) for text in found.requires or [] if (match := _REQUIRED.match(text))]
         yield component, required
+
+
+def licences(told: metadata.PackageMetadata) -> list[dict[str, Any]]:
+    """As a distribution says it: an SPDX expression, else a name in words of its own; nothing when it says nothing."""
+    if expressions := told.get_all("License-Expression"):
+        return [{"expression": expressions[0]}]
+    names = [text for text in told.get_all("License") or () if "\n" not in text]  # else it is the whole text
+    if not names:
+        classifiers = (text for text in told.get_all("Classifier") or () if text.startswith("License :: "))
+        names = [text.rpartition(" :: ")[2] for text in classifiers]
+    return [{"license": {"name": name}} for name in names]
 
 
 def debian_components(status: Path) -> Iterator[Component]:
