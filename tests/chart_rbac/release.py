@@ -32,7 +32,8 @@ WEBHOOK_SECRETS: Final = {HOME: "hook", BRANCH: "branch-hook"}
 RESYNC_S: Final = 15
 VALUES: Final[Mapping[str, Any]] = {
     "secrets": {"existingSecret": KEYS},
-    "photos": {"store": "temporary"},
+    # Each process is given a folder in its place. (With photos that go with their pod nothing would be archived.)
+    "photos": {"persistentVolume": {"existingClaim": "photos"}},
     "organizationNamespaces": [{"name": BRANCH, "webhookSecrets": [WEBHOOK_SECRETS[BRANCH]]}, {"name": ANNEX}],
     "webhookSecrets": [WEBHOOK_SECRETS[HOME]],
     "bootstrap": {"organization": "First", "admin": "first@example.com"},
