@@ -95,6 +95,7 @@ class Term:
         self._metrics = metrics
         self._tasks: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
+        self._telling: asyncio.Task[None] | None = None
         self._over = False
         self._has_definitions = False
         self._timers = Timers(clock)
@@ -297,7 +298,7 @@ class Term:
             self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
             self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
             self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
-        self._spawn("events", self._events.run())
+        self._telling = self._spawn("events", self._events.run())
         self._spawn("settled deliveries", self._settled_deliveries.run())
         self._watching = self._spawn("kopf", self._kopf.run())
         ended, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -311,22 +312,23 @@ class Term:
         self._over = True
         if self._watching is not None:  # takes its time, and nobody listens to it any more
             self._watching.cancel()
+        working = [task for task in self._tasks if task is not self._watching]
+        # What delivers nothing and tells nobody of it ends at once: it would compete with what must be recorded still.
+        delivering = (self.outbox.queue, self.deliveries.queue)
+        others = [queue.close() for queue in self._queues() if queue not in delivering]
+        for task in working:
+            if task is not self._telling:
+                task.cancel()
+        closing = asyncio.gather(*others, return_exceptions=True)
         if gracefully:
             in_flight = self.outbox.in_flight + self.deliveries.in_flight
             logger.info("ending", extra=about(in_flight=in_flight))
             patience = Patience(no_more_answers=self._transmitter.take_no_more)
             await asyncio.gather(self.outbox.drain(patience), self.deliveries.drain(patience))
             patience.end()
-        working = [task for task in self._tasks if task is not self._watching]
         for task in working:
             task.cancel()
-        await asyncio.gather(
-            self.outbox.close(),
-            self.deliveries.close(),
-            *(queue.close() for queue in self._queues()),
-            *working,
-            return_exceptions=True,
-        )
+        await asyncio.gather(self.outbox.close(), self.deliveries.close(), closing, *working, return_exceptions=True)
         await self._ledger.close()
         self._metrics.forget_watched()
         if at_rest is not None:

@@ -270,6 +270,8 @@ class Deliveries:
 
     async def _make_ready(self, key: Key) -> _Ready | None:
         """What an attempt needs; None when none is due, or none is to be made any more, which is written then."""
+        if self._stopping:
+            return None
         delivery = await self._objects.look(*key)
         step = await self._send_step(delivery)
         if step is None:

@@ -174,6 +174,8 @@ class RunOutbox:
 
     async def _start_attempts(self, key: Key, lane: Lane) -> None:
         """Starts what is in the outbox and not yet under way, in order. Raises OurFault and KubeError."""
+        if self._stopping:
+            return
         if lane.look_up:
             await self._look_up(key, lane)
         run = lane.run
@@ -183,7 +185,7 @@ class RunOutbox:
             if entry.event_id not in lane.in_flight and entry.event_id not in lane.results
         ][: _AT_ONCE - len(lane.in_flight)]
         webhook, resolved = run.spec.webhook, run.resolved
-        if not entries or webhook is None or resolved is None or self._stopping or lane.fault is not None:
+        if not entries or webhook is None or resolved is None or lane.fault is not None:
             return
         await self._pauses.check(lane.body, resolved.organization)
         if key in self._held:
@@ -219,6 +221,8 @@ class RunOutbox:
         if run.status.phase.is_final:
             names += [record.event_id for record in run.status.deliveries if not record.phase.is_final]
         for name in names:
+            if self._stopping:
+                return  # the next leader looks, too
             record = await self._deliveries.record_of(key[0], name, in_outbox=name in outbox)
             if record is not None:
                 self._keep_result(key, lane, record)
