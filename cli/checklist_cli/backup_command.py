@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING
 
 from .command import Command, CommandFailed, ExitStatus
@@ -24,6 +24,11 @@ def _configure(parser: ArgumentParser) -> None:
         "--verify", metavar="URL", help="read a backup and compare it with its digests; change nothing"
     )
     actions.add_argument("--list", metavar="URL", dest="listed", help="say which snapshots are there")
+    actions.add_argument(
+        "--prune",
+        metavar="URL",
+        help="remove old snapshots, and photos and archive parts that none of the others refers to",
+    )
     parser.add_argument(
         "--organization",
         metavar="NAME",
@@ -41,7 +46,27 @@ def _configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--snapshot", metavar="NAME", help="with --verify: this one (default: the newest)")
     parser.add_argument("--quick", action="store_true", help="with --verify: of photos and archive look at sizes alone")
+    rule = parser.add_argument_group("which snapshots --prune leaves (either is enough for one to stay)")
+    rule.add_argument("--keep", metavar="N", type=_from_one, help="the N newest")
+    rule.add_argument("--keep-days", metavar="D", type=_days, help="those that were begun within D days")
+    rule.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
     add_cluster_options(parser)
+
+
+def _from_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError("must be a whole number from 1")
+    return int(text)
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days <= 36_500:
+        raise ArgumentTypeError("must be a number of days from 0 to 36500")
+    return days
 
 
 def add_cluster_options(parser: ArgumentParser) -> None:
@@ -59,6 +84,13 @@ def add_cluster_options(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> ExitStatus:
+    with_rule = options.keep is not None or options.keep_days is not None
+    if not options.prune and (with_rule or options.dry_run):
+        raise CommandFailed("--keep, --keep-days and --dry-run are for --prune")
+    if options.prune:
+        if not with_rule:
+            raise CommandFailed("--prune needs to be told what stays: --keep N, --keep-days D, or both")
+        return asyncio.run(_prune(options))
     if options.verify:
         return asyncio.run(_verify(options))
     return asyncio.run(_list(options) if options.listed else _take(options))
@@ -159,6 +191,33 @@ async def _list(options: Namespace) -> ExitStatus:
     return ExitStatus.YES
 
 
+async def _prune(options: Namespace) -> ExitStatus:
+    from checklist_crds.object_store import StoreUnavailable
+
+    from .backup.format import DamagedBackup
+    from .backup.pruning import Prune
+    from .backup.pruning_rule import Rule
+
+    rule = Rule(options.keep, options.keep_days)
+    try:
+        pruned = await Prune(open_backup(options.prune), rule, dry_run=options.dry_run).run()
+    except DamagedBackup as error:
+        raise CommandFailed(str(error)) from None
+    except StoreUnavailable as error:
+        raise CommandFailed(f"{error}; what is removed stays removed, and running it again goes on") from None
+    for name in pruned.plan.stay:
+        print(f"{name}  stays{', damaged' if name in pruned.damaged else ''}")
+    verb = "would go" if options.dry_run else "gone"
+    for name in pruned.plan.go:
+        print(f"{name}  {verb}")
+    print(f"copies: {pruned.copies:,} {verb} ({pruned.bytes:,} bytes)")
+    if pruned.why_copies_stay:
+        print(f"copies that nobody needs stay for now: {pruned.why_copies_stay}; run it again later")
+        return ExitStatus.NO
+    print(f"copies that stay: {pruned.copies_stay:,}")
+    return ExitStatus.YES
+
+
 def open_backup(url: str) -> "BackupStore":
     """Raises CommandFailed."""
     from checklist_crds.object_store import InvalidStore
@@ -193,7 +252,7 @@ def _list_of(names: tuple[str, ...]) -> str:
 
 COMMAND = Command(
     name="backup",
-    summary="take a backup of an installation, or verify one",
+    summary="take a backup of an installation, verify one, or remove old ones",
     description="""\
 Take a backup of everything: all objects as they were at one moment, photos and archive.
 
@@ -207,8 +266,12 @@ so that a restore can tell whether it was given the same one (CHECKLISTS_SERVER_
 
   checklist-dispatch backup --to s3://backups/checklists
   checklist-dispatch backup --verify s3://backups/checklists
+  checklist-dispatch backup --prune s3://backups/checklists --keep-days 30
 
-Exit status: 0 done, or whole; 1 damaged; 2 it could not be done.
+--prune is what makes data that was erased in the service leave the backups: old snapshots go, and then the photos and
+archive parts that none of the others refers to. The newest snapshot of everything always stays.
+
+Exit status: 0 done, or whole; 1 damaged, or something that nobody needs had to stay; 2 it could not be done.
 """,
     configure=_configure,
     run=_run,

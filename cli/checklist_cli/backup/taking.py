@@ -7,7 +7,6 @@ meanwhile is in the snapshot, and perhaps in the archive's copy as well, which a
 import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from typing import Final
 
 from checklist_crds.crd import CRD_VERSION_ANNOTATION
@@ -20,7 +19,7 @@ from checklist_crds.times import Clock, utc_now
 
 from ..command import CommandFailed
 from . import layout
-from .copying import ARCHIVE, PHOTOS, CopyingResult, copy_all, run_of_photo
+from .copying import ARCHIVE, PHOTOS, Copied, CopyingResult, copy_all, run_of_photo
 from .format import (
     BackupManifest,
     CopiesEntry,
@@ -36,9 +35,9 @@ from .progress import Progress
 from .reading import copies_of
 from .snapshot import Read, SnapshotReader
 from .store import BackupStore
+from .turns import begin_copying, given_up
 
 TRIES: Final = 5
-_NOBODY_WORKS_ON_IT_AFTER: Final = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,8 @@ class Backup:
     async def _copy(
         self, name: str, stores: Stores, read: Read, before: BackupManifest | None
     ) -> tuple[CopiesEntry, list[PartEntry]]:
-        known = {} if before is None else {one.key: one for one in await copies_of(self._store, before)}
+        await begin_copying(self._store, name, self._progress)
+        known = await self._known(before)
         organizations = {one.id for one in read.organizations}
 
         def tell(what: str, result: CopyingResult) -> None:
@@ -185,6 +185,14 @@ class Backup:
             vanished=photos.vanished + archive.vanished,
         )
         return entry, [part.entry]
+
+    async def _known(self, before: BackupManifest | None) -> dict[str, Copied]:
+        """Digests of what an earlier snapshot has copied; where that is damaged, they are made anew."""
+        try:
+            return {} if before is None else {one.key: one for one in await copies_of(self._store, before)}
+        except DamagedBackup as error:
+            self._progress.line(f"an earlier snapshot is damaged, nothing is taken from it: {error}")
+            return {}
 
     async def _archived_runs(self, archive: CopyingResult) -> set[str]:
         """Of the parts that were copied: their photos belong to the backup, too."""
@@ -227,10 +235,8 @@ class Backup:
 
     async def _drop_what_was_never_finished(self) -> None:
         """By a backup that was killed days ago."""
-        long_ago = layout.new_name(self._clock() - _NOBODY_WORKS_ON_IT_AFTER, "00000000")
-        for name in await self._store.names():
-            if name < long_ago and await self._store.get(layout.manifest_key(name)) is None:
-                await self._drop(name)
+        for name in await given_up(self._store, self._clock()):
+            await self._drop(name)
 
     async def _newest(self) -> BackupManifest | None:
         try:

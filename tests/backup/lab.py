@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 from aiohttp import web
+from tests.cluster.operator_lab import OperatorProcess
+from tests.contract.conftest import Account, _make_account, http_client
 
 from checklist_api.app import create_app
 from checklist_api.http_server import ApiRunner
@@ -20,9 +22,10 @@ from checklist_cli.backup.progress import Progress
 from checklist_cli.backup.restoring import Restore, Result
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import Backup, Stores
-from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.kinds import ALL_KINDS, NAMESPACE
 from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
 
 
@@ -36,6 +39,8 @@ class Site:
     folder: Path
     server_key: bytes
     sealing_keys: str
+    services: Services | None = None
+    """Of the API that was started last."""
 
     @property
     def photos(self) -> str:
@@ -74,7 +79,7 @@ class Site:
         return await (await self.restoring(url, **options)).run()
 
     @asynccontextmanager
-    async def api(self) -> AsyncIterator[str]:
+    async def api(self, *, clock: Clock = utc_now) -> AsyncIterator[str]:
         """Its base URL."""
         settings = Settings.from_environment(
             {
@@ -89,7 +94,7 @@ class Site:
             }
         )
         connection = await KubeConnection.load(str(self.plane.kubeconfig))
-        services = Services.build(settings, connection)
+        services = self.services = Services.build(settings, connection, clock=clock)
         runner = ApiRunner(create_app(services), shutdown_timeout=1.0)
         async with AsyncExitStack() as stack:
             await runner.setup()
@@ -151,3 +156,51 @@ def planes(folder: Path) -> Iterator[ControlPlane]:
     with ControlPlane(folder, ephemeral=True) as cluster:
         install_crds(cluster.run_kubectl)
         yield cluster
+
+
+async def clear(kube: KubeClient) -> None:
+    """Deletes all objects of ours."""
+    for kind in ALL_KINDS:
+        for body in (await kube.list_all(kind))[0]:
+            await kube.delete(kind, body["metadata"]["name"], body["metadata"].get("namespace"))
+
+
+def operator_of(site: Site, **settings: str) -> OperatorProcess:
+    return OperatorProcess(
+        site.folder,
+        site.plane.kubeconfig,
+        site.namespace,
+        name=f"operator-{site.folder.name}",
+        CHECKLISTS_PHOTO_STORE=site.photos,
+        **settings,
+    )
+
+
+async def account_of(site: Site, base_url: str, **spec: Any) -> Account:
+    organization, member, key, where = await _make_account(site.kube, site.namespace, None, spec)
+    return Account(organization, member, key, where, http_client(base_url, key))
+
+
+def token_of(run: JsonObject) -> str:
+    return str(run["link"]).partition("#")[2]
+
+
+async def execute(base_url: str, run: JsonObject, method: str, path: str, **arguments: Any) -> JsonObject:
+    headers = {"Authorization": f"Executor {token_of(run)}"} | arguments.pop("headers", {})
+    async with httpx.AsyncClient(base_url=base_url, trust_env=False, timeout=30) as client:
+        response = await client.request(
+            method, f"/v1/executor/runs/{run['run_id']}{path}", headers=headers, **arguments
+        )
+    assert response.status_code < 300, response.text
+    return dict(response.json()) if response.content else {}
+
+
+async def simple_source(source: Site, runs: int = 3) -> tuple[Account, list[JsonObject]]:
+    """An organization with a template and runs, one of which is answered."""
+    async with source.api() as base_url:
+        account = await account_of(source, base_url)
+        template = await account.create_template()
+        made = [await account.dispatch(template["id"], executor_ref=f"ref {n}") for n in range(runs)]
+        await execute(base_url, made[0], "PUT", "/answers/s-clean", json={"value": True})
+        await account.http.aclose()
+    return account, made
