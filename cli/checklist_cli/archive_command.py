@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import sys
-import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from .archive_checking import Findings
 
 _VARIABLES: Final = ("CHECKLISTS_ARCHIVE_STORE", "CHECKLISTS_PHOTO_STORE")
-_SAY_EVERY_S: Final = 2.0
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -70,9 +68,14 @@ async def _verify(store: "ArchiveStore", options: Namespace) -> ExitStatus:
     from checklist_crds.times import utc_now
 
     from .archive_checking import ArchiveCheck
+    from .progress import Progress
 
-    check = ArchiveCheck(store, clock=utc_now, report=_Teller().tell)
-    found = await check.run(options.organization)
+    progress = Progress()
+
+    def report(found: "Findings") -> None:
+        progress.now_and_then(lambda: f"{found.parts:,} parts, {found.runs:,} runs, {len(found.problems)} problems")
+
+    found = await ArchiveCheck(store, clock=utc_now, report=report).run(options.organization)
     if options.json:
         print(json.dumps(found.as_json()))
     else:
@@ -114,18 +117,6 @@ async def _cat(store: "ArchiveStore", options: Namespace) -> ExitStatus:
         return ExitStatus.NO
     print(record.line().decode())
     return ExitStatus.YES
-
-
-class _Teller:
-    """Says how far it is, every two seconds."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _SAY_EVERY_S
-
-    def tell(self, found: "Findings") -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _SAY_EVERY_S
-            print(f"{found.parts:,} parts, {found.runs:,} runs, {len(found.problems)} problems", file=sys.stderr)
 
 
 def _summary(found: "Findings") -> str:

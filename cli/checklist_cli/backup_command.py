@@ -7,6 +7,7 @@ import socket
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING
 
+from .cluster_options import add_kubeconfig_option
 from .command import Command, CommandFailed, ExitStatus
 
 if TYPE_CHECKING:
@@ -70,9 +71,7 @@ def _days(text: str) -> float:
 
 
 def add_cluster_options(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", help="the cluster (default: KUBECONFIG, ~/.kube/config, the pod)"
-    )
+    add_kubeconfig_option(parser)
     parser.add_argument(
         "--photo-store", metavar="URL", help=f"where the installation keeps photos (default: {PHOTO_STORE})"
     )
@@ -143,8 +142,8 @@ async def _verify(options: Namespace) -> ExitStatus:
     from checklist_crds.object_store import StoreUnavailable
 
     from .backup.format import DamagedBackup
-    from .backup.progress import Progress
     from .backup.reading import verify
+    from .progress import Progress
 
     store, progress = open_backup(options.verify), Progress()
     try:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import re
 import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -12,6 +11,7 @@ from checklist_crds.ids import new_id
 from checklist_crds.organization_types import MemberSpec, OrganizationSpec, Plan, Role
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
 
+from .cluster_options import add_kubeconfig_option, add_namespace_option
 from .command import Command, CommandFailed, ExitStatus
 
 if TYPE_CHECKING:
@@ -27,15 +27,8 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("--organization-name", metavar="NAME", type=_object_name, help="its object's name (made of it)")
     parser.add_argument("--admin", metavar="EMAIL", type=_email, help="e-mail address of its first administrator")
     parser.add_argument("--runs-per-month", metavar="N", type=_count, help="runs it may dispatch (default: no limit)")
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", help="the cluster (default: KUBECONFIG, ~/.kube/config, the pod)"
-    )
-    parser.add_argument(
-        "--namespace",
-        metavar="NAME",
-        default=os.environ.get("CHECKLISTS_NAMESPACE") or "checklists",
-        help="namespace of the installation (default: CHECKLISTS_NAMESPACE, else checklists)",
-    )
+    add_kubeconfig_option(parser)
+    add_namespace_option(parser)
 
 
 def _run(options: Namespace) -> ExitStatus:

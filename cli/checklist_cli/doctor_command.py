@@ -4,32 +4,26 @@ import asyncio
 import json
 import logging
 import os
-import sys
-import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Final
 
 from checklist_crds.times import utc_now
 
+from .cluster_options import add_kubeconfig_option, add_namespace_option
 from .command import Command, CommandFailed, ExitStatus
 from .doctor.finding import Finding, Level, worst
+from .progress import Progress
 from .ready_command import url
 
 if TYPE_CHECKING:
     from checklist_crds.kube.client import KubeClient
 
-_SAY_EVERY_S: Final = 2.0
 _WORDS: Final = {Level.OK: "ok", Level.WARNING: "WARNING", Level.CRITICAL: "WRONG", Level.UNKNOWN: "not seen"}
 
 
 def _configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--namespace",
-        metavar="NAME",
-        default=os.environ.get("CHECKLISTS_NAMESPACE") or "checklists",
-        help="namespace of the installation (default: CHECKLISTS_NAMESPACE, else checklists)",
-    )
+    add_namespace_option(parser)
     parser.add_argument(
         "--watch-namespace",
         metavar="NAME",
@@ -37,9 +31,7 @@ def _configure(parser: ArgumentParser) -> None:
         dest="watched",
         help="a namespace that it serves, may be repeated (default: CHECKLISTS_WATCH_NAMESPACES, else all)",
     )
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", help="the cluster (default: KUBECONFIG, ~/.kube/config, the pod)"
-    )
+    add_kubeconfig_option(parser)
     parser.add_argument(
         "--ask", metavar="URL", action="append", type=url, default=[], help="an API or operator to ask for /readyz too"
     )
@@ -102,9 +94,9 @@ async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Findin
     ]
     if not options.quick:
         parts += [
-            work.runs(client, ids, utc_now, _Teller("runs").tell),
-            work.deliveries(client, utc_now, _Teller("deliveries").tell),
-            work.past_retention(client, utc_now, _Teller("settled runs").tell),
+            work.runs(client, ids, utc_now, _looked_at("runs")),
+            work.deliveries(client, utc_now, _looked_at("deliveries")),
+            work.past_retention(client, utc_now, _looked_at("settled runs")),
             around.archived(os.environ),
         ]
     for part in parts:
@@ -118,17 +110,9 @@ def _tell(finding: Finding) -> None:
         print(f"{'':<9}   to do: {finding.advice}", flush=True)
 
 
-class _Teller:
-    """Says how far it is, every two seconds."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._next = time.monotonic() + _SAY_EVERY_S
-
-    def tell(self, seen: int) -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _SAY_EVERY_S
-            print(f"... {seen:,} {self._what} looked at", file=sys.stderr, flush=True)
+def _looked_at(what: str) -> Callable[[int], None]:
+    progress = Progress()
+    return lambda seen: progress.now_and_then(lambda: f"... {seen:,} {what} looked at")
 
 
 COMMAND = Command(

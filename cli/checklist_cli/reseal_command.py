@@ -4,9 +4,9 @@ import asyncio
 import logging
 import os
 import sys
-import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,12 +14,12 @@ from checklist_crds.sealing import KeyRing
 from checklist_crds.settings.names import SUFFIX
 
 from .command import Command, CommandFailed, ExitStatus
+from .progress import Progress
 
 if TYPE_CHECKING:
-    from .resealing import Progress, Result
+    from .resealing import Resealed, Result
 
 _VARIABLE: Final = "CHECKLISTS_SEALING_KEYS"
-_SAY_EVERY_S: Final = 2.0
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -76,7 +76,7 @@ async def _reseal(options: Namespace, ring: KeyRing) -> ExitStatus:
                 namespaces=options.namespace,
                 parallel=options.parallel,
                 per_second=options.per_second,
-                report=_Teller().tell,
+                report=_teller(),
             )
             if options.count:
                 return _told_count(await resealing.count(), ring)
@@ -85,22 +85,14 @@ async def _reseal(options: Namespace, ring: KeyRing) -> ExitStatus:
         raise CommandFailed(f"{error}; what is done stays done, and running it again goes on from there") from None
 
 
-class _Teller:
-    """Says how far it is, every two seconds."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _SAY_EVERY_S
-
-    def tell(self, progress: "Progress") -> None:
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + _SAY_EVERY_S
-        print(
-            f"pass {progress.number}: {progress.seen:,} secrets looked at, {progress.resealed:,} sealed anew, "
-            f"{progress.unreadable:,} unreadable",
-            file=sys.stderr,
-            flush=True,
+def _teller() -> "Callable[[Resealed], None]":
+    progress = Progress()
+    return lambda now: progress.now_and_then(
+        lambda: (
+            f"pass {now.number}: {now.seen:,} secrets looked at, {now.resealed:,} sealed anew, "
+            f"{now.unreadable:,} unreadable"
         )
+    )
 
 
 def _told_count(keys: Counter[str], ring: KeyRing) -> ExitStatus:

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Progress:
+class Resealed:
     """Counts so far: `seen` runs with a sealed secret in pass number `number`, the others in all passes."""
 
     number: int = 1
@@ -61,7 +61,7 @@ class Resealing:
         namespaces: Sequence[str] = (),
         parallel: int = 4,
         per_second: float = 0.0,
-        report: Callable[[Progress], None] = lambda _: None,
+        report: Callable[[Resealed], None] = lambda _: None,
     ) -> None:
         self._client = client
         self._ring = ring
@@ -84,7 +84,7 @@ class Resealing:
 
     async def run(self) -> Result:
         """Until a whole pass over all runs finds nothing to do. Raises KubeError, after which it may be run again."""
-        progress, result = Progress(), Result()
+        progress, result = Resealed(), Result()
         for number in range(1, _PASSES + 1):
             progress.number = number
             before = progress.resealed
@@ -101,7 +101,7 @@ class Resealing:
         result.is_still_used = True
         return result
 
-    async def _one_pass(self, progress: Progress, result: Result) -> Counter[str]:
+    async def _one_pass(self, progress: Resealed, result: Result) -> Counter[str]:
         """What could not be sealed anew, by key."""
         left: Counter[str] = Counter()
 

@@ -56,8 +56,8 @@ async def _restore(options: Namespace) -> ExitStatus:
 
     from .backup.format import DamagedBackup
     from .backup.keys import sealing_keys, server_keys
-    from .backup.progress import Progress
     from .backup.restoring import Restore
+    from .progress import Progress
 
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
     store, progress = open_backup(options.source), Progress()

@@ -13,6 +13,7 @@ from checklist_crds.account_links import account_name, address, new_token, one_t
 from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.times import format_timestamp, utc_now
 
+from .cluster_options import add_kubeconfig_option, add_namespace_option
 from .command import Command, CommandFailed, ExitStatus
 
 if TYPE_CHECKING:
@@ -29,15 +30,8 @@ def _configure(parser: ArgumentParser) -> None:
         "--hours", type=_hours, metavar="N", help="how long it can be used (default: 0.25; an invitation: 168)"
     )
     parser.add_argument("--invitation", action="store_true", help="ask for a password to be chosen")
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", help="the cluster (default: KUBECONFIG, ~/.kube/config, the pod)"
-    )
-    parser.add_argument(
-        "--namespace",
-        metavar="NAME",
-        default=os.environ.get("CHECKLISTS_NAMESPACE") or "checklists",
-        help="namespace of the installation (default: CHECKLISTS_NAMESPACE, else checklists)",
-    )
+    add_kubeconfig_option(parser)
+    add_namespace_option(parser)
     parser.add_argument(
         "--base-url",
         metavar="URL",

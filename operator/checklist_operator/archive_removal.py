@@ -13,8 +13,8 @@ from checklist_crds.archive.record import Record, RemovedDeliveries
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.retention_rules import is_settled
 from checklist_operator.archive_writer import NotAllowed
-from checklist_operator.retention_rules import is_settled
 
 _AT_ONCE: Final = 24
 """Deletions. They share the API server with everything that has to be on time."""

@@ -18,10 +18,10 @@ from checklist_api.http_server import ApiRunner
 from checklist_api.services import Services
 from checklist_api.settings import Settings
 from checklist_cli.backup.format import BackupManifest
-from checklist_cli.backup.progress import Progress
 from checklist_cli.backup.restoring import Restore, Result
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import Backup, Stores
+from checklist_cli.progress import Progress
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.kinds import ALL_KINDS, NAMESPACE
 from checklist_crds.sealing import KeyRing, ServerKeys

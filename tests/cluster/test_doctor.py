@@ -18,6 +18,7 @@ from checklist_cli.program import main
 from checklist_crds.crd import CRD_VERSION, CRD_VERSION_ANNOTATION
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import CUSTOM_RESOURCE_DEFINITION, ORGANIZATION, RUN, Kind
+from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.pausing import PAUSED_ANNOTATION
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
@@ -271,6 +272,24 @@ async def test_runs_past_their_retention_are_told(here: KubeClient, lab: Lab) ->
         later = timedelta(days=days)
         [finding] = await found(work.past_retention(here, lambda later=later: utc_now() + later, nobody))  # type: ignore[misc]
         assert finding.level is level, finding
+
+
+async def test_a_run_that_a_legal_hold_keeps_is_not_blamed(here: KubeClient, lab: Lab) -> None:
+    await lab.client.patch(ORGANIZATION, lab.organization, {"spec": {"retention": {"finishedRunsDays": 1}}})
+    kept, left = await lab.dispatch(), await lab.dispatch()
+    for run in (kept, left):
+        await lab.submit(run)
+        await lab.client.patch_status(RUN, run, {"settled": True}, lab.namespace)
+    hold = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: "true"}}}
+    await lab.client.patch(RUN, kept, hold, lab.namespace)
+
+    async def finding() -> Finding:
+        [only] = await found(work.past_retention(here, lambda: utc_now() + timedelta(days=2.5), nobody))
+        return only
+
+    assert (await finding()).text.startswith("1 of 2 settled runs are a day past")
+    await lab.client.patch(RUN, left, hold, lab.namespace)
+    assert (await finding()).level is Level.OK
 
 
 # -- around it -------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from checklist_crds.sealing import KeyRing, SealBroken, ServerKeys
 from checklist_crds.times import Clock, utc_now
 
 from ..command import CommandFailed
+from ..progress import Progress
 from . import layout
 from .archived import archived_and_live, archived_runs
 from .copying import ARCHIVE, CopyingResult, copy_these, run_of_photo
@@ -29,7 +30,6 @@ from .keys import fingerprints
 from .objects import KINDS, Rewriting, Wanted, end_of_restore, organization_of, sealed_texts
 from .parallel import for_each
 from .placing import InTheWay, Placed, Placing, patiently
-from .progress import Progress
 from .reading import copies_of, lines_of, objects_of
 from .store import BackupStore
 from .taking import Stores, crd_versions, secret_owner

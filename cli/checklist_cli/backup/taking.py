@@ -18,6 +18,7 @@ from checklist_crds.sealing import KeyRing, ServerKeys
 from checklist_crds.times import Clock, utc_now
 
 from ..command import CommandFailed
+from ..progress import Progress
 from . import layout
 from .copying import ARCHIVE, PHOTOS, Copied, CopyingResult, copy_all, run_of_photo
 from .format import (
@@ -31,7 +32,6 @@ from .format import (
     to_line,
 )
 from .keys import fingerprints
-from .progress import Progress
 from .reading import copies_of
 from .snapshot import Read, SnapshotReader
 from .store import BackupStore

@@ -9,8 +9,9 @@ from typing import Any, Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
-from checklist_crds.organization_types import OrganizationSpec
 from checklist_crds.pausing import is_paused
+from checklist_crds.resource_types import made_at
+from checklist_crds.retention_rules import Keep, organization_of
 from checklist_crds.run_types import RunPhase
 from checklist_crds.sealing import sealing_key_of
 from checklist_crds.times import Clock, parse_timestamp
@@ -19,6 +20,7 @@ from .finding import Finding, Level, ok, spoken, unknown
 
 LATE: Final = timedelta(minutes=1)
 VERY_LATE: Final = timedelta(minutes=10)
+_BEHIND: Final = timedelta(days=1)
 _SHOWN: Final = 3
 _STUCK_ADVICE: Final = "see whether an operator leads (above), and what its log says of these names"
 
@@ -103,11 +105,10 @@ async def runs(client: KubeClient, keys: Collection[str], now: Clock, told: Told
 def _judge_run(  # noqa: PLR0917 - one look, several lists
     body: JsonObject, paused: Paused, now: datetime, expired: _Late, unsent: _Late, refused: list[str]
 ) -> None:
-    name, spec, status = str(body["metadata"]["name"]), body["spec"], body.get("status") or {}
-    organization = str((spec.get("organizationRef") or {}).get("name") or "")
+    name, status = str(body["metadata"]["name"]), body.get("status") or {}
     if not _phase(body).is_final and (ends := _expires_at(body)) is not None:
         expired.note(name, now - ends)
-    if paused.holds(body, organization):
+    if paused.holds(body, organization_of(body)):
         return
     if events := status.get("outbox"):
         unsent.note(name, now - parse_timestamp(events[0]["ts"]))
@@ -138,24 +139,21 @@ async def past_retention(client: KubeClient, now: Clock, told: Told) -> AsyncIte
     """Settled runs a day past what their organization keeps: the archive is behind, or its store away."""
     try:
         bodies, _ = await client.list_all(ORGANIZATION)
-        keeps: dict[str, float] = {}
-        for body in bodies:
-            retention = OrganizationSpec.model_validate(body["spec"]).retention
-            if retention is not None and retention.finished_runs_days is not None:
-                keeps[str(body["metadata"]["name"])] = float(retention.finished_runs_days)
+        keeps = {keep.name: keep for keep in map(Keep.of, bodies)}
         settled, behind = 0, 0
         async for page, _ in client.pages(RUN, field_selector="status.settled=true"):
             for body in page:
                 settled += 1
-                days = keeps.get(_organization(body))
-                behind += days is not None and now() - _ended_at(body) > timedelta(days=days + 1)
+                keep = keeps.get(organization_of(body))
+                due = keep.due_at(body) if keep is not None else None
+                behind += due is not None and now() - due > _BEHIND
             told(settled)
     except KubeError as error:
         yield unknown("retention", f"cannot be read: {error.message}", "run it as somebody who may list runs")
         return
     if behind:
         text = f"{behind:,} of {settled:,} settled runs are a day past their retention and still in the cluster"
-        advice = "the operator's log says why: a store that is away, an archive that is off, or a legal hold"
+        advice = "the operator's log says why: a store that is away, or an archive that is off"
         yield Finding("retention", Level.WARNING, text, advice)
     else:
         yield ok("retention", f"{settled:,} settled runs in the cluster, none a day past its retention")
@@ -171,21 +169,8 @@ def _expires_at(body: JsonObject) -> datetime | None:
         return parse_timestamp(spec["expiresAt"])
     if spec.get("expiresInHours") is None:
         return None
-    created = parse_timestamp(spec.get("createdAt") or body["metadata"]["creationTimestamp"])
+    created = parse_timestamp(spec.get("createdAt") or made_at(body["metadata"]))
     return created + timedelta(hours=float(spec["expiresInHours"]))
-
-
-def _organization(body: JsonObject) -> str:
-    spec = body["spec"]
-    resolved = spec.get("resolved") or (body.get("status") or {}).get("resolved") or {}
-    return str(resolved.get("organization") or (spec.get("organizationRef") or {}).get("name") or "")
-
-
-def _ended_at(body: JsonObject) -> datetime:
-    for condition in (body.get("status") or {}).get("conditions") or ():
-        if condition["type"] == "Completed":
-            return parse_timestamp(condition["lastTransitionTime"])
-    return parse_timestamp(body["metadata"]["creationTimestamp"])
 
 
 def _some(names: list[str]) -> str:

@@ -33,13 +33,13 @@ from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
 from checklist_crds.legal_hold import is_held
 from checklist_crds.object_store import StoreUnavailable
+from checklist_crds.retention_rules import Keep, is_settled, organization_of
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.archive_removal import ArchivedObjects, all_done
 from checklist_operator.archive_writer import ArchiveWriter, Line, NotAllowed
 from checklist_operator.json_logging import about
 from checklist_operator.latest import Latest
 from checklist_operator.metrics import Metrics
-from checklist_operator.retention_rules import Keep, is_settled, organization_of
 from checklist_operator.sharding import Shard
 
 logger = logging.getLogger(__name__)

@@ -17,17 +17,17 @@ from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.legal_hold import is_held
-from checklist_crds.times import Clock, parse_timestamp
-from checklist_operator.controllers.archiver import Archiver
-from checklist_operator.json_logging import about
-from checklist_operator.metrics import Metrics
-from checklist_operator.paging import pages
-from checklist_operator.retention_rules import (
+from checklist_crds.retention_rules import (
     Keep,
     deliveries_told,
     last_finished_at,
     organization_of,
 )
+from checklist_crds.times import Clock, parse_timestamp
+from checklist_operator.controllers.archiver import Archiver
+from checklist_operator.json_logging import about
+from checklist_operator.metrics import Metrics
+from checklist_operator.paging import pages
 from checklist_operator.sharding import Shard
 
 logger = logging.getLogger(__name__)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from checklist_crds.ids import object_id
-from checklist_crds.legal_hold import is_held
-from checklist_crds.organization_types import OrganizationSpec, Retention
-from checklist_crds.resource_types import made_at
-from checklist_crds.run_types import DeliveryPhase
-from checklist_crds.times import parse_timestamp
+from .ids import object_id
+from .legal_hold import is_held
+from .organization_types import OrganizationSpec, Retention
+from .resource_types import made_at
+from .run_types import DeliveryPhase
+from .times import parse_timestamp
 
 _LONGEST_PATIENCE: Final = timedelta(hours=6)
 _PATIENCE: Final = 0.05
