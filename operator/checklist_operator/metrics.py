@@ -86,11 +86,14 @@ class Metrics:
             ["reason"],
             registry=self.registry,
         )
+        for reason in ("store", "damaged", "unreadable"):
+            self.archive_failures.labels(reason)
         self.archive_available = Gauge(
             "checklists_archive_available",
-            "1 while the archive's store answers, as the last sweep found it.",
+            "0 while the archive's store does not answer, as the last sweep found it; else 1.",
             registry=self.registry,
         )
+        self.archive_available.set(1)  # also of a standby, which never sweeps
         self.archive_enabled = Gauge(
             "checklists_archive_enabled",
             "1 where runs past their retention go to the archive, 0 where they stay in the cluster.",
@@ -151,8 +154,10 @@ class Metrics:
         """Sizes and ages are of a term; those of one that is over would stand still, or grow for ever."""
         self._sizes.clear()
         self._ages.clear()
+        self.archive_available.set(1)
         self.archive_backlog.set(0)
         self.archive_backlog_age.set(0)
+        self.held_runs.set(0)
 
     def render(self) -> bytes:
         return generate_latest(self.registry)

@@ -195,6 +195,58 @@ CASES: Final[dict[str, Case]] = {
         (_gauge(1, "checklists_setting_stale", setting="CHECKLISTS_SERVER_KEY"),),
         (_gauge(0, "checklists_setting_stale", setting="CHECKLISTS_SERVER_KEY"),),
     ),
+    "ChecklistArchiveLate": Case(
+        (_gauge(13 * 3600, "checklists_archive_backlog_seconds"),),
+        (
+            _gauge(6 * 3600, "checklists_archive_backlog_seconds"),  # a few wait for others
+            Story({metric("checklists_archive_backlog_seconds"): f"{13 * 3600}x20 0x60"}),
+        ),
+    ),
+    "ChecklistArchiveStoreAway": Case(
+        (
+            _gauge(0, "checklists_archive_available"),
+            Story({metric("checklists_archive_available", pod=f"operator-{n}"): steady(n) for n in range(2)}),
+        ),
+        (
+            _gauge(1, "checklists_archive_available"),
+            Story({metric("checklists_archive_available"): "1x10 0x10 1x60"}, 21),
+        ),
+    ),
+    "ChecklistArchiveFails": Case(
+        (
+            _counter("checklists_archive_failures_total", (0, 20), (1, 1), (0, 60), reason="damaged"),
+            _counter("checklists_archive_failures_total", (0.2, 60), reason="unreadable"),
+        ),
+        (
+            _counter("checklists_archive_failures_total", (1, 90), reason="store"),
+            _counter("checklists_archive_failures_total", (0, 20), (1, 1), (0, 90), at=90, reason="damaged"),
+        ),
+    ),
+    "ChecklistArchiveUnseen": Case(
+        (
+            Story({metric("checklists_archive_look_age_seconds", pod="api-0"): counted((60, 60))}),
+            Story(
+                {
+                    metric("checklists_archive_look_age_seconds", pod="api-0"): steady(20),
+                    metric("checklists_archive_look_age_seconds", pod="api-1"): steady(900),
+                }
+            ),
+        ),
+        (
+            _gauge(200, "checklists_archive_look_age_seconds"),
+            Story({metric("checklists_archive_look_age_seconds"): "20x35 400x3 20x30"}),
+        ),
+    ),
+    "ChecklistArchiveDamaged": Case(
+        (
+            _counter("checklists_archive_read_failures_total", (0, 20), (1, 1), (0, 60), reason="damaged"),
+            _counter("checklists_archive_read_failures_total", (0, 20), (2, 30), reason="disk"),
+        ),
+        (
+            _counter("checklists_archive_read_failures_total", (2, 90), reason="store"),
+            _counter("checklists_archive_read_failures_total", (0, 20), (1, 1), (0, 90), at=90, reason="damaged"),
+        ),
+    ),
     "ChecklistDispatchBudgetBurning": Case(
         (_dispatches(*_QUICK), _dispatches(*_STEADY)),
         tuple(_dispatches(*phases) for phases in (_QUICK_OVER, _STEADY_OVER, _FEW, _A_DAY, _WITHIN)),

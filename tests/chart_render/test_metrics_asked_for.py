@@ -247,7 +247,7 @@ async def values(scraped: Scraped, metric: str) -> dict[str, float]:
 def test_dashboards_are_whole() -> None:
     objects = rendered(VALUES)
     boards = [body for body in objects if body["kind"] == "ConfigMap" and "dashboard" in body["metadata"]["name"]]
-    assert len(boards) == 3
+    assert len(boards) == 4
     for board in boards:
         (text,) = board["data"].values()
         panels: list[dict[str, Any]] = json.loads(text)["panels"]
