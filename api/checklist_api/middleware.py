@@ -62,7 +62,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
             if route in _UNTRACED
             else tracing.span(f"{request.method} {route}", kind=SpanKind.SERVER, parent=parent)
         )
-        carry(span.traceparent or parent)
+        carry(span.traceparent or parent, span)
         in_context(**{"request_id": request_id} | ({"trace_id": span.trace_id} if span.trace_id else {}))
         response: web.StreamResponse
         try:

@@ -1,8 +1,9 @@
 """Logs of both programs: one JSON object a line on standard error, with the same fields (docs/operations.md, "Logs").
 
 `ts`, `level`, `logger` and `event`, what happened; then the ids that it happened to, and where it belongs: `request_id`
-of the request. A line is about objects, given as `extra=about(run_id=..., reason=...)`. Nothing else of a record is
-printed, so that no library can put an object's content (answers, secrets) into the log by way of a record's attributes.
+of the request, `trace_id` where traces are on. A line is about objects, given as `extra=about(run_id=..., reason=...)`.
+Nothing else of a record is printed, so that no library can put an object's content (answers, secrets) into the log by
+way of a record's attributes.
 """
 
 import json
@@ -25,8 +26,13 @@ def about(**facts: Any) -> dict[str, Any]:
 
 
 def in_context(**facts: Any) -> None:
-    """What all lines from here on belong to, in this task and in those that it starts."""
+    """What all lines from here on belong to, in this task and in those that it starts; nothing else any more."""
     _context.set(facts)
+
+
+def also_in_context(**facts: Any) -> None:
+    """The same, beside what they belong to already."""
+    _context.set({**_context.get(), **facts})
 
 
 class JsonLines(logging.Formatter):

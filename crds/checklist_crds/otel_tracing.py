@@ -33,6 +33,7 @@ class _Recorded(Span):
         context = span.get_span_context()
         self.trace_id = f"{context.trace_id:032x}"
         self.traceparent = f"00-{self.trace_id}-{context.span_id:016x}-{int(context.trace_flags):02x}"
+        self._links: set[str] = set()
 
     def note(self, **attributes: str | int | bool | None) -> None:
         for name, value in attributes.items():
@@ -41,6 +42,17 @@ class _Recorded(Span):
 
     def failed(self, reason: str) -> None:
         self._span.set_status(trace.StatusCode.ERROR, reason)
+
+    def link(self, traceparent: str | None) -> None:
+        if traceparent is None or traceparent in self._links:
+            return
+        self._links.add(traceparent)
+        _, trace_id, span_id, flags = traceparent.split("-")
+        self._span.add_link(
+            trace.SpanContext(
+                int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=trace.TraceFlags(int(flags, 16))
+            )
+        )
 
     def end(self, at: datetime | None = None) -> None:
         self._span.end(end_time=None if at is None else _nanoseconds(at))

@@ -22,6 +22,7 @@ TRACEPARENT_HEADER: Final = "traceparent"
 _FORM: Final = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 
 _carried: ContextVar[str | None] = ContextVar("traceparent", default=None)
+_current: ContextVar["Span | None"] = ContextVar("span", default=None)
 
 
 class SpanKind(StrEnum):
@@ -41,13 +42,26 @@ def valid_traceparent(text: str | None) -> str | None:
     return f"00-{trace}-{span}-{flags}"
 
 
-def carry(traceparent: str | None) -> None:
-    """What this task does from here on belongs to that span."""
+def carry(traceparent: str | None, span: "Span | None" = None) -> None:
+    """What this task does from here on belongs to that span, which is `span` where this program made it."""
     _carried.set(traceparent)
+    _current.set(span)
 
 
 def carried() -> str | None:
     return _carried.get()
+
+
+def relate(traceparent: str | None) -> None:
+    """What this task does has to do with that span, too: its own links to it, where that one is of another trace."""
+    span = _current.get()
+    if span is not None and traceparent is not None and trace_id_of(traceparent) != span.trace_id:
+        span.link(traceparent)
+
+
+def trace_id_of(traceparent: str) -> str:
+    """Of a valid one."""
+    return traceparent.split("-")[1]
 
 
 def traceparent_of(body: Mapping[str, Any]) -> str | None:
@@ -67,6 +81,9 @@ class Span:
 
     def failed(self, reason: str) -> None:
         """What it stands for did not succeed."""
+
+    def link(self, traceparent: str | None) -> None:
+        """To a span that it has to do with, and that is not its parent. Once to each; None is passed over."""
 
     def end(self, at: datetime | None = None) -> None:
         pass

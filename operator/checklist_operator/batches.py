@@ -1,6 +1,7 @@
 """Calls of many, made together: what comes while a call is under way is made by the next one."""
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
@@ -24,7 +25,9 @@ class Batches(Generic[K, V, R]):
     async def add(self, key: K, value: V) -> R:
         """Raises what the call raises. Being cancelled while one waits leaves the call to the others."""
         if key not in self._next:
-            task = asyncio.create_task(self._begin(key, self._running.get(key)), name=f"batch {key}")
+            # It is for many: its log lines must not belong to what the first of them is about.
+            alone = contextvars.Context()
+            task = asyncio.create_task(self._begin(key, self._running.get(key)), name=f"batch {key}", context=alone)
             task.add_done_callback(_look_at)
             self._next[key] = [], task
         values, task = self._next[key]

@@ -20,6 +20,7 @@ from checklist_crds.resource_types import OrganizationRef
 from checklist_crds.run_types import DeliveryRecord, ObjectNameRef, OutboxEntry, Run
 from checklist_crds.slots import labels_of
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.tracing import TRACEPARENT_ANNOTATION, traceparent_of
 from checklist_operator.delivery.outcome import Outcome
 from checklist_operator.delivery.schedule import RetrySchedule
 from checklist_operator.delivery_progress import after_attempt, record_of
@@ -48,6 +49,8 @@ class Delivery:
     created_at: datetime
     spec: WebhookDeliverySpec
     status: WebhookDeliveryStatus
+    traceparent: str | None = None
+    """Of the span of its first attempt, where that was traced."""
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> "Delivery":
@@ -62,6 +65,7 @@ class Delivery:
             created_at=parse_timestamp(metadata["creationTimestamp"]),
             spec=WebhookDeliverySpec.model_validate(body["spec"]),
             status=WebhookDeliveryStatus.model_validate(body.get("status") or {}),
+            traceparent=traceparent_of(body),
         )
 
 
@@ -166,6 +170,8 @@ class DeliveryObjects:
         Goes on until the cluster has taken it, since the outcome exists nowhere else; None when the namespace is gone.
         """
         body = new_delivery(run, entry, message, url=url, organization=organization)
+        if outcome.traceparent is not None:
+            body["metadata"]["annotations"] = {TRACEPARENT_ANNOTATION: outcome.traceparent}
         key = run.namespace, entry.event_id
         self._in_hand.add(key)
         try:

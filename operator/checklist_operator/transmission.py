@@ -6,21 +6,25 @@ Both first attempts and retries go through here, so that fairness and metrics kn
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from checklist_crds.delivery_types import Attempt
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.tracing import NO_TRACES, SpanKind, Tracing, traceparent_of
+from checklist_crds.log_lines import also_in_context
+from checklist_crds.tracing import NO_TRACES, SpanKind, Tracing, trace_id_of, traceparent_of
 from checklist_operator.delivery.failure import OwnFault
 from checklist_operator.delivery.fairness import Permits, host_of
 from checklist_operator.delivery.outcome import Outcome
 from checklist_operator.delivery.sender import Sender
 from checklist_operator.faults import OurFault
+from checklist_operator.latest import Latest
 from checklist_operator.metrics import Metrics
 
 _LONGEST_DETAIL: Final = 200
+_REMEMBERED: Final = 10_000
+"""Attempts that failed, and that the next ones of their events link to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Origin:
     event_id: str
     event: str
     waiting_since: datetime | None = None
+    first_attempt: str | None = None
+    """traceparent of the event's first attempt, as its delivery remembers it; None for the first attempt itself."""
 
 
 class Transmitter:
@@ -51,6 +57,7 @@ class Transmitter:
         self._metrics = metrics
         self._leads = leads
         self._tracing = tracing
+        self._failed: Latest[str, str] = Latest(_REMEMBERED)
         self._takes_answers = True
 
     def take_no_more(self) -> None:
@@ -67,6 +74,12 @@ class Transmitter:
         """Whether an attempt to `url` may wait because that receiver takes long, through no fault of ours."""
         return self._permits.holds_up(host_of(url))
 
+    def speak_of(self, run: JsonObject) -> None:
+        """Log lines of this task from here on bear the id of the run's trace, where traces are on."""
+        parent = traceparent_of(run) if self._tracing.is_on else None
+        if parent is not None:
+            also_in_context(trace_id=trace_id_of(parent))
+
     async def send(
         self, url: str, body: bytes, secret: bytes, run_id: str, *, attempt: int, origin: Origin | None = None
     ) -> Outcome:
@@ -78,12 +91,17 @@ class Transmitter:
             with self._tracing.span("wait in the outbox", parent=parent, since=origin.waiting_since) as wait:
                 wait.note(run_id=run_id, event_id=origin.event_id)
         with self._tracing.span(f"deliver {origin.event}", kind=SpanKind.CLIENT, parent=parent) as span:
+            also_in_context(trace_id=span.trace_id)
             span.note(run_id=run_id, event_id=origin.event_id, attempt=attempt)
+            span.link(self._failed.get(origin.event_id) or origin.first_attempt)
             outcome = await self._send(url, body, secret, run_id, attempt)
             span.note(outcome=outcome.outcome_class.value, http__response__status_code=outcome.http_status)
+            self._failed.pop(origin.event_id)
             if not outcome.ok:
                 span.failed(outcome.outcome_class.value)
-            return outcome
+                if span.traceparent is not None:
+                    self._failed.put(origin.event_id, span.traceparent)
+            return replace(outcome, traceparent=span.traceparent)
 
     async def _send(self, url: str, body: bytes, secret: bytes, run_id: str, attempt: int) -> Outcome:
         if not self._leads():

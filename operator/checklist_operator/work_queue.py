@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from checklist_crds.kube.errors import KubeError
+from checklist_crds.log_lines import in_context
 from checklist_operator.json_logging import about
 
 logger = logging.getLogger(__name__)
@@ -128,6 +129,7 @@ class WorkQueue(Generic[K]):
             self._active[key] = asyncio.create_task(self._look_at(key), name=f"{self.name} {key}")
 
     async def _look_at(self, key: K) -> None:
+        in_context()  # nothing of whatever named the key
         pause: float | None = None
         self._again.discard(key)  # whatever was named until now is seen by this look
         try:

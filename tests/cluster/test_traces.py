@@ -1,5 +1,6 @@
 """Traces: one from a caller's request through dispatch and outbox to every attempt, as a collector gets them."""
 
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,7 +14,7 @@ import pytest_asyncio
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from tests.cluster.operator_lab import SEALING_KEYS, Delivered, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import SEALING_KEYS, Delivered, Lab, OperatorProcess, Receiver, eventually
 from tests.contract.conftest import _make_account, definition
 from tests.replicas.api_processes import api_processes
 
@@ -73,6 +74,14 @@ async def collector() -> AsyncIterator[Collector]:
     await runner.cleanup()
 
 
+def linked(span: Span) -> list[Span.Link]:
+    return list(span.links)
+
+
+def lines_of(operator: OperatorProcess) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in operator.output.splitlines() if line.startswith("{")]
+
+
 async def dispatch_and_cancel(api: str, key: str, receiver: Receiver, **headers: str) -> str:
     """Over REST; the run's id."""
     async with httpx.AsyncClient(base_url=api, headers={"Authorization": f"Bearer {key}"}, trust_env=False) as http:
@@ -118,6 +127,11 @@ async def test_one_trace_leads_from_the_callers_request_to_the_last_attempt(  # 
             await eventually(lambda: len(attempts()) == 2, within_s=30)
         finally:
             await operator.stop()
+    of_attempts = [line for line in lines_of(operator) if line["event"] in ("event delivered", "first attempt failed")]
+    assert [line["trace_id"] for line in of_attempts] == [TRACE, TRACE]
+    (finished,) = [line for line in lines_of(operator) if line["event"] == "delivery finished"]
+    assert (finished["run_id"], finished["trace_id"]) == (run_id, TRACE)
+
     found = collector.of_trace(TRACE)
     (request,) = [span for service, span in found if service == "checklist-dispatch-api"]
     assert (request.name, request.kind) == ("POST /v1/runs", Span.SPAN_KIND_SERVER)
@@ -135,12 +149,50 @@ async def test_one_trace_leads_from_the_callers_request_to_the_last_attempt(  # 
     assert [attributes(span)["attempt"] for span in (first, second)] == [1, 2]
     assert [attributes(span)["outcome"] for span in (first, second)] == ["http_5xx", "success"]
     assert [span.status.code for span in (first, second)] == [2, 0]
+    assert [span.span_id for span in linked(second)] == [first.span_id]
+    assert linked(first) == []
+    (cancel,) = [span for _, span in collector.spans() if span.name == "POST /v1/runs/{run_id}/cancel"]
+    assert cancel.trace_id != request.trace_id
+    assert [(span.trace_id, span.span_id) for span in linked(cancel)] == [(request.trace_id, request.span_id)]
     assert {attributes(span)["run_id"] for span in (wait, first, second)} == {run_id}
     assert {attributes(span)["event_id"] for span in (first, second)} == {receiver.events(run_id)[0]["event_id"]}
 
     everything = b"".join(collector.bodies)
     for secret in (key, WEBHOOK_SECRET, receiver.url, "Ada Lovelace", "ada@example.com"):
         assert secret.encode() not in everything
+
+
+async def test_attempts_of_a_run_without_a_trace_are_linked_also_beyond_a_restart(  # noqa: PLR0917 - fixtures
+    lab: Lab, control_plane: ControlPlane, namespace: str, tmp_path: Path, collector: Collector, receiver: Receiver
+) -> None:
+    async def answer(one: Delivered) -> int:
+        return 204 if one.envelope["delivery_attempt"] == 3 else 500
+
+    receiver.answer = answer
+    settings = {"CHECKLISTS_OTLP_ENDPOINT": collector.url, "CHECKLISTS_RETRY_GAPS": "2,0.2,0.2,0.2", **SOON}
+    before = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, name="before", **settings)
+    after = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, name="after", **settings)
+    await before.start()
+    try:
+        run_id = await lab.dispatch(receiver.url)
+        await lab.cancel(run_id)
+        await eventually(lambda: len(receiver.events(run_id)) == 1)
+        await before.stop()
+        await after.start()
+        await lab.until_settled(run_id, within_s=30)
+    finally:
+        await before.stop()
+        await after.stop()
+
+    def attempts() -> list[Span]:
+        return [span for _, span in collector.spans() if span.name == "deliver run.cancelled"]
+
+    first, second, third = sorted(attempts(), key=lambda span: int(attributes(span)["attempt"]))
+    assert len({span.trace_id for span in (first, second, third)}) == 3
+    assert [(span.trace_id, span.span_id) for span in linked(second)] == [(first.trace_id, first.span_id)]
+    assert [(span.trace_id, span.span_id) for span in linked(third)] == [(second.trace_id, second.span_id)]
+    failed = [line for line in lines_of(after) if line["event"] == "attempt failed"]
+    assert [line["trace_id"] for line in failed] == [second.trace_id.hex()]
 
 
 async def test_without_a_collector_that_answers_everything_goes_on(

@@ -7,6 +7,7 @@ from ..run_lifecycle import Command, Decision, decide
 from ..run_types import Run
 from ..template_types import Definition
 from ..times import Clock
+from ..tracing import relate, traceparent_of
 from .client import JsonObject, KubeClient, retry_conflicts
 from .errors import KubeConflict
 from .kinds import RUN
@@ -34,7 +35,9 @@ class RunStore:
 
     async def get(self, namespace: str, name: str) -> Run:
         """Raises KubeNotFound."""
-        return Run.parse(await self._client.get(RUN, name, namespace))
+        body = await self._client.get(RUN, name, namespace)
+        relate(traceparent_of(body))
+        return Run.parse(body)
 
     async def definition(self, run: Run) -> Definition:
         """The snapshot of an admitted run."""
@@ -77,4 +80,5 @@ class RunStore:
         body = await self._client.patch_status(
             RUN, run.name, patch, run.namespace, resource_version=run.resource_version
         )
+        relate(traceparent_of(body))
         return Change(Run.parse(body), decision, definition, body)

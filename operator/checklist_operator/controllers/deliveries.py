@@ -277,6 +277,8 @@ class Deliveries:
         if step is None:
             return None
         run_body = await self._run_of(delivery)
+        if run_body is not None:
+            self._transmitter.speak_of(run_body)
         run = Run.parse(run_body) if run_body is not None else None
         if run_body is None or run is None or run.spec.webhook is None:
             await self._end.give_up(delivery, step, ReplayRefusal.RUN_DELETED)
@@ -323,7 +325,7 @@ class Deliveries:
         if delivery.status.next_attempt_at is not None:
             lag = (self._clock() - delivery.status.next_attempt_at).total_seconds()
             self._metrics.retry_lag.observe(max(0.0, lag))
-        origin = Origin(ready.run, delivery.name, delivery.spec.event.value)
+        origin = Origin(ready.run, delivery.name, delivery.spec.event.value, first_attempt=delivery.traceparent)
         outcome = await self._transmitter.send(
             delivery.spec.url, body, secret, run_id, attempt=step.attempt, origin=origin
         )

@@ -149,6 +149,7 @@ class RunOutbox:
         lane = self._lanes.get(key)
         if lane is None:
             return None
+        self._transmitter.speak_of(lane.body)
         if lane.results and self._patience_s(key, lane) <= 0:
             await self._write_results(key, lane)
         try:

@@ -36,6 +36,8 @@ class Outcome:
     started_at: datetime
     duration_ms: int
     detail: str
+    traceparent: str | None = None
+    """Of the attempt's span, where traces are on."""
 
     @property
     def ok(self) -> bool:
