@@ -1,6 +1,5 @@
 """`checklist-dispatch generate`: a template from a prompt, by the built-in composer here or by a service."""
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -12,11 +11,11 @@ from checklist_crds.template_types import Definition
 from checklist_crds.template_validation import parse_definition
 
 from . import template_text
+from .api_key import KEY_VARIABLE, read_api_key
 from .command import Command, CommandFailed, ExitStatus
 from .terminal import plain
 
 LOCALES: Final = ("en", "de", "es", "fr")
-KEY_VARIABLE: Final = "CHECKLISTS_API_KEY"
 _LENGTHS: Final = (4, 4_000)
 """Characters of a prompt (contract section 2)."""
 _TIMEOUT_S: Final = 310.0
@@ -103,7 +102,7 @@ def _by_service(options: Namespace, prompt: str) -> Definition | None:
 
     url = options.server.rstrip("/") + "/v1/templates/generate"
     parameters = {"locale": options.locale} if options.locale else {}
-    headers = {"Authorization": f"Bearer {_key(options)}"}
+    headers = {"Authorization": f"Bearer {read_api_key(options.key_file, options.key)}"}
     try:
         response = httpx.post(
             url, json={"prompt": prompt}, params=parameters, headers=headers, timeout=_TIMEOUT_S, trust_env=False
@@ -125,23 +124,6 @@ def _by_service(options: Namespace, prompt: str) -> Definition | None:
         return parse_definition(body)
     except (ValidationFailed, AttributeError, TypeError):
         raise CommandFailed(f"{options.server} answers with something that is no template") from None
-
-
-def _key(options: Namespace) -> str:
-    key = options.key or os.environ.get(KEY_VARIABLE, "")
-    if options.key_file is not None:
-        try:
-            key = options.key_file.read_text("ascii")
-        except OSError as error:
-            raise CommandFailed(f"{options.key_file} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise CommandFailed(f"{options.key_file} holds no API key") from None
-    key = key.strip()
-    if not key:
-        raise CommandFailed(f"no API key: give --key-file, or set {KEY_VARIABLE}")
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise CommandFailed("what was given is no API key")
-    return key
 
 
 def _printable(text: object) -> str:

@@ -11,6 +11,7 @@ from .backup_command import COMMAND as BACKUP
 from .bootstrap_command import COMMAND as BOOTSTRAP
 from .command import Command, CommandFailed, ExitStatus
 from .doctor_command import COMMAND as DOCTOR
+from .export_command import COMMAND as EXPORT
 from .generate_command import COMMAND as GENERATE
 from .listen_command import COMMAND as LISTEN
 from .ready_command import COMMAND as READY
@@ -21,6 +22,7 @@ from .verify_command import COMMAND as VERIFY
 
 COMMANDS: tuple[Command, ...] = (
     GENERATE,
+    EXPORT,
     LISTEN,
     VERIFY,
     RESEAL,

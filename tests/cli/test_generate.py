@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from checklist_cli import template_text
-from checklist_cli.generate_command import KEY_VARIABLE
+from checklist_cli.api_key import KEY_VARIABLE
 from checklist_cli.program import main
 from checklist_crds.template_resource import TemplateSpec
 from checklist_crds.template_types import Definition
