@@ -7,7 +7,6 @@ the operator collects; the same upload sent again lands in the same place.
 import asyncio
 import contextlib
 import logging
-import os
 import shutil
 import tempfile
 from collections import Counter
@@ -26,6 +25,7 @@ from .metrics import Metrics
 from .photos.limits import MAX_UPLOAD_BYTES
 from .photos.processing import ImageWorkers, ProcessedPhoto
 from .upload_body import ANY_BYTES, Upload
+from .working_folder import WorkingFolder
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,6 @@ _OPEN_UPLOADS_OF_A_RUN: Final = 8
 _WRITE_BYTES: Final = 128 * 1024
 _NEXT_BYTES_WITHIN_S: Final = 30.0
 _ALL_BYTES_WITHIN_S: Final = 600.0
-_FOLDER: Final = "checklist-dispatch-uploads-"
 _TOO_LARGE: Final = f"A photo may have at most {MAX_UPLOAD_BYTES // 1024**2} MiB."
 _NO_ROOM: Final = "Photos cannot be received at the moment; please try again."
 _NO_STORE: Final = "Photos cannot be kept at the moment; please try again."
@@ -43,23 +42,22 @@ _NO_STORE: Final = "Photos cannot be kept at the moment; please try again."
 class PhotoIntake:
     """Takes uploads. `start` and `close` belong to the application."""
 
-    def __init__(self, store: PhotoStore, workers: ImageWorkers, folder: Path, metrics: Metrics) -> None:
+    def __init__(self, store: PhotoStore, workers: ImageWorkers, folder: WorkingFolder, metrics: Metrics) -> None:
         self._metrics = metrics
         self._store = store
         self._workers = workers
-        self._folder = folder
+        self._working_folder, self._folder = folder, folder.path
         self._open: Counter[str] = Counter()
         self._has_workers = False
 
     async def start(self) -> None:
         """The workers are started for the first upload only: a service without photos needs none."""
-        remove_left_behind(self._folder.parent)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(self._working_folder.take)
 
     async def close(self) -> None:
         if self._has_workers:
             await self._workers.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._working_folder.release()
 
     def check(self, upload: Upload, run_id: str) -> None:
         """What can be said before a byte of the body is read.
@@ -135,20 +133,6 @@ class PhotoIntake:
             self._open[run_id] -= 1
             if not self._open[run_id]:
                 del self._open[run_id]
-
-
-def upload_folder(parent: Path) -> Path:
-    """Where this process keeps uploads while it works on them."""
-    return parent / f"{_FOLDER}{os.getpid()}"
-
-
-def remove_left_behind(parent: Path) -> None:
-    """Uploads of processes that were killed."""
-    for folder in parent.glob(f"{_FOLDER}*"):
-        process = folder.name.removeprefix(_FOLDER)
-        # A process that has our number now is us.
-        if process.isdecimal() and (int(process) == os.getpid() or not Path("/proc", process).exists()):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _receive(upload: Upload, path: Path) -> None:

@@ -49,7 +49,7 @@ from .member_directory import MemberDirectory
 from .member_names import MemberNames
 from .metrics import Metrics
 from .organizations import OrganizationDirectory
-from .photo_intake import PhotoIntake, upload_folder
+from .photo_intake import PhotoIntake
 from .photos.limits import RECOMMENDED_MEMORY_MIB
 from .photos.processing import ImageWorkers
 from .rate_limit import LocalRateLimiter, RateLimiter
@@ -60,6 +60,7 @@ from .settings import InvalidSetting, Settings
 from .template_catalogue import TemplateCatalogue
 from .template_versions import TemplateVersions
 from .template_writes import TemplateWriter
+from .working_folder import WorkingFolder
 
 if TYPE_CHECKING:
     from .dashboard.oidc import Oidc
@@ -121,6 +122,7 @@ class Services:
     rotation: Rotation
     tracing: Tracing
     export_slots: ExportSlots
+    uploads: WorkingFolder
     press: PdfPress
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -169,9 +171,9 @@ class Services:
         templates = TemplateCatalogue(client, watcher)
         template_versions = TemplateVersions(client)
         idempotency = Idempotency(client, settings.server_key, clock)
-        uploads = upload_folder(settings.upload_folder)
+        uploads = WorkingFolder(settings.upload_folder)
         workers = ImageWorkers(
-            processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads
+            processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads.path
         )
         gate = Gate(
             settings=settings,
@@ -288,7 +290,8 @@ class Services:
             rotation=Rotation(settings.files, metrics.setting_is_stale),
             tracing=tracing_to(settings.otlp_endpoint, service="checklist-dispatch-api"),
             export_slots=ExportSlots(),
-            press=PdfPress(photo_store, uploads),
+            uploads=uploads,
+            press=PdfPress(photo_store, uploads.path),
         )
 
     @property
@@ -333,7 +336,7 @@ class Services:
         if self.shared_limits is not None:
             self.shared_limits.start()
         await self.photo_intake.start()
-        self.index.archive.keep_below(upload_folder(self.settings.upload_folder))
+        self.index.archive.keep_below(self.uploads.path)
         for name, informer in self.informers.items():
             self._tasks.append(asyncio.create_task(informer.run(), name=f"watch {name}"))
         self._tasks.append(asyncio.create_task(self.archive.run(), name="follow the archive"))
