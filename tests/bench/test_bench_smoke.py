@@ -32,6 +32,8 @@ TINY = Sizes(
     archived_runs=700,
     moved_runs=60,
     restored_runs=60,
+    exported_runs=700,
+    exported_of_cluster=40,
 )
 # Figures that say how fast: what they are on a busy machine is nobody's business here.
 EXACT = ("unaccounted", "writes at start", "quota used", "would refuse", "that differ")

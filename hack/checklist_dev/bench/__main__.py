@@ -17,6 +17,7 @@ from checklist_dev.bench.archiving import ARCHIVE_SETTINGS, measure_archive
 from checklist_dev.bench.composing import measure_composing
 from checklist_dev.bench.dashboard import STREAMS_OF_ONE, measure_lists, measure_viewers, signed_in
 from checklist_dev.bench.deliveries import measure_backlog, measure_while_answering
+from checklist_dev.bench.exporting import measure_exports
 from checklist_dev.bench.fairness import loopback_hosts, measure_fairness
 from checklist_dev.bench.idle import measure_idle
 from checklist_dev.bench.latency import RawPipeline, measure_latency
@@ -59,10 +60,11 @@ PARTS = (
     "archive-lists",
     "archive",
     "restore",
+    "exports",
 )
 
 PEOPLE = 64
-WITHOUT_FSYNC = frozenset({"photos", "dashboard", "archive-lists"})
+WITHOUT_FSYNC = frozenset({"photos", "dashboard", "archive-lists", "exports"})
 """A small machine's disk pauses for hundreds of milliseconds whenever it likes: that would hide what these cost."""
 
 
@@ -99,6 +101,8 @@ class Sizes:
     archived_runs: int = 100_000
     moved_runs: int = 10_000
     restored_runs: int = 20_000
+    exported_runs: int = 100_000
+    exported_of_cluster: int = 10_000
 
 
 QUICK = Sizes(
@@ -131,6 +135,8 @@ QUICK = Sizes(
     archived_runs=1_200,
     moved_runs=100,
     restored_runs=100,
+    exported_runs=1_200,
+    exported_of_cluster=100,
 )
 
 
@@ -158,6 +164,9 @@ class Bench:
             "archive-lists": lambda rig: measure_archive_lists(rig, archived_runs=self._sizes.archived_runs),
             "archive": lambda rig: measure_archive(rig, runs=self._sizes.moved_runs),
             "restore": lambda rig: measure_restore(rig, live_runs=self._sizes.restored_runs),
+            "exports": lambda rig: measure_exports(
+                rig, archived_runs=self._sizes.exported_runs, cluster_runs=self._sizes.exported_of_cluster
+            ),
         }
         alone: dict[str, Callable[[], list[Figure]]] = {
             "composing": lambda: measure_composing(self._sizes.prompts),

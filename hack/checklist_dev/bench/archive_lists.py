@@ -1,33 +1,28 @@
 """What a month of archived runs costs who lists and reads runs: the time of every list, the API's start and memory."""
 
 import asyncio
-import json
 import random
 import time
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import aiohttp
 
-from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part, month_of
-from checklist_crds.archive.part import MAX_RUNS
-from checklist_crds.ids import new_id, object_id
+from checklist_crds.archive import ArchiveStore
+from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
-from checklist_crds.run_types import REST_STATUSES, RunPhase
+from checklist_crds.run_types import REST_STATUSES
 from checklist_crds.times import format_timestamp
+from checklist_dev.bench.archived_month import FIRST_DAY, MONTH, fill, records
 from checklist_dev.bench.report import Figure, Goal, percentile
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.failures import Failure
-from checklist_dev.load.checklist import TEMPLATE, value_for
+from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import ServiceClient
 from checklist_dev.load.rig import Program, Rig
 
-_FIRST_DAY: Final = datetime(2026, 3, 1, tzinfo=UTC)
-_MONTH: Final = timedelta(days=31)
 _PER_PAGE: Final = 100
 _CALLS: Final = 5
 _READ: Final = 200
@@ -52,7 +47,7 @@ async def measure_archive_lists(rig: Rig, *, archived_runs: int) -> list[Figure]
         revision = await kube.get(TEMPLATE_REVISION, name, NAMESPACE)
     store = ArchiveStore.open((rig.folder / "photos").absolute().as_uri())
     organization = object_id("org", account.organization_id)
-    ids = await _fill(store, organization, _records(example, revision, archived_runs))
+    ids = await fill(store, organization, records(example, revision, archived_runs))
     headers = {"Authorization": f"Bearer {account.api_key}"}
     async with aiohttp.ClientSession(api.url, trust_env=False, headers=headers) as session:
         loading = await _start(api, session, f"/v1/runs/{run_id}", archived_runs)
@@ -72,45 +67,6 @@ async def measure_archive_lists(rig: Rig, *, archived_runs: int) -> list[Figure]
         ),
         *reads,
     ]
-
-
-def _records(example: Json, revision: Json, count: int) -> Iterator[Record]:
-    """Runs of a month in order of time: four fifths completed, the others cancelled or expired; of many references."""
-    rng = random.Random(9)
-    for number in range(count):
-        created_at = _FIRST_DAY + _MONTH * (number / count)
-        ended_at = format_timestamp(created_at + timedelta(minutes=10))
-        phase = RunPhase.COMPLETED if number % 5 else RunPhase.CANCELLED if number % 2 else RunPhase.EXPIRED
-        spec = {**example["spec"], "createdAt": format_timestamp(created_at), "executorRef": f"ref {number % 97}"}
-        status: Json = {"phase": phase.value, "settled": True, "progress": {"total": 9, "answered": 9, "skipped": 0}}
-        if phase is RunPhase.COMPLETED:
-            status |= {"startedAt": spec["createdAt"], "completedAt": ended_at, "answers": _answers(rng, ended_at)}
-        elif phase is RunPhase.CANCELLED:
-            status |= {"cancelledAt": ended_at, "cancelReason": "not today"}
-        else:
-            spec |= {"expiresAt": ended_at}
-        metadata = {**example["metadata"], "name": new_id("r"), "resourceVersion": str(1_000 + number)}
-        yield Record.of({**example, "metadata": metadata, "spec": spec, "status": status}, revision, ())
-
-
-def _answers(rng: random.Random, at: str) -> Json:
-    steps = (step for section in TEMPLATE["sections"] for step in section["steps"])
-    values = {step["id"]: value_for(rng, step["type"]) for step in steps}
-    return {step: {"value": json.dumps(value), "at": at, "revision": 1} for step, value in values.items()}
-
-
-async def _fill(store: ArchiveStore, organization: str, records: Iterator[Record]) -> list[str]:
-    """Parts as the archiver makes them. The ids of their runs."""
-    found: list[str] = []
-    while some := list(islice(records, MAX_RUNS)):
-        folder = Folder(organization, month_of(some[0].created_at))
-        part = await asyncio.to_thread(
-            encode_part, folder, some, written_at=some[-1].created_at, written_by="the bench"
-        )
-        await store.put(part.place.key, part.content)
-        await store.put(part.place.manifest_key, part.manifest.encoded())
-        found += part.manifest.run_ids
-    return found
 
 
 async def _start(api: Program, session: aiohttp.ClientSession, live: str, archived: int) -> list[Figure]:
@@ -141,7 +97,7 @@ async def _start(api: Program, session: aiohttp.ClientSession, live: str, archiv
 
 async def _lists(session: aiohttp.ClientSession, template_id: str) -> list[Figure]:
     """Every filter, on the first, the middle and the last page."""
-    middle = format_timestamp(_FIRST_DAY + _MONTH / 2)
+    middle = format_timestamp(FIRST_DAY + MONTH / 2)
     filters: dict[str, Mapping[str, str]] = {"no filter": {}}
     filters |= {f"status {status}": {"status": status} for status in REST_STATUSES}
     filters |= {
