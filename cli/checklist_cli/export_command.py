@@ -37,7 +37,7 @@ def _configure(parser: ArgumentParser) -> None:
     service.add_argument("--key-file", type=Path, metavar="FILE", help=f"the API key's file (default: ${KEY_VARIABLE})")
     which = parser.add_argument_group("which runs")
     which.add_argument("--run", metavar="RUN_ID", type=_run_id, help="this one alone, as pdf or json")
-    which.add_argument("--status", choices=_STATUSES)
+    which.add_argument("--status", choices=_STATUSES, help="those with this status")
     which.add_argument("--template", metavar="TEMPLATE_ID", dest="template_id", help="those of this template")
     which.add_argument("--reference", metavar="TEXT", dest="executor_ref", help="those with this executor_ref")
     which.add_argument("--created-after", metavar="TIME", help="dispatched then or later, as 2026-11-01T00:00:00Z")

@@ -50,6 +50,7 @@ def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
             help=command.summary,
             description=command.description,
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # else --key would be --key-file, and a key that is given so would be a file's name
         )
         command.configure(one)
         one.set_defaults(command=command)

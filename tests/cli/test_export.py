@@ -162,11 +162,12 @@ def test_what_is_never_whole_leaves_the_file_of_before(service: Service, tmp_pat
 def test_what_was_printed_in_part_is_not_printed_again(
     service: Service, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    service.answers = [Answer(b"half", breaks=True)]
+    service.answers = [Answer(b"x" * 100_000, breaks=True)]
     printed = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, write_through=True))
     assert export(service, "--format", "jsonl") == 2
-    assert (printed.getvalue(), len(service.asked)) == (b"half", 1)
+    assert 0 < len(printed.getvalue()) < 100_000
+    assert len(service.asked) == 1
     assert "what was printed is not whole" in capsys.readouterr().err
 
 
