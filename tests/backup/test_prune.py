@@ -15,11 +15,11 @@ import pytest
 from checklist_cli.backup import layout, turns
 from checklist_cli.backup.copying import Copied
 from checklist_cli.backup.format import BackupManifest, CopiesEntry, OrganizationEntry, encode, to_line
-from checklist_cli.backup.progress import Progress
 from checklist_cli.backup.pruning import Prune, Pruned
 from checklist_cli.backup.pruning_rule import Found, Rule, plan
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.program import main
+from checklist_cli.progress import Progress
 from checklist_crds.object_store import StoredObject
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

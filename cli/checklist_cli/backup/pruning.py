@@ -11,11 +11,11 @@ from typing import Final
 from checklist_crds.object_store import StoredObject
 from checklist_crds.times import Clock, utc_now
 
+from ..progress import Progress
 from . import layout
 from .copying import ARCHIVE, PHOTOS
 from .format import BackupManifest, DamagedBackup
 from .parallel import for_each
-from .progress import Progress
 from .pruning_rule import Found, Plan, Rule, plan
 from .reading import copies_of
 from .store import BackupStore

@@ -15,8 +15,8 @@ from typing import Final
 
 from checklist_crds.times import Clock, format_timestamp, utc_now
 
+from ..progress import Progress
 from . import layout
-from .progress import Progress
 from .store import BackupStore
 
 NOBODY_WORKS_ON_IT_AFTER: Final = timedelta(days=2)
