@@ -22,8 +22,11 @@ from checklist_cli.backup.restoring import Restore, Result
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import Backup, Stores
 from checklist_cli.progress import Progress
+from checklist_crds.archive import Folder, Record, encode_part, month_of
+from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
-from checklist_crds.kube.kinds import ALL_KINDS, NAMESPACE
+from checklist_crds.kube.kinds import ALL_KINDS, NAMESPACE, RUN, TEMPLATE_REVISION
+from checklist_crds.run_types import Run
 from checklist_crds.sealing import KeyRing, ServerKeys
 from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
@@ -41,10 +44,12 @@ class Site:
     sealing_keys: str
     services: Services | None = None
     """Of the API that was started last."""
+    elsewhere: str = ""
+    """URL of its photos, when they are in no folder."""
 
     @property
     def photos(self) -> str:
-        return (self.folder / "photos").as_uri()
+        return self.elsewhere or (self.folder / "photos").as_uri()
 
     @property
     def stores(self) -> Stores:
@@ -204,3 +209,17 @@ async def simple_source(source: Site, runs: int = 3) -> tuple[Account, list[Json
         await execute(base_url, made[0], "PUT", "/answers/s-clean", json={"value": True})
         await account.http.aclose()
     return account, made
+
+
+async def archive_run(site: Site, account: Account, run_id: str, *, stays: bool = False) -> None:
+    """As the operator moves a run; `stays`: it was killed before it could delete what it had archived."""
+    run = await site.kube.get(RUN, run_id, account.namespace)
+    name = Run.parse(run).admitted_as.revision_ref.name
+    revision = await site.kube.get(TEMPLATE_REVISION, name, account.namespace)
+    record = Record.of(run, revision, ())
+    folder = Folder(object_id("org", account.organization), month_of(record.created_at))
+    part = encode_part(folder, [record], written_at=utc_now(), written_by="a test")
+    await site.stores.archive.put(part.place.key, part.content)
+    await site.stores.archive.put(part.place.manifest_key, part.manifest.encoded())
+    if not stays:
+        await site.kube.delete(RUN, run_id, account.namespace)

@@ -46,7 +46,18 @@ from checklist_crds.resource_types import ORGANIZATION_LABEL, RESTORING_ANNOTATI
 from checklist_crds.sealing import KeyRing
 from checklist_crds.secret_digest import digest
 
-from .lab import Site, account_of, clear, execute, make_namespace, operator_of, seen, simple_source, token_of
+from .lab import (
+    Site,
+    account_of,
+    archive_run,
+    clear,
+    execute,
+    make_namespace,
+    operator_of,
+    seen,
+    simple_source,
+    token_of,
+)
 
 
 async def test_what_get_tells_is_the_same_bytes_and_the_service_goes_on(
@@ -523,6 +534,32 @@ async def test_a_backup_of_a_busy_service_is_consistent(source: Site, target: Si
         revisions = {b["metadata"]["name"] async for b in objects_of(store, manifest, TEMPLATE_REVISION, None)}
         async for body in objects_of(store, manifest, RUN, None):
             assert body["spec"]["resolved"]["revisionRef"]["name"] in revisions
+
+
+async def test_a_run_that_was_archived_while_the_backup_was_taken_comes_back_as_archived(
+    source: Site, target: Site, url: str
+) -> None:
+    async with source.api() as base_url:
+        account = await account_of(source, base_url)
+        template = await account.create_template()
+        archived, changed, live = [str((await account.dispatch(template["id"]))["run_id"]) for _ in range(3)]
+        for run_id in (archived, changed):
+            await archive_run(source, account, run_id, stays=True)
+        # What the archive has of this one is old: it was changed before it could be deleted.
+        response = await account.http.post(f"/v1/runs/{changed}/cancel", json={})
+        assert response.status_code == 200, response.text
+        await account.http.aclose()
+        await source.backup(url)
+        paths = ["/v1/runs", *(f"/v1/runs/{run_id}" for run_id in (archived, changed, live))]
+        before = await seen(base_url, account.key, paths)
+    result = await target.restore(url)
+    assert result.archived == 1
+    there = {key.rpartition("/")[2] for key in await target.objects() if key.startswith("runs/")}
+    assert there == {changed, live}
+    async with target.api() as base_url:
+        assert target.services is not None
+        await target.services.archive.wait_until_loaded()
+        assert await seen(base_url, account.key, paths) == before
 
 
 async def test_it_goes_into_a_cluster_that_stores_another_version(source: Site, target: Site, url: str) -> None:

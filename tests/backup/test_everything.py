@@ -1,0 +1,274 @@
+"""Everything that GET tells is the same bytes after a restore: each address that the service has, by its own router.
+
+Both APIs have the same clock, which stands still: what is told depends on nothing but what is in cluster and stores.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import httpx
+from aiohttp import web
+from tests.contract.conftest import Account, definition
+from tests.contract.pictures import picture
+
+from checklist_api.app import ROUTES
+from checklist_api.services import Services
+from checklist_crds.ids import new_id
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.kinds import (
+    DASHBOARD_SESSION,
+    DELIVERY_REPLAY,
+    RUN,
+    WEBHOOK_DELIVERY,
+)
+from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.times import format_timestamp, utc_now
+from checklist_dev.bench.waiting import waiting_deliveries
+from checklist_dev.people import Person, sign_in
+
+from .lab import Site, account_of, archive_run, execute, token_of
+
+OF_THE_PROGRAM = {
+    "/",
+    "/docs",
+    "/docs/{name}",
+    "/pages/{name}",
+    "/r/{run_id}",
+    "/r/{folder}/{name}",
+    "/dashboard",
+    "/dashboard/{path}",
+    "/v1/openapi.json",
+    "/v1/openapi.yaml",
+    "/.well-known/apple-app-site-association",
+    "/.well-known/assetlinks.json",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/dashboard/api/sign-in",
+    "/dashboard/api/sign-in/oidc",
+    "/dashboard/api/sign-in/oidc/callback",
+}
+"""What is told there comes from no object and no store."""
+NEVER_ENDS = {"/dashboard/api/{org_id}/events"}
+"""Server-sent events: what changes from now on."""
+
+
+@dataclass
+class Scene:
+    """An organization in which something of everything has happened."""
+
+    account: Account
+    person: Person
+    paths: list[str] = field(default_factory=list)
+    """Of the REST API."""
+    desk: list[str] = field(default_factory=list)
+    """Below the organization in the dashboard's API."""
+    public: list[str] = field(default_factory=list)
+    executors: dict[str, str] = field(default_factory=dict)
+    """Token by address."""
+
+    def all(self) -> list[tuple[str, Mapping[str, str]]]:
+        key = {"Authorization": f"Bearer {self.account.key}"}
+        below = f"/dashboard/api/{self.person.organization_id}"
+        desk = [below + path for path in self.desk] + ["/dashboard/api/session", "/dashboard/api/sessions"]
+        return [
+            *((path, key) for path in self.paths),
+            *((path, self.person.headers) for path in desk),
+            *((path, {}) for path in self.public),
+            *((path, {"Authorization": f"Executor {token}"}) for path, token in self.executors.items()),
+        ]
+
+
+async def told(base_url: str, scene: Scene) -> dict[str, tuple[int, dict[str, str], bytes]]:
+    """Status, headers that speak of the content, and body: the bytes as they come."""
+    found = {}
+    async with httpx.AsyncClient(base_url=base_url, timeout=60, trust_env=False) as client:
+        for path, headers in scene.all():
+            response = await client.get(path, headers=headers)
+            speaking = {
+                name: response.headers[name]
+                for name in ("content-type", "etag", "content-disposition", "cache-control", "location")
+                if name in response.headers
+            }
+            body = re.sub(rb'"request_id":"req-[0-9a-f]+"', b'"request_id":"of this request"', response.content)
+            found[path] = (response.status_code, speaking, body)
+    return found
+
+
+def served(services: Services) -> set[str]:
+    """All addresses that answer GET, with names in braces where something stands for any."""
+    app = web.Application()
+    for add_routes in ROUTES:
+        add_routes(app.router, services)
+    return {
+        re.sub(r"\{(\w+)[^}]*\}", r"{\1}", route.resource.canonical)
+        for route in app.router.routes()
+        if route.resource is not None and route.method == "GET"
+    }
+
+
+def is_met(address: str, paths: list[str]) -> bool:
+    form = re.compile(re.sub(r"\\\{\w+\\\}", "[^/?]+", re.escape(address)) + r"(\?.*)?")
+    return any(form.fullmatch(path) for path in paths)
+
+
+async def made(source: Site, base_url: str) -> Scene:
+    account = await account_of(source, base_url, plan={"name": "small", "runsPerMonth": 50})
+    person = await sign_in(source.kube, organization=account.organization, namespace=account.namespace)
+    scene = Scene(account, person)
+    desk = httpx.AsyncClient(base_url=base_url, headers=person.headers, timeout=30, trust_env=False)
+    csrf = (await desk.get("/dashboard/api/session")).json()["csrf_token"]
+    desk.headers.update(person.csrf_headers(csrf))
+    below = f"/dashboard/api/{person.organization_id}"
+
+    photo_step = {"id": "s-photo", "type": "photo", "label": "Picture", "config": {"min": 1, "max": 3}}
+    with_photo = definition()
+    with_photo["sections"][0]["steps"].append(photo_step)
+    template = await account.create_template(**with_photo)
+    for name in ("second", "third"):
+        response = await account.http.patch(f"/v1/templates/{template['id']}", json={"name": name})
+        assert response.status_code == 200, response.text
+    other = await account.create_template(name="Never changed")
+    hook = {"url": "http://127.0.0.1:1/hook", "secret": "a-secret-of-the-test", "events": ["*"]}
+
+    async def dispatched(**members: Any) -> JsonObject:
+        return await account.dispatch(str(template["id"]), **members)
+
+    pending, begun, done, cancelled, expired, archived = [
+        await dispatched(executor_ref=ref, **more)
+        for ref, more in (
+            ("pending", {}),
+            ("begun", {"webhook": hook}),
+            ("done", {"webhook": hook}),
+            ("cancelled", {}),
+            ("expired", {"expires_in_hours": 0.0001}),
+            ("archived", {}),
+        )
+    ]
+    image = {"Content-Type": "image/jpeg"}
+    await execute(base_url, begun, "PUT", "/answers/s-clean", json={"value": False})
+    for run in (done, archived):
+        await execute(base_url, run, "PUT", "/answers/s-clean", json={"value": True})
+        await execute(base_url, run, "POST", "/answers/s-photo/photos", content=picture(), headers=image)
+        await execute(base_url, run, "POST", "/submit", json={})
+    # By the dashboard: these leave entries in the audit trail.
+    response = await desk.post(f"{below}/runs/{cancelled['run_id']}/cancel", json={"reason": "not today"})
+    assert response.status_code == 200, response.text
+    response = await desk.post(f"{below}/keys", json={"name": "another"})
+    assert response.status_code == 201, response.text
+    member = {"name": "Grace", "email": "grace@example.com", "role": "viewer"}
+    response = await desk.post(f"{below}/members", json=member)
+    assert response.status_code == 201, response.text
+    await desk.aclose()
+    event_ids = await _deliveries(source, account, begun)
+    replay = await _replay(source, account)
+    await archive_run(source, account, str(archived["run_id"]))
+
+    runs = [str(run["run_id"]) for run in (pending, begun, done, cancelled, expired, archived)]
+    view = (await account.http.get(f"/v1/runs/{done['run_id']}")).json()
+    photo = view["answers"]["s-photo"]["photos"][0]
+    photo_id = photo["url"].partition("?")[0].rpartition("/")[2]
+    photo_path = f"/runs/{done['run_id']}/photos/{photo_id}"
+    both = [
+        "/templates",
+        f"/templates/{template['id']}",
+        f"/templates/{other['id']}",
+        f"/templates/{template['id']}/versions",
+        *(f"/templates/{template['id']}/versions/{number}" for number in (1, 2, 3)),
+        "/runs",
+        *(f"/runs?status={status}" for status in ("pending", "completed", "cancelled", "expired")),
+        f"/runs?template_id={template['id']}&per_page=2&page=2",
+        *(f"/runs/{run}" for run in runs),
+        *(f"/runs/{run}/deliveries" for run in runs),
+        f"/runs/{done['run_id']}/export?format=json",
+        f"/runs/{done['run_id']}/export?format=pdf",
+        f"/runs/{archived['run_id']}/export?format=pdf",
+        photo_path,
+        f"{photo_path}/thumbnail",
+        *(f"/exports?format={kind}" for kind in ("csv", "jsonl", "geojson")),
+        "/deliveries",
+        "/deliveries?status=pending",
+        *(f"/deliveries/{event_id}" for event_id in event_ids),
+        "/deliveries/replays",
+        f"/deliveries/replays/{replay}",
+        "/endpoints",
+        "/usage",
+    ]
+    scene.paths = [f"/v1{path}" for path in both]
+    scene.desk = [
+        *both,
+        *(f"/runs/{run}/story" for run in runs),
+        *(f"/runs/{run}/link" for run in runs[:2]),
+        f"/templates/{other['id']}/deletion",
+        "/keys",
+        "/members",
+        "/audit",
+        "/audit/export",
+    ]
+    scene.public = [f"/v1/runs/{run}/preview" for run in runs]
+    scene.public += [photo[name].removeprefix("https://checklists.example") for name in ("url", "thumbnail_url")]
+    scene.executors = {f"/v1/executor/runs/{run['run_id']}": token_of(run) for run in (begun, done, cancelled)}
+    await account.http.aclose()
+    return scene
+
+
+async def _deliveries(source: Site, account: Account, run: JsonObject) -> list[str]:
+    """One that waits for its second attempt, one that was given up."""
+    body = await source.kube.get(RUN, str(run["run_id"]), account.namespace)
+    event_ids = []
+    for number, one in enumerate(waiting_deliveries([body], 2)):
+        made: JsonObject = json.loads(one.body)
+        made["metadata"]["namespace"] = account.namespace
+        await source.kube.create(WEBHOOK_DELIVERY, made, account.namespace)
+        status = one.status(utc_now() + timedelta(hours=1))
+        if number:
+            status |= {"phase": "Failed", "settled": True, "nextAttemptAt": None}
+            status["finishedAt"] = format_timestamp(utc_now())
+        await source.kube.patch_status(WEBHOOK_DELIVERY, one.name, status, account.namespace)
+        event_ids.append(one.name)
+    return event_ids
+
+
+async def _replay(source: Site, account: Account) -> str:
+    name = new_id("rpl")
+    metadata = {
+        "name": name,
+        "namespace": account.namespace,
+        "labels": {ORGANIZATION_LABEL: account.organization},
+    }
+    spec = {"organizationRef": {"name": account.organization}, "filter": {"phase": "Failed"}}
+    body = {"apiVersion": DELIVERY_REPLAY.api_version, "kind": "DeliveryReplay", "metadata": metadata, "spec": spec}
+    await source.kube.create(DELIVERY_REPLAY, body, account.namespace)
+    status = {"phase": "Running", "total": 3, "done": 1, "delivered": 1, "startedAt": format_timestamp(utc_now())}
+    await source.kube.patch_status(DELIVERY_REPLAY, name, status, account.namespace)
+    return name
+
+
+async def test_every_address_tells_the_same_bytes_after_a_restore(source: Site, target: Site, url: str) -> None:
+    async with source.api() as base_url:
+        scene = await made(source, base_url)
+    moment = utc_now() + timedelta(seconds=2)
+    async with source.api(clock=lambda: moment) as base_url:
+        await source.services.archive.wait_until_loaded()
+        before = await told(base_url, scene)
+        addresses = served(source.services)
+    assert {path: one for path, one in before.items() if one[0] not in (200, 302, 410)} == {}
+    unmet = {address for address in addresses if not is_met(address, list(before))}
+    assert unmet <= OF_THE_PROGRAM | NEVER_ENDS, f"nobody compares {unmet - OF_THE_PROGRAM - NEVER_ENDS}"
+    assert addresses >= NEVER_ENDS  # the names above are those of real addresses
+
+    taken = await source.backup(url)
+    await target.restore(url)
+    # People sign in again after a restore. That this session is the same one spares another bearer of the same name.
+    [session] = (await source.kube.list_all(DASHBOARD_SESSION))[0]
+    metadata = {"name": session["metadata"]["name"], "namespace": session["metadata"]["namespace"]}
+    assert "dashboardsessions" not in taken.counts
+    await target.kube.create(DASHBOARD_SESSION, {**session, "metadata": metadata}, target.namespace)
+    async with target.api(clock=lambda: moment) as base_url:
+        await target.services.archive.wait_until_loaded()
+        after = await told(base_url, scene)
+    assert {path: (one, after[path]) for path, one in before.items() if after[path] != one} == {}
