@@ -71,6 +71,6 @@ def run_inside(cluster: Cluster, namespace: str, name: str, *words: str) -> str:
     return cluster.kubectl("exec", name, "-n", namespace, "--", *words)
 
 
-def python_inside(cluster: Cluster, namespace: str, name: str, script: str) -> Any:
+def python_inside(cluster: Cluster, namespace: str, name: str, script: str, *arguments: str) -> Any:
     """What the script prints, which is one JSON value."""
-    return json.loads(run_inside(cluster, namespace, name, "python3", "-c", script))
+    return json.loads(run_inside(cluster, namespace, name, "python3", "-c", script, *arguments))

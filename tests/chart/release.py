@@ -1,13 +1,17 @@
 """The chart, installed on a real cluster with our image, and callers within that cluster."""
 
+import base64
 import json
+import re
 import threading
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.chart import load_in_a_pod
 from tests.chart.cluster import Cluster
 from tests.chart.conftest import Image
@@ -22,13 +26,16 @@ NAME = "checklist-dispatch"
 ORGANIZATION = "chart-tests"
 GROUP = "checklists.dev"
 CALL = """
-import json, sys, urllib.request
+import base64, json, sys, urllib.request
 method, url, key, body = sys.argv[1:]
 request = urllib.request.Request(url, body.encode() or None, {"Authorization": "Bearer " + key}, method=method)
 request.add_header("Content-Type", "application/json")
 try:
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        print(json.dumps([answer.status, json.loads(answer.read() or "null")]))
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        content = answer.read()
+        is_json = answer.headers.get_content_type() == "application/json"
+        told = json.loads(content or "null") if is_json or not content else base64.b64encode(content).decode()
+        print(json.dumps([answer.status, told]))
 except urllib.error.HTTPError as error:
     print(json.dumps([error.code, json.loads(error.read())]))
 """
@@ -131,11 +138,29 @@ class Release:
         self.template = str(body["id"])
 
     def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """One request to the Service: its status, and the JSON of its answer."""
+        """One request to the Service: its status, and the JSON of its answer; what is no JSON, in base64."""
+        return self.call_at(self.url, method, path, body)
+
+    def call_at(self, url: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """The same to another address in the cluster."""
         text = "" if body is None else json.dumps(body)
-        words = ("python3", "/scripts/call.py", method, self.url + path, self.key, text)
+        words = ("python3", "/scripts/call.py", method, url + path, self.key, text)
         status, answer = json.loads(run_inside(self.cluster, self.namespace, "caller", *words))
         return int(status), answer
+
+    def fetch(self, path: str) -> bytes:
+        """What is no JSON."""
+        status, text = self.call("GET", path)
+        assert status == 200, text
+        return base64.b64decode(text)
+
+    def metric(self, pod: str, name: str, port: int) -> float:
+        """A metric without labels, as that pod tells it."""
+        address = self.cluster.get("pod", pod, "-n", self.namespace)["status"]["podIP"]
+        status, text = self.call_at(f"http://{address}:{port}", "GET", "/metrics")
+        assert status == 200, text
+        (value,) = re.findall(rf"^{name} (\S+)$", base64.b64decode(text).decode(), re.MULTILINE)
+        return float(value)
 
     def dispatch(self, **more: Any) -> str:
         status, body = self.call("POST", "/v1/runs", {"template_id": self.template, **more})
@@ -158,3 +183,26 @@ class Release:
             caller.join(60)
         found = json.loads(output[0])
         told.runs, told.failures = found["runs"], found["failures"]
+
+
+@contextmanager
+def installed(cluster: Cluster, image: Image, **values: Any) -> Iterator[Release]:
+    """A release in a namespace of its own, with an admitted caller. The definitions stay at uninstall, as they must:
+    here they are taken away again."""
+    if definitions(cluster):
+        pytest.skip("the cluster has definitions of checklists.dev: somebody's installation, which tests leave alone")
+    try:
+        with cluster.namespace(f"test-{uuid.uuid4().hex[:10]}") as namespace:
+            release = Release(cluster, namespace, image)
+            release.install(**values)
+            release.admit()
+            yield release
+            cluster.helm("uninstall", NAME, "-n", namespace, "--ignore-not-found", "--wait")
+    finally:
+        if names := definitions(cluster):
+            cluster.kubectl("delete", "--timeout=120s", *names)
+
+
+def definitions(cluster: Cluster) -> list[str]:
+    names = cluster.kubectl("get", "crds", "-o", "name").split()
+    return [name for name in names if name.endswith(f".{GROUP}")]

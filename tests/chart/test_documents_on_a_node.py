@@ -15,7 +15,7 @@ import pytest
 import yaml
 from tests.chart.cluster import Cluster
 from tests.chart.conftest import Image
-from tests.chart.test_install_on_a_node import definitions
+from tests.chart.release import definitions
 
 from checklist_dev.binaries import cached_kubectl
 from checklist_dev.chart_tools import HELM, find_tool

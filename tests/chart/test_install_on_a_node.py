@@ -4,38 +4,23 @@ One release lives through all of it, so that what survives is what a user would 
 """
 
 import json
-import uuid
 from collections.abc import Iterator
 from datetime import timedelta
 
+import pypdfium2
 import pytest
 from tests.chart.cluster import Cluster, CommandFailed
 from tests.chart.conftest import Image
-from tests.chart.release import GROUP, NAME, ORGANIZATION, Release
+from tests.chart.release import GROUP, NAME, ORGANIZATION, Release, definitions, installed
 
 from checklist_crds.times import utc_now
 
 
-def definitions(cluster: Cluster) -> list[str]:
-    names = cluster.kubectl("get", "crds", "-o", "name").split()
-    return [name for name in names if name.endswith(f".{GROUP}")]
-
-
 @pytest.fixture(scope="module")
 def release(cluster: Cluster, loaded: Image) -> Iterator[Release]:
-    """Installed with two API pods. The definitions stay at uninstall, as they must: here they are taken away again."""
-    if definitions(cluster):
-        pytest.skip("the cluster has definitions of checklists.dev: somebody's installation, which tests leave alone")
-    try:
-        with cluster.namespace(f"test-{uuid.uuid4().hex[:10]}") as namespace:
-            release = Release(cluster, namespace, loaded)
-            release.install()
-            release.admit()
-            yield release
-            cluster.helm("uninstall", NAME, "-n", namespace, "--ignore-not-found", "--wait")
-    finally:
-        if names := definitions(cluster):
-            cluster.kubectl("delete", "--timeout=120s", *names)
+    """Installed with two API pods."""
+    with installed(cluster, loaded) as release:
+        yield release
 
 
 def test_after_the_install_every_pod_is_ready_and_helm_test_says_so(release: Release) -> None:
@@ -43,6 +28,20 @@ def test_after_the_install_every_pod_is_ready_and_helm_test_says_so(release: Rel
     assert len(release.pods("api")) == 2
     assert release.is_available("operator")
     assert "Succeeded" in release.helm("test", NAME)
+
+
+def test_a_run_is_put_on_paper_in_a_pod_with_the_fonts_of_the_image(release: Release) -> None:
+    """Three scripts, of which one is in a font of its own."""
+    words = ["Forklift", "Погрузчик", "叉车检查"]
+    step = {"id": "s-1", "type": "boolean", "label": " ".join(words)}
+    definition = {"name": "Paper", "sections": [{"id": "g-1", "title": "Paper", "steps": [step]}]}
+    status, template = release.call("POST", "/v1/templates", definition)
+    assert status == 201, template
+    status, run = release.call("POST", "/v1/runs", {"template_id": template["id"]})
+    assert status == 201, run
+    document = pypdfium2.PdfDocument(release.fetch(f"/v1/runs/{run['run_id']}/export?format=pdf"))
+    text = "".join(page.get_textpage().get_text_range() for page in document)
+    assert [word for word in words if word not in text] == []
 
 
 def test_no_request_is_lost_while_an_upgrade_replaces_both_pods(release: Release) -> None:

@@ -1,5 +1,6 @@
 """What is in an image that was saved: its configuration, and its files, read from the archive alone."""
 
+import hashlib
 import json
 import tarfile
 from collections.abc import Callable, Iterator
@@ -45,6 +46,17 @@ class Archive:
     def files(self) -> dict[str, tarfile.TarInfo]:
         """Path (no slash in front) -> what the topmost layer says of it."""
         return {_path(member): member for member, _ in self.entries()}
+
+    def fingerprints(self) -> dict[str, tuple[object, ...]]:
+        """Path -> all that its layer's digest depends on; of a file that several layers have, the topmost."""
+        found: dict[str, tuple[object, ...]] = {}
+        for member, inner in self.entries():
+            file = inner.extractfile(member) if member.isfile() else None
+            content = hashlib.sha256(file.read()).hexdigest() if file else ""
+            owner = (member.uid, member.gid, member.uname, member.gname)
+            what = (member.type, member.mode, member.mtime, member.linkname, tuple(sorted(member.pax_headers.items())))
+            found[_path(member)] = (*what, *owner, content)
+        return found
 
     def texts(self, wanted: Callable[[str], bool]) -> dict[str, str]:
         """Path -> contents, of all files whose path is wanted: the layers are unpacked once for them."""

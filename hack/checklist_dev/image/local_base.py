@@ -8,6 +8,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,9 +29,10 @@ ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 """
 
 
-def debian_rootfs(cache: Path, report: Report) -> Path:
-    """The root file system as .tar. Raises Failure where there is no mmdebstrap and none can be installed."""
-    key = hashlib.sha256(repr((SUITE, PACKAGES, _OPTIONS)).encode()).hexdigest()[:12]
+def debian_rootfs(cache: Path, report: Report, packages: Sequence[str] = PACKAGES) -> Path:
+    """The root file system as .tar, with `packages`. Raises Failure where there is no mmdebstrap and none can be
+    installed."""
+    key = hashlib.sha256(repr((SUITE, tuple(packages), _OPTIONS)).encode()).hexdigest()[:12]
     rootfs = cache / f"base-{SUITE}-{key}.tar"
     if rootfs.exists():
         return rootfs
@@ -45,7 +47,7 @@ def debian_rootfs(cache: Path, report: Report) -> Path:
             words = [
                 "mmdebstrap",
                 "--variant=essential",
-                f"--include={','.join(PACKAGES)}",
+                f"--include={','.join(packages)}",
                 *_OPTIONS,
                 SUITE,
                 str(made),
