@@ -12,15 +12,12 @@ It costs one write more for each of these acts. Dispatches and answers are none 
 """
 
 import logging
-import secrets
-import uuid
-from datetime import datetime
 from types import TracebackType
 from typing import Final, Self
 
 from aiohttp import web
 
-from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditOutcome, AuditTarget
+from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditOutcome, AuditTarget, entry_name
 from checklist_crds.errors import ServiceError, ServiceUnavailable
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeUnavailable
@@ -160,13 +157,6 @@ def actor_of(actor: ApiKey | Member) -> Actor:
     if isinstance(actor, Member):
         return Actor(kind=ActorKind.MEMBER, id=actor.id, name=actor.display_name, email=actor.email)
     return Actor(kind=ActorKind.API_KEY, id=actor.name, name=actor.purpose)
-
-
-def entry_name(at: datetime) -> str:
-    """`aud-` and a UUID of version 7 (RFC 9562): names sort by time, so that a list by name is one in order."""
-    milliseconds = int(at.timestamp() * 1000)
-    bits = (milliseconds << 80) | (7 << 76) | (secrets.randbits(12) << 64) | (2 << 62) | secrets.randbits(62)
-    return f"aud-{uuid.UUID(int=bits)}"
 
 
 def _short(text: str | None, longest: int) -> str | None:

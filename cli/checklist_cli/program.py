@@ -11,6 +11,7 @@ from .backup_command import COMMAND as BACKUP
 from .bootstrap_command import COMMAND as BOOTSTRAP
 from .command import Command, CommandFailed, ExitStatus
 from .doctor_command import COMMAND as DOCTOR
+from .erase_command import COMMAND as ERASE
 from .export_command import COMMAND as EXPORT
 from .generate_command import COMMAND as GENERATE
 from .listen_command import COMMAND as LISTEN
@@ -33,6 +34,7 @@ COMMANDS: tuple[Command, ...] = (
     ARCHIVE,
     BACKUP,
     RESTORE,
+    ERASE,
 )
 
 

@@ -1,5 +1,8 @@
 """AuditEntry: who did what, when; written before it is done and never changed."""
 
+import secrets
+import uuid
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -60,3 +63,10 @@ class AuditEntrySpec(KubeModel):
     )
     request_id: str | None = Field(default=None, max_length=128, description="X-Request-Id of the request.")
     address: str | None = Field(default=None, max_length=64, description="Where the request came from.")
+
+
+def entry_name(at: datetime) -> str:
+    """`aud-` and a UUID of version 7 (RFC 9562): names sort by time, so that a list by name is one in order."""
+    milliseconds = int(at.timestamp() * 1000)
+    bits = (milliseconds << 80) | (7 << 76) | (secrets.randbits(12) << 64) | (2 << 62) | secrets.randbits(62)
+    return f"aud-{uuid.UUID(int=bits)}"

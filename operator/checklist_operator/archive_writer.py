@@ -78,6 +78,10 @@ class ArchiveWriter:
         """A part that never counted goes."""
         await self._store.delete([place.key, place.mark_key])
 
+    async def withdraw(self, place: PartPlace) -> None:
+        """A part whose lines are in another one by now, or shall be nowhere, counts no more, and goes."""
+        await self._store.delete([place.manifest_key, place.key, place.mark_key])
+
     async def unfinished(self) -> list[PartPlace]:
         """Parts with a mark of this operator's shard, as those before it left them."""
         found = []

@@ -47,7 +47,7 @@ async def test_every_figure_is_measured_and_every_event_accounted_for(tmp_path: 
     assert len(set(names)) == len(names)
     assert [name for name in names if name.startswith(("POST", "GET"))] != []
     exact = [figure for figure in figures if any(word in figure.name for word in EXACT)]
-    assert len(exact) == 10
+    assert len(exact) == 11
     assert _wrong(exact) == []
 
 

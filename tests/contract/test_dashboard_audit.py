@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from checklist_api.audit_index import AuditFilter, AuditIndex, audit_view
-from checklist_api.audit_trail import entry_name
 from checklist_api.organizations import Organization
-from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditTarget
+from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditTarget, entry_name
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeInvalid, KubeUnavailable
 from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY, MEMBER, Kind

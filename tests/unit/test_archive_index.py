@@ -253,3 +253,46 @@ def test_a_part_of_runs_that_lists_have_already_makes_no_list_incomplete(index: 
     assert index.archive.states(OWNER) == {PartState.COVERED: 1}
     index.archive.learn(key, "another tag", OWNER, {"r-0000": 1, "r-0007": 1})
     assert index.archive.states(OWNER) == {PartState.WAITING: 1}
+
+
+def test_a_part_that_is_written_anew_hands_its_rows_over_and_lists_lack_none(index: RunIndex) -> None:
+    bodies = [over(number, minutes=number) for number in range(5)]
+    a_part(index, "old", *bodies)
+    versions = {body["metadata"]["name"]: 1 for body in bodies if body is not bodies[2]}
+    key = f"archive/{OWNER}/2026-11/new.manifest.json"
+    index.archive.learn(key, "tag of new", OWNER, versions)
+    assert len(listed(index)) == 5
+    index.archive.forget(f"archive/{OWNER}/2026-11/old.manifest.json")
+    assert listed(index) == ["r-0004", "r-0003", "r-0001", "r-0000"]
+    assert index.archive.parts()[key].state is PartState.LOADED
+    assert index.archive.total("acme", ["main"], "completed") == 4
+    index.archive.forget(key)
+    assert listed(index) == []
+
+
+def test_events_of_runs_that_moved_to_another_part_are_found_and_those_of_erased_runs_are_not(index: RunIndex) -> None:
+    evt = [f"evt-00000000-0000-4000-8000-00000000000{number}" for number in range(2)]
+    bodies = [over(0), over(1)]
+    versions = {body["metadata"]["name"]: 1 for body in bodies}
+    old, new = (f"archive/{OWNER}/2026-11/{name}.manifest.json" for name in ("old", "new"))
+    index.archive.learn(old, "tag", OWNER, versions)
+    rows = [row for body in bodies if (row := row_of_run(body)) is not None]
+    index.archive.put(
+        index.archive.parts()[old], [ArchivedRow(row, 1, (event,)) for row, event in zip(rows, evt, strict=True)]
+    )
+    index.archive.learn(new, "tag", OWNER, {"r-0000": 1})
+    index.archive.forget(old)
+    assert [index.archive.run_of_event(event) for event in evt] == ["r-0000", None]
+
+
+def test_rows_go_to_no_part_that_is_damaged_or_another_organizations_or_has_another_state(index: RunIndex) -> None:
+    body = over(1, version=4)
+    a_part(index, "old", body)
+    for name, owner, version in (("damaged", OWNER, 4), ("misplaced", "org-of-others", 4), ("older", OWNER, 3)):
+        key = f"archive/{owner}/2026-11/{name}.manifest.json"
+        index.archive.learn(key, "tag", owner, {"r-0001": version})
+        if name == "damaged":
+            index.archive.mark(index.archive.parts()[key], PartState.DAMAGED)
+    index.archive.forget(f"archive/{OWNER}/2026-11/old.manifest.json")
+    assert listed(index) == []
+    assert {part.state for part in index.archive.parts().values()} == {PartState.WAITING}

@@ -136,14 +136,17 @@ class ArchiveIndex:
     async def _compare(self, organization: str | None) -> None:
         known = self._table.parts(organization)
         listed = await self._parts.listed(organization)
-        for key in known.keys() - listed.keys():
-            if self._table.part(key) == known[key]:
-                logger.info("archive.part_gone", extra={"part": key})
-                self._table.forget(key)
-                self._parts_wait.set()
         new = [key for key, tag in listed.items() if key not in known or known[key].tag != tag]
         for some in _slices(new, _MANIFESTS_AT_ONCE):
             await asyncio.gather(*(self._learn(key, listed[key]) for key in some))
+        # After those that may have come in their place: a run that is in both can be read at every moment.
+        for key in known.keys() - listed.keys():
+            part = self._table.part(key)
+            if part is not None and part.number == known[key].number:
+                logger.info("archive.part_gone", extra={"part": key})
+                self._table.forget(key)
+                self._parts_wait.set()
+                await asyncio.sleep(0)
 
     async def _learn(self, key: str, tag: str) -> None:
         """A part that was not known like that."""

@@ -177,25 +177,54 @@ class ArchiveTable:
         return {PartState(state): count for state, count in rows}
 
     def forget(self, key: str) -> None:
-        """The part is gone, and its runs with it, but for those that another part has too."""
+        """The part is gone, and its runs with it, but for those that another part has too.
+
+        A part that was written anew, without runs that were erased, has all others in the same versions: their rows
+        are its rows from now on, and lists lack them at no moment.
+        """
         part = self.part(key)
         if part is None:
             return
         with self._all_or_nothing():
-            for values in self._db.execute("SELECT * FROM archive.runs WHERE part = ?", (part.number,)).fetchall():
-                self._count(values, -1)
-                self._db.execute("DELETE FROM twice WHERE run_id = ? AND namespace = ?", self._live_key(values))
             others = self._db.execute(
                 "SELECT DISTINCT other.part FROM archive.members AS own JOIN archive.members AS other "
                 "ON other.run_id = own.run_id AND other.part != own.part WHERE own.part = ?",
                 (part.number,),
             ).fetchall()
+            self._hand_over(part.number)
+            for values in self._db.execute("SELECT * FROM archive.runs WHERE part = ?", (part.number,)).fetchall():
+                self._count(values, -1)
+                self._db.execute("DELETE FROM twice WHERE run_id = ? AND namespace = ?", self._live_key(values))
             for table in ("runs", "members", "events", "parts"):
                 self._db.execute(f"DELETE FROM archive.{table} WHERE part = ?", (part.number,))  # noqa: S608 - ours
-            self._db.executemany(
-                "UPDATE archive.parts SET state = ? WHERE part = ?",
-                ((PartState.WAITING, number) for (number,) in others),
-            )
+            for (number,) in others:
+                self._db.execute("UPDATE archive.parts SET state = ? WHERE part = ?", (self._state_of(number), number))
+
+    def _hand_over(self, number: int) -> None:
+        """The rows of a part to others that have the same runs in the same versions."""
+        heirs = self._db.execute(
+            "SELECT max(other.part), runs.run_id, runs.namespace FROM archive.runs JOIN archive.members AS other "
+            "ON other.run_id = runs.run_id AND other.version = runs.version AND other.part != runs.part "
+            "JOIN archive.parts AS heir ON heir.part = other.part AND heir.state != :damaged "
+            "JOIN archive.parts AS gone ON gone.part = runs.part AND gone.organization = heir.organization "
+            "WHERE runs.part = :part GROUP BY 2, 3",
+            {"part": number, "damaged": PartState.DAMAGED},
+        ).fetchall()
+        self._db.executemany("UPDATE archive.runs SET part = ? WHERE run_id = ? AND namespace = ?", heirs)
+        self._db.execute(
+            "INSERT OR IGNORE INTO archive.events SELECT events.event_id, events.run_id, runs.part "
+            "FROM archive.events JOIN archive.runs USING (run_id) WHERE events.part = :part AND runs.part != :part",
+            {"part": number},
+        )
+
+    def _state_of(self, number: int) -> PartState:
+        """Of a part of which rows may have come or gone."""
+        rows, runs = self._db.execute(
+            "SELECT (SELECT count(*) FROM archive.runs WHERE part = :part), "
+            "(SELECT count(*) FROM archive.members WHERE part = :part)",
+            {"part": number},
+        ).fetchone()
+        return PartState.LOADED if rows >= runs > 0 else PartState.WAITING
 
     # -- runs -----------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Many small pieces of work at a time, but only so many, and none after one has failed."""
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -29,3 +29,14 @@ async def for_each(items: AsyncIterable[T], work: Callable[[T], Awaitable[None]]
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
+
+
+async def gathered(work: Iterable[Awaitable[T]]) -> list[T]:
+    """All at once, in their order; when one fails the others are ended before its error is raised."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -3,6 +3,7 @@
     archive/{organization id}/{YYYY-MM}/{part}.jsonl.zst        lines
     archive/{organization id}/{YYYY-MM}/{part}.manifest.json    that the part is whole; without it there is no part
     archive-unfinished/{organization id}/{YYYY-MM}/{part}.json  somebody is writing the part, or deleting what it holds
+    erasures/{organization id}/{erasure}.json                   what was erased of a person, by the ids of runs
 
 The month is that of the runs' creation, in UTC. The name of a part says when its first run was made and is otherwise a
 digest of which objects it holds in which versions, so that what is written again lands in the same place.
@@ -19,6 +20,7 @@ from ..ids import is_id
 
 PREFIX: Final = "archive"
 UNFINISHED: Final = "archive-unfinished"
+ERASURES: Final = "erasures"
 PART: Final = ".jsonl.zst"
 MANIFEST: Final = ".manifest.json"
 _MARK: Final = ".json"

@@ -1,7 +1,7 @@
 """A part: records as JSON lines in one zstd frame. All of it is plain computing, for threads."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -44,7 +44,7 @@ def encode_part(
     ordered = sorted(records, key=_order)
     has_runs = isinstance(ordered[0], Record)
     plain = b"".join(record.line() + b"\n" for record in ordered)
-    content = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(plain)
+    content = _packed(plain)
     manifest = Manifest(
         kind=PartKind.RUNS if has_runs else PartKind.DELIVERIES,
         organization=folder.organization,
@@ -75,6 +75,38 @@ def manifest_of(content: bytes, place: PartPlace, *, written_at: datetime, writt
         raise Damaged(f"{place.key}: does not hold what its name says")
     sizes = {"size": len(content), "uncompressed_bytes": len(plain)}
     return made.model_copy(update={"sha256": hashlib.sha256(content).hexdigest(), **sizes})
+
+
+def part_without(
+    content: bytes, manifest: Manifest, run_ids: Collection[str], *, written_at: datetime, written_by: str
+) -> EncodedPart | None:
+    """The part without the lines of these runs, all others byte for byte as they are; None when none are left.
+
+    Its name is that of a part that was written with the same records in the first place. Raises Damaged.
+    """
+    lines = lines_of(content, manifest)
+    kept = [line for line, run_id in zip(lines, manifest.run_ids, strict=True) if run_id not in run_ids]
+    if not kept:
+        return None
+    has_runs = manifest.kind is PartKind.RUNS
+    made = encode_part(
+        manifest.place.folder,
+        [_parse(line, has_runs=has_runs) for line in kept],
+        written_at=written_at,
+        written_by=written_by,
+    )
+    plain = b"".join(line + b"\n" for line in kept)
+    packed = _packed(plain)
+    sizes = {"size": len(packed), "uncompressed_bytes": len(plain)}
+    vouched = made.manifest.model_copy(update={"sha256": hashlib.sha256(packed).hexdigest(), **sizes})
+    if set(vouched.run_ids) != set(manifest.run_ids) - set(run_ids):
+        raise Damaged(f"{manifest.place.key}: its lines are not those of its manifest")
+    return EncodedPart(packed, vouched)
+
+
+def unvouched_lines(content: bytes, place: PartPlace) -> list[bytes]:
+    """The lines of a part that no manifest speaks of (yet). Raises Damaged."""
+    return _plain(content, place.key).splitlines()
 
 
 def lines_of(content: bytes, manifest: Manifest) -> list[bytes]:
@@ -110,6 +142,10 @@ def _order(record: Record | RemovedDeliveries) -> tuple[datetime, str]:
 
 def _parse(line: bytes, *, has_runs: bool) -> Record | RemovedDeliveries:
     return Record.parse(line) if has_runs else RemovedDeliveries.parse(line)
+
+
+def _packed(plain: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(plain)
 
 
 def _plain(content: bytes, key: str, *, expected: int | None = None) -> bytes:

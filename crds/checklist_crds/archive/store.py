@@ -12,7 +12,7 @@ from obstore.store import ObjectStore
 
 from ..ids import is_id
 from ..object_store import S3Keys, StoredObject, StoreUnavailable, open_store, reason_of
-from .layout import MANIFEST, PREFIX, UNFINISHED, Folder, PartPlace
+from .layout import ERASURES, MANIFEST, PREFIX, UNFINISHED, Folder, PartPlace
 from .manifest import Manifest
 
 
@@ -91,6 +91,11 @@ class ArchiveStore:
             place = PartPlace.of_key(found.key)
             if place is not None:
                 yield place, found
+
+    async def erasures(self, organization: str) -> AsyncIterator[StoredObject]:
+        """What was noted of people whose data were erased (`erasures.py`), by the organization's public id."""
+        async for found in self._listed(f"{ERASURES}/{organization}"):
+            yield found
 
     async def _listed(self, prefix: str) -> AsyncIterator[StoredObject]:
         try:

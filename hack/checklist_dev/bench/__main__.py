@@ -17,6 +17,7 @@ from checklist_dev.bench.archiving import ARCHIVE_SETTINGS, measure_archive
 from checklist_dev.bench.composing import measure_composing
 from checklist_dev.bench.dashboard import STREAMS_OF_ONE, measure_lists, measure_viewers, signed_in
 from checklist_dev.bench.deliveries import measure_backlog, measure_while_answering
+from checklist_dev.bench.erasure import measure_erasure
 from checklist_dev.bench.exporting import measure_exports
 from checklist_dev.bench.fairness import loopback_hosts, measure_fairness
 from checklist_dev.bench.idle import measure_idle
@@ -61,10 +62,11 @@ PARTS = (
     "archive",
     "restore",
     "exports",
+    "erasure",
 )
 
 PEOPLE = 64
-WITHOUT_FSYNC = frozenset({"photos", "dashboard", "archive-lists", "exports"})
+WITHOUT_FSYNC = frozenset({"photos", "dashboard", "archive-lists", "exports", "erasure"})
 """A small machine's disk pauses for hundreds of milliseconds whenever it likes: that would hide what these cost."""
 
 
@@ -167,6 +169,7 @@ class Bench:
             "exports": lambda rig: measure_exports(
                 rig, archived_runs=self._sizes.exported_runs, cluster_runs=self._sizes.exported_of_cluster
             ),
+            "erasure": lambda rig: measure_erasure(rig, archived_runs=self._sizes.archived_runs),
         }
         alone: dict[str, Callable[[], list[Figure]]] = {
             "composing": lambda: measure_composing(self._sizes.prompts),

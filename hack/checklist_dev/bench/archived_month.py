@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final
@@ -20,8 +20,11 @@ MONTH: Final = timedelta(days=31)
 Json = dict[str, Any]
 
 
-def records(example: Json, revision: Json, count: int) -> Iterator[Record]:
-    """Runs of a month in order of time: four fifths completed, the others cancelled or expired; of many references."""
+def records(
+    example: Json, revision: Json, count: int, identity_of: Callable[[int], Json | None] = lambda _: None
+) -> Iterator[Record]:
+    """Runs of a month in order of time: four fifths completed, the others cancelled or expired; of many references.
+    `identity_of`: of the person who answered the run of that number."""
     rng = random.Random(9)
     for number in range(count):
         created_at = FIRST_DAY + MONTH * (number / count)
@@ -35,6 +38,8 @@ def records(example: Json, revision: Json, count: int) -> Iterator[Record]:
             status |= {"cancelledAt": ended_at, "cancelReason": "not today"}
         else:
             spec |= {"expiresAt": ended_at}
+        if identity := identity_of(number):
+            status["identity"] = identity
         metadata = {**example["metadata"], "name": new_id("r"), "resourceVersion": str(1_000 + number)}
         yield Record.of({**example, "metadata": metadata, "spec": spec, "status": status}, revision, ())
 

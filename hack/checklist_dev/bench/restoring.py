@@ -45,14 +45,14 @@ async def measure_restore(rig: Rig, *, live_runs: int) -> list[Figure]:
         await _fill(cluster, RunFactory(example, ring=rig.key_ring), answered, live_runs - 1)
         bytes_of_one = len(await cluster.read_run(person.run_id))
     url = (rig.folder / "backup").absolute().as_uri()
-    backup_s, _ = await _command(rig, rig.cluster.kubeconfig, "backup", "--to", url)
-    verify_s, _ = await _command(rig, rig.cluster.kubeconfig, "backup", "--verify", url)
+    backup_s, _ = await run_command(rig, rig.cluster.kubeconfig, "backup", "--to", url)
+    verify_s, _ = await run_command(rig, rig.cluster.kubeconfig, "backup", "--verify", url)
     stored = sum(file.stat().st_size for file in (rig.folder / "backup").rglob("*") if file.is_file())
     with ControlPlane(rig.folder / "target", ephemeral=rig.cluster.ephemeral) as target:
         await asyncio.to_thread(_prepare, target)
-        restore_s, told = await _command(rig, target.kubeconfig, "restore", "--from", url)
+        restore_s, told = await run_command(rig, target.kubeconfig, "restore", "--from", url)
         differ = await _differing(connection, await KubeConnection.load(str(target.kubeconfig)))
-        again_s, again = await _command(rig, target.kubeconfig, "restore", "--from", url)
+        again_s, again = await run_command(rig, target.kubeconfig, "restore", "--from", url)
     made, there = _counts(told)
     if there or _counts(again) != (0, 0):
         raise Failure(f"a restore into an empty cluster told {told!r}, and once more {again!r}")
@@ -86,7 +86,7 @@ async def _fill(cluster: RawCluster, factory: RunFactory, answered: Json, count:
     await rate_of((partial(one, number) for number in range(count)), concurrency=32)
 
 
-async def _command(rig: Rig, kubeconfig: Path, *arguments: str) -> tuple[float, str]:
+async def run_command(rig: Rig, kubeconfig: Path, *arguments: str) -> tuple[float, str]:
     """Seconds of the process, and what it printed. Raises Failure when it ends with anything but 0."""
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("CHECKLISTS_")},

@@ -35,6 +35,7 @@ from checklist_crds.legal_hold import is_held
 from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.retention_rules import Keep, is_settled, organization_of
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_operator.archive_erasures import ErasedMeanwhile
 from checklist_operator.archive_removal import ArchivedObjects, all_done
 from checklist_operator.archive_writer import ArchiveWriter, Line, NotAllowed
 from checklist_operator.json_logging import about
@@ -89,6 +90,7 @@ class Archiver:
         self._leads = leads
         self._metrics = metrics
         self._writer = ArchiveWriter(store, clock=clock, writer=writer, shard=shard, leads=leads)
+        self._erased = ErasedMeanwhile(store, self._writer, clock=clock)
         self._objects = ArchivedObjects(client, on_removed=on_removed)
         self._revisions: Latest[Key, JsonObject] = Latest(_REVISIONS)
         self._keeps: dict[str, Keep] = {}
@@ -119,7 +121,10 @@ class Archiver:
             return 0
         try:
             for place in await self._writer.unfinished():
-                deleted += await self._resume(place)
+                try:
+                    deleted += await self._resume(place)
+                except Damaged as error:
+                    self._failed("damaged", "an unfinished part of the archive waits", error)
         except NotAllowed:
             pass  # `_remove` has said so, and asks again
         except StoreUnavailable as error:
@@ -264,12 +269,13 @@ class Archiver:
 
     async def _remove(self, place: PartPlace, lines: Sequence[Line], begun: float) -> int:
         """Deletes what a part that counts holds, and ends its being unfinished."""
+        place_of_rest, lines, erased = await self._erased.sift(place, lines)
         for line in lines:  # before: whoever sees that the run is gone may ask at once
             if isinstance(line, Record):
                 self._archived.put((line.namespace, line.run_id), True)
         try:
             removal = await self._objects.remove(
-                lines, lambda: self._leads() and time.monotonic() - begun < _DELETE_WITHIN_S
+                [*lines, *erased], lambda: self._leads() and time.monotonic() - begun < _DELETE_WITHIN_S
             )
         except NotAllowed:
             logger.warning("a part is left to be finished later", extra=about(part=place.key))
@@ -281,8 +287,8 @@ class Archiver:
             begun = time.monotonic()
             manifest = await self._writer.write(place.folder, removal.outdated)
             deleted += await self._remove(manifest.place, removal.outdated, begun)
-        if not removal.pending:
-            await self._writer.finish(place)
+        if not removal.pending and place_of_rest is not None:
+            await self._writer.finish(place_of_rest)
         return deleted
 
     async def _resume(self, place: PartPlace) -> int:

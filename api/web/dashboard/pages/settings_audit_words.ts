@@ -19,6 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "session.started": "Signed in",
   "session.ended": "Ended sessions",
   "account.password_set": "Set a password",
+  "person.erased": "Erased a person's data",
 };
 
 export function words(action: string): string {

@@ -1,0 +1,176 @@
+"""The whole archive of an organization looked through for runs of one person: every part is read, with its digest."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from checklist_crds.archive import ArchiveStore, Damaged, Manifest, PartPlace, Record, RemovedDeliveries
+from checklist_crds.archive.layout import MANIFEST
+from checklist_crds.archive.part import lines_of, unvouched_lines
+from checklist_crds.legal_hold import is_held
+from checklist_crds.times import Clock
+
+from ..backup.parallel import for_each
+from ..backup.progress import Progress
+from .journal import Journal
+from .person import Person
+from .sight import FoundPart, FoundRun, Known, Sight, host_of
+
+_PARALLEL: Final = 4
+_ABANDONED_AFTER: Final = timedelta(minutes=10)
+"""A part without manifest and without mark: nobody can still be writing it then."""
+
+
+class ArchiveLook:
+    """Methods raise StoreUnavailable."""
+
+    def __init__(self, store: ArchiveStore, person: Person, *, clock: Clock, progress: Progress) -> None:
+        self._store = store
+        self._person = person
+        self._clock = clock
+        self._progress = progress
+
+    async def run(self, sight: Sight, known: Known, journal: Journal) -> None:
+        """Adds to `sight`. `journal`: which parts an earlier attempt has written, or was taking away."""
+        for has_runs in (True, False):  # which runs are theirs is known before deliveries without runs are looked at
+            await self._parts(sight, known, has_runs=has_runs)
+        await self._unvouched(sight, known, journal)
+        sight.parts.sort(key=lambda part: part.place)
+
+    async def _parts(self, sight: Sight, known: Known, *, has_runs: bool) -> None:
+        seen = set[PartPlace]()
+        while True:
+            # Parts come and go while they are read: what came is looked into as well, until nothing new has come.
+            listed = {place async for place, _ in self._store.manifests(sight.organization.id)}
+            unseen = sorted(place for place in listed - seen if place.has_runs == has_runs)
+            if not unseen:
+                return
+            await for_each(_each(unseen), lambda place: self._part(place, sight, known), parallel=_PARALLEL)
+            seen.update(unseen)
+
+    async def _part(self, place: PartPlace, sight: Sight, known: Known) -> None:
+        try:
+            manifest, content = await asyncio.gather(self._store.manifest(place), self._store.get(place.key))
+            if manifest is None:
+                return  # gone since it was listed
+            if content is None:
+                if await self._store.get(place.manifest_key) is None:
+                    return
+                raise Damaged(f"{place.key}: is not there, but its manifest is")
+            targets = frozenset(sight.targets) if not place.has_runs else frozenset[str]()
+            runs, others = await asyncio.to_thread(_found, content, manifest, self._person, known, targets)
+        except Damaged as damage:
+            sight.unreadable.append(str(damage))
+            return
+        sight.looked_at["archive_parts"] += 1
+        sight.strangers |= others
+        sight.looked_at["archived_runs"] += manifest.runs if place.has_runs else 0
+        if runs:
+            sight.parts.append(FoundPart(manifest, runs))
+            sight.targets |= runs.keys()
+        self._progress.now_and_then(
+            lambda: (
+                f"{sight.looked_at['archive_parts']:,} parts, {sight.looked_at['archived_runs']:,} archived runs "
+                f"looked through, {len(sight.targets):,} runs found"
+            )
+        )
+
+    async def _unvouched(self, sight: Sight, known: Known, journal: Journal) -> None:
+        parts, manifests = dict[PartPlace, datetime](), set[PartPlace]()
+        async for stored in self._store.objects(sight.organization.id):
+            place = PartPlace.of_key(stored.key)
+            if place is None:
+                continue
+            if stored.key.endswith(MANIFEST):
+                manifests.add(place)
+            else:
+                parts[place] = stored.modified_at
+        marked = {place async for place, _ in self._store.unfinished()}
+        for place in sorted(parts.keys() - manifests):
+            content = await self._store.get(place.key)
+            if content is None or await self._store.get(place.manifest_key) is not None:
+                continue  # finished or gone meanwhile
+            try:
+                lines = unvouched_lines(content, place)
+                targets = frozenset(sight.targets)
+                runs, _ = await asyncio.to_thread(_in_lines, lines, place, self._person, known, targets)
+            except Damaged as damage:
+                sight.unreadable.append(str(damage))
+                continue
+            abandoned = place not in marked and self._clock() - parts[place] >= _ABANDONED_AFTER
+            if not runs:
+                if abandoned and place in journal.written:
+                    sight.garbage.append(place)
+                continue
+            sight.targets |= runs.keys()
+            ours = place in journal.taken_away and place not in marked
+            (sight.unvouched if abandoned or ours else sight.in_work)[place] = runs
+
+
+def _found(
+    content: bytes, manifest: Manifest, person: Person, known: Known, targets: frozenset[str]
+) -> tuple[dict[str, FoundRun], set[str]]:
+    lines = lines_of(content, manifest)
+    wanted = person.runs | known.keys() | targets
+    named = [run_id in wanted for run_id in manifest.run_ids]
+    some = [line for line, is_named in zip(lines, named, strict=True) if is_named or person.may_be_in(line)]
+    return _in_lines(some, manifest.place, person, known, targets)
+
+
+def _in_lines(
+    lines: list[bytes], place: PartPlace, person: Person, known: Known, targets: frozenset[str]
+) -> tuple[dict[str, FoundRun], set[str]]:
+    """Those of the lines that are theirs; and ids that are known, and other runs have by now. Raises Damaged."""
+    found, strangers = dict[str, FoundRun](), set[str]()
+    for line in lines:
+        if place.has_runs:
+            run, run_id = _run_of(line, person, known)
+            if run is None and run_id in known:
+                strangers.add(run_id)
+        else:
+            run = _deliveries_of(line, person, known, targets)
+        if run is not None:
+            found[run.run_id] = run
+    return found, strangers
+
+
+def _run_of(line: bytes, person: Person, known: Known) -> tuple[FoundRun | None, str]:
+    record = Record.parse(line)
+    uid = str(record.run["metadata"].get("uid") or "")
+    why = person.why(record.run)
+    for delivery in record.deliveries:
+        why |= person.why_delivered(delivery)
+    if not why and uid not in known.get(record.run_id, ()):
+        return None, record.run_id
+    found = FoundRun(
+        run_id=record.run_id,
+        namespace=record.namespace,
+        uid=uid,
+        why=why,
+        held=is_held(record.run),
+        host=host_of((record.run["spec"].get("webhook") or {}).get("url")),
+        deliveries=tuple(str(one["metadata"]["name"]) for one in record.deliveries),
+    )
+    return found, record.run_id
+
+
+def _deliveries_of(line: bytes, person: Person, known: Known, targets: frozenset[str]) -> FoundRun | None:
+    removed = RemovedDeliveries.parse(line)
+    why = frozenset(reason for one in removed.deliveries for reason in person.why_delivered(one))
+    if not why and removed.run_id not in targets and removed.run_id not in known:
+        return None
+    return FoundRun(
+        run_id=removed.run_id,
+        namespace=removed.namespace,
+        uid="",
+        why=why,
+        held=False,
+        host=host_of(removed.deliveries[0]["spec"].get("url")),
+        deliveries=tuple(str(one["metadata"]["name"]) for one in removed.deliveries),
+    )
+
+
+async def _each(places: list[PartPlace]) -> AsyncIterator[PartPlace]:
+    for place in places:
+        yield place

@@ -1,0 +1,183 @@
+"""What the cluster has of one person: runs, deliveries, replays, and, where they are to go as well, who they are."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field, replace
+
+from checklist_crds.account_links import account_name
+from checklist_crds.ids import is_id, object_id
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeGone
+from checklist_crds.kube.kinds import (
+    AUDIT_ENTRY,
+    DASHBOARD_SESSION,
+    DELIVERY_REPLAY,
+    LOCAL_ACCOUNT,
+    MEMBER,
+    ORGANIZATION,
+    RUN,
+    WEBHOOK_DELIVERY,
+    Kind,
+)
+from checklist_crds.legal_hold import is_held
+from checklist_crds.organization_types import Role
+
+from ..backup.objects import organization_of
+from ..backup.progress import Progress
+from ..command import CommandFailed
+from .person import Person
+from .sight import FoundObject, FoundRun, Known, Organization, Sight, host_of
+
+_TRIES = 5
+
+
+@dataclass(slots=True)
+class Identity:
+    """Who the person is in this installation, as far as the cluster tells."""
+
+    person: Person
+    members: list[FoundObject] = field(default_factory=list)
+    """Of the organization."""
+    elsewhere: int = 0
+    """Members of other organizations with the same address."""
+    is_last_admin: bool = False
+    accounts: list[FoundObject] = field(default_factory=list)
+    """Local accounts and sessions of the dashboard."""
+
+
+class ClusterLook:
+    """Methods raise KubeError."""
+
+    def __init__(self, client: KubeClient, namespace: str, progress: Progress) -> None:
+        """`namespace`: that of the installation, where organizations live that name none."""
+        self._client = client
+        self._namespace = namespace
+        self._progress = progress
+
+    async def organization(self, name: str) -> Organization:
+        """By its object's name or its public id. Raises CommandFailed."""
+        async for bodies, _ in self._client.pages(ORGANIZATION):
+            for body in bodies:
+                found = str(body["metadata"]["name"])
+                if name in (found, object_id("org", found)):
+                    home = str(body["spec"].get("namespace") or self._namespace)
+                    return Organization(found, object_id("org", found), home, is_held(body))
+        raise CommandFailed(f"there is no organization {name}")
+
+    async def identity(self, organization: Organization, asked: Person, members: Iterable[str]) -> Identity:
+        """Who is meant: `members` by their objects' names or public ids; whoever has one of the addresses is one, too,
+        and an address that a member has is one of the person's. Raises CommandFailed for a member that nobody knows."""
+        all_members = [body async for body in self._objects(MEMBER)]
+        own = [body for body in all_members if organization_of(MEMBER, body) == organization.name]
+        emails, ids, named = set(asked.emails), set(asked.members), set(members)
+        for body in own:
+            name = str(body["metadata"]["name"])
+            if named & {name, object_id("u", name, organization.name)}:
+                emails.add(_address(body))
+                ids.add(object_id("u", name, organization.name))
+                named -= {name, object_id("u", name, organization.name)}
+        ids |= {member for member in named if is_id("u", member)}  # deleted since: their runs still say it
+        if unknown := sorted(member for member in named if not is_id("u", member)):
+            raise CommandFailed(f"{organization.name} has no member {', '.join(unknown)}")
+        emails.discard("")
+        meant = [body for body in own if _address(body) in emails]
+        ids |= {object_id("u", str(body["metadata"]["name"]), organization.name) for body in meant}
+        person = replace(asked, emails=frozenset(emails), members=frozenset(ids))
+        admins = [body for body in own if body["spec"].get("role") == Role.ADMIN]
+        identity = Identity(
+            person=person,
+            members=[_found(MEMBER, body) for body in meant],
+            elsewhere=sum(_address(body) in emails for body in all_members if body not in own),
+            is_last_admin=bool(admins) and all(body in meant for body in admins),
+        )
+        names = {account_name(email) for email in emails}
+        if emails:
+            async for body in self._objects(LOCAL_ACCOUNT):
+                if body["metadata"]["name"] in names:
+                    identity.accounts.append(_found(LOCAL_ACCOUNT, body))
+            async for body in self._objects(DASHBOARD_SESSION):
+                if person.is_address(body["spec"].get("email")):
+                    identity.accounts.append(_found(DASHBOARD_SESSION, body))
+        return identity
+
+    async def look(self, sight: Sight, person: Person, known: Known) -> None:
+        """Runs, and what of deliveries and replays tells by itself whose it is. Adds to `sight`."""
+        async for body in self._objects(RUN):
+            if organization_of(RUN, body) != sight.organization.name:
+                continue
+            sight.looked_at["live_runs"] += 1
+            name, uid = str(body["metadata"]["name"]), str(body["metadata"]["uid"])
+            why = person.why(body)
+            if not why and uid not in known.get(name, ()):
+                if name in known:
+                    sight.strangers.add(name)
+                continue
+            sight.live[name] = FoundRun(
+                run_id=name,
+                namespace=str(body["metadata"]["namespace"]),
+                uid=uid,
+                why=why,
+                held=is_held(body),
+                host=host_of((body["spec"].get("webhook") or {}).get("url")),
+            )
+            sight.targets.add(name)
+
+    async def look_at_deliveries(self, sight: Sight, person: Person, known: Known) -> None:
+        """To be called when all runs were looked for. Adds to `sight`."""
+        async for body in self._objects(WEBHOOK_DELIVERY):
+            if organization_of(WEBHOOK_DELIVERY, body) != sight.organization.name:
+                continue
+            sight.looked_at["live_deliveries"] += 1
+            run = str(body["spec"]["runRef"]["name"])
+            if run in sight.targets or run in known or person.why_delivered(body):
+                sight.objects.append(_found(WEBHOOK_DELIVERY, body, run))
+                sight.targets.add(run)
+        async for body in self._objects(DELIVERY_REPLAY):
+            if organization_of(DELIVERY_REPLAY, body) != sight.organization.name:
+                continue
+            sight.looked_at["replays"] += 1
+            run = str(((body["spec"].get("filter") or {}).get("runRef") or {}).get("name") or "")
+            if run and (run in sight.targets or run in known):
+                sight.objects.append(_found(DELIVERY_REPLAY, body, run))
+
+    async def audit(self, organization: Organization, person: Person, runs: set[str]) -> Counter[str]:
+        """How many entries name the person as who acted, and as whom or whose run it was done to."""
+        counted: Counter[str] = Counter()
+        async for body in self._objects(AUDIT_ENTRY):
+            spec = body["spec"]
+            if spec["organizationRef"]["name"] != organization.name:
+                continue
+            actor, target = spec.get("actor") or {}, spec.get("target") or {}
+            if person.is_address(actor.get("email")) or actor.get("id") in person.members:
+                counted["as who acted"] += 1
+            elif target.get("id") in person.members | runs or person.is_address(target.get("name")):
+                counted["as whom or whose run it was done to"] += 1
+        return counted
+
+    async def _objects(self, kind: Kind) -> AsyncIterator[JsonObject]:
+        """All of a kind, each once. A list that the cluster can no longer go on with is begun anew."""
+        seen = set[str]()
+        for number in range(1, _TRIES + 1):
+            try:
+                async for bodies, _ in self._client.pages(kind):
+                    for body in bodies:
+                        uid = str(body["metadata"].get("uid"))
+                        if uid not in seen:
+                            seen.add(uid)
+                            yield body
+                    self._progress.now_and_then(lambda: f"{len(seen):,} {kind.plural} looked at")
+                return
+            except KubeGone:
+                if number == _TRIES:
+                    raise
+
+
+def _found(kind: Kind, body: JsonObject, run_id: str = "") -> FoundObject:
+    metadata = body["metadata"]
+    return FoundObject(
+        kind, str(metadata.get("namespace") or ""), str(metadata["name"]), str(metadata["resourceVersion"]), run_id
+    )
+
+
+def _address(member: JsonObject) -> str:
+    return str(member["spec"].get("email") or "").strip().casefold()

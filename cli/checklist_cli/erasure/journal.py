@@ -1,0 +1,161 @@
+"""What an erasure is about to do, and has done: kept in the archive's store until it is over, and as a note after that.
+
+It is written before anything is deleted. So an erasure that was cut off is gone on with by the same command, also where
+nothing but its note can tell whose a delivery or a photo was. It holds ids and digests, no name and no address.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from checklist_crds.archive import ArchiveStore, Damaged, PartPlace
+from checklist_crds.archive.erasures import ErasedRun, erasure_key
+from checklist_crds.photo_keys import run_folder
+from checklist_crds.times import Timestamp
+
+from .sight import Sight
+
+
+class State(StrEnum):
+    WORKING = "working"
+    DONE = "done"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Attempt(_Part):
+    at: Timestamp
+    by: str
+
+
+class JournalRun(ErasedRun):
+    """A run that goes, and where it was found."""
+
+    why: tuple[str, ...] = ()
+    live: bool = False
+    archived: bool = False
+    host: str | None = None
+
+
+class RewrittenPart(_Part):
+    """A part that holds these runs, and what takes its place."""
+
+    sha256: str
+    runs: tuple[str, ...]
+    lines: int
+    instead: str | None
+    """The key of the part that takes its place; None where none of its lines stay."""
+    sha256_instead: str | None
+    lines_instead: int
+
+
+class Journal(_Part):
+    """One erasure. `format` and `runs` are what archivers read (`NotedErasure`)."""
+
+    format: int = Field(default=1, ge=1, le=1)
+    id: str
+    state: State = State.WORKING
+    organization: str
+    subject: str
+    """Keyed digest of all that was asked for."""
+    attempts: list[Attempt] = []
+    members: list[str] = []
+    """Public ids of the person, which nobody can tell any more when their Member is gone."""
+    runs: dict[str, JournalRun] = {}
+    deliveries: dict[str, str] = {}
+    """Runs by the names of their deliveries."""
+    replays: dict[str, str] = {}
+    photos: dict[str, int] = {}
+    """Bytes by keys."""
+    parts: dict[str, RewrittenPart] = {}
+    remains: list[str] = []
+    """Keys of parts without manifest."""
+    account: list[str] = []
+    receipt: dict[str, Any] | None = None
+
+    @property
+    def known(self) -> dict[str, frozenset[str]]:
+        return {run_id: frozenset(run.uids) for run_id, run in self.runs.items()}
+
+    @property
+    def taken_away(self) -> frozenset[PartPlace]:
+        """Parts that were to go: without a manifest they are remains of ours."""
+        return frozenset(place for key in self.parts if (place := PartPlace.of_key(key)) is not None)
+
+    @property
+    def written(self) -> frozenset[PartPlace]:
+        """Parts that were to take their places."""
+        keys = [part.instead for part in self.parts.values() if part.instead]
+        return frozenset(place for key in keys if (place := PartPlace.of_key(key)) is not None)
+
+    def add(self, sight: Sight, now: datetime) -> None:
+        """All of `sight` that is to go."""
+        held = sight.held
+        for run_id in sorted(sight.targets - held.keys()):
+            found = sight.places_of(run_id)
+            before = self.runs.get(run_id) or JournalRun(at=now)
+            self.runs[run_id] = JournalRun(
+                uids=tuple(sorted({*before.uids, *(run.uid for run in found if run.uid)})),
+                at=now,
+                why=tuple(sorted({*before.why, *(str(why) for run in found for why in run.why)})),
+                live=before.live or run_id in sight.live,
+                archived=before.archived or any(run_id in part.runs for part in sight.parts),
+                host=before.host or next((run.host for run in found if run.host), None),
+            )
+        for one in sight.objects:
+            if one.run_id not in held:
+                (self.deliveries if one.kind.kind == "WebhookDelivery" else self.replays)[one.name] = one.run_id
+        for part in sight.parts:
+            for run in part.runs.values():
+                if run.run_id not in held:
+                    self.deliveries |= dict.fromkeys(run.deliveries, run.run_id)
+        for run_id, keys in sight.photos.items():
+            if run_id not in held:
+                self.photos |= keys
+        self.remains += [place.key for place in sight.unvouched if place.key not in self.remains]
+        named = [f"{one.kind.kind} {one.namespace}/{one.name}" for one in sight.account]
+        self.account += [name for name in named if name not in self.account]
+
+    def forget(self, run_ids: Mapping[str, str]) -> None:
+        """Runs that stay after all: a hold came while we were at work."""
+        for run_id in run_ids:
+            self.runs.pop(run_id, None)
+        self.deliveries = {name: run for name, run in self.deliveries.items() if run not in run_ids}
+        self.replays = {name: run for name, run in self.replays.items() if run not in run_ids}
+        folders = tuple(run_folder(run_id) + "/" for run_id in run_ids)
+        self.photos = {key: size for key, size in self.photos.items() if not key.startswith(folders)}
+
+    def encoded(self) -> bytes:
+        return json.dumps(self.model_dump(mode="json"), indent=1).encode() + b"\n"
+
+
+class Journals:
+    """Those of an organization. Methods raise StoreUnavailable and Damaged."""
+
+    def __init__(self, store: ArchiveStore, organization: str) -> None:
+        """`organization`: the public id."""
+        self._store = store
+        self._organization = organization
+
+    async def unfinished(self, subjects: set[str]) -> Journal | None:
+        """The erasure of that person that was cut off, if there is one. `subjects`: their digest under each key."""
+        async for stored in self._store.erasures(self._organization):
+            text = await self._store.get(stored.key)
+            if text is None:
+                continue
+            try:
+                journal = Journal.model_validate_json(text)
+            except ValidationError as error:
+                raise Damaged(f"{stored.key}: {error.errors()[0]['msg']}") from None
+            if journal.state is State.WORKING and journal.subject in subjects:
+                return journal
+        return None
+
+    async def write(self, journal: Journal) -> None:
+        await self._store.put(erasure_key(self._organization, journal.id), journal.encoded())

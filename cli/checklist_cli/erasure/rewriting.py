@@ -1,0 +1,99 @@
+"""Parts of the archive written anew without the runs of one person.
+
+Each part: the new one, read back and compared; its manifest, read back; then the old manifest goes, and then the old
+part. Cut off anywhere, each other run is in one part that counts, or in two of the same content for a moment, of which
+readers take one; and whoever does it again finds the same names, and ends it.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+
+from checklist_crds.archive import ArchiveStore, Damaged, EncodedPart, Manifest, PartPlace
+from checklist_crds.archive.part import lines_of, part_without
+from checklist_crds.times import Clock
+
+from .journal import RewrittenPart
+from .sight import FoundPart
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to become of a part. `new` is None where nothing of it stays."""
+
+    old: Manifest
+    new: EncodedPart | None
+    runs: tuple[str, ...]
+
+    def noted(self) -> RewrittenPart:
+        return RewrittenPart(
+            sha256=self.old.sha256,
+            runs=self.runs,
+            lines=self.old.runs,
+            instead=self.new.place.key if self.new is not None else None,
+            sha256_instead=self.new.manifest.sha256 if self.new is not None else None,
+            lines_instead=self.new.manifest.runs if self.new is not None else 0,
+        )
+
+
+class PartRewriting:
+    """Methods raise StoreUnavailable and Damaged."""
+
+    def __init__(self, store: ArchiveStore, *, clock: Clock, writer: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._writer = writer
+
+    async def plan(self, found: FoundPart, runs: frozenset[str]) -> Plan | None:
+        """Without the lines of `runs`; writes nothing. None: the part is gone since it was found."""
+        content = await self._store.get(found.place.key)
+        if content is None:
+            return None
+        new = await asyncio.to_thread(
+            part_without, content, found.manifest, runs, written_at=self._clock(), written_by=self._writer
+        )
+        return Plan(found.manifest, new, tuple(sorted(runs & found.runs.keys())))
+
+    async def carry_out(self, plan: Plan) -> None:
+        old = plan.old.place
+        mark = await self._store.get(old.mark_key)
+        if plan.new is not None:
+            if mark is not None:  # the operator is still deleting what the part holds, and goes on by the mark
+                moved = {**json.loads(mark), "part": plan.new.place.key}
+                await self._store.put(plan.new.place.mark_key, json.dumps(moved).encode())
+            if not await self._is_there(plan.new):
+                await self._write(plan.new)
+        await self._store.delete([old.manifest_key])
+        await self._store.delete([old.key])
+        if mark is not None:
+            await self._store.delete([old.mark_key])
+
+    async def remove_remains(self, place: PartPlace) -> None:
+        """A part that no manifest speaks of."""
+        if await self._store.get(place.manifest_key) is None and await self._store.get(place.mark_key) is None:
+            await self._store.delete([place.key])
+
+    async def _write(self, part: EncodedPart) -> None:
+        await self._store.put(part.place.key, part.content)
+        if await self._store.get(part.place.key) != part.content:
+            raise Damaged(f"{part.place.key}: was not given back as it was written")
+        text = part.manifest.encoded()
+        await self._store.put(part.place.manifest_key, text)
+        if await self._store.get(part.place.manifest_key) != text:
+            raise Damaged(f"{part.place.manifest_key}: was not given back as it was written")
+        if await self._store.get(part.place.key) is None:
+            raise Damaged(f"{part.place.key}: was taken away while it was written")
+
+    async def _is_there(self, part: EncodedPart) -> bool:
+        """Whether an earlier attempt, or the operator, has written these lines already."""
+        try:
+            manifest = await self._store.manifest(part.place)
+            content = await self._store.get(part.place.key)
+            if manifest is None or content is None:
+                return False
+            there, ours = await asyncio.to_thread(
+                lambda: (lines_of(content, manifest), lines_of(part.content, part.manifest))
+            )
+        except Damaged:
+            return False
+        return there == ours
