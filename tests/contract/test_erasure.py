@@ -39,8 +39,22 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-def photo_settings(each_store: dict[str, str]) -> dict[str, str]:
-    return each_store
+def a_store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Settings of a photo store: a folder, or where a test is parametrised so a real S3 server."""
+    settings = {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri()}
+    if getattr(request, "param", "file") == "s3":
+        settings = request.getfixturevalue("s3").settings(tmp_path.name)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)  # clouds' credentials are looked for in the environment of the process
+    return settings | {"CHECKLISTS_UPLOAD_FOLDER": str(tmp_path)}
+
+
+EACH_STORE = pytest.mark.parametrize("a_store", ["file", "s3"], indirect=True)
+
+
+@pytest.fixture
+def photo_settings(a_store: dict[str, str]) -> dict[str, str]:
+    return a_store
 
 
 @pytest.fixture
@@ -48,7 +62,7 @@ def erase(  # noqa: PLR0917 - fixtures
     control_plane: ControlPlane,
     namespace: str,
     server_key: bytes,
-    each_store: dict[str, str],
+    a_store: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Any:
@@ -57,7 +71,7 @@ def erase(  # noqa: PLR0917 - fixtures
     monkeypatch.setenv("CHECKLISTS_SERVER_KEY", base64.b64encode(server_key).decode())
     monkeypatch.setenv("CHECKLISTS_NAMESPACE", namespace)
     monkeypatch.setenv("CHECKLISTS_WATCH_NAMESPACES", namespace)
-    monkeypatch.setenv("CHECKLISTS_PHOTO_STORE", each_store["CHECKLISTS_PHOTO_STORE"])
+    monkeypatch.setenv("CHECKLISTS_PHOTO_STORE", a_store["CHECKLISTS_PHOTO_STORE"])
 
     async def call(*arguments: object) -> tuple[int, str]:
         capsys.readouterr()
@@ -119,11 +133,12 @@ async def all_objects(store: ArchiveStore) -> dict[str, bytes | None]:
     return {key: await store.get(key) for key in found}
 
 
+@EACH_STORE
 async def test_all_of_one_person_goes_and_everything_of_others_stays(
-    start_api: StartApi, erase: Any, each_store: dict[str, str], tmp_path: Path
+    start_api: StartApi, erase: Any, a_store: dict[str, str], tmp_path: Path
 ) -> None:
     api = await start_api()
-    lab, url = ArchiveLab(api), each_store["CHECKLISTS_PHOTO_STORE"]
+    lab, url = ArchiveLab(api), a_store["CHECKLISTS_PHOTO_STORE"]
     archived, other_archived = await answered(api, "Ada.Lovelace@Example.ORG"), await answered(api, BOB)
     await settle(api, archived, other_archived)
     (place,) = await lab.archive(archived.run_id, other_archived.run_id)
@@ -216,10 +231,11 @@ async def _others_are_always_listed(api: Api, others: set[str]) -> None:
         await asyncio.sleep(0.01)
 
 
+@EACH_STORE
 async def test_a_legal_hold_stops_the_erasure_of_that_run_alone(
-    api: Api, erase: Any, each_store: dict[str, str], tmp_path: Path
+    api: Api, erase: Any, a_store: dict[str, str], tmp_path: Path
 ) -> None:
-    url = each_store["CHECKLISTS_PHOTO_STORE"]
+    url = a_store["CHECKLISTS_PHOTO_STORE"]
     held, free = await answered(api, ADA), await answered(api, ADA)
     hold = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: "true"}}}
     await api.kube.patch(RUN, held.run_id, hold, api.namespace)
@@ -354,6 +370,7 @@ async def test_another_organizations_runs_are_not_touched(api: Api, erase: Any, 
     assert theirs in left and mine not in left
 
 
+@EACH_STORE
 async def test_a_part_that_cannot_be_read_is_told_and_the_rest_is_erased(api: Api, erase: Any, tmp_path: Path) -> None:
     lab = ArchiveLab(api)
     archived, live = await answered(api, ADA), await api.account.new_run(executor_ref=ADA)

@@ -87,7 +87,9 @@ class ClusterLook:
         identity = Identity(
             person=person,
             members=[_found(MEMBER, body) for body in meant],
-            elsewhere=sum(_address(body) in emails for body in all_members if body not in own),
+            elsewhere=sum(
+                _address(body) in emails for body in all_members if organization_of(MEMBER, body) != organization.name
+            ),
             is_last_admin=bool(admins) and all(body in meant for body in admins),
         )
         names = {account_name(email) for email in emails}
