@@ -54,7 +54,12 @@ def elsewhere(
     for url, (snapshots, unreadable) in backups.items():
         if snapshots:
             names = ", ".join(f"{name} ({count} runs)" for name, count in snapshots.items())
-            told.append({"where": f"backup {url}", "what": f"still in it, delete these snapshots: {names}"})
+            told.append(
+                {
+                    "where": f"backup {url}",
+                    "what": f"still in it until these snapshots are removed (backup --prune): {names}",
+                }
+            )
         else:
             told.append({"where": f"backup {url}", "what": "no snapshot has any of these runs"})
         told += [{"where": f"backup {url}", "what": f"cannot be read: {one}"} for one in unreadable]
