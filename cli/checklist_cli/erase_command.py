@@ -118,10 +118,10 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
 
 
 async def _prepared(options: Namespace, keys: "ServerKeys", places: "Places") -> "Erasure":
-    from .backup.progress import Progress
     from .erasure.cluster_look import ClusterLook
     from .erasure.erasing import Erasure, Request
     from .erasure.person import Person, normalised
+    from .progress import Progress
 
     cluster = ClusterLook(places.client, places.namespace, Progress())
     organization = await cluster.organization(options.organization)

@@ -20,11 +20,11 @@ from tests.cluster.archive_lab import (
 from tests.cluster.operator_lab import SERVER_KEY, Lab
 from tests.cluster.replay_lab import made_failed
 
-from checklist_cli.backup.progress import Progress
 from checklist_cli.erasure.cluster_look import ClusterLook
 from checklist_cli.erasure.erasing import Erasure, Request
 from checklist_cli.erasure.looking import Places
 from checklist_cli.erasure.person import Person
+from checklist_cli.progress import Progress
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.kinds import RUN

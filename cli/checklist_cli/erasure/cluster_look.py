@@ -23,8 +23,8 @@ from checklist_crds.legal_hold import is_held
 from checklist_crds.organization_types import Role
 
 from ..backup.objects import organization_of
-from ..backup.progress import Progress
 from ..command import CommandFailed
+from ..progress import Progress
 from .person import Person
 from .sight import FoundObject, FoundRun, Known, Organization, Sight, host_of
 

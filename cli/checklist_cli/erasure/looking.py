@@ -9,7 +9,7 @@ from checklist_crds.photo_store import PhotoStore
 from checklist_crds.times import Clock
 
 from ..backup.parallel import for_each
-from ..backup.progress import Progress
+from ..progress import Progress
 from .archive_look import ArchiveLook
 from .cluster_look import ClusterLook
 from .journal import Journal
