@@ -64,6 +64,11 @@ class Retention:
         self._on_run_removed = on_run_removed
         self._run_seen: dict[Key, datetime] = {}
 
+    @property
+    def runs_remembered(self) -> int:
+        """Runs of settled deliveries that are not looked for again too soon."""
+        return len(self._run_seen)
+
     async def sweep(self) -> int:
         """How many objects were deleted. Raises KubeError; then the next sweep goes on."""
         keeps = await self._keeps()
@@ -149,6 +154,8 @@ class Retention:
 
     async def _sweep_deliveries(self, keeps: Mapping[str, Keep]) -> int:
         deleted, now = 0, self._clock()
+        # What would be looked for again is not remembered: most of it left with its deliveries, and never comes back.
+        self._run_seen = {key: at for key, at in self._run_seen.items() if now - at < _CHECK_RUN_AGAIN}
         leaving: dict[str, list[tuple[datetime, JsonObject]]] = {}
         async for page in self._pages(WEBHOOK_DELIVERY):
             for body in page:
