@@ -3,7 +3,7 @@
 # the control plane's programs (and Node, for a machine without it) in the user's cache.
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop demo test check bench eval chaos web web-dev web-packages rest-types screenshots crds cluster lock
+.PHONY: help run stop demo test check bench eval chaos soak web web-dev web-packages rest-types screenshots crds cluster lock
 .PHONY: settings audit image image-lock clean environment binaries s3-server small-model verifiers redis-server chromium
 .PHONY: chart chart-files chart-tools image-engine
 
@@ -94,6 +94,9 @@ eval: environment ## Score the composer's templates against what a person would 
 
 chaos: environment binaries ## Kill API and operator at random and at every step, and count events (about twenty minutes)
 	@$(BIN)/python -m checklist_dev.chaos $(ARGS)
+
+soak: environment binaries ## Half an hour of everything at once at a steady rate: nothing grows, all is accounted for (docs/benchmarks.md)
+	@$(BIN)/python -m checklist_dev.soak $(ARGS)
 
 image: environment image-engine ## Build the image of API and operator (docker, podman or buildah; ARGS="--base local" without a registry)
 	@$(BIN)/python -m checklist_dev.image build $(ARGS)

@@ -89,6 +89,11 @@ class ControlPlane:
         return f"https://127.0.0.1:{self._ports['apiserver']}"
 
     @property
+    def etcd_url(self) -> str:
+        """`http://127.0.0.1:PORT`, of etcd itself: its metrics, and what only an administrator of a cluster does."""
+        return f"http://127.0.0.1:{self._ports['etcd']}"
+
+    @property
     def token(self) -> str:
         """The administrator's bearer token."""
         return self.credentials.token
@@ -185,6 +190,16 @@ class ControlPlane:
             self.stop_apiserver()
             self.start_apiserver()
         return ended
+
+    def metrics(self) -> str:
+        """What the API server tells Prometheus: megabytes. Raises OSError when it does not answer."""
+        context = ssl.create_default_context(cafile=str(self.credentials.authority))
+        connection = http.client.HTTPSConnection("127.0.0.1", self._ports["apiserver"], timeout=10, context=context)
+        try:
+            connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {self.token}"})
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
 
     def pids(self) -> dict[str, int]:
         return {child.name: child.pid for child in (self.etcd, self.apiserver)}

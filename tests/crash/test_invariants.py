@@ -216,3 +216,23 @@ def test_an_operation_that_was_refused_after_a_try_without_answer_may_be_done_or
     unsure = replace(facts, records=[RunRecord(RUN_ID, SECRET, URL, RunPlan("dead", ()), acts=acts)])
     assert "every acknowledged change has its event, in order" not in broken(unsure)
     assert "every acknowledged change has its event, in order" not in broken(_lost_event(unsure))
+
+
+@pytest.mark.parametrize(
+    ("last", "holds"),
+    [
+        ("http://here/v1/photos/p.jpg?e=9&s=other", True),  # signed anew for each attempt
+        ("http://here/v1/photos/another.jpg?e=1&s=a", False),
+    ],
+)
+def test_photos_of_an_event_stay_the_same_and_their_signatures_do_not(last: str, *, holds: bool) -> None:
+    def with_photo(number: int, at: float, url: str) -> Transmission:
+        photo = {"photo_index": 0, "thumbnail_url": url, "thumbnail": None if number == 5 else "aGVsbG8="}
+        return sent(1, number, at, "500", data={"step_id": "s-closed", "value": True, "photos": [photo]})
+
+    first = "http://here/v1/photos/p.jpg?e=1&s=a"
+    attempts = [with_photo(n, at, first) for n, at in ((1, 0), (2, 1), (3, 3), (4, 6))]
+    facts = good()
+    changed = replace(facts, transmissions=[*attempts, with_photo(5, 10, last), *facts.transmissions[5:]])
+    judged = {finding.name: finding.holds for finding in check_all(changed)}
+    assert judged["one event_id per event, the same content on every attempt"] is holds

@@ -32,6 +32,7 @@ from checklist_dev.bench.restoring import measure_restore
 from checklist_dev.bench.retries import measure_retries
 from checklist_dev.bench.revocation import measure_revocations
 from checklist_dev.bench.scale import measure_start
+from checklist_dev.bench.sizing import measure_sizes
 from checklist_dev.bench.start import measure_imports
 from checklist_dev.bench.takeover import TAKEOVER_SETTINGS, measure_takeovers
 from checklist_dev.bench.web import measure_web
@@ -63,6 +64,7 @@ PARTS = (
     "restore",
     "exports",
     "erasure",
+    "sizing",
 )
 
 PEOPLE = 64
@@ -105,6 +107,7 @@ class Sizes:
     restored_runs: int = 20_000
     exported_runs: int = 100_000
     exported_of_cluster: int = 10_000
+    sized_runs: int = 10_000
 
 
 QUICK = Sizes(
@@ -139,6 +142,7 @@ QUICK = Sizes(
     restored_runs=100,
     exported_runs=1_200,
     exported_of_cluster=100,
+    sized_runs=200,
 )
 
 
@@ -170,6 +174,7 @@ class Bench:
                 rig, archived_runs=self._sizes.exported_runs, cluster_runs=self._sizes.exported_of_cluster
             ),
             "erasure": lambda rig: measure_erasure(rig, archived_runs=self._sizes.archived_runs),
+            "sizing": lambda rig: measure_sizes(rig, runs=self._sizes.sized_runs),
         }
         alone: dict[str, Callable[[], list[Figure]]] = {
             "composing": lambda: measure_composing(self._sizes.prompts),

@@ -44,8 +44,8 @@ async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
     connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
     async with RawCluster(connection) as cluster, KubeClient(connection) as kube:
         factory = RunFactory(await cluster.get_run(reply.body["run_id"]), webhook=False)
-        bare = await _delete(kube, await _settled(cluster, factory, runs // BASELINE_PART))
-        names = await _settled(cluster, factory, runs)
+        bare = await _delete(kube, await settled_runs(cluster, factory, runs // BASELINE_PART))
+        names = await settled_runs(cluster, factory, runs)
         keep = {"spec": {"retention": {"finishedRunsDays": _AGO.days - 10}}}
         await kube.patch(ORGANIZATION, account.organization_id, keep)
         size = len(await cluster.read_run(names[0]))
@@ -71,7 +71,7 @@ async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
     ]
 
 
-async def _settled(cluster: RawCluster, factory: RunFactory, count: int) -> list[str]:
+async def settled_runs(cluster: RawCluster, factory: RunFactory, count: int) -> list[str]:
     """Names of runs that were completed forty days ago."""
     created, ended = (format_timestamp(utc_now() - _AGO - timedelta(hours=hours)) for hours in (2, 0))
     made = [factory.make(createdAt=created) for _ in range(count)]

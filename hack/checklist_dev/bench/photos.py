@@ -40,11 +40,11 @@ TEMPLATE: Final[dict[str, Any]] = {
 }
 
 
-def make_photo(seed: int, *, at_least: int = PHOTO_BYTES) -> bytes:
+def make_photo(seed: int, *, at_least: int = PHOTO_BYTES, size: tuple[int, int] = (4000, 3000)) -> bytes:
     """A JPEG as a telephone makes it: 12 megapixels with grain, of about `at_least` bytes."""
     rng = random.Random(seed)
     grain = Image.frombytes("RGB", (1000, 750), rng.randbytes(1000 * 750 * 3))
-    photo = grain.resize((4000, 3000), Image.Resampling.BICUBIC)
+    photo = grain.resize(size, Image.Resampling.BICUBIC)
     for quality in (60, 70, 80, 88, 93, 96, 98):
         buffer = io.BytesIO()
         photo.save(buffer, "JPEG", quality=quality)

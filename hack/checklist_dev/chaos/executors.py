@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from checklist_dev.chaos.ledger import Act, RunRecord
@@ -20,8 +20,15 @@ class Executors:
     """`url_for(behaviour)` gives each run its receiver. Results gather in `records`."""
 
     def __init__(
-        self, client: ServiceClient, template_id: str, url_for: Callable[[str], str], *, rng: random.Random
+        self,
+        client: ServiceClient,
+        template_id: str,
+        url_for: Callable[[str], str],
+        *,
+        rng: random.Random,
+        photos: Sequence[bytes] = (),
     ) -> None:
+        """`photos`: JPEG files, for plans that have a step with a photo."""
         self.records: list[RunRecord] = []
         self.failures: list[str] = []
         self.acknowledged = 0
@@ -30,6 +37,7 @@ class Executors:
         self._template_id = template_id
         self._url_for = url_for
         self._rng = rng
+        self._photos = photos
 
     async def work(
         self, next_plan: Callable[[], RunPlan | None], pace: Callable[[], Awaitable[None]] | None = None
@@ -86,6 +94,8 @@ class Executors:
         match op.kind:
             case "answer":
                 reply = await person.answer(op.step_id, op.value, op_id=op_id)
+            case "photo":
+                reply = await person.add_photo(op.step_id, self._photo(), op_id=op_id)
             case "clear":
                 reply = await person.clear(op.step_id, op_id=op_id)
             case "skip":
@@ -105,6 +115,9 @@ class Executors:
             error=reply.error,
             tries=reply.tries,
         )
+
+    def _photo(self) -> bytes:
+        return self._rng.choice(self._photos)
 
     async def _read_back(self, person: Person, record: RunRecord, op: Op) -> None:
         view = await person.read()

@@ -11,6 +11,7 @@ from checklist_dev.chaos.plan import Op, RunPlan
 
 _EVENTS: Final = {
     "answer": "step.completed",
+    "photo": "step.completed",
     "skip": "step.skipped",
     "submit": "run.completed",
     "cancel": "run.cancelled",
@@ -69,7 +70,7 @@ class RunRecord:
             return finals[0]
         if self.expires:
             return "expired"
-        touched = any(act.done and act.op.kind in {"answer", "skip"} for act in self.acts)
+        touched = any(act.done and act.op.kind in {"answer", "photo", "skip"} for act in self.acts)
         return "in_progress" if touched else "pending"
 
     def expected_events(self) -> list[ExpectedEvent]:
@@ -93,7 +94,7 @@ class RunRecord:
         for act in self.acts:
             if not act.done:
                 continue
-            if act.op.kind == "answer":
+            if act.op.kind in {"answer", "photo"}:
                 values[act.op.step_id] = act.op.value
             elif act.op.kind in {"clear", "skip"}:
                 values.pop(act.op.step_id, None)

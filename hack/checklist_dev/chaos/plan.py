@@ -13,7 +13,7 @@ ENDINGS: Final = {"submit": 70.0, "cancel": 11.0, "owner_cancel": 4.0, "expire":
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One thing that the person does: answer, clear, skip, submit, cancel or owner_cancel; after `pause_s`."""
+    """One thing that the person does: answer, photo, clear, skip, submit, cancel or owner_cancel; after `pause_s`."""
 
     kind: str
     step_id: str = ""

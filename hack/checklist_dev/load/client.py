@@ -5,12 +5,13 @@ got no answer is simply sent again, to any of the API processes.
 """
 
 import asyncio
+import itertools
 import json
 import random
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -21,6 +22,7 @@ from checklist_dev.failures import Failure
 Json = dict[str, Any]
 _NOT_NOW: Final = frozenset({0, 429, 500, 502, 503, 504})
 _LONGEST_PAUSE_S: Final = 0.5
+_PHOTO_WITHIN_S: Final = 120.0
 
 
 def new_op() -> str:
@@ -53,9 +55,21 @@ class Reply:
 
 
 class ServiceClient:
-    """Calls the API processes at `urls` in random order. `faults` collects answers that must never be given (500)."""
+    """Calls the API processes at `urls` in random order. `faults` collects answers that must never be given (500).
 
-    def __init__(self, urls: Sequence[str], api_key: str, *, seed: int = 0, answer_within_s: float = 15.0) -> None:
+    `patient`: waits as long as Retry-After says; others ask again at once, as hard as they can.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        api_key: str,
+        *,
+        seed: int = 0,
+        answer_within_s: float = 15.0,
+        patient: bool = False,
+    ) -> None:
+        self._patient = patient
         self.faults: list[str] = []
         self.retries = 0
         self._urls = list(urls)
@@ -76,14 +90,15 @@ class ServiceClient:
         await self._session.close()
 
     async def once(
-        self, method: str, path: str, body: Json | None = None, headers: Mapping[str, str] | None = None
+        self, method: str, path: str, body: Json | bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
-        """One try at one process."""
+        """One try at one process. Bytes are sent as they are, with the type that `headers` name."""
         url = self._rng.choice(self._urls) + path
         started = time.perf_counter()
         try:
             sent = self._authorization if headers is None else headers
-            async with self._session.request(method, url, json=body, headers=sent) as response:
+            payload: Any = {"data": body} if isinstance(body, bytes) else {"json": body}
+            async with self._session.request(method, url, headers=sent, **payload) as response:
                 raw = await response.read()
                 seconds = time.perf_counter() - started
                 if response.status == 500:
@@ -96,7 +111,7 @@ class ServiceClient:
         self,
         method: str,
         path: str,
-        body: Json | None = None,
+        body: Json | bytes | None = None,
         headers: Mapping[str, str] | None = None,
         *,
         for_s: float = 120.0,
@@ -112,7 +127,10 @@ class ServiceClient:
             if time.monotonic() > deadline:
                 raise Failure(f"{method} {path}: no definite answer within {for_s:.0f} s, the last was {reply.status}")
             self.retries += 1
-            await asyncio.sleep(min(0.05 * 1.5**tries, _LONGEST_PAUSE_S) * (0.5 + self._rng.random()))
+            pause_s = min(0.05 * 1.5**tries, _LONGEST_PAUSE_S)
+            if self._patient:
+                pause_s = max(pause_s, float(reply.headers.get("Retry-After", "0")))
+            await asyncio.sleep(pause_s * (0.5 + self._rng.random()))
 
     async def dispatch(self, body: Json, *, key: str | None = None, for_s: float = 120.0) -> Reply:
         """POST /v1/runs, at most one run whatever happens on the way."""
@@ -148,6 +166,20 @@ class Person:
 
     async def answer(self, step_id: str, value: Any, *, op_id: str) -> Reply:
         return await self.write("PUT", f"/answers/{step_id}", {"op_id": op_id, "value": value})
+
+    async def add_photo(self, step_id: str, photo: bytes, *, op_id: str) -> Reply:
+        """A JPEG file. A 503 or 429 is waited out as it says: who sends megabytes does not hammer."""
+        path = f"{self._path}/answers/{step_id}/photos?op_id={op_id}"
+        headers = {**self._headers, "Content-Type": "image/jpeg"}
+        deadline = time.monotonic() + _PHOTO_WITHIN_S
+        for tries in itertools.count(1):
+            reply = await self._client.once("POST", path, photo, headers)
+            if reply.is_definite:
+                return replace(reply, tries=tries)
+            if time.monotonic() > deadline:
+                break
+            await asyncio.sleep(float(reply.headers.get("Retry-After", "1")))
+        raise Failure(f"a photo was not taken within {_PHOTO_WITHIN_S:.0f} s, the last answer was {reply.status}")
 
     async def clear(self, step_id: str, *, op_id: str) -> Reply:
         return await self.write("DELETE", f"/answers/{step_id}", {"op_id": op_id})

@@ -102,10 +102,16 @@ class Rig:
     """
 
     def __init__(
-        self, folder: Path, *, fsync: bool, settings: Mapping[str, str] | None = None, report: Report = say
+        self,
+        folder: Path,
+        *,
+        fsync: bool,
+        settings: Mapping[str, str] | None = None,
+        apiserver_options: Sequence[str] = (),
+        report: Report = say,
     ) -> None:
         self.folder = folder
-        self.cluster = ControlPlane(folder / "controlplane", ephemeral=not fsync)
+        self.cluster = ControlPlane(folder / "controlplane", ephemeral=not fsync, apiserver_options=apiserver_options)
         self.programs: dict[str, Program] = {}
         self.receivers: list[Child] = []
         self._settings = dict(settings or {})
