@@ -1,0 +1,187 @@
+"""What the chart can have beside its defaults, in real pods: a Redis, shards of the operator, photos on a claim."""
+
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from tests.chart.cluster import Cluster
+from tests.chart.conftest import Image
+from tests.chart.pods import python_inside
+from tests.chart.release import GROUP, NAME, ORGANIZATION, Release, installed
+
+from checklist_crds.slots import SLOT_LABEL, slot_of
+from checklist_dev.binaries import cache_folder
+from checklist_dev.failures import say
+from checklist_dev.image.engine import find_engine
+from checklist_dev.image.local_base import debian_rootfs, image_of
+from checklist_dev.repository import ROOT
+
+API_PORT, OPERATOR_PORT = 8080, 8081
+SHARED = "checklists_rate_limits_shared"
+STEPS = [{"id": "s-door", "type": "photo", "label": "The door"}]
+WITH_A_PHOTO = {"name": "Door", "sections": [{"id": "g-1", "title": "Door", "steps": STEPS}]}
+UPLOAD = """
+import io, json, sys, urllib.request
+from PIL import Image
+made = io.BytesIO()
+Image.new("RGB", (640, 480), "orange").save(made, "JPEG")
+url, token = sys.argv[1:]
+headers = {"Authorization": "Executor " + token, "Content-Type": "image/jpeg"}
+request = urllib.request.Request(url, made.getvalue(), headers, method="POST")
+with urllib.request.urlopen(request, timeout=60) as answer:
+    print(json.dumps(answer.status))
+"""
+
+
+@pytest.fixture(scope="module")
+def redis(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Its values: the chart's own image where a registry is reached, else one of Debian's package."""
+    engine = find_engine(ROOT / ".cache" / "image.log")
+    if engine is None or engine.name != "buildah" or "CHECKLISTS_TEST_KUBECONFIG" in os.environ:
+        return {"enabled": True}
+    tag = image_of(debian_rootfs(cache_folder(), say, ("redis-server",)), engine, say)
+    archive = tmp_path_factory.mktemp("redis") / "redis.tar"
+    engine.save(tag, archive, say)
+    cluster.load(archive)
+    return {"enabled": True, "image": tag}
+
+
+@pytest.fixture(scope="module")
+def claim(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Values of the claim: of the cluster's default class, or on a folder of this machine where that is the node."""
+    classes = cluster.get("storageclasses")["items"]
+    default = "storageclass.kubernetes.io/is-default-class"
+    if any(each["metadata"].get("annotations", {}).get(default) == "true" for each in classes):
+        yield {"size": "1Gi"}
+        return
+    if not cluster.prefix:
+        pytest.skip("the cluster has no default StorageClass, and its nodes are not this machine")
+    name = f"photos-{uuid.uuid4().hex[:10]}"
+    (node,) = cluster.get("nodes")["items"]
+    host = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node["metadata"]["name"]]}
+    folder = tmp_path_factory.mktemp("volume")
+    for each in (folder, *folder.parents[:3]):  # pytest's own are for their user alone
+        each.chmod(each.stat().st_mode | 0o011)
+    cluster.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": name,
+                "persistentVolumeReclaimPolicy": "Retain",
+                "local": {"path": str(folder)},
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [host]}]}},
+            },
+        }
+    )
+    yield {"size": "1Gi", "storageClassName": name}
+    cluster.kubectl("delete", "persistentvolume", name, "--wait=false")
+
+
+@pytest.fixture(scope="module")
+def release(cluster: Cluster, loaded: Image, redis: dict[str, Any], claim: dict[str, Any]) -> Iterator[Release]:
+    with installed(
+        cluster,
+        loaded,
+        photos={"store": "persistentVolume", "persistentVolume": claim},
+        redis={"builtIn": redis},
+        operator={"shards": 2},
+        settings={"sweepSeconds": 0.5},
+    ) as release:
+        yield release
+
+
+def test_all_of_it_is_ready_on_one_node(release: Release) -> None:
+    """A claim that is ReadWriteOnce keeps them together."""
+    for component in ("api", "redis", "operator-0", "operator-1"):
+        assert release.is_available(component)
+    assert "Succeeded" in release.helm("test", NAME)
+    chosen = release.cluster.get("pods", "-n", release.namespace, "-l", "checklists.dev/photos=shared")["items"]
+    assert len(chosen) == 4
+    assert len({each["spec"]["nodeName"] for each in chosen}) == 1
+
+
+def test_redis_is_used_by_every_pod_and_nobody_notices_when_it_is_killed(release: Release) -> None:
+    def shared() -> list[float]:
+        return [release.metric(pod, SHARED, API_PORT) for pod in sorted(release.pods("api"))]
+
+    release.cluster.wait_until(lambda: shared() == [1, 1], "both API pods count in Redis")
+    (victim,) = release.pods("redis")
+    with release.load() as told:
+        release.cluster.kubectl("delete", "pod", victim, "-n", release.namespace, "--grace-period=0", "--force")
+        release.cluster.wait_until(
+            lambda: release.is_available("redis") and victim not in release.pods("redis"), "Redis is there again"
+        )
+        release.cluster.wait_until(lambda: shared() == [1, 1], "both API pods count in Redis again")
+    assert told.failures == []
+    assert len(told.runs) > 20
+
+
+def test_each_shard_leads_and_admits_the_runs_of_its_organizations(release: Release) -> None:
+    release.cluster.wait_until(
+        lambda: [release.metric(pod, "checklists_leader", OPERATOR_PORT) for pod in release.pods("operator")] == [1, 1],
+        "both shards lead",
+    )
+    first = int(slot_of(ORGANIZATION)) % 2
+    other = next(name for number in range(99) if int(slot_of(name := f"other-{number}")) % 2 != first)
+    release.cluster.apply(made("Organization", other, {"displayName": "Other", "namespace": release.namespace}))
+    for organization in (ORGANIZATION, other):
+        template, run = f"door-{organization}", f"r-{uuid.uuid4()}"
+        reference = {"organizationRef": {"name": organization}}
+        release.cluster.apply(
+            made("Template", template, {**reference, **WITH_A_PHOTO}, release.namespace),
+            made("Run", run, {**reference, "templateRef": {"name": template}}, release.namespace),
+        )
+        release.cluster.wait_until(partial(is_admitted, release, run), f"the run of {organization} is admitted")
+        labels = release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)["metadata"]["labels"]
+        assert labels[SLOT_LABEL] == slot_of(organization)
+
+
+def test_photos_and_archived_runs_on_the_claim_outlive_all_pods(release: Release) -> None:
+    """The API puts the photo there, the operator the run, and others than they read both."""
+    status, template = release.call("POST", "/v1/templates", WITH_A_PHOTO)
+    assert status == 201, template
+    status, run = release.call("POST", "/v1/runs", {"template_id": template["id"]})
+    assert status == 201, run
+    name, token = run["run_id"], run["link"].partition("#")[2]
+    url = f"{release.url}/v1/executor/runs/{name}/answers/s-door/photos"
+    assert python_inside(release.cluster, release.namespace, "caller", UPLOAD, url, token) == 201
+    assert release.call("POST", f"/v1/runs/{name}/cancel")[0] == 200
+    retention = json.dumps({"spec": {"retention": {"finishedRunsDays": 1 / 86_400}}})
+    release.cluster.kubectl("patch", f"organizations.{GROUP}", ORGANIZATION, "--type=merge", "-p", retention)
+
+    def is_in_the_cluster() -> bool:
+        found = release.cluster.get(f"runs.{GROUP}", "-n", release.namespace)["items"]
+        return name in {each["metadata"]["name"] for each in found}
+
+    release.cluster.wait_until(lambda: not is_in_the_cluster(), "the run has left the cluster")
+    before = release.pods("api") | release.pods("operator")
+    release.cluster.kubectl("delete", "pod", *before, "-n", release.namespace, "--wait=true")
+    for component in ("api", "operator-0", "operator-1"):
+        release.cluster.wait_until(partial(release.is_available, component), f"{component} is there again")
+    assert not before & (release.pods("api") | release.pods("operator"))
+    release.cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{name}")[0] == 200, "the run, from the archive")
+    _, found = release.call("GET", f"/v1/runs/{name}")
+    assert found["status"] == "cancelled"
+    (photo,) = found["answers"]["s-door"]["photos"]
+    address = urlsplit(photo["url"])  # at the base URL, which is nowhere in the cluster
+    assert release.fetch(f"{address.path}?{address.query}")[:2] == b"\xff\xd8"
+
+
+def made(kind: str, name: str, spec: dict[str, Any], namespace: str | None = None) -> dict[str, Any]:
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def is_admitted(release: Release, run: str) -> bool:
+    found = release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)
+    conditions = found.get("status", {}).get("conditions", [])
+    return any((each["type"], each["status"]) == ("Admitted", "True") for each in conditions)
