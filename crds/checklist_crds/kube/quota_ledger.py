@@ -246,6 +246,8 @@ class QuotaLedger:
                 continue  # The plan may have been raised since: a refusal is only ever given on a fresh reading.
             ahead = batch.ahead if limit is None or limit - after.used >= _FAR_FROM_THE_END else []
             after, _ = arithmetic.reserve(after, ahead, limit=limit, now=now)
+            if remembered and after == before and (batch.confirmed or batch.released):
+                continue  # Somebody else may have counted these ids since: a fresh reading tells.
             if after != before:
                 try:
                     body = await self._client.patch_status(
