@@ -1,7 +1,10 @@
-"""The lease is renewed however much work waits for the Kubernetes API: it has a connection of its own."""
+"""The lease is renewed however much work waits for the Kubernetes API: it has a connection of its own. It is given back
+as soon as a term is at rest.
+"""
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
 
 import pytest
 from aiohttp import web
@@ -26,6 +29,7 @@ class _ClusterThatOnlyKnowsLeases:
         self.application.router.add_get(LEASES, self._list)
         self.application.router.add_post(LEASES, self._put)
         self.application.router.add_put(LEASES + "/{name}", self._put)
+        self.application.router.add_patch(LEASES + "/{name}", self._patch)
         self.application.router.add_route("*", "/{rest:.*}", self._hang)
 
     async def _get(self, _: web.Request) -> web.Response:
@@ -42,6 +46,15 @@ class _ClusterThatOnlyKnowsLeases:
         self.lease["metadata"]["resourceVersion"] = str(self.renewals)
         return web.json_response(self.lease)
 
+    async def _patch(self, request: web.Request) -> web.Response:
+        assert self.lease is not None
+        self.lease["spec"] |= (await request.json())["spec"]
+        return web.json_response(self.lease)
+
+    @property
+    def holder(self) -> str | None:
+        return None if self.lease is None else self.lease["spec"]["holderIdentity"]
+
     async def _hang(self, _: web.Request) -> web.Response:
         self.hanging += 1
         await asyncio.sleep(60)
@@ -49,10 +62,11 @@ class _ClusterThatOnlyKnowsLeases:
 
 
 class _BusyTerm:
-    """A term whose work takes every connection that it can get."""
+    """A term whose work takes every connection that it can get. `on_end` is called before and after it is at rest."""
 
     begun = 0
     is_ready = True
+    on_end: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
 
     def __init__(self, _: Settings, client: KubeClient, *args: Any, **kwargs: Any) -> None:
         type(self).begun += 1
@@ -63,13 +77,18 @@ class _BusyTerm:
         self._calls = [asyncio.create_task(self._client.get(RUN, f"r-{n}", "checklists")) for n in range(200)]
         await asyncio.Event().wait()
 
-    async def stop(self, *, gracefully: bool) -> None:
+    async def stop(self, *, gracefully: bool, at_rest: Callable[[], Awaitable[None]]) -> None:
         for call in self._calls:
             call.cancel()
         await asyncio.gather(*self._calls, return_exceptions=True)
+        self.on_end()
+        await at_rest()
+        self.on_end()
 
 
-async def test_the_lease_is_renewed_while_all_work_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_at_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cluster = _ClusterThatOnlyKnowsLeases()
     runner = web.AppRunner(cluster.application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
@@ -83,6 +102,8 @@ async def test_the_lease_is_renewed_while_all_work_waits(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(operator_main.KubeConnection, "load", load)
     monkeypatch.setattr(operator_main, "Term", _BusyTerm)
+    holders: list[str | None] = []
+    monkeypatch.setattr(_BusyTerm, "on_end", staticmethod(lambda: holders.append(cluster.holder)))
     keys = "k1:" + "A" * 43 + "="
     settings = Settings.from_environment({"CHECKLISTS_SEALING_KEYS": keys, "CHECKLISTS_OPERATOR_ID": "test"})
     lease = LeaseTimes(duration=4, renew_deadline=3, retry_period=1)
@@ -97,3 +118,4 @@ async def test_the_lease_is_renewed_while_all_work_waits(monkeypatch: pytest.Mon
         operator.stop()
         await serving
         await runner.cleanup()
+    assert holders == ["test", None]

@@ -1,0 +1,95 @@
+"""An operator that was asked to end looks nothing up for attempts that it will not make."""
+
+import asyncio
+import time
+from typing import Any, cast
+
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.kinds import Kind
+from checklist_operator.controllers.run_outbox import RunOutbox
+from checklist_operator.patience import Patience
+
+ENTRY = {
+    "eventId": "evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1c9a11",
+    "event": "step.completed",
+    "seq": 1,
+    "ts": "2026-11-22T12:00:00.000Z",
+    "data": "{}",
+}
+
+
+class _Transmitter:
+    def speak_of(self, run: Any) -> None:
+        """Of no interest here."""
+
+
+class _Client:
+    """Has no object, and counts who asks."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def get(self, kind: Kind, name: str, namespace: str) -> Any:
+        self.asked += 1
+        raise KubeNotFound("none")
+
+
+def _run(number: int) -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": f"r-{number}",
+            "namespace": "checklists",
+            "uid": str(number),
+            "resourceVersion": "1",
+            "creationTimestamp": "2026-11-22T12:00:00Z",
+        },
+        "spec": {"organizationRef": {"name": "acme"}, "templateRef": {"name": "t-opening"}},
+        "status": {"phase": "Pending", "outbox": [ENTRY]},
+    }
+
+
+def _outbox(client: Any, bugs: list[str]) -> RunOutbox:
+    unused: Any = None
+    return RunOutbox(
+        client,
+        revisions=unused,
+        secrets=unused,
+        transmitter=cast(Any, _Transmitter()),
+        deliveries=unused,
+        pauses=unused,
+        metrics=unused,
+        events=unused,
+        clock=unused,
+        photos=unused,
+        allow_insecure=False,
+        on_bug=bugs.append,
+    )
+
+
+async def _listed(outbox: RunOutbox) -> None:
+    """Twenty runs, as a start lists them, and time for the outbox to look at all of them."""
+    for number in range(20):
+        outbox.observe(None, _run(number))
+    deadline = time.monotonic() + 5.0
+    while len(outbox.queue) and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+    assert not len(outbox.queue)
+
+
+async def test_a_start_looks_every_run_up() -> None:
+    client = _Client()
+    outbox = _outbox(client, bugs := [])
+    await _listed(outbox)
+    await outbox.close()
+    assert (client.asked, bugs) == (20, [])
+
+
+async def test_an_end_looks_nothing_up() -> None:
+    client = _Client()
+    outbox = _outbox(client, bugs := [])
+    patience = Patience(no_more_answers=lambda: None)
+    await outbox.drain(patience)
+    patience.end()
+    await _listed(outbox)
+    await outbox.close()
+    assert (client.asked, bugs) == (0, [])
