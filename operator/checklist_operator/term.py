@@ -323,7 +323,8 @@ class Term:
         if gracefully:
             in_flight = self.outbox.in_flight + self.deliveries.in_flight
             logger.info("ending", extra=about(in_flight=in_flight))
-            patience = Patience(no_more_answers=self._transmitter.take_no_more)
+            over = self._transmitter
+            patience = Patience(no_more_starts=over.start_no_more, no_more_answers=over.take_no_more)
             await asyncio.gather(self.outbox.drain(patience), self.deliveries.drain(patience))
             patience.end()
         for task in working:

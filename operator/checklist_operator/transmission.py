@@ -58,7 +58,12 @@ class Transmitter:
         self._leads = leads
         self._tracing = tracing
         self._failed: Latest[str, str] = Latest(_REMEMBERED)
+        self._starts = True
         self._takes_answers = True
+
+    def start_no_more(self) -> None:
+        """What was to be sent from now on is not: its answer would come when nobody takes it."""
+        self._starts = False
 
     def take_no_more(self) -> None:
         """Answers that come from now on are as if they had not come: nobody would be there to record them."""
@@ -104,8 +109,8 @@ class Transmitter:
             return replace(outcome, traceparent=span.traceparent)
 
     async def _send(self, url: str, body: bytes, secret: bytes, run_id: str, attempt: int) -> Outcome:
-        if not self._leads():
-            # Slept through its lease, as a suspended process does: somebody else sends now. The term ends in a moment.
+        if not self._starts or not self._leads():
+            # The term ends in a moment, or it slept through its lease, as a suspended process does: another one sends.
             await asyncio.Event().wait()
         try:
             outcome = await self._sender.send(url, body, secret, run_id)

@@ -87,7 +87,7 @@ async def test_a_start_looks_every_run_up() -> None:
 async def test_an_end_looks_nothing_up() -> None:
     client = _Client()
     outbox = _outbox(client, bugs := [])
-    patience = Patience(no_more_answers=lambda: None)
+    patience = Patience(no_more_starts=lambda: None, no_more_answers=lambda: None)
     await outbox.drain(patience)
     patience.end()
     await _listed(outbox)

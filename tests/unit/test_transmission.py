@@ -92,3 +92,16 @@ async def test_an_answer_that_comes_after_nobody_records_any_more_is_none() -> N
     sending.cancel()
     await asyncio.gather(sending, return_exceptions=True)
     assert sending.cancelled()
+
+
+@pytest.mark.looptime
+async def test_nothing_is_sent_whose_answer_nobody_would_take() -> None:
+    sender = Recorder()
+    over = transmitter(sender)
+    over.start_no_more()
+    sending = asyncio.create_task(transmit(over))
+    await asyncio.sleep(3600)
+    assert (sending.done(), sender.sent) == (False, 0)
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
+    assert sending.cancelled()

@@ -308,7 +308,10 @@ class Deliveries:
         self._sending += 1
         try:
             made = await self._claim_and_send(ready)
-            self._unrecorded += 1
+            if made is None:
+                self._sending -= 1
+            else:
+                self._unrecorded += 1
             return made
         except BaseException as error:
             self._sending -= 1
@@ -316,11 +319,13 @@ class Deliveries:
                 await self._tell_fault(ready.delivery, ready.step, error)
             raise
 
-    async def _claim_and_send(self, ready: _Ready) -> _Made:
+    async def _claim_and_send(self, ready: _Ready) -> _Made | None:
         delivery, step = ready.delivery, ready.step
         run_id = delivery.spec.run_ref.name
         secret = await self._secrets.of(delivery.namespace, run_id, ready.webhook)
         body = body_of(await self._photos.dressed(kept_message(delivery.spec.payload)), step.attempt)
+        if self._stopping:
+            return None
         taken = await self._claims.take(delivery, step)
         if delivery.status.next_attempt_at is not None:
             lag = (self._clock() - delivery.status.next_attempt_at).total_seconds()
