@@ -39,6 +39,7 @@ Case = tuple[Scenario, Cut]
 async def stage_in(kubeconfig: Path, namespace: str, folder: Path) -> AsyncIterator[Stage]:
     """A stage in a namespace that nobody else uses."""
     patched = (
+        mock.patch.object(patience, "FOR_STARTS_S", _PATIENCE_S),
         mock.patch.object(patience, "FOR_ANSWERS_S", _PATIENCE_S),
         mock.patch.object(patience, "FOR_RECORDS_S", _PATIENCE_S),
         mock.patch.object(sender, "DEADLINE_S", _PATIENCE_S),
