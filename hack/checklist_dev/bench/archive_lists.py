@@ -12,12 +12,11 @@ import aiohttp
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
 from checklist_crds.run_types import REST_STATUSES
 from checklist_crds.times import format_timestamp
-from checklist_dev.bench.archived_month import FIRST_DAY, MONTH, fill, records
+from checklist_dev.bench.archived_month import FIRST_DAY, MONTH, example_of, fill, records
+from checklist_dev.bench.reading import seconds_of
 from checklist_dev.bench.report import Figure, Goal, percentile
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.failures import Failure
 from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import ServiceClient
@@ -42,9 +41,7 @@ async def measure_archive_lists(rig: Rig, *, archived_runs: int) -> list[Figure]
     without = api.rss_mib()
     await asyncio.to_thread(api.child.stop)
     async with KubeClient(await KubeConnection.load(str(rig.cluster.kubeconfig))) as kube:
-        example = await kube.get(RUN, run_id, NAMESPACE)
-        name = example["spec"]["resolved"]["revisionRef"]["name"]
-        revision = await kube.get(TEMPLATE_REVISION, name, NAMESPACE)
+        example, revision = await example_of(kube, run_id)
     store = ArchiveStore.open((rig.folder / "photos").absolute().as_uri())
     organization = object_id("org", account.organization_id)
     ids = await fill(store, organization, records(example, revision, archived_runs))
@@ -75,7 +72,7 @@ async def _start(api: Program, session: aiohttp.ClientSession, live: str, archiv
     ready_s = await asyncio.to_thread(api.wait_ready)
     meanwhile = []
     while True:
-        meanwhile.append(await _time(session, live))
+        meanwhile.append(await seconds_of(session, live))
         async with session.get("/v1/runs?per_page=1") as response:
             told = await response.json()
         if "archive" not in told:
@@ -116,7 +113,9 @@ async def _lists(session: aiohttp.ClientSession, template_id: str) -> list[Figur
             if page <= 1 and which != "first":
                 continue
             query = urlencode({**wanted, "page": max(1, page), "per_page": _PER_PAGE})
-            slowest[f"{name}, {which} page"] = max([await _time(session, f"/v1/runs?{query}") for _ in range(_CALLS)])
+            slowest[f"{name}, {which} page"] = max(
+                [await seconds_of(session, f"/v1/runs?{query}") for _ in range(_CALLS)]
+            )
     worst = max(slowest, key=slowest.__getitem__)
     title = "list through to the archive, slowest of every filter and page"
     every = [Figure(f"... archive, {name}", seconds * 1000, "ms") for name, seconds in slowest.items()]
@@ -126,18 +125,9 @@ async def _lists(session: aiohttp.ClientSession, template_id: str) -> list[Figur
 async def _reads(session: aiohttp.ClientSession, ids: list[str]) -> list[Figure]:
     """Single runs: anywhere, so that hardly two are in one part that was just read; and one after the other."""
     anywhere = random.Random(9).sample(ids, min(_READ, len(ids)))
-    apart = [await _time(session, f"/v1/runs/{run_id}") for run_id in anywhere]
-    in_order = [await _time(session, f"/v1/runs/{run_id}") for run_id in ids[:_READ]]
+    apart = [await seconds_of(session, f"/v1/runs/{run_id}") for run_id in anywhere]
+    in_order = [await seconds_of(session, f"/v1/runs/{run_id}") for run_id in ids[:_READ]]
     return [
         Figure("GET of an archived run anywhere, p95", percentile(apart, 95) * 1000, "ms"),
         Figure("GET of archived runs in order, p95", percentile(in_order, 95) * 1000, "ms"),
     ]
-
-
-async def _time(session: aiohttp.ClientSession, path: str) -> float:
-    started = time.perf_counter()
-    async with session.get(path) as response:
-        await response.read()
-        if response.status != 200:
-            raise Failure(f"{path} answered {response.status}")
-    return time.perf_counter() - started

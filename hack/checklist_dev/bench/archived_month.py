@@ -11,13 +11,22 @@ from typing import Any, Final
 from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part, month_of
 from checklist_crds.archive.part import MAX_RUNS
 from checklist_crds.ids import new_id
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
 from checklist_crds.run_types import RunPhase
 from checklist_crds.times import format_timestamp
+from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.load.checklist import TEMPLATE, value_for
 
 FIRST_DAY: Final = datetime(2026, 3, 1, tzinfo=UTC)
 MONTH: Final = timedelta(days=31)
 Json = dict[str, Any]
+
+
+async def example_of(client: KubeClient, run_id: str) -> tuple[Json, Json]:
+    """The run as the cluster has it, and the revision that it was made of: what `records` are made after."""
+    run = await client.get(RUN, run_id, NAMESPACE)
+    return run, await client.get(TEMPLATE_REVISION, run["spec"]["resolved"]["revisionRef"]["name"], NAMESPACE)
 
 
 def records(

@@ -8,7 +8,6 @@ import asyncio
 import json
 import os
 import resource
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +16,9 @@ import aiohttp
 from checklist_crds.archive import ArchiveReader, ArchiveStore
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
 from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
-from checklist_dev.bench.archived_month import fill, records
+from checklist_dev.bench.archived_month import example_of, fill, records
+from checklist_dev.bench.reading import until_listed
 from checklist_dev.bench.report import Figure, Goal
 from checklist_dev.bench.restoring import run_command
 from checklist_dev.bootstrap import NAMESPACE
@@ -47,9 +46,7 @@ async def measure_erasure(rig: Rig, *, archived_runs: int) -> list[Figure]:
         run_id = str((await client.dispatch({"template_id": template_id})).body["run_id"])
         live = str((await client.dispatch({"template_id": template_id, "executor_ref": _EMAIL})).body["run_id"])
     async with KubeClient(await KubeConnection.load(str(rig.cluster.kubeconfig))) as kube:
-        example = await kube.get(RUN, run_id, NAMESPACE)
-        name = example["spec"]["resolved"]["revisionRef"]["name"]
-        revision = await kube.get(TEMPLATE_REVISION, name, NAMESPACE)
+        example, revision = await example_of(kube, run_id)
     await asyncio.to_thread(api.child.stop)
     store = ArchiveStore.open((rig.folder / "photos").absolute().as_uri())
     every = min(_EVERY, archived_runs // 3)
@@ -64,10 +61,10 @@ async def measure_erasure(rig: Rig, *, archived_runs: int) -> list[Figure]:
     await asyncio.to_thread(api.wait_ready)
     headers = {"Authorization": f"Bearer {account.api_key}"}
     async with aiohttp.ClientSession(api.url, trust_env=False, headers=headers) as session:
-        await _until_listed(session, archived_runs + 2)
+        await until_listed(session, archived_runs + 2)
         seconds, receipt = await _erase(rig, account.organization_id, "--email", _EMAIL)
         left = archived_runs + 1 - len(hers)
-        noticed_s = await _until_listed(session, left)
+        noticed_s = await until_listed(session, left)
         worst_s, worst = await _erase(rig, account.organization_id, "--executor-ref", _REFERENCE)
     gone = {run["id"] for run in receipt["erased"]["runs"]}
     if gone != {*hers, live}:
@@ -129,19 +126,6 @@ async def _erase(rig: Rig, organization: str, *who: str) -> tuple[float, Json]:
     if any(receipt["proof"]["left"].values()):
         raise Failure(f"the receipt says that something is left: {receipt['proof']['left']}")
     return seconds, receipt
-
-
-async def _until_listed(session: aiohttp.ClientSession, runs: int) -> float:
-    """Seconds until the API lists so many runs, and says that none is missing."""
-    started = time.monotonic()
-    while True:
-        async with session.get("/v1/runs?per_page=1") as response:
-            told = await response.json()
-        if "archive" not in told and told["pagination"]["total"] == runs:
-            return time.monotonic() - started
-        if time.monotonic() - started > _WITHIN_S:
-            raise Failure(f"after {_WITHIN_S:.0f} s {told['pagination']['total']} runs are listed, not {runs}")
-        await asyncio.sleep(0.1)
 
 
 async def _run_ids(store: ArchiveStore) -> list[str]:

@@ -15,13 +15,12 @@ import aiohttp
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
 from checklist_crds.run_types import RunPhase
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.bench.archived_month import FIRST_DAY, MONTH, answers, fill, records
+from checklist_dev.bench.archived_month import FIRST_DAY, MONTH, answers, example_of, fill, records
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
+from checklist_dev.bench.reading import seconds_of, until_listed
 from checklist_dev.bench.report import Figure, Goal, percentile
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.failures import Failure
 from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import ServiceClient
@@ -45,9 +44,7 @@ async def measure_exports(rig: Rig, *, archived_runs: int, cluster_runs: int) ->
     await asyncio.to_thread(api.child.stop)
     connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
     async with KubeClient(connection) as kube:
-        example = await kube.get(RUN, run_id, NAMESPACE)
-        name = example["spec"]["resolved"]["revisionRef"]["name"]
-        revision = await kube.get(TEMPLATE_REVISION, name, NAMESPACE)
+        example, revision = await example_of(kube, run_id)
     store = ArchiveStore.open((rig.folder / "photos").absolute().as_uri())
     await fill(store, object_id("org", account.organization_id), records(example, revision, archived_runs))
     async with RawCluster(connection) as cluster:
@@ -57,8 +54,8 @@ async def measure_exports(rig: Rig, *, archived_runs: int, cluster_runs: int) ->
     headers = {"Authorization": f"Bearer {account.api_key}"}
     timeout = aiohttp.ClientTimeout(total=None, sock_read=120)
     async with aiohttp.ClientSession(api.url, trust_env=False, headers=headers, timeout=timeout) as session:
-        await _all_listed(session, archived_runs + cluster_runs + 1)
-        calm = [await _time(session, f"/v1/runs/{run_id}") for _ in range(100)]
+        await until_listed(session, archived_runs + cluster_runs + 1)
+        calm = [await seconds_of(session, f"/v1/runs/{run_id}") for _ in range(100)]
         before = api.rss_mib()
         done = {
             what: await _export(session, api, {**query, "created_before": _END}, run_id, archived_runs)
@@ -152,7 +149,7 @@ async def _watched(session: aiohttp.ClientSession, api: Program, run_id: str, fo
     async def look() -> None:
         while True:
             found.memory.append(api.rss_mib())
-            found.meanwhile.append(await _time(session, f"/v1/runs/{run_id}"))
+            found.meanwhile.append(await seconds_of(session, f"/v1/runs/{run_id}"))
             await asyncio.sleep(_LOOK_EVERY_S)
 
     found.memory.append(api.rss_mib())
@@ -188,23 +185,3 @@ async def _fill_cluster(cluster: RawCluster, example: Json, count: int) -> None:
         return lambda: one(number)
 
     await rate_of((call(number) for number in range(count)), concurrency=32)
-
-
-async def _all_listed(session: aiohttp.ClientSession, count: int) -> None:
-    until = time.monotonic() + _LISTED_WITHIN_S
-    while time.monotonic() < until:
-        async with session.get("/v1/runs?per_page=1") as response:
-            told = await response.json()
-        if "archive" not in told and told["pagination"]["total"] >= count:
-            return
-        await asyncio.sleep(0.2)
-    raise Failure(f"the list did not have {count} runs after {_LISTED_WITHIN_S:.0f} s")
-
-
-async def _time(session: aiohttp.ClientSession, path: str) -> float:
-    started = time.perf_counter()
-    async with session.get(path) as response:
-        await response.read()
-        if response.status != 200:
-            raise Failure(f"{path} answered {response.status}")
-    return time.perf_counter() - started
