@@ -18,7 +18,7 @@ from tests.cluster.operator_lab import (
     eventually,
 )
 
-from checklist_cli import reseal_command
+from checklist_cli import progress
 from checklist_cli.program import main
 from checklist_cli.resealing import NOT_SEALED, Resealing
 from checklist_crds.account_links import account_name, password_owner
@@ -305,7 +305,7 @@ async def test_the_keys_may_be_in_a_file_and_progress_is_told(
 ) -> None:
     await lab.dispatch("https://hooks.example.com/")
     (tmp_path / "keys").write_text(ROTATED + "\n")
-    monkeypatch.setattr(reseal_command, "_SAY_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "_SAY_EVERY_S", 0.0)
     options = ["--namespace", lab.namespace, "--keys-file", str(tmp_path / "keys")]
     assert await shell.reseal(control_plane.kubeconfig, "", *options) == 0
     assert shell.said == (

@@ -49,9 +49,9 @@ async def measure_sizes(rig: Rig, *, runs: int) -> list[Figure]:
         figures: list[Figure] = []
         empty = await _sizes(rig, api, operator)
         for what, example in (("live", under_way), ("settled", settled)):
-            await _fill(cluster, example, runs // 4)
+            await _fill(cluster, RunFactory(example, ring=rig.key_ring), example, runs // 4)
             before = await _sizes(rig, api, operator)
-            await _fill(cluster, example, runs)
+            await _fill(cluster, RunFactory(example, ring=rig.key_ring), example, runs)
             after = await _sizes(rig, api, operator)
             body = len(json.dumps(example, ensure_ascii=False, separators=(",", ":")).encode())
             told = f"{runs:,} runs; {len(example['status']['answers'])} answers, {body:,} B as JSON"
@@ -90,8 +90,7 @@ async def _answered(client: ServiceClient, cluster: RawCluster, wish: Json, step
     raise Failure(f"run {person.run_id} had not delivered {events} events after {_SETTLED_WITHIN_S:.0f} s")
 
 
-async def _fill(cluster: RawCluster, example: Json, count: int) -> None:
-    factory = RunFactory(example)
+async def _fill(cluster: RawCluster, factory: RunFactory, example: Json, count: int) -> None:
     made = [factory.make() for _ in range(count)]
 
     async def one(name: str, body: bytes) -> None:
