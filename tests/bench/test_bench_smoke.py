@@ -35,6 +35,7 @@ TINY = Sizes(
     exported_runs=700,
     exported_of_cluster=40,
     sized_runs=60,
+    takeover_rounds=1,
 )
 # Figures that say how fast: what they are on a busy machine is nobody's business here.
 EXACT = ("unaccounted", "writes at start", "quota used", "would refuse", "that differ")
