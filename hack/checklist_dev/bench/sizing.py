@@ -58,7 +58,7 @@ async def measure_sizes(rig: Rig, *, runs: int) -> list[Figure]:
             each = {name: (after[name] - before[name]) / runs for name in after}
             figures.append(Figure(f"etcd: one more {what} run", each["etcd"], "B", None, told))
             figures += [
-                Figure(f"{name}: memory of one more {what} run", each[name] / 1024, "KiB", None, told)
+                Figure(f"sizing: memory of the {name} for one more {what} run", each[name] / 1024, "KiB", None, told)
                 for name in ("API", "operator")
             ]
     return [
