@@ -136,6 +136,8 @@ async def _taps(browser: Browser, link: str, taps: int) -> list[float]:
         await device.page.locator(_CONTROL).first.wait_for(timeout=30_000)
         await device.page.wait_for_load_state("networkidle")
         numbers = [number * 240 // (taps + 1) for number in range(taps + 1)]
+        cards = device.page.locator("article.step:has(input[type=radio])")  # those further down come a little later
+        await cards.nth(numbers[-1]).wait_for(state="attached", timeout=30_000)
         waits = [float(await device.page.evaluate(_TAP, number)) for number in numbers]
         return waits[1:]
     finally:
