@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import uvloop
 
@@ -24,6 +24,7 @@ from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import utc_now
 from checklist_crds.tracing import tracing_to
 from checklist_operator.division import OtherDivisions
+from checklist_operator.handover import Handover
 from checklist_operator.health import HealthServer
 from checklist_operator.json_logging import about, configure_logging
 from checklist_operator.leader import Leadership
@@ -31,6 +32,8 @@ from checklist_operator.memory import keep_large_buffers_apart
 from checklist_operator.metrics import Metrics
 from checklist_operator.settings import InvalidSetting, Settings, help_text
 from checklist_operator.term import Term
+
+T = TypeVar("T")
 
 logger = logging.getLogger("checklist_operator")
 
@@ -90,7 +93,8 @@ class Operator:
         namespace, identity, shard = settings.namespace, settings.operator_id, settings.shard
         leadership = Leadership(for_lease, namespace, identity, settings.lease, clock=utc_now, name=shard.lease_name)
         self._state = "standby"
-        if not await self._unless_stopped(leadership.acquire()):
+        handover = await self._unless_stopped(leadership.acquire())
+        if handover is None:
             return
         holding = asyncio.create_task(leadership.hold(), name="leadership")
         others = OtherDivisions(for_lease, namespace, identity, shard, clock=utc_now)
@@ -98,7 +102,7 @@ class Operator:
         await self._first_of(holding, waiting)
         if not waiting.done() or holding.done() or self._stopping.is_set():
             waiting.cancel()
-            await self._let_go(leadership, holding)
+            await self._let_go(leadership, holding, handover)
             return
         self._metrics.leader.set(1)
         self._state = "leading"
@@ -109,6 +113,7 @@ class Operator:
             clock=utc_now,
             take_signals=self._take_signals,
             lead=leadership,
+            handover=handover,
             tracing=self._tracing,
         )
         try:
@@ -121,28 +126,28 @@ class Operator:
             self._term = None
             self._state = "ending"
             gracefully = not holding.done()
-            await term.stop(gracefully=gracefully, at_rest=partial(self._step_down, leadership, holding))
+            await term.stop(gracefully=gracefully, step_down=partial(self._step_down, leadership, holding))
 
-    async def _step_down(self, leadership: Leadership, holding: asyncio.Task[None]) -> None:
+    async def _step_down(self, leadership: Leadership, holding: asyncio.Task[None], handover: Handover) -> None:
         self._metrics.leader.set(0)
-        await self._let_go(leadership, holding)
+        await self._let_go(leadership, holding, handover)
 
-    async def _let_go(self, leadership: Leadership, holding: asyncio.Task[None]) -> None:
+    async def _let_go(self, leadership: Leadership, holding: asyncio.Task[None], handover: Handover) -> None:
         """Gives the lease back, unless it was lost."""
         was_held = not holding.done()
         holding.cancel()
         await asyncio.gather(holding, return_exceptions=True)
         if was_held:
-            await leadership.release()
+            await leadership.release(handover)
 
-    async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Whether `work` ended before `stop` was called."""
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What `work` brought, if it ended before `stop` was called."""
         task = asyncio.create_task(work)
         await self._first_of(task)
         done = task.done()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return done and not self._stopping.is_set()
+        return task.result() if done and not self._stopping.is_set() else None
 
     async def _first_of(self, *tasks: asyncio.Task[Any]) -> None:
         """Until one of them ends, or `stop` is called."""

@@ -25,6 +25,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound, KubeUnavailable
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.times import Clock
+from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, Handover
 from checklist_operator.json_logging import about
 from checklist_operator.settings import LeaseTimes
 from checklist_operator.sharding import LEASE_NAME
@@ -60,8 +61,17 @@ class LeaseLock(BaseLock):
         self._seen: tuple[Any, Any] = (None, None)
         self._seen_at = 0.0
         self._readings = 0
+        self._forgets_handover_at: float | None = None
         self.renewed_at: float | None = None
         self.taken_over = False
+
+    def handover(self) -> Handover:
+        """What the leader before us has left, to be asked once, when the lease is ours. The note stays on the lease as
+        long as it holds: whoever follows us in that time needs it, too."""
+        annotations = self._lease["metadata"].get("annotations") or {}
+        handover = Handover.parse(annotations.get(HANDOVER_ANNOTATION))
+        self._forgets_handover_at = self._steady() + handover.for_s
+        return handover
 
     async def get(self, name: str, namespace: str) -> tuple[bool, Any]:
         try:
@@ -120,21 +130,31 @@ class LeaseLock(BaseLock):
         return await self._write(self._client.create, LEASE, body, namespace)
 
     async def update(self, name: str, namespace: str, updated_record: Any) -> bool:
-        return await self._write(self._client.replace, LEASE, {**self._lease, "spec": self._spec(updated_record)})
+        metadata = self._lease["metadata"]
+        if self._forgets_handover_at is not None and self._steady() >= self._forgets_handover_at:
+            annotations = metadata.get("annotations") or {}
+            kept = {key: value for key, value in annotations.items() if key != HANDOVER_ANNOTATION}
+            metadata = {**metadata, "annotations": kept}
+        body = {**self._lease, "metadata": metadata, "spec": self._spec(updated_record)}
+        return await self._write(self._client.replace, LEASE, body)
 
-    async def release(self) -> None:
+    async def release(self, handover: Handover) -> None:
         """Gives the lease back if we hold it. Never raises: at worst it runs out by itself."""
         if self.renewed_at is None or self.taken_over:
             return
         with contextlib.suppress(KubeError):
             lease = await self._within(self._client.get(LEASE, self.name, self.namespace))
             if (lease.get("spec") or {}).get("holderIdentity") == self.identity:
-                spec = {"holderIdentity": None, "leaseDurationSeconds": 1, "renewTime": self._now()}
+                patch = {
+                    "metadata": {"annotations": {HANDOVER_ANNOTATION: str(handover) if handover.attempts else None}},
+                    "spec": {"holderIdentity": None, "leaseDurationSeconds": 1, "renewTime": self._now()},
+                }
                 version = lease["metadata"]["resourceVersion"]
                 await self._within(
-                    self._client.patch(LEASE, self.name, {"spec": spec}, self.namespace, resource_version=version)
+                    self._client.patch(LEASE, self.name, patch, self.namespace, resource_version=version)
                 )
-                logger.info("gave the lease back", extra=about(identity=self.identity))
+                being_recorded = len(handover.attempts)
+                logger.info("gave the lease back", extra=about(identity=self.identity, being_recorded=being_recorded))
 
     async def _write(self, call: Any, *arguments: Any) -> bool:
         begun = self._steady()
@@ -220,13 +240,14 @@ class Leadership:
         self._retry_period_s = times.retry_period
         self._election = LeaderElection(config)
 
-    async def acquire(self) -> None:
-        """Returns when the lease is ours; waits as long as it takes."""
+    async def acquire(self) -> Handover:
+        """Returns when the lease is ours, with what the leader before us has left; waits as long as it takes."""
         while True:
             if await self._election.try_acquire_or_renew():
                 break
             await asyncio.sleep(min(_STANDBY_LOOKS_EVERY_S, self._retry_period_s))
         logger.info("holding the lease", extra=about(identity=self._lock.identity, lease=self._lock.name))
+        return self._lock.handover()
 
     async def hold(self) -> None:
         """Renews the lease; returns when it can no longer be counted on, before anybody else can have it."""
@@ -245,9 +266,9 @@ class Leadership:
             await self._election.try_acquire_or_renew()
             await asyncio.sleep(self._retry_period_s)
 
-    async def release(self) -> None:
+    async def release(self, handover: Handover = NO_HANDOVER) -> None:
         """Lets a standby take over at once."""
-        await self._lock.release()
+        await self._lock.release(handover)
 
     async def confirm(self) -> None:
         await self._lock.confirm()

@@ -3,7 +3,8 @@
 A standby shall work three seconds after the leader was asked to end, so a receiver that has not answered after one is
 not waited for: it gets the event once more, from the next leader, whatever it answers later. Nor is anything sent
 when its answer could hardly come in that time: what was about to be is left to the next leader. But what has been
-answered must be recorded, or it would be sent again for nothing; after a backlog that takes longer, and has priority.
+answered must be recorded, or it would be sent again for nothing; that takes longer under load, and the next leader
+works meanwhile (`handover`).
 """
 
 import asyncio
@@ -28,10 +29,20 @@ class Patience:
             loop.call_later(FOR_ANSWERS_S, no_more_answers),
         )
 
-    def lasts(self, *, unrecorded: bool) -> bool:
-        """Whether to wait on. `unrecorded`: there are answers that the cluster does not know of."""
-        waited_s = asyncio.get_running_loop().time() - self._began_at
-        return waited_s < (FOR_RECORDS_S if unrecorded else FOR_ANSWERS_S)
+    def lasts_for_answers(self) -> bool:
+        """Whether to wait on for receivers."""
+        return self._waited_s() < FOR_ANSWERS_S
+
+    def lasts_for_records(self) -> bool:
+        """Whether to wait on until the cluster knows of the answers."""
+        return self.left_for_records_s() > 0
+
+    def left_for_records_s(self) -> float:
+        """Seconds; negative when they are over."""
+        return FOR_RECORDS_S - self._waited_s()
+
+    def _waited_s(self) -> float:
+        return asyncio.get_running_loop().time() - self._began_at
 
     def end(self) -> None:
         """Nothing is waited for any more."""

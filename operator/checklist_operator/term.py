@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 from checklist_crds.archive import ArchiveStore
@@ -57,6 +58,7 @@ from checklist_operator.embedding import EmbeddedKopf
 from checklist_operator.event_photos import EventPhotos
 from checklist_operator.fresh_reads import FreshReads
 from checklist_operator.handlers import DIVIDED
+from checklist_operator.handover import MOST_ATTEMPTS, NO_HANDOVER, BeingRecorded, Handover
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder
 from checklist_operator.leader import Lead
@@ -87,9 +89,11 @@ class Term:
         clock: Clock,
         take_signals: Callable[[], None],
         lead: Lead,
+        handover: Handover = NO_HANDOVER,
         tracing: Tracing = NO_TRACES,
     ) -> None:
-        """`take_signals` handles the process's signals again after Kopf, which takes them at each of its starts."""
+        """`take_signals` handles the process's signals again after Kopf, which takes them at each of its starts;
+        `handover` is what the leader before us has left."""
         self._settings = settings
         self._client = client
         self._metrics = metrics
@@ -128,6 +132,7 @@ class Term:
         store = PhotoStore.open(settings.photo_store, settings.s3_keys)
         key = settings.server_key
         photos = EventPhotos(store, SignedUrls(key, settings.base_url, clock) if key is not None else None)
+        self._being_recorded = being_recorded = BeingRecorded(handover)
         self.outbox = RunOutbox(
             client,
             revisions=revisions,
@@ -139,6 +144,7 @@ class Term:
             events=events,
             clock=clock,
             photos=photos,
+            being_recorded=being_recorded,
             allow_insecure=settings.allow_insecure_targets,
             on_bug=self._count_bug,
         )
@@ -151,6 +157,7 @@ class Term:
             transmitter=transmitter,
             pauses=pauses,
             photos=photos,
+            being_recorded=being_recorded,
             timers=self._timers,
             metrics=metrics,
             events=events,
@@ -305,38 +312,55 @@ class Term:
         for task in ended:
             task.result()
 
-    async def stop(self, *, gracefully: bool, at_rest: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Ends all work. `gracefully`: what is in flight may end first; not so when the lease is lost. `at_rest` is
-        awaited as soon as nothing more is sent or written, before watches and connections are let go: another operator
-        need not wait for that."""
+    async def stop(self, *, gracefully: bool, step_down: Callable[[Handover], Awaitable[None]] | None = None) -> None:
+        """Ends all work. `gracefully`: what is in flight may end first; not so when the lease is lost. `step_down` is
+        awaited as soon as nothing more is sent, with what is still being recorded: another operator need not wait for
+        that, nor until watches and connections are let go."""
         self._over = True
         if self._watching is not None:  # takes its time, and nobody listens to it any more
             self._watching.cancel()
-        working = [task for task in self._tasks if task is not self._watching]
         # What delivers nothing and tells nobody of it ends at once: it would compete with what must be recorded still.
-        delivering = (self.outbox.queue, self.deliveries.queue)
-        others = [queue.close() for queue in self._queues() if queue not in delivering]
-        for task in working:
-            if task is not self._telling:
-                task.cancel()
-        closing = asyncio.gather(*others, return_exceptions=True)
-        if gracefully:
-            in_flight = self.outbox.in_flight + self.deliveries.in_flight
-            logger.info("ending", extra=about(in_flight=in_flight))
-            over = self._transmitter
-            patience = Patience(no_more_starts=over.start_no_more, no_more_answers=over.take_no_more)
-            await asyncio.gather(self.outbox.drain(patience), self.deliveries.drain(patience))
-            patience.end()
+        telling = [task for task in (self._telling,) if task is not None]
+        working = [task for task in self._tasks if task not in (self._watching, self._telling)]
         for task in working:
             task.cancel()
-        await asyncio.gather(self.outbox.close(), self.deliveries.close(), closing, *working, return_exceptions=True)
-        await self._ledger.close()
+        delivering = (self.outbox.queue, self.deliveries.queue)
+        others = [queue.close() for queue in self._queues() if queue not in delivering]
+        closing = asyncio.gather(*others, *working, self._ledger.close(), return_exceptions=True)
+        over = self._transmitter
+        patience = Patience(no_more_starts=over.start_no_more, no_more_answers=over.take_no_more)
+        handover = await self._end_sending(patience) if gracefully else NO_HANDOVER
+        await closing
+        if step_down is not None:
+            await step_down(handover)
+        if gracefully:
+            await self._until_recorded(patience)
+        patience.end()
+        for task in telling:
+            task.cancel()
+        await asyncio.gather(self.outbox.close(), self.deliveries.close(), *telling, return_exceptions=True)
         self._metrics.forget_watched()
-        if at_rest is not None:
-            await at_rest()
         if self._watching is not None:  # a second cancellation would cut off its orderly end
             await asyncio.gather(self._watching, return_exceptions=True)
         await self._sender.close()
+
+    async def _end_sending(self, patience: Patience) -> Handover:
+        """Nothing is sent any more afterwards; what has been is named, as far as it is still to be recorded."""
+        logger.info("ending", extra=about(in_flight=self.outbox.in_flight + self.deliveries.in_flight))
+        await asyncio.gather(self.outbox.until_answered(patience), self.deliveries.until_answered(patience))
+        self._transmitter.start_no_more()
+        self._transmitter.take_no_more()
+        if len(self._unrecorded()) > MOST_ATTEMPTS:
+            await self._until_recorded(patience)
+        # The leader before us may not have come to an end, either.
+        attempts = self._unrecorded() | dict(self._being_recorded.attempts)
+        return Handover(dict(islice(attempts.items(), MOST_ATTEMPTS)), max(0.0, patience.left_for_records_s()))
+
+    async def _until_recorded(self, patience: Patience) -> None:
+        await asyncio.gather(self.outbox.until_recorded(patience), self.deliveries.until_recorded(patience))
+
+    def _unrecorded(self) -> dict[str, int]:
+        return self.outbox.unrecorded | self.deliveries.unrecorded
 
     def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
         """What the watch or a resync brought. One object that cannot be read must not hide the others."""

@@ -18,7 +18,7 @@ from checklist_operator.delivery_objects import Delivery
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ARRIVES, REPEATS, NUMBERS, IN_TIME, FINAL, IN_ORDER, TOLD = PROMISES
 EVENT = "evt-1"
-CRASHES = {Fate.KILLED, Fate.SUCCEEDED, Fate.SUCCEEDED_AHEAD, Fate.SUCCEEDED_BEHIND, Fate.PAUSED}
+CRASHES = {Fate.KILLED, Fate.SUCCEEDED, Fate.SUCCEEDED_AHEAD, Fate.SUCCEEDED_BEHIND, Fate.PAUSED, Fate.LOST}
 
 
 def scenario(name: str) -> Scenario:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from kubernetes.aio.leaderelection import leaderelection
 
+from checklist_crds import merge_patch
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound, KubeUnavailable
+from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, Handover
 from checklist_operator.leader import Leadership
 from checklist_operator.settings import LeaseTimes
 
@@ -47,8 +49,7 @@ class OneLease:
         self, _: Any, __: str, patch: Mapping[str, Any], ___: str, *, resource_version: str
     ) -> dict[str, Any]:
         assert self.body is not None and resource_version == str(self.version)
-        spec = {key: value for key, value in {**self.body["spec"], **patch["spec"]}.items() if value is not None}
-        return self._store({**self.body, "spec": spec})
+        return self._store(merge_patch.apply(self.body, patch))
 
     @property
     def holder(self) -> str | None:
@@ -90,7 +91,7 @@ def candidate(lease: OneLease, name: str, wall: Wall) -> Leadership:
     return Leadership(client, "checklists", name, TIMES, clock=wall, steady=asyncio.get_running_loop().time)
 
 
-async def waits(candidacy: Leadership) -> asyncio.Task[None]:
+async def waits(candidacy: Leadership) -> asyncio.Task[Handover]:
     task = asyncio.create_task(candidacy.acquire())
     await asyncio.sleep(5)
     assert not task.done()
@@ -185,6 +186,39 @@ async def test_a_lease_that_was_given_back_is_taken_at_the_next_look(wall: Wall)
     released = asyncio.get_running_loop().time()
     await waiting
     assert asyncio.get_running_loop().time() - released <= TIMES.retry_period
+
+
+@pytest.mark.looptime
+async def test_what_a_leader_leaves_is_told_to_those_who_follow_while_it_holds(wall: Wall) -> None:
+    lease = OneLease()
+    left = Handover({"evt-1": 1, "evt-2": 4}, 10.0)
+    first = candidate(lease, "first", wall)
+    assert await first.acquire() == NO_HANDOVER
+    assert lease.body is not None
+    lease.body["metadata"]["annotations"] = {"of-others": "kept"}
+    await first.release(left)
+
+    second = candidate(lease, "second", wall)
+    assert await second.acquire() == left
+    holding = asyncio.create_task(second.hold())
+    await asyncio.sleep(left.for_s - TIMES.retry_period)
+    assert set(lease.body["metadata"]["annotations"]) == {"of-others", HANDOVER_ANNOTATION}, "a third one needs it"
+    await asyncio.sleep(2 * TIMES.retry_period + 0.1)
+    assert lease.body["metadata"]["annotations"] == {"of-others": "kept"}
+    holding.cancel()
+    await second.release()
+    assert await candidate(lease, "third", wall).acquire() == NO_HANDOVER
+
+
+@pytest.mark.looptime
+async def test_a_release_without_anything_left_takes_the_note_away(wall: Wall) -> None:
+    lease = OneLease()
+    first, second = candidate(lease, "first", wall), candidate(lease, "second", wall)
+    await first.acquire()
+    await first.release(Handover({"evt-1": 1}, 10.0))
+    await second.acquire()
+    await second.release()
+    assert await candidate(lease, "third", wall).acquire() == NO_HANDOVER
 
 
 @pytest.mark.looptime

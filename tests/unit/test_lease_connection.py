@@ -1,5 +1,5 @@
 """The lease is renewed however much work waits for the Kubernetes API: it has a connection of its own. It is given back
-as soon as a term is at rest.
+as soon as a term sends nothing more, with a note of what is still being recorded.
 """
 
 import asyncio
@@ -12,8 +12,10 @@ from aiohttp import web
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import RUN
 from checklist_operator import __main__ as operator_main
+from checklist_operator.handover import HANDOVER_ANNOTATION, Handover
 from checklist_operator.settings import LeaseTimes, Settings
 
+EVENT = "evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1c9a11"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
 
@@ -48,7 +50,9 @@ class _ClusterThatOnlyKnowsLeases:
 
     async def _patch(self, request: web.Request) -> web.Response:
         assert self.lease is not None
-        self.lease["spec"] |= (await request.json())["spec"]
+        patch = await request.json()
+        self.lease["spec"] |= patch["spec"]
+        self.lease["metadata"] |= patch["metadata"]
         return web.json_response(self.lease)
 
     @property
@@ -62,7 +66,7 @@ class _ClusterThatOnlyKnowsLeases:
 
 
 class _BusyTerm:
-    """A term whose work takes every connection that it can get. `on_end` is called before and after it is at rest."""
+    """A term whose work takes every connection that it can get. `on_end` is called before and after it steps down."""
 
     begun = 0
     is_ready = True
@@ -77,16 +81,16 @@ class _BusyTerm:
         self._calls = [asyncio.create_task(self._client.get(RUN, f"r-{n}", "checklists")) for n in range(200)]
         await asyncio.Event().wait()
 
-    async def stop(self, *, gracefully: bool, at_rest: Callable[[], Awaitable[None]]) -> None:
+    async def stop(self, *, gracefully: bool, step_down: Callable[[Handover], Awaitable[None]]) -> None:
         for call in self._calls:
             call.cancel()
         await asyncio.gather(*self._calls, return_exceptions=True)
         self.on_end()
-        await at_rest()
+        await step_down(Handover({EVENT: 2}, 10.0))
         self.on_end()
 
 
-async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_at_rest(
+async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_with_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster = _ClusterThatOnlyKnowsLeases()
@@ -119,3 +123,6 @@ async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_at_re
         await serving
         await runner.cleanup()
     assert holders == ["test", None]
+    assert cluster.lease is not None
+    note = cluster.lease["metadata"]["annotations"][HANDOVER_ANNOTATION]
+    assert Handover.parse(note) == Handover({EVENT: 2}, 10.0)

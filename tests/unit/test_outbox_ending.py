@@ -1,4 +1,6 @@
-"""An operator that was asked to end looks nothing up for attempts that it will not make."""
+"""An operator that was asked to end looks nothing up for attempts that it will not make; nor does the one that follows
+it while they are being recorded.
+"""
 
 import asyncio
 import time
@@ -7,6 +9,7 @@ from typing import Any, cast
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import Kind
 from checklist_operator.controllers.run_outbox import RunOutbox
+from checklist_operator.handover import NO_HANDOVER, BeingRecorded, Handover
 from checklist_operator.patience import Patience
 
 ENTRY = {
@@ -48,7 +51,7 @@ def _run(number: int) -> dict[str, Any]:
     }
 
 
-def _outbox(client: Any, bugs: list[str]) -> RunOutbox:
+def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOutbox:
     unused: Any = None
     return RunOutbox(
         client,
@@ -61,6 +64,7 @@ def _outbox(client: Any, bugs: list[str]) -> RunOutbox:
         events=unused,
         clock=unused,
         photos=unused,
+        being_recorded=BeingRecorded(left),
         allow_insecure=False,
         on_bug=bugs.append,
     )
@@ -88,8 +92,21 @@ async def test_an_end_looks_nothing_up() -> None:
     client = _Client()
     outbox = _outbox(client, bugs := [])
     patience = Patience(no_more_starts=lambda: None, no_more_answers=lambda: None)
-    await outbox.drain(patience)
+    await outbox.until_answered(patience)
+    await outbox.until_recorded(patience)
     patience.end()
     await _listed(outbox)
     await outbox.close()
     assert (client.asked, bugs) == (0, [])
+
+
+async def test_what_the_leader_before_records_is_not_looked_up_until_it_should_have() -> None:
+    client = _Client()
+    outbox = _outbox(client, bugs := [], Handover({ENTRY["eventId"]: 1}, 0.3))
+    await _listed(outbox)
+    assert client.asked == 0
+    await asyncio.sleep(0.4)
+    while len(outbox.queue):
+        await asyncio.sleep(0.01)
+    await outbox.close()
+    assert (client.asked, bugs) == (20, [])

@@ -17,12 +17,13 @@ async def test_receivers_are_waited_for_shortly_and_records_longer() -> None:
         told.append(loop.time() - began)
 
     patience = Patience(no_more_starts=tell, no_more_answers=tell)
-    assert patience.lasts(unrecorded=False)
+    assert patience.lasts_for_answers()
     await asyncio.sleep(FOR_ANSWERS_S)
     assert told == [pytest.approx(FOR_STARTS_S), pytest.approx(FOR_ANSWERS_S)]
-    assert (patience.lasts(unrecorded=False), patience.lasts(unrecorded=True)) == (False, True)
+    assert (patience.lasts_for_answers(), patience.lasts_for_records()) == (False, True)
+    assert patience.left_for_records_s() == pytest.approx(FOR_RECORDS_S - FOR_ANSWERS_S)
     await asyncio.sleep(FOR_RECORDS_S - FOR_ANSWERS_S)
-    assert not patience.lasts(unrecorded=True)
+    assert not patience.lasts_for_records()
 
 
 @pytest.mark.looptime

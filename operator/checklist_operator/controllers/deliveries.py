@@ -11,7 +11,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -40,6 +40,7 @@ from checklist_operator.envelopes import body_of, kept_message
 from checklist_operator.event_photos import EventPhotos
 from checklist_operator.faults import OurFault
 from checklist_operator.fresh_reads import FreshReads
+from checklist_operator.handover import BeingRecorded
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder
 from checklist_operator.latest import Latest
@@ -111,6 +112,7 @@ class Deliveries:
         transmitter: Transmitter,
         pauses: Pauses,
         photos: EventPhotos,
+        being_recorded: BeingRecorded,
         timers: Timers,
         metrics: Metrics,
         events: EventRecorder,
@@ -129,6 +131,7 @@ class Deliveries:
         self._transmitter = transmitter
         self._pauses = pauses
         self._photos = photos
+        self._being_recorded = being_recorded
         self._metrics = metrics
         self._clock = clock
         self._holder = holder
@@ -142,7 +145,7 @@ class Deliveries:
         self._in_hand: set[Key] = set()
         self._ready: Latest[Key, _Ready] = Latest(_MOST_READY, for_s=_READY_FOR_S)
         self._sending = 0
-        self._unrecorded = 0
+        self._unrecorded: dict[str, int] = {}
         self._recording = asyncio.Semaphore(_RECORDING_AT_ONCE)
         self._stopping = False
         self._began_at = asyncio.get_running_loop().time()
@@ -153,6 +156,11 @@ class Deliveries:
     @property
     def in_flight(self) -> int:
         return self._sending
+
+    @property
+    def unrecorded(self) -> dict[str, int]:
+        """The attempts that have ended and that the cluster does not know of: event id and number."""
+        return dict(self._unrecorded)
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
         key = key_of(body)
@@ -194,10 +202,15 @@ class Deliveries:
         oldest = min(self._waiting.values(), default=None)
         return 0.0 if oldest is None else max(0.0, (self._clock() - oldest).total_seconds())
 
-    async def drain(self, patience: Patience) -> None:
-        """Starts nothing new; waits for what is in flight and for its outcome to be recorded."""
+    async def until_answered(self, patience: Patience) -> None:
+        """Starts nothing new; waits for the answers to what has been sent."""
         self._stopping = True
-        while self._sending and patience.lasts(unrecorded=self._unrecorded > 0):  # noqa: ASYNC110 - rare and short
+        while self._sending > len(self._unrecorded) and patience.lasts_for_answers():  # noqa: ASYNC110 - rare and short
+            await asyncio.sleep(0.02)
+
+    async def until_recorded(self, patience: Patience) -> None:
+        """Waits, after that, until all outcomes are recorded."""
+        while self._unrecorded and patience.lasts_for_records():  # noqa: ASYNC110 - rare and short
             await asyncio.sleep(0.02)
 
     async def close(self) -> None:
@@ -250,6 +263,8 @@ class Deliveries:
         """The attempt that is to be made now; None when something else was to be done, which is done then."""
         key = (delivery.namespace, delivery.name)
         match self._step(delivery):
+            case Send() as step if waits_s := self._being_recorded.for_s((delivery.name,), step.attempt):
+                self._due.set(key, self._clock() + timedelta(seconds=waits_s))
             case Send() as step:
                 self._waiting.setdefault(key, delivery.status.next_attempt_at or self._clock())
                 return step
@@ -311,7 +326,7 @@ class Deliveries:
             if made is None:
                 self._sending -= 1
             else:
-                self._unrecorded += 1
+                self._unrecorded[ready.delivery.name] = ready.step.attempt
             return made
         except BaseException as error:
             self._sending -= 1
@@ -347,7 +362,7 @@ class Deliveries:
             recorded = await self._record_attempt(made)
         finally:
             self._sending -= 1
-            self._unrecorded -= 1
+            self._unrecorded.pop(made.delivery.name, None)
         if recorded is None:
             self.queue.add((made.delivery.namespace, made.delivery.name))
         elif recorded.status.settled:

@@ -51,6 +51,8 @@ class Lane:
     version: int
     seen: int
     in_flight: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    answered: set[str] = field(default_factory=set)
+    """Of those in flight: the attempt has ended, and its result is not known yet, as a delivery is being made of it."""
     results: dict[str, DeliveryRecord] = field(default_factory=dict)
     first_result_at: float = 0.0
     fault: OurFault | None = None

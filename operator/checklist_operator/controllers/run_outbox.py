@@ -27,6 +27,7 @@ from checklist_operator.envelopes import body_of, first_envelope
 from checklist_operator.event_photos import EventPhotos
 from checklist_operator.event_photos import key_of as key_of_photo
 from checklist_operator.faults import OurFault
+from checklist_operator.handover import BeingRecorded
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder, ObjectReference
 from checklist_operator.metrics import Metrics
@@ -60,6 +61,7 @@ class RunOutbox:
         events: EventRecorder,
         clock: Clock,
         photos: EventPhotos,
+        being_recorded: BeingRecorded,
         allow_insecure: bool,
         on_bug: Callable[[str], None],
         workers: int = 64,
@@ -74,6 +76,7 @@ class RunOutbox:
         self._events = events
         self._clock = clock
         self._photos = photos
+        self._being_recorded = being_recorded
         self._allow_insecure = allow_insecure
         self._on_bug = on_bug
         self._lanes: dict[Key, Lane] = {}
@@ -106,6 +109,12 @@ class RunOutbox:
     def in_flight(self) -> int:
         return sum(len(lane.in_flight) for lane in self._lanes.values())
 
+    @property
+    def unrecorded(self) -> dict[str, int]:
+        """The attempts that have ended and that the cluster does not know of: event id and number."""
+        lanes = self._lanes.values()
+        return {event_id: 1 for lane in lanes for event_id in (*lane.answered, *lane.results)}
+
     def oldest_waiting_s(self) -> float:
         """Age in seconds of the oldest event whose first attempt has not ended, but for paused ones; 0 for none."""
         waiting = (
@@ -123,15 +132,20 @@ class RunOutbox:
         for key in self._held:
             self.queue.add(key)
 
-    async def drain(self, patience: Patience) -> None:
-        """Starts nothing new; waits for what is in flight and for its results to be written."""
+    async def until_answered(self, patience: Patience) -> None:
+        """Starts nothing new, writes what waited to be written, and waits for the answers to what has been sent."""
         self._stopping = True
         for key, lane in self._lanes.items():
             if lane.results:
                 self.queue.add(key)
-        while any(lane.in_flight or lane.results for lane in self._lanes.values()):
-            if not patience.lasts(unrecorded=any(lane.results for lane in self._lanes.values())):
+        while patience.lasts_for_answers():
+            if not any(len(lane.in_flight) > len(lane.answered) for lane in self._lanes.values()):
                 return
+            await asyncio.sleep(0.02)
+
+    async def until_recorded(self, patience: Patience) -> None:
+        """Waits, after that, until all results are written."""
+        while self.unrecorded and patience.lasts_for_records():  # noqa: ASYNC110 - rare and short
             await asyncio.sleep(0.02)
 
     async def close(self) -> None:
@@ -161,7 +175,14 @@ class RunOutbox:
         if not lane.in_flight and not lane.results and not lane.run.status.outbox and has_work(lane.body):
             await self._write_results(key, lane)  # final, and only `settled` is missing
         self._drop_if_caught_up(key, lane)
-        return min(max(0.01, self._patience_s(key, lane)), QUIET_S) if lane.results else None
+        if lane.results:
+            return min(max(0.01, self._patience_s(key, lane)), QUIET_S)
+        return self._waits_for_records_s(lane) or None
+
+    def _waits_for_records_s(self, lane: Lane) -> float:
+        """How long nothing of this run is sent, as the leader before us is writing down what it has sent of it."""
+        outbox = (lane.body.get("status") or {}).get("outbox") or ()
+        return self._being_recorded.for_s((entry["eventId"] for entry in outbox), attempt=1)
 
     def _patience_s(self, key: Key, lane: Lane) -> float:
         """How much longer the lane's results may wait to be written."""
@@ -176,6 +197,8 @@ class RunOutbox:
     async def _start_attempts(self, key: Key, lane: Lane) -> None:
         """Starts what is in the outbox and not yet under way, in order. Raises OurFault and KubeError."""
         if self._stopping:
+            return
+        if self._waits_for_records_s(lane) > 0:
             return
         if lane.look_up:
             await self._look_up(key, lane)
@@ -251,6 +274,7 @@ class RunOutbox:
         finally:
             attempt.turn.end()
             del lane.in_flight[event_id]
+            lane.answered.discard(event_id)
             if self._lanes.get(key) is lane:
                 if lane.in_flight:
                     self.queue.add_later(key, GATHER_S)
@@ -276,6 +300,7 @@ class RunOutbox:
                 attempt.url, body, attempt.secret, run.name, attempt=1, origin=origin
             )
         attempt.turn.ended.set()
+        lane.answered.add(entry.event_id)
         self._log(outcome, attempt)
         if outcome.ok:
             self._metrics.deliveries.labels("delivered").inc()

@@ -29,6 +29,8 @@ class Fate(StrEnum):
     SUCCEEDED_BEHIND = "killed, one whose clock is two hours behind takes over"
     PAUSED = "paused, another one takes over, woken"
     ENDED = "asked to end"
+    RELIEVED = "asked to end, another one works before it has ended"
+    LOST = "asked to end, killed when another one works already"
     UNANSWERED = "its call is not answered"
     AHEAD = "its clock jumps two hours ahead"
     BACK = "its clock jumps two hours back"
@@ -36,11 +38,16 @@ class Fate(StrEnum):
     @property
     def may_repeat(self) -> int:
         """Transmissions of one event that may come twice: one for each crash, none where nobody crashed."""
-        return 1 if self.kills or self is Fate.PAUSED else 0
+        return 1 if self.crashes else 0
 
     @property
     def kills(self) -> bool:
+        """At its point."""
         return self in {Fate.KILLED, Fate.SUCCEEDED, Fate.SUCCEEDED_AHEAD, Fate.SUCCEEDED_BEHIND}
+
+    @property
+    def crashes(self) -> bool:
+        return self.kills or self in {Fate.PAUSED, Fate.LOST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,10 @@ class Course:
     def leads(self) -> bool:
         """Whoever was paused has lost its lease meanwhile, and its clocks say so."""
         return not self._slept
+
+    def kill(self) -> None:
+        """It takes no step any more."""
+        self._dead = True
 
     def wake(self) -> None:
         """A paused operator goes on where it stood."""

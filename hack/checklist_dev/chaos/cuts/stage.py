@@ -5,7 +5,7 @@ import contextlib
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -22,6 +22,7 @@ from checklist_dev.chaos.cuts.patience import insist
 from checklist_dev.chaos.cuts.post import Mailbox, Post, Transmission
 from checklist_dev.chaos.cuts.scenarios import Scenario
 from checklist_operator.delivery_objects import Delivery
+from checklist_operator.handover import NO_HANDOVER, Handover
 from checklist_operator.metrics import Metrics
 from checklist_operator.term import Term
 
@@ -32,6 +33,8 @@ _LINGER_S: Final = 0.2
 """Four gaps: what would be sent once more is sent by then."""
 _BEHIND_S: Final = 1.5
 """Longer than claims hold here, so that they are seen not to wait for a clock that is wrong."""
+_RECORDED_WITHIN_S: Final = 0.5
+"""Ten seconds in the service. For so long a successor waits for the records of one that was killed."""
 _AWAKE_S: Final = 0.4
 """How long a woken operator works on before it notices that the lease is gone: it looks every 0.2 s."""
 JUMP: Final = timedelta(hours=2)
@@ -168,6 +171,8 @@ class _Case:
             case Fate.ENDED:
                 await term.stop(gracefully=True)
                 await self._finish("second")
+            case Fate.RELIEVED | Fate.LOST:
+                await self._relieve(term, killed=fate is Fate.LOST)
             case Fate.SUCCEEDED:
                 await term.stop(gracefully=False)
                 await self._finish("second")
@@ -194,15 +199,29 @@ class _Case:
                     await asyncio.sleep(_LINGER_S)
         await asyncio.sleep(_LINGER_S)
 
-    async def _finish(self, operator_id: str) -> None:
-        async with self._operator(operator_id, Course()):
+    async def _relieve(self, term: Term, *, killed: bool) -> None:
+        """The second one works as soon as the first one has told it what is being recorded still."""
+        told: asyncio.Queue[Handover] = asyncio.Queue()
+        stopping = asyncio.create_task(term.stop(gracefully=True, step_down=told.put), name="orderly end")
+        handover = await told.get()
+        if killed:
+            self._course.kill()
+            stopping.cancel()
+            handover = replace(handover, for_s=_RECORDED_WITHIN_S)
+        await self._finish("second", handover)
+        await asyncio.gather(stopping, return_exceptions=True)
+
+    async def _finish(self, operator_id: str, handover: Handover = NO_HANDOVER) -> None:
+        async with self._operator(operator_id, Course(), handover):
             await self._until_done()
             await asyncio.sleep(_LINGER_S)
 
     # -- operators ------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _operator(self, operator_id: str, course: Course) -> AsyncIterator[Term]:
+    async def _operator(
+        self, operator_id: str, course: Course, handover: Handover = NO_HANDOVER
+    ) -> AsyncIterator[Term]:
         """A term of leadership that works while the block runs; it may be stopped before."""
         ground = self._ground
         begun: list[tuple[int, int]] = []
@@ -223,6 +242,7 @@ class _Case:
                 clock=self._clock,
                 take_signals=lambda: None,
                 lead=CourseLead(course),
+                handover=handover,
             )
         working = asyncio.create_task(term.run(), name=f"operator {operator_id}")
         try:
