@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log_to_stderr(settings.log_level)
     # What is there now stays; what requests make is short-lived and hardly ever in circles.
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(50_000, 5, 10)
     try:
         uvloop.run(serve(settings))
     except (InvalidSetting, KubeError, OSError) as error:
