@@ -8,7 +8,8 @@ recorded in that time, the process that made them has died, and they are made ag
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from checklist_crds.resource_types import GROUP
@@ -21,49 +22,60 @@ _LONGEST_S: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
-    """`attempts`: by event id, the number of the attempt that is being recorded; `for_s` seconds from now on."""
+class AttemptMade:
+    """`number` of the attempt, which may still be being recorded for `for_s` seconds from now on."""
 
-    attempts: Mapping[str, int] = field(default_factory=dict)
-    for_s: float = 0.0
-
-    def __str__(self) -> str:
-        return json.dumps({"for_s": self.for_s, "attempts": dict(self.attempts)}, separators=(",", ":"))
-
-    @classmethod
-    def parse(cls, text: str | None) -> "Handover":
-        """Nothing, where there is no note, or none that we understand."""
-        try:
-            note = json.loads(text or "{}")
-            attempts = {str(event_id): int(number) for event_id, number in note["attempts"].items()}
-            for_s = float(note["for_s"])
-            return cls(attempts, for_s) if 0 <= for_s <= _LONGEST_S else NO_HANDOVER
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return NO_HANDOVER
+    number: int
+    for_s: float
 
 
-NO_HANDOVER: Final = Handover()
+Handover = Mapping[str, AttemptMade]
+"""By event id."""
+
+NO_HANDOVER: Final[Handover] = {}
+
+
+def note_of(handover: Handover) -> str | None:
+    """As the annotation has it: `{"evt-...": [number, seconds], ...}`; None when there is nothing to tell."""
+    told = {event_id: [made.number, round(made.for_s, 1)] for event_id, made in islice(handover.items(), MOST_ATTEMPTS)}
+    return json.dumps(told, separators=(",", ":")) if told else None
+
+
+def read_note(text: str | None) -> Handover:
+    """Nothing, where there is no note, or none that we understand."""
+    try:
+        note = json.loads(text or "{}")
+        handover = {str(event_id): AttemptMade(int(number), float(for_s)) for event_id, (number, for_s) in note.items()}
+    except (ValueError, TypeError, AttributeError):
+        return NO_HANDOVER
+    return handover if all(0 <= made.for_s <= _LONGEST_S for made in handover.values()) else NO_HANDOVER
 
 
 class BeingRecorded:
     """A handover, from the moment on at which the next leader has found it."""
 
     def __init__(self, handover: Handover) -> None:
-        self._attempts = handover.attempts
-        self._until = asyncio.get_running_loop().time() + handover.for_s
-
-    @property
-    def attempts(self) -> Mapping[str, int]:
-        """What may still be being recorded."""
-        if self._attempts and self._left_s() <= 0:
-            self._attempts = {}
-        return self._attempts
+        self._handover = handover
+        self._since = asyncio.get_running_loop().time()
 
     def for_s(self, event_ids: Iterable[str], attempt: int) -> float:
         """For how many seconds this attempt of one of these events may still be being recorded; 0 when of none."""
-        attempts = self.attempts
-        is_one = bool(attempts) and any(attempts.get(event_id) == attempt for event_id in event_ids)
-        return self._left_s() if is_one else 0.0
+        if not self._handover:
+            return 0.0
+        found = (self._handover.get(event_id) for event_id in event_ids)
+        longest_s = max((made.for_s for made in found if made is not None and made.number == attempt), default=0.0)
+        return max(0.0, longest_s - self._passed_s())
 
-    def _left_s(self) -> float:
-        return self._until - asyncio.get_running_loop().time()
+    def with_ours(self, attempts: Mapping[str, int], for_s: float) -> Handover:
+        """What is to be told to the one that follows: `attempts` that we record ourselves for `for_s` seconds, and what
+        the one before us may not have come to an end with. Of an event, ours came later."""
+        passed_s = self._passed_s()
+        left = {
+            event_id: AttemptMade(made.number, made.for_s - passed_s)
+            for event_id, made in self._handover.items()
+            if made.for_s > passed_s
+        }
+        return left | {event_id: AttemptMade(number, for_s) for event_id, number in attempts.items()}
+
+    def _passed_s(self) -> float:
+        return asyncio.get_running_loop().time() - self._since

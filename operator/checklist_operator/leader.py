@@ -25,7 +25,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound, KubeUnavailable
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.times import Clock
-from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, Handover
+from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, Handover, note_of, read_note
 from checklist_operator.json_logging import about
 from checklist_operator.settings import LeaseTimes
 from checklist_operator.sharding import LEASE_NAME
@@ -69,8 +69,8 @@ class LeaseLock(BaseLock):
         """What the leader before us has left, to be asked once, when the lease is ours. The note stays on the lease as
         long as it holds: whoever follows us in that time needs it, too."""
         annotations = self._lease["metadata"].get("annotations") or {}
-        handover = Handover.parse(annotations.get(HANDOVER_ANNOTATION))
-        self._forgets_handover_at = self._steady() + handover.for_s
+        handover = read_note(annotations.get(HANDOVER_ANNOTATION))
+        self._forgets_handover_at = self._steady() + max((made.for_s for made in handover.values()), default=0.0)
         return handover
 
     async def get(self, name: str, namespace: str) -> tuple[bool, Any]:
@@ -146,15 +146,14 @@ class LeaseLock(BaseLock):
             lease = await self._within(self._client.get(LEASE, self.name, self.namespace))
             if (lease.get("spec") or {}).get("holderIdentity") == self.identity:
                 patch = {
-                    "metadata": {"annotations": {HANDOVER_ANNOTATION: str(handover) if handover.attempts else None}},
+                    "metadata": {"annotations": {HANDOVER_ANNOTATION: note_of(handover)}},
                     "spec": {"holderIdentity": None, "leaseDurationSeconds": 1, "renewTime": self._now()},
                 }
                 version = lease["metadata"]["resourceVersion"]
                 await self._within(
                     self._client.patch(LEASE, self.name, patch, self.namespace, resource_version=version)
                 )
-                being_recorded = len(handover.attempts)
-                logger.info("gave the lease back", extra=about(identity=self.identity, being_recorded=being_recorded))
+                logger.info("gave the lease back", extra=about(identity=self.identity, being_recorded=len(handover)))
 
     async def _write(self, call: Any, *arguments: Any) -> bool:
         begun = self._steady()

@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from itertools import islice
 from typing import Any
 
 from checklist_crds.archive import ArchiveStore
@@ -352,9 +351,7 @@ class Term:
         self._transmitter.take_no_more()
         if len(self._unrecorded()) > MOST_ATTEMPTS:
             await self._until_recorded(patience)
-        # The leader before us may not have come to an end, either.
-        attempts = self._unrecorded() | dict(self._being_recorded.attempts)
-        return Handover(dict(islice(attempts.items(), MOST_ATTEMPTS)), max(0.0, patience.left_for_records_s()))
+        return self._being_recorded.with_ours(self._unrecorded(), max(0.0, patience.left_for_records_s()))
 
     async def _until_recorded(self, patience: Patience) -> None:
         await asyncio.gather(self.outbox.until_recorded(patience), self.deliveries.until_recorded(patience))

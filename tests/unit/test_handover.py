@@ -4,18 +4,24 @@ import asyncio
 
 import pytest
 
-from checklist_operator.handover import MOST_ATTEMPTS, NO_HANDOVER, BeingRecorded, Handover
+from checklist_operator.handover import MOST_ATTEMPTS, NO_HANDOVER, AttemptMade, BeingRecorded, note_of, read_note
 
-LEFT = Handover({"evt-1": 1, "evt-2": 4}, 8.5)
+LEFT = {"evt-1": AttemptMade(1, 8.5), "evt-2": AttemptMade(4, 5.0)}
 
 
 def test_a_note_is_read_as_it_was_written() -> None:
-    assert Handover.parse(str(LEFT)) == LEFT
+    assert read_note(note_of(LEFT)) == LEFT
+
+
+def test_of_nothing_there_is_no_note() -> None:
+    assert note_of(NO_HANDOVER) is None
 
 
 def test_the_longest_note_fits_into_the_annotations_of_an_object() -> None:
-    note = Handover({f"evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1{number:05d}": 5 for number in range(MOST_ATTEMPTS)}, 10.0)
-    assert len(str(note)) < 200 * 1024
+    long = {f"evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1{number:05d}": AttemptMade(5, 10.0) for number in range(9000)}
+    note = note_of(long)
+    assert note is not None
+    assert (len(read_note(note)), len(note) < 220 * 1024) == (MOST_ATTEMPTS, True)
 
 
 @pytest.mark.parametrize(
@@ -27,32 +33,46 @@ def test_the_longest_note_fits_into_the_annotations_of_an_object() -> None:
         "[]",
         "7",
         "{}",
-        '{"for_s": 3}',
-        '{"attempts": {"evt-1": 1}}',
-        '{"for_s": 3, "attempts": ["evt-1"]}',
-        '{"for_s": "soon", "attempts": {"evt-1": 1}}',
-        '{"for_s": 3, "attempts": {"evt-1": "first"}}',
-        '{"for_s": -1, "attempts": {"evt-1": 1}}',
-        '{"for_s": NaN, "attempts": {"evt-1": 1}}',
-        '{"for_s": 1e9, "attempts": {"evt-1": 1}}',
+        '{"evt-1": 3}',
+        '{"evt-1": [1]}',
+        '{"evt-1": [1, 2, 3]}',
+        '{"evt-1": ["first", 3]}',
+        '{"evt-1": [1, "soon"]}',
+        '{"evt-1": [1, -1]}',
+        '{"evt-1": [1, NaN]}',
+        '{"evt-1": [1, 1e9]}',
     ],
 )
 def test_what_is_not_understood_is_no_note(text: str | None) -> None:
-    assert Handover.parse(text) == NO_HANDOVER
+    assert read_note(text) == NO_HANDOVER
 
 
 @pytest.mark.looptime
 async def test_an_attempt_may_be_being_recorded_for_so_long_and_no_other_one() -> None:
     left = BeingRecorded(LEFT)
     await asyncio.sleep(3.0)
-    assert left.for_s(["evt-0", "evt-2"], 4) == pytest.approx(5.5)
+    assert left.for_s(["evt-0", "evt-2"], 4) == pytest.approx(2.0)
     assert (left.for_s(["evt-2"], 5), left.for_s(["evt-0"], 1), left.for_s([], 1)) == (0.0, 0.0, 0.0)
-    assert left.attempts == LEFT.attempts
-    await asyncio.sleep(5.5)
-    assert (left.for_s(["evt-1"], 1), left.attempts) == (0.0, {})
+    await asyncio.sleep(3.0)
+    assert (left.for_s(["evt-2"], 4), left.for_s(["evt-1"], 1)) == (0.0, pytest.approx(2.5))
+
+
+@pytest.mark.looptime
+async def test_who_follows_is_told_what_is_left_of_it_and_what_came_later() -> None:
+    left = BeingRecorded(LEFT)
+    await asyncio.sleep(3.0)
+    assert left.with_ours({"evt-2": 5, "evt-3": 1}, 9.0) == {
+        "evt-1": AttemptMade(1, pytest.approx(5.5)),
+        "evt-2": AttemptMade(5, 9.0),
+        "evt-3": AttemptMade(1, 9.0),
+    }
+    await asyncio.sleep(3.0)
+    assert left.with_ours({}, 9.0) == {"evt-1": AttemptMade(1, pytest.approx(2.5))}
+    await asyncio.sleep(2.5)
+    assert left.with_ours({}, 9.0) == NO_HANDOVER
 
 
 @pytest.mark.looptime
 async def test_without_a_note_nothing_waits() -> None:
     left = BeingRecorded(NO_HANDOVER)
-    assert (left.for_s(["evt-1"], 1), left.attempts) == (0.0, {})
+    assert (left.for_s(["evt-1"], 1), left.with_ours({}, 9.0)) == (0.0, NO_HANDOVER)

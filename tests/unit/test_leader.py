@@ -11,7 +11,7 @@ from kubernetes.aio.leaderelection import leaderelection
 
 from checklist_crds import merge_patch
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound, KubeUnavailable
-from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, Handover
+from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, AttemptMade, Handover
 from checklist_operator.leader import Leadership
 from checklist_operator.settings import LeaseTimes
 
@@ -191,7 +191,7 @@ async def test_a_lease_that_was_given_back_is_taken_at_the_next_look(wall: Wall)
 @pytest.mark.looptime
 async def test_what_a_leader_leaves_is_told_to_those_who_follow_while_it_holds(wall: Wall) -> None:
     lease = OneLease()
-    left = Handover({"evt-1": 1, "evt-2": 4}, 10.0)
+    left = {"evt-1": AttemptMade(1, 10.0), "evt-2": AttemptMade(4, 2.5)}
     first = candidate(lease, "first", wall)
     assert await first.acquire() == NO_HANDOVER
     assert lease.body is not None
@@ -201,7 +201,7 @@ async def test_what_a_leader_leaves_is_told_to_those_who_follow_while_it_holds(w
     second = candidate(lease, "second", wall)
     assert await second.acquire() == left
     holding = asyncio.create_task(second.hold())
-    await asyncio.sleep(left.for_s - TIMES.retry_period)
+    await asyncio.sleep(10.0 - TIMES.retry_period)
     assert set(lease.body["metadata"]["annotations"]) == {"of-others", HANDOVER_ANNOTATION}, "a third one needs it"
     await asyncio.sleep(2 * TIMES.retry_period + 0.1)
     assert lease.body["metadata"]["annotations"] == {"of-others": "kept"}
@@ -215,7 +215,7 @@ async def test_a_release_without_anything_left_takes_the_note_away(wall: Wall) -
     lease = OneLease()
     first, second = candidate(lease, "first", wall), candidate(lease, "second", wall)
     await first.acquire()
-    await first.release(Handover({"evt-1": 1}, 10.0))
+    await first.release({"evt-1": AttemptMade(1, 10.0)})
     await second.acquire()
     await second.release()
     assert await candidate(lease, "third", wall).acquire() == NO_HANDOVER

@@ -12,10 +12,10 @@ from aiohttp import web
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import RUN
 from checklist_operator import __main__ as operator_main
-from checklist_operator.handover import HANDOVER_ANNOTATION, Handover
+from checklist_operator.handover import HANDOVER_ANNOTATION, AttemptMade, Handover, read_note
 from checklist_operator.settings import LeaseTimes, Settings
 
-EVENT = "evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1c9a11"
+LEFT = {"evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1c9a11": AttemptMade(2, 10.0)}
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
 
@@ -86,7 +86,7 @@ class _BusyTerm:
             call.cancel()
         await asyncio.gather(*self._calls, return_exceptions=True)
         self.on_end()
-        await step_down(Handover({EVENT: 2}, 10.0))
+        await step_down(LEFT)
         self.on_end()
 
 
@@ -125,4 +125,4 @@ async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_with_
     assert holders == ["test", None]
     assert cluster.lease is not None
     note = cluster.lease["metadata"]["annotations"][HANDOVER_ANNOTATION]
-    assert Handover.parse(note) == Handover({EVENT: 2}, 10.0)
+    assert read_note(note) == LEFT

@@ -9,7 +9,7 @@ from typing import Any, cast
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import Kind
 from checklist_operator.controllers.run_outbox import RunOutbox
-from checklist_operator.handover import NO_HANDOVER, BeingRecorded, Handover
+from checklist_operator.handover import NO_HANDOVER, AttemptMade, BeingRecorded, Handover
 from checklist_operator.patience import Patience
 
 ENTRY = {
@@ -102,7 +102,7 @@ async def test_an_end_looks_nothing_up() -> None:
 
 async def test_what_the_leader_before_records_is_not_looked_up_until_it_should_have() -> None:
     client = _Client()
-    outbox = _outbox(client, bugs := [], Handover({ENTRY["eventId"]: 1}, 0.3))
+    outbox = _outbox(client, bugs := [], {str(ENTRY["eventId"]): AttemptMade(1, 0.3)})
     await _listed(outbox)
     assert client.asked == 0
     await asyncio.sleep(0.4)

@@ -207,7 +207,7 @@ class _Case:
         if killed:
             self._course.kill()
             stopping.cancel()
-            handover = replace(handover, for_s=_RECORDED_WITHIN_S)
+            handover = {name: replace(made, for_s=_RECORDED_WITHIN_S) for name, made in handover.items()}
         await self._finish("second", handover)
         await asyncio.gather(stopping, return_exceptions=True)
 
