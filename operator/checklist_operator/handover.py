@@ -51,6 +51,15 @@ def read_note(text: str | None) -> Handover:
     return handover if all(0 <= made.for_s <= _LONGEST_S for made in handover.values()) else NO_HANDOVER
 
 
+def after(passed_s: float, handover: Handover) -> Handover:
+    """What of it may still be being recorded so many seconds later."""
+    return {
+        event_id: AttemptMade(made.number, made.for_s - passed_s)
+        for event_id, made in handover.items()
+        if made.for_s > passed_s
+    }
+
+
 class BeingRecorded:
     """A handover, from the moment on at which the next leader has found it."""
 
@@ -69,13 +78,8 @@ class BeingRecorded:
     def with_ours(self, attempts: Mapping[str, int], for_s: float) -> Handover:
         """What is to be told to the one that follows: `attempts` that we record ourselves for `for_s` seconds, and what
         the one before us may not have come to an end with. Of an event, ours came later."""
-        passed_s = self._passed_s()
-        left = {
-            event_id: AttemptMade(made.number, made.for_s - passed_s)
-            for event_id, made in self._handover.items()
-            if made.for_s > passed_s
-        }
-        return left | {event_id: AttemptMade(number, for_s) for event_id, number in attempts.items()}
+        left = after(self._passed_s(), self._handover)
+        return {**left, **{event_id: AttemptMade(number, for_s) for event_id, number in attempts.items()}}
 
     def _passed_s(self) -> float:
         return asyncio.get_running_loop().time() - self._since

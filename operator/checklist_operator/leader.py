@@ -25,7 +25,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound, KubeUnavailable
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.times import Clock
-from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, Handover, note_of, read_note
+from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, Handover, after, note_of, read_note
 from checklist_operator.json_logging import about
 from checklist_operator.settings import LeaseTimes
 from checklist_operator.sharding import LEASE_NAME
@@ -62,6 +62,7 @@ class LeaseLock(BaseLock):
         self._seen_at = 0.0
         self._readings = 0
         self._forgets_handover_at: float | None = None
+        self._ran_out_for_s = 0.0
         self.renewed_at: float | None = None
         self.taken_over = False
 
@@ -69,7 +70,7 @@ class LeaseLock(BaseLock):
         """What the leader before us has left, to be asked once, when the lease is ours. The note stays on the lease as
         long as it holds: whoever follows us in that time needs it, too."""
         annotations = self._lease["metadata"].get("annotations") or {}
-        handover = read_note(annotations.get(HANDOVER_ANNOTATION))
+        handover = after(self._ran_out_for_s, read_note(annotations.get(HANDOVER_ANNOTATION)))
         self._forgets_handover_at = self._steady() + max((made.for_s for made in handover.values()), default=0.0)
         return handover
 
@@ -91,6 +92,8 @@ class LeaseLock(BaseLock):
             return False, _api_exception(KubeError("another process holds the lease"))
         duration = spec.get("leaseDurationSeconds")
         if holder is None or (holder != self.identity and self._has_run_out(holder, spec, duration)):
+            # What was noted before the lease began to run out is as much older.
+            self._ran_out_for_s = 0.0 if holder is None else float(duration or 0)
             return True, LeaderElectionRecord(None, None, None, None)  # free, the election understands
         return True, LeaderElectionRecord(holder, str(duration), spec.get("acquireTime"), self._reading(holder, spec))
 

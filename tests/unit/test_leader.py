@@ -211,6 +211,16 @@ async def test_what_a_leader_leaves_is_told_to_those_who_follow_while_it_holds(w
 
 
 @pytest.mark.looptime
+async def test_what_was_left_to_a_leader_that_died_has_been_recorded_long_ago(wall: Wall) -> None:
+    lease = OneLease()
+    first, second, third = (candidate(lease, name, wall) for name in ("first", "second", "third"))
+    await first.acquire()
+    await first.release({"evt-1": AttemptMade(1, 10.0), "evt-2": AttemptMade(1, TIMES.duration + 3.0)})
+    assert len(await second.acquire()) == 2
+    assert await third.acquire() == {"evt-2": AttemptMade(1, pytest.approx(3.0))}
+
+
+@pytest.mark.looptime
 async def test_a_release_without_anything_left_takes_the_note_away(wall: Wall) -> None:
     lease = OneLease()
     first, second = candidate(lease, "first", wall), candidate(lease, "second", wall)
