@@ -19,8 +19,9 @@ NPM_LOCK_FILES := api/web/package-lock.json tests/signatures/node/package-lock.j
 # A lock file names packages and hashes. An address in it would bind everybody to one registry.
 step = @printf '\n== %s\n' '$(1)'
 comma := ,
-# All tests share the processors by files. (With ARGS only some run, in one process: that starts sooner.)
-IN_PROCESSES := -n auto --maxprocesses 4 --dist loadfile
+# All tests share the processors by files, the longest files first (tests/conftest.py). (With ARGS only some run, in one
+# process: that starts sooner.)
+IN_PROCESSES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 help: ## Show this list
 	@echo 'usage: make TARGET'

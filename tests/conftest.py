@@ -6,6 +6,7 @@ It is started only when a test asks for it; unit tests run without. So is the bu
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +23,30 @@ from checklist_dev.web.build import Workspace
 # No test is about how fast the machine is, and it may be busy with the others.
 settings.register_profile("of any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("of any speed")
+
+
+_LONGEST_FIRST: Final = (
+    "bench/test_bench_smoke.py",
+    "soak/test_soak_short.py",
+    "crash/test_delivery_enumeration.py",
+    "crash/test_chaos_short.py",
+    "dashboard/test_deliveries.py",
+    "crash/test_erasure_cuts.py",
+    "replicas/test_consistency.py",
+    "crash/test_takeovers.py",
+    "delivery/test_hostile_memory.py",
+    "crash/test_cluster_down.py",
+    "chart_rbac/test_every_verb.py",
+    "generation/test_small_model.py",
+)
+"""Of the files that take a minute or more. A file goes to one process as a whole: begun last, such a one is waited for
+alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The order in which processes take files (with xdist's `--no-loadscope-reorder`)."""
+    places = {ROOT / "tests" / name: place for place, name in enumerate(_LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(scope="session")

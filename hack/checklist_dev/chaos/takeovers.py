@@ -34,8 +34,8 @@ ROUND: Final = (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL, signal.SIGTERM)
 _POLL_S: Final = 0.02
 _TAKES_OVER_WITHIN_S: Final = 90.0
 _WAITED_FOR_S: Final = 0.5
-"""What is answered sooner than this is never cut off by a clean end, which waits for a second: a start may be a quarter of
-a second later than the signal, and its way to the receiver takes as long again on a busy machine."""
+"""What is answered sooner than this is never cut off by a clean end, which waits for a second: a start may be a quarter
+of a second later than the signal, and its way to the receiver takes as long again on a busy machine."""
 _LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _LEASE_NAME: Final = "checklist-dispatch-operator"
 
