@@ -71,13 +71,14 @@ async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
     ]
 
 
-async def settled_runs(cluster: RawCluster, factory: RunFactory, count: int) -> list[str]:
-    """Names of runs that were completed forty days ago."""
+async def settled_runs(
+    cluster: RawCluster, factory: RunFactory, count: int, *, words: str = "as a person writes it"
+) -> list[str]:
+    """Names of runs that were completed forty days ago. `words` are in each answer."""
     created, ended = (format_timestamp(utc_now() - _AGO - timedelta(hours=hours)) for hours in (2, 0))
     made = [factory.make(createdAt=created) for _ in range(count)]
     answers = {
-        f"s-{number}": {"value": json.dumps(f"answer {number}, as a person writes it"), "at": ended}
-        for number in range(_ANSWERS)
+        f"s-{number}": {"value": json.dumps(f"answer {number}, {words}"), "at": ended} for number in range(_ANSWERS)
     }
     condition = {"type": "Completed", "status": "True", "reason": "Submitted", "lastTransitionTime": ended}
     status: dict[str, Any] = {

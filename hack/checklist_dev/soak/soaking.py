@@ -56,6 +56,8 @@ _SETTLE_S: Final = 180.0
 _HISTORY_S: Final = 300.0
 _HISTORY_AT_ONCE: Final = 500
 """Not more: then it ends soon when it is told to."""
+_WORDS: Final = "with all that a person has to say about it; " * 8
+"""So that the history is more than the 32 MiB that the API keeps of parts: else that would fill up all the while."""
 _PHOTOS: Final = 6
 _PHOTO_BYTES: Final = 300_000
 _PHOTO_SIZE: Final = (1600, 1200)
@@ -182,7 +184,8 @@ class Soak:
         await client.insist("POST", f"/v1/runs/{example}/cancel", {})
         names: list[str] = []
         while len(names) < self._size.history and not self._ended:
-            names += await settled_runs(cluster, factory, min(_HISTORY_AT_ONCE, self._size.history - len(names)))
+            count = min(_HISTORY_AT_ONCE, self._size.history - len(names))
+            names += await settled_runs(cluster, factory, count, words=_WORDS)
             self._transcript.say(f"a history of {len(names)} runs is on its way into the archive")
         deadline = time.monotonic() + _HISTORY_S
         while (left := len(await cluster.list_runs(field_selector="status.settled=true"))) > 0:
