@@ -18,6 +18,7 @@ import uvloop
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
+from checklist_crds.memory import keep_large_buffers_apart
 from checklist_crds.object_store import InvalidStore, open_store
 from checklist_crds.readiness import Check
 from checklist_crds.settings.rotation import Rotation
@@ -28,7 +29,6 @@ from checklist_operator.handover import Handover
 from checklist_operator.health import HealthServer
 from checklist_operator.json_logging import about, configure_logging
 from checklist_operator.leader import Leadership
-from checklist_operator.memory import keep_large_buffers_apart
 from checklist_operator.metrics import Metrics
 from checklist_operator.settings import InvalidSetting, Settings, help_text
 from checklist_operator.term import Term

@@ -18,9 +18,9 @@ from pathlib import Path
 import uvloop
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from checklist_crds.memory import keep_large_buffers_apart
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.sender import Sender, tls_context
-from checklist_operator.memory import keep_large_buffers_apart
 
 BODY = b"{" + b" " * 50_000 + b"}"
 

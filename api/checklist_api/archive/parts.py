@@ -4,7 +4,10 @@ a run reads it several times, and who reads many runs in order finds hundreds of
 
 import asyncio
 import logging
+from array import array
 from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from checklist_crds.archive import ArchiveStore, Damaged, Manifest, PartPlace, Record, lines_of
@@ -20,13 +23,32 @@ logger = logging.getLogger(__name__)
 _KEPT_BYTES: Final = 32 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """A part that was read. Its lines are kept in one piece: that goes back to the operating system as a whole, while
+    hundreds of small ones, let go in another order than they came, leave holes that nothing else fits into."""
+
+    manifest: Manifest
+    content: bytes
+    ends: "array[int]"
+
+    @classmethod
+    def of(cls, content: bytes, manifest: Manifest) -> "_Lines":
+        """Raises Damaged. Plain computing, for a thread."""
+        lines = lines_of(content, manifest)
+        return cls(manifest, b"".join(lines), array("Q", accumulate(map(len, lines))))
+
+    def line(self, number: int) -> bytes:
+        return self.content[self.ends[number - 1] if number else 0 : self.ends[number]]
+
+
 class ArchiveParts:
     """All methods raise StoreUnavailable and Damaged."""
 
     def __init__(self, store: ArchiveStore, kept_bytes: int = _KEPT_BYTES) -> None:
         self._store = store
         self._kept_bytes = kept_bytes
-        self._kept: OrderedDict[tuple[str, str], tuple[Manifest, list[bytes]]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], _Lines] = OrderedDict()
         self._reading: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def listed(self, organization: str | None) -> dict[str, str]:
@@ -54,20 +76,20 @@ class ArchiveParts:
         key = (part.key, part.tag)
         async with self._reading.setdefault(key, asyncio.Lock()):
             try:
-                manifest, lines = self._kept.get(key) or await self._lines(part)
-                self._keep(key, manifest, lines)
+                read = self._kept.get(key) or await self._lines(part)
+                self._keep(key, read)
             finally:
                 self._reading.pop(key, None)
-        if run_id not in manifest.run_ids:
+        if run_id not in read.manifest.run_ids:
             return None
-        record = Record.parse(lines[manifest.run_ids.index(run_id)])
+        record = Record.parse(read.line(read.manifest.run_ids.index(run_id)))
         if record.run_id != run_id:
-            raise Damaged(f"{manifest.place.key}: its lines are not in the order of its manifest")
+            raise Damaged(f"{read.manifest.place.key}: its lines are not in the order of its manifest")
         return record
 
-    async def _lines(self, part: KnownPart) -> tuple[Manifest, list[bytes]]:
+    async def _lines(self, part: KnownPart) -> _Lines:
         manifest, content = await self._content(part)
-        return manifest, await asyncio.to_thread(lines_of, content, manifest)
+        return await asyncio.to_thread(_Lines.of, content, manifest)
 
     async def _content(self, part: KnownPart) -> tuple[Manifest, bytes]:
         place = _place(part.key)
@@ -76,12 +98,12 @@ class ArchiveParts:
             raise Damaged(f"{place.key}: the part or its manifest is gone")
         return manifest, content
 
-    def _keep(self, key: tuple[str, str], manifest: Manifest, lines: list[bytes]) -> None:
-        self._kept[key] = manifest, lines
+    def _keep(self, key: tuple[str, str], read: _Lines) -> None:
+        self._kept[key] = read
         self._kept.move_to_end(key)
-        kept = sum(each.uncompressed_bytes for each, _ in self._kept.values())
+        kept = sum(len(each.content) for each in self._kept.values())
         while kept > self._kept_bytes and len(self._kept) > 1:
-            kept -= self._kept.popitem(last=False)[1][0].uncompressed_bytes
+            kept -= len(self._kept.popitem(last=False)[1].content)
 
 
 def _place(key: str) -> PartPlace:

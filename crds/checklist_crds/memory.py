@@ -1,8 +1,9 @@
 """How the process gives memory back to the operating system.
 
-Every TLS connection has a buffer of 256 KiB. glibc puts the first such buffers apart from its heap and gives them back
-at once; but as soon as one was freed, it takes that size for common and keeps the next ones in the heap, where small
-things that live longer pin them. After a thousand connections that costs tens of megabytes that nobody uses.
+Every TLS connection has a buffer of 256 KiB, and a part of the archive is read as megabytes at once. glibc puts the
+first such buffers apart from its heap and gives them back at once; but as soon as one was freed, it takes that size for
+common and keeps the next ones in the heap, where small things that live longer pin them. After a thousand connections
+that costs tens of megabytes that nobody uses.
 """
 
 import ctypes
