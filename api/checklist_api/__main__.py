@@ -15,7 +15,7 @@ from aiohttp import web
 
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.memory import keep_large_buffers_apart
+from checklist_crds.memory import give_memory_back
 
 from .app import create_app
 from .dashboard.sign_in_settings import keeps_secure_cookies
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"checklist_api: {error}", file=sys.stderr)  # noqa: T201 - before logging is set up
         return 2
     log_to_stderr(settings.log_level)
-    keep_large_buffers_apart()
+    give_memory_back()
     # What is there now stays; what requests make is short-lived and hardly ever in circles.
     gc.freeze()
     gc.set_threshold(50_000, 5, 10)

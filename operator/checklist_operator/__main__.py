@@ -18,7 +18,7 @@ import uvloop
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.memory import keep_large_buffers_apart
+from checklist_crds.memory import give_memory_back
 from checklist_crds.object_store import InvalidStore, open_store
 from checklist_crds.readiness import Check
 from checklist_crds.settings.rotation import Rotation
@@ -191,7 +191,7 @@ def main() -> int:
         print(f"checklist-operator: {problem}", file=sys.stderr)  # noqa: T201 - there is no log yet
         return 2
     configure_logging(settings.log_level)
-    keep_large_buffers_apart()
+    give_memory_back()
     # What is there now stays. Each change that a watch brings leaves some forty objects of Kopf in a circle: these are
     # collected after about twelve hundred changes, which is cheaper than to look for them all the time. What is in use
     # just then, a quarter of it at sixty changes a second, waits for the next generation's turn, so that comes early.

@@ -18,7 +18,7 @@ from pathlib import Path
 import uvloop
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from checklist_crds.memory import keep_large_buffers_apart
+from checklist_crds.memory import give_memory_back
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.sender import Sender, tls_context
 
@@ -74,5 +74,5 @@ async def main(plan: dict) -> dict:
 
 
 if __name__ == "__main__":
-    keep_large_buffers_apart()  # as the operator does
+    give_memory_back()  # as the operator does
     json.dump(uvloop.run(main(json.load(sys.stdin))), sys.stdout)
