@@ -47,7 +47,7 @@ CREATE TABLE deliveries (
     listed_at INT, status INT, outcome INT, digest INT, from_run BLOB, kept BLOB
 );
 CREATE UNIQUE INDEX by_id ON deliveries (event_id, namespace);
-CREATE INDEX of_run ON deliveries (run, namespace, seq);
+CREATE INDEX of_run ON deliveries (run, namespace, seq, event_id);
 CREATE INDEX newest_delivery ON deliveries (organization, listed_at, namespace, status, event, host, outcome);
 CREATE INDEX undelivered ON deliveries (organization, status, listed_at, namespace, event, host, outcome)
     WHERE status != {_DELIVERED};
@@ -163,7 +163,7 @@ class DeliveryIndex:
             return 0, []
         of_run = "FROM deliveries WHERE run = ? AND namespace = ?"
         total = int(self._db.execute(f"SELECT COUNT(*) {of_run}", (run, place)).fetchone()[0])
-        rows = self._db.execute(f"SELECT * {of_run} ORDER BY seq LIMIT ? OFFSET ?", (run, place, limit, offset))
+        rows = self._db.execute(f"SELECT * {of_run} ORDER BY seq, event_id LIMIT ? OFFSET ?", (run, place, limit, offset))
         return total, [self._delivery(row) for row in rows]
 
     def _where(

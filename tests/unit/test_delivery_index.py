@@ -459,3 +459,10 @@ def test_the_last_success_and_the_last_error_are_the_last_whatever_comes_first(i
         (NOW - timedelta(minutes=1)).timestamp() * 1000,
         "http_5xx",
     )
+
+
+def test_events_of_one_number_which_only_a_hand_makes_have_an_order_of_their_own(index: DeliveryIndex) -> None:
+    index.learn_run("UPSERT", a_run(1, *({**recorded(1, seq), "seq": 7} for seq in range(20))))
+    _, told = index.of_run(run_id(1), "main", offset=0, limit=50)
+    ids = [one.event.event_id for one in told]
+    assert (len(ids), ids) == (20, sorted(ids))

@@ -39,4 +39,4 @@ class ArchivedRun(Run):
             if delivery.refusal not in _REFUSED_FOR_EVER:
                 delivery = delivery._replace(refusal=ReplayRefusal.RUN_ARCHIVED)
             found.append(delivery)
-        return sorted(found, key=lambda delivery: delivery.event.seq)
+        return sorted(found, key=lambda delivery: (delivery.event.seq, delivery.event.event_id))
