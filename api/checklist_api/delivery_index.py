@@ -163,7 +163,9 @@ class DeliveryIndex:
             return 0, []
         of_run = "FROM deliveries WHERE run = ? AND namespace = ?"
         total = int(self._db.execute(f"SELECT COUNT(*) {of_run}", (run, place)).fetchone()[0])
-        rows = self._db.execute(f"SELECT * {of_run} ORDER BY seq, event_id LIMIT ? OFFSET ?", (run, place, limit, offset))
+        rows = self._db.execute(
+            f"SELECT * {of_run} ORDER BY seq, event_id LIMIT ? OFFSET ?", (run, place, limit, offset)
+        )
         return total, [self._delivery(row) for row in rows]
 
     def _where(
