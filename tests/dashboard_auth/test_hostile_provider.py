@@ -254,7 +254,7 @@ async def test_a_refusal_of_the_provider_is_told_in_plain_words(
     assert number in response.text
     assert number in [getattr(record, "request_id", "") for record in caplog.records]
     assert "script" not in response.text
-    assert "555" not in response.text
+    assert "call" not in response.text
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]
 
 
