@@ -118,7 +118,7 @@ class Embedding:
         self.restarts += 1
 
     async def until(self, count: int) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(self.seen) < count:
                 await asyncio.sleep(0.02)
 
