@@ -47,7 +47,7 @@ CREATE TABLE deliveries (
     listed_at INT, status INT, outcome INT, digest INT, from_run BLOB, kept BLOB
 );
 CREATE UNIQUE INDEX by_id ON deliveries (event_id, namespace);
-CREATE INDEX of_run ON deliveries (run, namespace, seq, event_id);
+CREATE INDEX of_run ON deliveries (run, namespace, seq);
 CREATE INDEX newest_delivery ON deliveries (organization, listed_at, namespace, status, event, host, outcome);
 CREATE INDEX undelivered ON deliveries (organization, status, listed_at, namespace, event, host, outcome)
     WHERE status != {_DELIVERED};
