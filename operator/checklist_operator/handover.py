@@ -60,16 +60,25 @@ def after(passed_s: float, handover: Handover) -> Handover:
     }
 
 
+def holds_for_s(handover: Handover) -> float:
+    """Until nothing of it may still be being recorded."""
+    return max((made.for_s for made in handover.values()), default=0.0)
+
+
 class BeingRecorded:
     """A handover, from the moment on at which the next leader has found it."""
 
     def __init__(self, handover: Handover) -> None:
         self._handover = handover
+        self._holds_for_s = holds_for_s(handover)
         self._since = asyncio.get_running_loop().time()
 
     def for_s(self, event_ids: Iterable[str], attempt: int) -> float:
         """For how many seconds this attempt of one of these events may still be being recorded; 0 when of none."""
         if not self._handover:
+            return 0.0
+        if self._passed_s() > self._holds_for_s:
+            self._handover = NO_HANDOVER  # a term may last for months, and asks for each event
             return 0.0
         found = (self._handover.get(event_id) for event_id in event_ids)
         longest_s = max((made.for_s for made in found if made is not None and made.number == attempt), default=0.0)

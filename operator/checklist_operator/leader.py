@@ -25,7 +25,15 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound, KubeUnavailable
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.times import Clock
-from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, Handover, after, note_of, read_note
+from checklist_operator.handover import (
+    HANDOVER_ANNOTATION,
+    NO_HANDOVER,
+    Handover,
+    after,
+    holds_for_s,
+    note_of,
+    read_note,
+)
 from checklist_operator.json_logging import about
 from checklist_operator.settings import LeaseTimes
 from checklist_operator.sharding import LEASE_NAME
@@ -71,7 +79,7 @@ class LeaseLock(BaseLock):
         long as it holds: whoever follows us in that time needs it, too."""
         annotations = self._lease["metadata"].get("annotations") or {}
         handover = after(self._ran_out_for_s, read_note(annotations.get(HANDOVER_ANNOTATION)))
-        self._forgets_handover_at = self._steady() + max((made.for_s for made in handover.values()), default=0.0)
+        self._forgets_handover_at = self._steady() + holds_for_s(handover)
         return handover
 
     async def get(self, name: str, namespace: str) -> tuple[bool, Any]:

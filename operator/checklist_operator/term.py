@@ -319,7 +319,7 @@ class Term:
         if self._watching is not None:  # takes its time, and nobody listens to it any more
             self._watching.cancel()
         # What delivers nothing and tells nobody of it ends at once: it would compete with what must be recorded still.
-        telling = [task for task in (self._telling,) if task is not None]
+        telling = [] if self._telling is None else [self._telling]
         working = [task for task in self._tasks if task not in (self._watching, self._telling)]
         for task in working:
             task.cancel()

@@ -135,7 +135,7 @@ class Course:
         self.reached.set()
         fate = self._cut.fate
         if fate.kills:
-            self._dead = True
+            self.kill()
         elif fate is Fate.PAUSED:
             self._awake.clear()
             self._slept = True
