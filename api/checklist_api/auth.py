@@ -75,7 +75,7 @@ class Gate:
         return guarded
 
     async def authenticate(self, request: web.Request) -> Caller:
-        """Raises RateLimited, Unauthorized, KubeError."""
+        """Raises RateLimited, Unauthorized, KubeError, and ServiceUnavailable while a backup is being restored."""
         token = _bearer_token(request)
         sha256 = digest(token) if token is not None else None
         key = self._keys.known(sha256) if sha256 is not None else None
@@ -84,6 +84,8 @@ class Gate:
             key = await self._keys.find(sha256) if sha256 is not None else None
         organization = await self._organizations.get(key.organization) if key is not None else None
         if key is None or organization is None or not organization.has(key.namespace):
+            if sha256 is not None:
+                self._organizations.require_all_whole()
             raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
         await self._count(f"key:{key.sha256}", organization.rate or self._settings.rate)
         # While the cluster is down nobody can tell whether the key was revoked, or whether a copy is still right.

@@ -80,8 +80,9 @@ class ExecutorApp:
             return _html(self._page.of_run(await self._preview(run), texts), headers=_BY_LANGUAGE)
         except (RunNotFound, RunExpired) as error:
             return self._refusal(error, texts)
-        except KubeUnavailable:
-            return self._refusal(ServiceUnavailable(), texts)
+        except (KubeUnavailable, ServiceUnavailable) as error:
+            unavailable = error if isinstance(error, ServiceUnavailable) else ServiceUnavailable()
+            return self._refusal(unavailable, texts)
 
     async def _preview(self, run: Run) -> dict[str, Any]:
         organization = (

@@ -2,31 +2,39 @@
 
 import logging
 from dataclasses import dataclass
+from typing import Final
 
 from pydantic import ValidationError
 
+from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Informer
 from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.organization_types import OrganizationSpec
+from checklist_crds.resource_types import RESTORING_ANNOTATION
 
 from .rate_limit import Rate
 from .recent_absences import RecentAbsences
 
 logger = logging.getLogger(__name__)
 
+_RESTORED_IN_S: Final = 30
+"""When callers are to try again while a restore is under way."""
+
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """An organization as requests need it. `rate`: None is the installation's own limit."""
+    """An organization as requests need it. `rate`: None is the installation's own limit. `restoring`: its objects are
+    not all there yet."""
 
     name: str
     id: str
     display_name: str
     namespaces: tuple[str, ...]
     rate: Rate | None
+    restoring: bool = False
 
     @property
     def home(self) -> str:
@@ -45,12 +53,19 @@ class OrganizationDirectory:
         self._client = client
         self._installation_namespace = installation_namespace
         self._organizations: dict[str, Organization] = {}
-        self._names: dict[str, str] = {}
+        self._restoring: set[str] = set()
         self._absences = RecentAbsences()
         self.informer = Informer(watcher, ORGANIZATION, self._apply)
 
     async def get(self, name: str) -> Organization | None:
-        """A miss is checked in the cluster. Raises KubeError."""
+        """For whoever wants something of it. Raises KubeError, and ServiceUnavailable while it is being restored."""
+        found = await self.find(name)
+        if found is not None:
+            require_whole(found)
+        return found
+
+    async def find(self, name: str) -> Organization | None:
+        """Also one that is being restored. A miss is checked in the cluster. Raises KubeError."""
         known = self._organizations.get(name)
         if known is not None or name in self._absences:
             return known
@@ -60,9 +75,13 @@ class OrganizationDirectory:
             self._absences.add(name)
         return self._organizations.get(name)
 
-    def with_id(self, organization_id: str) -> Organization | None:
-        """By the public id, as far as it is known."""
-        return self._organizations.get(self._names.get(organization_id, ""))
+    def is_restoring(self, name: str) -> bool:
+        return name in self._restoring
+
+    def require_all_whole(self) -> None:
+        """What is not found may not be there yet. Raises ServiceUnavailable while an organization is being restored."""
+        for name in self._restoring:
+            require_whole(self._organizations[name])
 
     def namespaces(self) -> list[str]:
         """Every namespace that an organization may keep its objects in, the installation's own first."""
@@ -74,9 +93,9 @@ class OrganizationDirectory:
     def _apply(self, change: str, body: JsonObject) -> None:
         name = body["metadata"]["name"]
         self._absences.discard(name)
+        self._restoring.discard(name)
         if change == "DELETE":
             self._organizations.pop(name, None)
-            self._names.pop(object_id("org", name), None)
             return
         try:
             spec = OrganizationSpec.model_validate(body.get("spec") or {})
@@ -86,11 +105,21 @@ class OrganizationDirectory:
             return
         own = spec.namespace or self._installation_namespace
         limit = spec.rate_limit
-        self._names[object_id("org", name)] = name
+        if RESTORING_ANNOTATION in (body["metadata"].get("annotations") or {}):
+            self._restoring.add(name)
         self._organizations[name] = Organization(
             name=name,
             id=object_id("org", name),
             display_name=spec.display_name,
             namespaces=tuple(dict.fromkeys((own, self._installation_namespace))),
             rate=Rate(limit.requests_per_second, limit.burst) if limit else None,
+            restoring=name in self._restoring,
+        )
+
+
+def require_whole(organization: Organization) -> None:
+    """Raises ServiceUnavailable while it is being restored: what it has would look as if it were all."""
+    if organization.restoring:
+        raise ServiceUnavailable(
+            "A backup is being restored; please try again when that is done.", retry_after_s=_RESTORED_IN_S
         )

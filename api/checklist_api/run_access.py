@@ -35,7 +35,7 @@ Who = Callable[[Run], Awaitable[str | None]]
 
 class RunAccess:
     """Reads and changes single runs, always in the cluster itself, or else in the archive. All methods raise
-    RunNotFound, KubeError and ServiceUnavailable (the archive)."""
+    RunNotFound, KubeError and ServiceUnavailable (the archive, or a restore that is under way)."""
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class RunAccess:
         if run is None:
             run = await self._archived.find(run_id)
         if run is None or not await self._is_anybodys(run):
+            self._organizations.require_all_whole()
             raise RunNotFound()
         return run
 

@@ -259,6 +259,7 @@ class Services:
                 gate=dashboard,
                 sessions=sessions,
                 members=members,
+                organizations=organizations,
                 accounts=accounts,
                 passwords=passwords,
                 limiter=limiter,

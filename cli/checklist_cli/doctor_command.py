@@ -91,6 +91,7 @@ async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Findin
         around.answering(options.ask),
         around.redis(os.environ, await cluster.api_pods(client, namespace)),
         around.stores(os.environ),
+        work.restored(client),
     ]
     if not options.quick:
         parts += [

@@ -99,7 +99,10 @@ def _tell(result: "Result") -> None:
         print(f"restored before, and left alone: {', '.join(result.were_finished)}")
     print(f"organizations: {len(result.finished)} restored")
     for need in result.secrets_missing:
-        print(f"missing: the Secret {need.namespace}/{need.name} with the key {need.key}, which runs' webhooks need")
+        print(
+            f"missing (or not to be seen from here): the Secret {need.namespace}/{need.name} with the key {need.key}, "
+            "which runs' webhooks need"
+        )
 
 
 def _namespaces(into: list[str], manifest: "BackupManifest") -> dict[str, str]:
@@ -134,9 +137,9 @@ Bring a backup into a cluster: ids, links, tokens, versions, quota of the month 
 they were.
 
 Before: install the definitions and the same Secrets (server key, sealing keys), make the namespaces, and let no
-operator run (scale it to 0). Each organization is paused until all of its objects are there. Nothing that is in the
-cluster is written over: where something else bears a name that is needed, it says so and ends. It may be stopped at any
-time; run again, it goes on, and what is finished is left alone.
+operator run (scale it to 0). Until all objects of an organization are there it is paused, and an API that runs answers
+503 for it. Nothing that is in the cluster is written over: where something else bears a name that is needed, it says so
+and ends. It may be stopped at any time; run again, it goes on, and what is finished is left alone.
 
   checklist-dispatch restore --from s3://backups/checklists
 

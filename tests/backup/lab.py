@@ -2,6 +2,7 @@
 
 import base64
 import json
+import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -22,12 +23,28 @@ from checklist_cli.backup.restoring import Restore, Result
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import Backup, Stores
 from checklist_cli.progress import Progress
+from checklist_crds import api_keys
+from checklist_crds.account_links import password_owner
 from checklist_crds.archive import Folder, Record, encode_part, month_of
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
-from checklist_crds.kube.kinds import ALL_KINDS, NAMESPACE, RUN, TEMPLATE_REVISION
+from checklist_crds.kube.kinds import (
+    ALL_KINDS,
+    API_KEY,
+    AUDIT_ENTRY,
+    DASHBOARD_SESSION,
+    DELIVERY_REPLAY,
+    LOCAL_ACCOUNT,
+    NAMESPACE,
+    RUN,
+    TEMPLATE_REVISION,
+    WEBHOOK_DELIVERY,
+    Kind,
+)
+from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.run_types import Run
 from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
 
@@ -223,3 +240,68 @@ async def archive_run(site: Site, account: Account, run_id: str, *, stays: bool 
     await site.stores.archive.put(part.place.manifest_key, part.manifest.encoded())
     if not stays:
         await site.kube.delete(RUN, run_id, account.namespace)
+
+
+def made_by_hand(kind: Kind, called: str, account: Account | None, namespace: str, **spec: Any) -> JsonObject:
+    owner = {"organizationRef": {"name": account.organization}} if account else {}
+    labels = {"labels": {ORGANIZATION_LABEL: account.organization}} if account else {}
+    metadata = {"name": called, "namespace": namespace, **labels}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": {**owner, **spec}}
+
+
+async def every_kind(site: Site, account: Account, run_id: str) -> None:
+    """One at least of each kind beside those that the API makes, with what only the operator writes."""
+    where, now = site.namespace, "2026-11-22T07:18:22.123Z"
+    ring = KeyRing.parse(site.sealing_keys)
+    spec_of_session = {
+        "sha256": "0" * 64,
+        "issuer": "local",
+        "subject": "ada",
+        "email": "ada@example.com",
+        "name": "Ada",
+        "method": "password",
+        "createdAt": now,
+        "expiresAt": "2027-11-22T07:18:22.123Z",
+    }
+    password = {"sealedPassword": ring.seal("a hash", owner=password_owner(where, "ada"))}
+    delivery = {
+        "runRef": {"name": run_id},
+        "eventId": f"evt-{uuid.uuid4()}",
+        "event": "step.completed",
+        "seq": 1,
+        "ts": now,
+        "url": "https://hooks.example.com/x",
+        "payload": "{}",
+    }
+    made = [
+        (
+            LOCAL_ACCOUNT,
+            made_by_hand(LOCAL_ACCOUNT, "ada", None, where, email="ada@example.com", name="Ada", **password),
+        ),
+        (DASHBOARD_SESSION, made_by_hand(DASHBOARD_SESSION, "session", None, where, **spec_of_session)),
+        (
+            AUDIT_ENTRY,
+            made_by_hand(
+                *(AUDIT_ENTRY, "entry", account, where),
+                at=now,
+                actor={"kind": "system", "name": "the service"},
+                action="run.cancelled",
+                target={"kind": "run", "id": run_id},
+            ),
+        ),
+        (DELIVERY_REPLAY, made_by_hand(DELIVERY_REPLAY, "running", account, where, filter={"phase": "Failed"})),
+        (DELIVERY_REPLAY, made_by_hand(DELIVERY_REPLAY, "ended", account, where, filter={"phase": "Failed"})),
+        (WEBHOOK_DELIVERY, made_by_hand(WEBHOOK_DELIVERY, "delivery", account, where, **delivery)),
+    ]
+    for kind, body in made:
+        await site.kube.create(kind, body, where)
+    running = {"phase": "Running", "total": 3, "done": 1, "delivered": 1, "startedAt": now}
+    ended = {"phase": "Completed", "total": 1, "done": 1, "refused": 1, "settled": True, "finishedAt": now}
+    await site.kube.patch_status(DELIVERY_REPLAY, "running", running, where)
+    await site.kube.patch_status(DELIVERY_REPLAY, "ended", ended, where)
+    await site.kube.patch_status(LOCAL_ACCOUNT, "ada", {"lastSignInAt": now}, where)
+    failed = {"phase": "Failed", "attempt": 5, "finishedAt": now, "settled": True}
+    await site.kube.patch_status(WEBHOOK_DELIVERY, "delivery", failed, where)
+    key = api_keys.object_name(digest(account.key))
+    await site.kube.patch_status(API_KEY, key, {"lastUsedAt": now}, where)
+    await site.kube.patch(API_KEY, key, {"spec": {"revoked": True}}, where)

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -10,28 +11,24 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import zstandard
 from tests.cluster.operator_lab import Receiver, eventually
-from tests.contract.conftest import Account, definition, http_client
+from tests.contract.conftest import definition, http_client
 from tests.contract.pictures import picture
 
+from checklist_api.organizations import OrganizationDirectory
 from checklist_cli.backup.objects import KINDS
 from checklist_cli.backup.placing import InTheWay, Placed
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import TRIES
 from checklist_cli.command import CommandFailed
 from checklist_cli.program import main
-from checklist_crds import api_keys
-from checklist_crds.account_links import password_owner
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
 from checklist_crds.kube.kinds import (
-    API_KEY,
-    AUDIT_ENTRY,
     CUSTOM_RESOURCE_DEFINITION,
-    DASHBOARD_SESSION,
-    DELIVERY_REPLAY,
     LOCAL_ACCOUNT,
     ORGANIZATION,
     RUN,
@@ -42,15 +39,14 @@ from checklist_crds.kube.kinds import (
     Kind,
 )
 from checklist_crds.pausing import is_paused
-from checklist_crds.resource_types import ORGANIZATION_LABEL, RESTORING_ANNOTATION
-from checklist_crds.sealing import KeyRing
-from checklist_crds.secret_digest import digest
+from checklist_crds.resource_types import RESTORING_ANNOTATION
 
 from .lab import (
     Site,
     account_of,
     archive_run,
     clear,
+    every_kind,
     execute,
     make_namespace,
     operator_of,
@@ -220,70 +216,11 @@ async def test_a_restored_cluster_makes_the_same_backup(source: Site, target: Si
     assert second.counts == (await BackupStore.open(url).snapshot(None)).counts
 
 
-def made_by_hand(kind: Kind, called: str, account: Account | None, namespace: str, **spec: Any) -> JsonObject:
-    owner = {"organizationRef": {"name": account.organization}} if account else {}
-    labels = {"labels": {ORGANIZATION_LABEL: account.organization}} if account else {}
-    metadata = {"name": called, "namespace": namespace, **labels}
-    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": {**owner, **spec}}
-
-
 async def test_every_kind_comes_back_with_its_status_and_sessions_do_not(source: Site, target: Site, url: str) -> None:
     """Also those whose status has defaults, and what has ended or was revoked."""
     account, runs = await simple_source(source)
-    where, now = source.namespace, "2026-11-22T07:18:22.123Z"
-    ring = KeyRing.parse(source.sealing_keys)
-    spec_of_session = {
-        "sha256": "0" * 64,
-        "issuer": "local",
-        "subject": "ada",
-        "email": "ada@example.com",
-        "name": "Ada",
-        "method": "password",
-        "createdAt": now,
-        "expiresAt": "2027-11-22T07:18:22.123Z",
-    }
-    password = {"sealedPassword": ring.seal("a hash", owner=password_owner(where, "ada"))}
-    delivery = {
-        "runRef": {"name": runs[0]["run_id"]},
-        "eventId": f"evt-{uuid.uuid4()}",
-        "event": "step.completed",
-        "seq": 1,
-        "ts": now,
-        "url": "https://hooks.example.com/x",
-        "payload": "{}",
-    }
-    made = [
-        (
-            LOCAL_ACCOUNT,
-            made_by_hand(LOCAL_ACCOUNT, "ada", None, where, email="ada@example.com", name="Ada", **password),
-        ),
-        (DASHBOARD_SESSION, made_by_hand(DASHBOARD_SESSION, "session", None, where, **spec_of_session)),
-        (
-            AUDIT_ENTRY,
-            made_by_hand(
-                *(AUDIT_ENTRY, "entry", account, where),
-                at=now,
-                actor={"kind": "system", "name": "the service"},
-                action="run.cancelled",
-                target={"kind": "run", "id": runs[0]["run_id"]},
-            ),
-        ),
-        (DELIVERY_REPLAY, made_by_hand(DELIVERY_REPLAY, "running", account, where, filter={"phase": "Failed"})),
-        (DELIVERY_REPLAY, made_by_hand(DELIVERY_REPLAY, "ended", account, where, filter={"phase": "Failed"})),
-        (WEBHOOK_DELIVERY, made_by_hand(WEBHOOK_DELIVERY, "delivery", account, where, **delivery)),
-    ]
-    for kind, body in made:
-        await source.kube.create(kind, body, where)
-    running = {"phase": "Running", "total": 3, "done": 1, "delivered": 1, "startedAt": now}
-    ended = {"phase": "Completed", "total": 1, "done": 1, "refused": 1, "settled": True, "finishedAt": now}
-    await source.kube.patch_status(DELIVERY_REPLAY, "running", running, where)
-    await source.kube.patch_status(DELIVERY_REPLAY, "ended", ended, where)
-    await source.kube.patch_status(LOCAL_ACCOUNT, "ada", {"lastSignInAt": now}, where)
-    failed = {"phase": "Failed", "attempt": 5, "finishedAt": now, "settled": True}
-    await source.kube.patch_status(WEBHOOK_DELIVERY, "delivery", failed, where)
-    key = api_keys.object_name(digest(account.key))
-    await source.kube.patch_status(API_KEY, key, {"lastUsedAt": now}, where)
-    await source.kube.patch(API_KEY, key, {"spec": {"revoked": True}}, where)
+    where = source.namespace
+    await every_kind(source, account, str(runs[0]["run_id"]))
     await source.backup(url)
     await target.restore(url)
     mine, theirs = await source.objects(), await target.objects()
@@ -408,6 +345,56 @@ async def test_no_restore_beside_an_operator_that_leads(source: Site, target: Si
     finally:
         await operator.stop()
     await target.restore(url)  # it gave its lease back
+
+
+async def test_an_api_beside_a_restore_shows_no_part_of_it_and_changes_nothing(
+    source: Site, target: Site, url: str
+) -> None:
+    account, runs = await simple_source(source)
+    run_id = str(runs[1]["run_id"])
+    await source.backup(url)
+    wanted = await source.objects()
+    connection = await KubeConnection.load(str(target.plane.kubeconfig))
+    owner = {"Authorization": f"Bearer {account.key}"}
+    executor = {"Authorization": f"Executor {token_of(runs[1])}"}
+    steps = 0
+    async with target.api() as base_url, httpx.AsyncClient(base_url=base_url, trust_env=False, timeout=30) as caller:
+        assert target.services is not None
+        directory = target.services.organizations
+        assert (await caller.get("/v1/runs", headers=owner)).status_code == 401  # nothing is there yet
+        while True:
+            async with Cut(connection) as client:
+                # One write more each time; the first one finds the organization there already.
+                client.at, client.afterwards = (2 if steps else 1), True
+                restore = await target.restoring(url, parallel=1)
+                restore._client = restore._placing._client = client
+                with contextlib.suppress(asyncio.CancelledError):
+                    await restore.run()
+                    break
+            steps += 1
+            done = (
+                RESTORING_ANNOTATION
+                not in ((await target.kube.get(ORGANIZATION, account.organization))["metadata"]["annotations"])
+            )
+            await eventually(lambda done=done: _is(directory, account.organization, not done), within_s=20)
+            answers = [
+                await caller.get("/v1/runs", headers=owner),
+                await caller.post("/v1/templates", headers=owner, json=definition()),
+                await caller.get(f"/v1/runs/{run_id}/preview"),
+                await caller.get(f"/r/{run_id}"),
+                await caller.put(
+                    f"/v1/executor/runs/{run_id}/answers/s-clean", headers=executor, json={"value": not done}
+                ),
+            ]
+            statuses = [each.status_code for each in answers]
+            assert statuses == ([200, 201, 200, 200, 200] if done else [503] * 5), (steps, statuses)
+    assert steps >= len(wanted)
+    answered = (await target.kube.get(RUN, run_id, target.namespace))["status"]["answers"]
+    assert answered["s-clean"]["value"] == "false"  # as it was given when all was there
+
+
+async def _is(directory: OrganizationDirectory, organization: str, restoring: bool) -> bool:
+    return directory.is_restoring(organization) is restoring
 
 
 async def test_into_another_namespace_with_what_is_sealed(

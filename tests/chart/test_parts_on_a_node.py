@@ -5,13 +5,14 @@ import os
 import uuid
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from tests.chart.cluster import Cluster
 from tests.chart.conftest import Image
-from tests.chart.pods import python_inside
+from tests.chart.pods import python_inside, run_inside
 from tests.chart.release import GROUP, NAME, ORGANIZATION, Release, installed
 
 from checklist_crds.slots import SLOT_LABEL, slot_of
@@ -53,7 +54,18 @@ def redis(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 @pytest.fixture(scope="module")
 def claim(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """Values of the claim: of the cluster's default class, or on a folder of this machine where that is the node."""
+    """Values of the claim of photos."""
+    yield from volume(cluster, tmp_path_factory.mktemp("photos"))
+
+
+@pytest.fixture(scope="module")
+def claim_of_backups(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """The same of the backups'."""
+    yield from volume(cluster, tmp_path_factory.mktemp("backups"))
+
+
+def volume(cluster: Cluster, folder: Path) -> Iterator[dict[str, Any]]:
+    """Size and class for a claim: of the cluster's default class, or on `folder` where this machine is the node."""
     classes = cluster.get("storageclasses")["items"]
     default = "storageclass.kubernetes.io/is-default-class"
     if any(each["metadata"].get("annotations", {}).get(default) == "true" for each in classes):
@@ -61,10 +73,9 @@ def claim(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         return
     if not cluster.prefix:
         pytest.skip("the cluster has no default StorageClass, and its nodes are not this machine")
-    name = f"photos-{uuid.uuid4().hex[:10]}"
+    name = f"{folder.name}-{uuid.uuid4().hex[:10]}"
     (node,) = cluster.get("nodes")["items"]
     host = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node["metadata"]["name"]]}
-    folder = tmp_path_factory.mktemp("volume")
     for each in (folder, *folder.parents[:3]):  # pytest's own are for their user alone
         each.chmod(each.stat().st_mode | 0o011)
     cluster.apply(
@@ -87,15 +98,18 @@ def claim(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture(scope="module")
-def release(cluster: Cluster, loaded: Image, redis: dict[str, Any], claim: dict[str, Any]) -> Iterator[Release]:
-    with installed(
-        cluster,
-        loaded,
-        photos={"store": "persistentVolume", "persistentVolume": claim},
-        redis={"builtIn": redis},
-        operator={"shards": 2},
-        settings={"sweepSeconds": 0.5},
-    ) as release:
+def values(redis: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "photos": {"store": "persistentVolume", "persistentVolume": claim},
+        "redis": {"builtIn": redis},
+        "operator": {"shards": 2},
+        "settings": {"sweepSeconds": 0.5},
+    }
+
+
+@pytest.fixture(scope="module")
+def release(cluster: Cluster, loaded: Image, values: dict[str, Any]) -> Iterator[Release]:
+    with installed(cluster, loaded, **values) as release:
         yield release
 
 
@@ -147,22 +161,7 @@ def test_each_shard_leads_and_admits_the_runs_of_its_organizations(release: Rele
 
 def test_photos_and_archived_runs_on_the_claim_outlive_all_pods(release: Release) -> None:
     """The API puts the photo there, the operator the run, and others than they read both."""
-    status, template = release.call("POST", "/v1/templates", WITH_A_PHOTO)
-    assert status == 201, template
-    status, run = release.call("POST", "/v1/runs", {"template_id": template["id"]})
-    assert status == 201, run
-    name, token = run["run_id"], run["link"].partition("#")[2]
-    url = f"{release.url}/v1/executor/runs/{name}/answers/s-door/photos"
-    assert python_inside(release.cluster, release.namespace, "caller", UPLOAD, url, token) == 201
-    assert release.call("POST", f"/v1/runs/{name}/cancel")[0] == 200
-    retention = json.dumps({"spec": {"retention": {"finishedRunsDays": 1 / 86_400}}})
-    release.cluster.kubectl("patch", f"organizations.{GROUP}", ORGANIZATION, "--type=merge", "-p", retention)
-
-    def is_in_the_cluster() -> bool:
-        found = release.cluster.get(f"runs.{GROUP}", "-n", release.namespace)["items"]
-        return name in {each["metadata"]["name"] for each in found}
-
-    release.cluster.wait_until(lambda: not is_in_the_cluster(), "the run has left the cluster")
+    name = archived_with_a_photo(release)
     before = release.pods("api") | release.pods("operator")
     release.cluster.kubectl("delete", "pod", *before, "-n", release.namespace, "--wait=true")
     for component in ("api", "operator-0", "operator-1"):
@@ -174,6 +173,66 @@ def test_photos_and_archived_runs_on_the_claim_outlive_all_pods(release: Release
     (photo,) = found["answers"]["s-door"]["photos"]
     address = urlsplit(photo["url"])  # at the base URL, which is nowhere in the cluster
     assert release.fetch(f"{address.path}?{address.query}")[:2] == b"\xff\xd8"
+
+
+def test_a_backup_by_the_timer_and_an_erasure_in_the_maintenance_pod(
+    release: Release, values: dict[str, Any], claim_of_backups: dict[str, Any]
+) -> None:
+    cluster, namespace = release.cluster, release.namespace
+    name = archived_with_a_photo(release)
+    cluster.apply(persistent_claim("backups", namespace, claim_of_backups))
+    release.upgrade(**values, backup={"existingClaim": "backups"}, maintenance={"enabled": True})
+    cluster.kubectl("create", "job", "now", f"--from=cronjob/{NAME}-backup", "-n", namespace)
+
+    def has_ended() -> bool:
+        conditions = cluster.get("job", "now", "-n", namespace)["status"].get("conditions", [])
+        assert not [each for each in conditions if each["type"] == "Failed"], conditions
+        return any(each["type"] == "Complete" for each in conditions)
+
+    cluster.wait_until(has_ended, "the backup is taken")
+
+    def inside(*words: str) -> str:
+        return run_inside(cluster, namespace, f"deploy/{NAME}-maintenance", "checklist-dispatch", *words)
+
+    assert "0 damaged" in inside("backup", "--verify", "file:///var/lib/checklists/backups")
+    assert "WRONG" not in inside("doctor")
+    told = inside("erase", "--organization", ORGANIZATION, "--run", name, "--yes")
+    assert '"complete": true' in told
+    cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{name}")[0] == 404, "the run is nowhere")
+    release.upgrade(**values)
+    assert release.pods("maintenance") == set()
+
+
+def archived_with_a_photo(release: Release) -> str:
+    """A run that has left the cluster."""
+    status, template = release.call("POST", "/v1/templates", WITH_A_PHOTO)
+    assert status == 201, template
+    status, run = release.call("POST", "/v1/runs", {"template_id": template["id"]})
+    assert status == 201, run
+    name, token = str(run["run_id"]), run["link"].partition("#")[2]
+    url = f"{release.url}/v1/executor/runs/{name}/answers/s-door/photos"
+    assert python_inside(release.cluster, release.namespace, "caller", UPLOAD, url, token) == 201
+    assert release.call("POST", f"/v1/runs/{name}/cancel")[0] == 200
+    retention = json.dumps({"spec": {"retention": {"finishedRunsDays": 1 / 86_400}}})
+    release.cluster.kubectl("patch", f"organizations.{GROUP}", ORGANIZATION, "--type=merge", "-p", retention)
+
+    def is_in_the_cluster() -> bool:
+        found = release.cluster.get(f"runs.{GROUP}", "-n", release.namespace)["items"]
+        return name in {each["metadata"]["name"] for each in found}
+
+    release.cluster.wait_until(lambda: not is_in_the_cluster(), "the run has left the cluster")
+    return name
+
+
+def persistent_claim(name: str, namespace: str, values: dict[str, Any]) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": values["size"]}},
+    }
+    if "storageClassName" in values:
+        spec["storageClassName"] = values["storageClassName"]
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
 
 def made(kind: str, name: str, spec: dict[str, Any], namespace: str | None = None) -> dict[str, Any]:

@@ -37,6 +37,8 @@ VALUES: Final[Mapping[str, Any]] = {
     "organizationNamespaces": [{"name": BRANCH, "webhookSecrets": [WEBHOOK_SECRETS[BRANCH]]}, {"name": ANNEX}],
     "webhookSecrets": [WEBHOOK_SECRETS[HOME]],
     "bootstrap": {"organization": "First", "admin": "first@example.com"},
+    "backup": {"existingClaim": "backups"},
+    "maintenance": {"enabled": True},
     # What takes minutes or hours otherwise.
     "settings": {
         "allowInsecureTargets": True,
@@ -66,7 +68,8 @@ def rendered(folder: Path, values: Mapping[str, Any] = VALUES) -> list[Object]:
 
 
 class Release:
-    """The RBAC of the chart, applied. `account` is `api`, `operator` or `bootstrap` everywhere."""
+    """The RBAC of the chart, applied. `account` is `api`, `operator`, `bootstrap`, `backup` or
+    `maintenance` everywhere."""
 
     def __init__(self, cluster: ControlPlane, folder: Path) -> None:
         self.cluster = cluster

@@ -15,16 +15,25 @@ EVERYTHING = {
     "photos": {"store": "s3", "s3": {"bucket": "photos", "existingSecret": "bucket"}},
     "oidc": {"issuer": "https://id.example", "clientId": "c", "clientSecret": {"existingSecret": "oidc"}},
     "model": {"url": "https://models.example", "name": "m", "key": {"existingSecret": "model"}},
+    "backup": {"address": "s3://backups"},
+    "maintenance": {"enabled": True},
 }
-OURS = {"api", "operator", "bootstrap"}
+OURS = {"api", "operator", "bootstrap", "backup", "maintenance"}
 
 
 def pods(values: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(component, spec) of each."""
     for body in rendered(values):
-        spec = body["spec"] if body["kind"] == "Pod" else body.get("spec", {}).get("template", {}).get("spec")
+        maker = body.get("spec", {})
+        if body["kind"] == "CronJob":
+            maker = maker["jobTemplate"]["spec"]
+        spec = body["spec"] if body["kind"] == "Pod" else maker.get("template", {}).get("spec")
         if spec is not None:
             yield body["metadata"]["labels"]["app.kubernetes.io/component"], spec
+
+
+def containers(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*spec.get("initContainers", ()), *spec["containers"]]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +46,7 @@ def specs() -> dict[str, dict[str, Any]]:
 def test_only_who_calls_the_kubernetes_api_has_a_token_for_it(specs: dict[str, dict[str, Any]]) -> None:
     assert {name for name, spec in specs.items() if spec["automountServiceAccountToken"] is not False} == OURS
     accounts = [body for body in rendered(EVERYTHING) if body["kind"] == "ServiceAccount"]
-    assert len(accounts) == 3
+    assert len(accounts) == 5
     assert {body["automountServiceAccountToken"] for body in accounts} == {False}
 
 
@@ -50,7 +59,7 @@ def test_secrets_are_files_that_one_group_reads(specs: dict[str, dict[str, Any]]
     by_environment = {
         name
         for name, spec in specs.items()
-        for container in spec["containers"]
+        for container in containers(spec)
         if container.get("envFrom") or [each for each in container.get("env", []) if "secretKeyRef" in str(each)]
     }
     assert by_environment == {"redis"}
@@ -58,21 +67,22 @@ def test_secrets_are_files_that_one_group_reads(specs: dict[str, dict[str, Any]]
 
 @pytest.mark.parametrize("store", ["persistentVolume", "temporary"])
 def test_no_pod_can_fill_the_disk_of_its_node(store: str) -> None:
-    for _, spec in pods({**EVERYTHING, "photos": {"store": store}}):
+    without = {"backup": {}, "maintenance": {}} if store == "temporary" else {}
+    for _, spec in pods({**EVERYTHING, **without, "photos": {"store": store}}):
         folders = [volume["emptyDir"] for volume in spec["volumes"] if "emptyDir" in volume]
         assert folders
         assert all("sizeLimit" in folder for folder in folders)
 
 
 def test_every_image_can_be_named_by_its_digest(specs: dict[str, dict[str, Any]]) -> None:
-    images = {container["image"] for spec in specs.values() for container in spec["containers"]}
+    images = {container["image"] for spec in specs.values() for container in containers(spec)}
     assert len(images) == 2
     assert [image for image in images if not image.endswith(f"@{DIGEST}")] == []
 
 
 def test_every_container_is_bounded_in_memory(specs: dict[str, dict[str, Any]]) -> None:
-    containers = [container for spec in specs.values() for container in spec["containers"]]
-    assert [each["name"] for each in containers if "memory" not in each["resources"].get("limits", {})] == []
+    found = [container for spec in specs.values() for container in containers(spec)]
+    assert [each["name"] for each in found if "memory" not in each["resources"].get("limits", {})] == []
 
 
 def test_nothing_is_told_by_links_to_services_and_nothing_is_shared_with_the_node(

@@ -21,6 +21,7 @@ EVERYTHING = {
     "bootstrap": {"organization": "Example", "admin": "ada@example.com"},
     "metrics": {"prometheusRule": {"enabled": True}, "dashboards": {"enabled": True}},
     "redis": {"builtIn": {"enabled": True}},
+    "backup": {"existingClaim": "backups"},
 }
 
 
@@ -49,9 +50,11 @@ def test_the_commands_that_pods_run_are_installed_with_the_package() -> None:
     installed = {script.name for script in entry_points(group="console_scripts")} | {"redis-server"}
     pods = [body["spec"]["template"]["spec"] for body in rendered(EVERYTHING) if body["kind"] in ("Deployment", "Job")]
     pods += [body["spec"] for body in rendered(EVERYTHING) if body["kind"] == "Pod"]
-    assert len(pods) == 5
+    timers = [body["spec"]["jobTemplate"]["spec"] for body in rendered(EVERYTHING) if body["kind"] == "CronJob"]
+    pods += [timer["template"]["spec"] for timer in timers]
+    assert len(pods) == 6
     for pod in pods:
-        for container in pod["containers"]:
+        for container in (*pod.get("initContainers", ()), *pod["containers"]):
             assert container["command"][0] in installed
 
 

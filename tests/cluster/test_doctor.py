@@ -20,6 +20,7 @@ from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import CUSTOM_RESOURCE_DEFINITION, ORGANIZATION, RUN, Kind
 from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.pausing import PAUSED_ANNOTATION
+from checklist_crds.resource_types import RESTORING_ANNOTATION
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.ports import free_ports
@@ -290,6 +291,19 @@ async def test_a_run_that_a_legal_hold_keeps_is_not_blamed(here: KubeClient, lab
     assert (await finding()).text.startswith("1 of 2 settled runs are a day past")
     await lab.client.patch(RUN, left, hold, lab.namespace)
     assert (await finding()).level is Level.OK
+
+
+async def test_a_restore_that_was_not_ended_is_told(here: KubeClient, lab: Lab) -> None:
+    async def told() -> list[Finding]:
+        return [finding for finding in await found(work.restored(here)) if lab.organization in finding.text]
+
+    assert await told() == []
+    restoring = {"metadata": {"annotations": {RESTORING_ANNOTATION: "20261122T071822.407Z-1f2e3d4c"}}}
+    await lab.client.patch(ORGANIZATION, lab.organization, restoring)
+    [finding] = await told()
+    assert finding.level is Level.WARNING
+    assert "20261122T071822.407Z-1f2e3d4c" in finding.text
+    assert "run the same command again" in finding.advice
 
 
 # -- around it -------------------------------------------------------------------------------------------------------

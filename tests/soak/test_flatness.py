@@ -89,6 +89,39 @@ def test_one_descriptor_lost_every_two_minutes_is_found() -> None:
     assert verdict(lambda at: 60 + math.floor(at / 120), Bound(rise=12)).holds is False
 
 
+@pytest.mark.parametrize("phase_s", [0.0, 170.0, 340.0, 510.0])
+def test_what_sways_for_longer_than_a_block_is_flat_and_a_leak_under_it_is_found(phase_s: float) -> None:
+    """As memory does that is given back every eleven minutes."""
+
+    def tooth(at: float) -> float:
+        return 120 + 6 * ((at + phase_s) % 680) / 680
+
+    bound = Bound(rise=20, sway=10)
+    assert verdict(tooth, bound).holds is True
+    assert verdict(lambda at: tooth(at) + 0.3 * at / 60, bound).holds is True  # 18 an hour is allowed
+    assert verdict(lambda at: tooth(at) + at / 60, bound).holds is False
+    # With time the sway hides less: what half an hour could not tell, three hours do.
+    assert verdict(lambda at: tooth(at) + 0.45 * at / 60, bound, 3 * 3600).holds is False
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_walk_at_random_within_its_sway_is_flat(seed: int) -> None:
+    rng, at_now = random.Random(seed), 70.0
+
+    def walk(_: float) -> float:
+        nonlocal at_now
+        at_now = min(76.0, max(64.0, at_now + rng.choice((-1, 0, 1)) * 0.5))
+        return at_now
+
+    assert verdict(walk, Bound(rise=12, sway=12)).holds is True
+
+
+def test_the_rise_that_is_allowed_is_told_for_the_window_that_was_judged() -> None:
+    bound = Bound(rise=20, sway=10)
+    assert verdict(lambda at: 120, bound).allowed == pytest.approx(30)
+    assert verdict(lambda at: 120, bound, 3 * 3600).allowed == 20
+
+
 def test_too_short_a_load_is_not_judged() -> None:
     found = verdict(lambda at: 120 + at, load_s=600.0)
     assert found.holds is None

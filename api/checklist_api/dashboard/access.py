@@ -23,7 +23,7 @@ from checklist_crds.times import Clock
 from ..auth import Caller, Gate, Handler, OwnerHandler
 from ..kube_guard import GuardedKubeClient
 from ..member_directory import Member, MemberDirectory
-from ..organizations import Organization, OrganizationDirectory
+from ..organizations import Organization, OrganizationDirectory, require_whole
 from ..settings import Settings
 from .accounts import LOCAL_ISSUER, LocalAccounts
 from .sessions import Session, SessionStore
@@ -122,7 +122,7 @@ class DashboardGate:
         found: dict[str, tuple[Organization, Member]] = {}
         for member in self._members.of_person(session.person):
             now = await self._members.current(member)
-            organization = await self._organizations.get(member.organization)
+            organization = await self._organizations.find(member.organization)
             if now is None or now.person != session.person or organization is None:
                 continue
             if organization.has(now.namespace):
@@ -169,6 +169,7 @@ class DashboardGate:
         organization_id = request.match_info[ORGANIZATION]
         for organization, member in await self.memberships(session):
             if organization.id == organization_id:
+                require_whole(organization)
                 return Caller(organization, member)
         raise NotFound()
 

@@ -18,6 +18,7 @@ from checklist_crds.times import Clock
 
 from ..member_directory import MemberDirectory
 from ..metrics import Metrics
+from ..organizations import OrganizationDirectory
 from ..rate_limit import RateLimiter
 from ..settings import Settings
 from .access import DashboardGate
@@ -64,6 +65,7 @@ class SignIn:
         gate: DashboardGate,
         sessions: SessionStore,
         members: MemberDirectory,
+        organizations: OrganizationDirectory,
         accounts: LocalAccounts,
         passwords: Passwords,
         limiter: RateLimiter,
@@ -81,7 +83,7 @@ class SignIn:
         self._sealing: KeyRing = settings.sealing
         self._gate = gate
         self._sessions = sessions
-        self._binding = Binding(client, members, clock)
+        self._binding = Binding(client, members, organizations, clock)
         self._clock = clock
         self._endings: set[asyncio.Task[None]] = set()
         accounts.on_closed = self._end_soon

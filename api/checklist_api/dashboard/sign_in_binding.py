@@ -13,6 +13,7 @@ from checklist_crds.organization_types import MemberSpec, MemberStatus
 from checklist_crds.times import Clock, format_timestamp
 
 from ..member_directory import Member, MemberDirectory, Person
+from ..organizations import OrganizationDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -20,19 +21,24 @@ logger = logging.getLogger(__name__)
 class Binding:
     """Binds members to persons."""
 
-    def __init__(self, client: KubeClient, members: MemberDirectory, clock: Clock) -> None:
+    def __init__(
+        self, client: KubeClient, members: MemberDirectory, organizations: OrganizationDirectory, clock: Clock
+    ) -> None:
         self._client = client
         self._members = members
+        self._organizations = organizations
         self._clock = clock
 
     async def bind(self, person: Person, email: str, *, organization: str | None = None) -> None:
         """Every member with that e-mail address whom nobody signs in as becomes `person`.
 
-        `email` must be verified. `organization`: only there. Raises KubeError.
+        Those of an organization that is being restored stay as the backup has them; they are bound when the person
+        comes again. `email` must be verified. `organization`: only there. Raises KubeError.
         """
         await self._members.informer.wait_for_first_list()
         for member in self._members.with_email(email):
-            if member.person is None and organization in (None, member.organization):
+            wanted = member.person is None and organization in (None, member.organization)
+            if wanted and not self._organizations.is_restoring(member.organization):
                 await self._bind(member, person, email)
 
     async def _bind(self, member: Member, person: Person, email: str) -> None:

@@ -115,6 +115,15 @@ http://127.0.0.1:8080
 {{- $names | uniq | join "," -}}
 {{- end -}}
 
+{{/* Secrets that runs sign their webhooks with: a mapping of lists in YAML, by namespace. */}}
+{{- define "checklists.webhookSecrets" -}}
+{{- $secrets := dict .Release.Namespace .Values.webhookSecrets -}}
+{{- range .Values.organizationNamespaces -}}
+{{- $_ := set $secrets .name (concat (default list (get $secrets .name)) (default list .webhookSecrets) | uniq) -}}
+{{- end -}}
+{{- toYaml $secrets -}}
+{{- end -}}
+
 {{- define "checklists.redisUrl" -}}
 {{- if .Values.redis.url -}}
 {{- .Values.redis.url -}}
@@ -159,6 +168,15 @@ file:///var/lib/checklists/archive
 {{- end -}}
 {{- end -}}
 
+{{/* Where backups are put; empty: nowhere. */}}
+{{- define "checklists.backupTarget" -}}
+{{- if .Values.backup.existingClaim -}}
+file:///var/lib/checklists/backups
+{{- else -}}
+{{ .Values.backup.address }}
+{{- end -}}
+{{- end -}}
+
 {{/*
 Whether an archive would be in a folder that goes with its pod: then nothing is archived, and runs stay in the cluster.
 */}}
@@ -169,6 +187,12 @@ Whether an archive would be in a folder that goes with its pod: then nothing is 
 {{/* Whether photos or archive are in S3, or elsewhere outside of the pods; empty when they are not. */}}
 {{- define "checklists.inS3" -}}
 {{- if or (eq .Values.photos.store "s3") (hasPrefix "s3://" .Values.archive.address) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The same for what a component has to do with: backups, too, for those that make and read them. (list $ "backup") */}}
+{{- define "checklists.needsS3" -}}
+{{- $root := index . 0 -}}
+{{- if or (include "checklists.inS3" $root) (and (has (index . 1) (list "backup" "maintenance")) (hasPrefix "s3://" (include "checklists.backupTarget" $root))) -}}true{{- end -}}
 {{- end -}}
 
 {{- define "checklists.remoteStore" -}}
@@ -194,10 +218,12 @@ CHECKLISTS_{{ regexReplaceAll "([A-Z])" . "_${1}" | upper }}
 {{- end -}}
 
 {{/*
-The environment of API, operator and CLI: what the chart derives, then the settings, which go before it. A mapping in
-YAML, from which the list of a container is made.
+The environment of a component: what the chart derives, then the settings, which go before it. A mapping in YAML, from
+which the list of a container is made. Called with (list $ "api").
 */}}
 {{- define "checklists.environment" -}}
+{{- $component := index . 1 -}}
+{{- with index . 0 -}}
 {{- $derived := dict -}}
 {{- $_ := set $derived "CHECKLISTS_NAMESPACE" .Release.Namespace -}}
 {{- $_ := set $derived "CHECKLISTS_WATCH_NAMESPACES" (include "checklists.namespaces" .) -}}
@@ -228,8 +254,9 @@ YAML, from which the list of a container is made.
 {{- end -}}
 {{- with include "checklists.archiveStore" . }}{{- $_ := set $derived "CHECKLISTS_ARCHIVE_STORE" . -}}{{- end -}}
 {{- if include "checklists.archiveWouldBeLost" . }}{{- $_ := set $derived "CHECKLISTS_ARCHIVE" "0" -}}{{- end -}}
+{{- $root := . -}}
 {{- with .Values.photos }}
-{{- if include "checklists.inS3" $ }}
+{{- if include "checklists.needsS3" (list $root $component) }}
 {{- with .s3.region }}{{- $_ := set $derived "AWS_REGION" . -}}{{- end -}}
 {{- with .s3.endpoint }}{{- $_ := set $derived "AWS_ENDPOINT_URL" . -}}{{- end -}}
 {{- if .s3.allowHttp }}{{- $_ := set $derived "AWS_ALLOW_HTTP" "true" -}}{{- end -}}
@@ -244,6 +271,7 @@ YAML, from which the list of a container is made.
 {{- end -}}
 {{- toYaml $derived -}}
 {{- end -}}
+{{- end -}}
 
 {{- define "checklists.env" -}}
 {{- range $name, $value := include "checklists.environment" . | fromYaml }}
@@ -252,11 +280,14 @@ YAML, from which the list of a container is made.
 {{- end }}
 {{- end -}}
 
-{{/* What only the store's credentials are in. */}}
+{{/* What only the store's credentials are in. Called with (list $ "api"). */}}
 {{- define "checklists.envFrom" -}}
-{{- $photos := .Values.photos -}}
+{{- $root := index . 0 -}}
+{{- $photos := $root.Values.photos -}}
 {{- $secrets := list -}}
-{{- if or (eq $photos.store "url") (regexMatch "^(gs|az)://" .Values.archive.address) }}{{- $secrets = append $secrets $photos.url.existingSecret -}}{{- end -}}
+{{- $addresses := list $root.Values.archive.address -}}
+{{- if has (index . 1) (list "backup" "maintenance") }}{{- $addresses = append $addresses $root.Values.backup.address -}}{{- end -}}
+{{- if or (eq $photos.store "url") (regexMatch "(^| )(gs|az)://" (join " " $addresses)) }}{{- $secrets = append $secrets $photos.url.existingSecret -}}{{- end -}}
 {{- range $secrets | compact | uniq }}
 - secretRef:
     name: {{ . }}
@@ -354,6 +385,67 @@ volumes:
   {{- include "checklists.volumes" . | trim | nindent 2 }}
 {{- end -}}
 
+{{/* What the pods that commands run in say: placement, identity, volumes. Called with (list $ "backup"). */}}
+{{- define "checklists.commandPodSpec" -}}
+{{- $root := index . 0 -}}
+{{- $values := index $root.Values (index . 1) -}}
+serviceAccountName: {{ include "checklists.serviceAccountName" . }}
+automountServiceAccountToken: true
+{{ include "checklists.podCommon" $root }}
+{{- with $values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with include "checklists.affinity" . }}
+affinity:
+  {{- . | nindent 2 }}
+{{- end }}
+volumes:
+  {{- include "checklists.volumes" . | trim | nindent 2 }}
+{{- end -}}
+
+{{/* A container of such a pod, without its name and command. */}}
+{{- define "checklists.commandContainer" -}}
+{{- $root := index . 0 -}}
+{{- $values := index $root.Values (index . 1) -}}
+image: {{ include "checklists.image" $root }}
+imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+securityContext:
+  {{- include "checklists.containerSecurity" $root | nindent 2 }}
+env:
+  {{- include "checklists.env" . | trim | nindent 2 }}
+  {{- include "checklists.keysEnv" $root | nindent 2 }}
+  {{- with $values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with include "checklists.envFrom" . }}
+envFrom:
+  {{- . | trim | nindent 2 }}
+{{- end }}
+resources:
+  {{- toYaml $values.resources | nindent 2 }}
+volumeMounts:
+  {{- include "checklists.volumeMounts" . | trim | nindent 2 }}
+{{- end -}}
+
+{{- define "checklists.commandPodMetadata" -}}
+{{- $values := index (index . 0).Values (index . 1) -}}
+labels:
+  {{- include "checklists.labels" . | nindent 2 }}
+  checklists.dev/photos: shared
+  {{- with $values.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with $values.podAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- define "checklists.volumes" -}}
 {{- $root := index . 0 -}}
 {{- $component := index . 1 -}}
@@ -387,7 +479,7 @@ volumes:
   persistentVolumeClaim:
     claimName: {{ . }}
 {{- end }}
-{{- if and (include "checklists.inS3" $root) $root.Values.photos.s3.existingSecret }}
+{{- if and (include "checklists.needsS3" .) $root.Values.photos.s3.existingSecret }}
 - name: s3
   secret:
     secretName: {{ $root.Values.photos.s3.existingSecret }}
@@ -396,7 +488,7 @@ volumes:
       - {key: AWS_ACCESS_KEY_ID, path: access-key-id}
       - {key: AWS_SECRET_ACCESS_KEY, path: secret-access-key}
 {{- end }}
-{{- if eq $component "api" }}
+{{- if has $component (list "api" "maintenance") }}
 {{- with include "checklists.redisPasswordSecret" $root }}
 - name: redis
   secret:
@@ -405,6 +497,8 @@ volumes:
     items:
       - {key: {{ include "checklists.redisPasswordKey" $root }}, path: password}
 {{- end }}
+{{- end }}
+{{- if eq $component "api" }}
 {{- if and $root.Values.oidc.issuer $root.Values.oidc.clientSecret.existingSecret }}
 - name: oidc
   secret:
@@ -429,6 +523,11 @@ volumes:
       - {key: {{ $root.Values.model.key.key }}, path: key}
 {{- end }}
 {{- end }}
+{{- if and (has $component (list "backup" "maintenance")) $root.Values.backup.existingClaim }}
+- name: backups
+  persistentVolumeClaim:
+    claimName: {{ $root.Values.backup.existingClaim }}
+{{- end }}
 {{- with $values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
@@ -444,18 +543,18 @@ volumes:
 - {name: uploads, mountPath: /var/lib/checklists/uploads}
 {{- end }}
 {{- if has $root.Values.photos.store (list "persistentVolume" "temporary") }}
-- {name: photos, mountPath: /var/lib/checklists/photos}
+- {name: photos, mountPath: /var/lib/checklists/photos{{ if eq $component "backup" }}, readOnly: true{{ end }}}
 {{- end }}
 {{- if $root.Values.archive.existingClaim }}
-- {name: archive, mountPath: /var/lib/checklists/archive}
+- {name: archive, mountPath: /var/lib/checklists/archive{{ if eq $component "backup" }}, readOnly: true{{ end }}}
 {{- end }}
-{{- if and (include "checklists.inS3" $root) $root.Values.photos.s3.existingSecret }}
+{{- if and (include "checklists.needsS3" .) $root.Values.photos.s3.existingSecret }}
 - {name: s3, mountPath: /etc/checklists/s3, readOnly: true}
 {{- end }}
-{{- if eq $component "api" }}
-{{- if include "checklists.redisPasswordSecret" $root }}
+{{- if and (has $component (list "api" "maintenance")) (include "checklists.redisPasswordSecret" $root) }}
 - {name: redis, mountPath: /etc/checklists/redis, readOnly: true}
 {{- end }}
+{{- if eq $component "api" }}
 {{- if and $root.Values.oidc.issuer $root.Values.oidc.clientSecret.existingSecret }}
 - {name: oidc, mountPath: /etc/checklists/oidc, readOnly: true}
 {{- end }}
@@ -465,6 +564,9 @@ volumes:
 {{- if and $root.Values.model.url $root.Values.model.key.existingSecret }}
 - {name: model, mountPath: /etc/checklists/model, readOnly: true}
 {{- end }}
+{{- end }}
+{{- if and (has $component (list "backup" "maintenance")) $root.Values.backup.existingClaim }}
+- {name: backups, mountPath: /var/lib/checklists/backups}
 {{- end }}
 {{- with $values.extraVolumeMounts }}
 {{ toYaml . }}
@@ -502,9 +604,10 @@ volumes:
 {{- regexFind ":[0-9]+$" (urlParse (index . 0)).host | trimPrefix ":" | default (index . 1) -}}
 {{- end -}}
 
+{{/* Called with (list $ "api"). */}}
 {{- define "checklists.storePort" -}}
-{{- $endpoint := .Values.photos.s3.endpoint -}}
-{{- if and (include "checklists.inS3" .) $endpoint -}}
+{{- $endpoint := (index . 0).Values.photos.s3.endpoint -}}
+{{- if and (include "checklists.needsS3" .) $endpoint -}}
 {{- include "checklists.portOf" (list $endpoint (ternary "80" "443" (hasPrefix "http://" $endpoint))) -}}
 {{- else -}}
 443

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeNotFound
 from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN, SECRET, WEBHOOK_DELIVERY, Kind
 from checklist_crds.pausing import is_paused
 from checklist_crds.resource_types import ORGANIZATION_LABEL, RESTORED_ANNOTATION, RESTORING_ANNOTATION
@@ -50,6 +50,7 @@ class Result:
     """Organizations that this restore brought back."""
     were_finished: list[str] = field(default_factory=list)
     secrets_missing: list[SecretNeed] = field(default_factory=list)
+    """Not there, without that key, or not to be seen by who restores."""
 
 
 class Restore:
@@ -343,7 +344,7 @@ class Restore:
                 body = await self._client.get(SECRET, need.name, self._rewriting.namespace(need.namespace))
                 if need.key not in (body.get("data") or {}):
                     self.result.secrets_missing.append(need)
-            except KubeNotFound:
+            except (KubeNotFound, KubeForbidden):
                 self.result.secrets_missing.append(need)
 
     async def _make_secret(self, need: SecretNeed, value: str) -> None:

@@ -10,7 +10,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
 from checklist_crds.pausing import is_paused
-from checklist_crds.resource_types import made_at
+from checklist_crds.resource_types import RESTORING_ANNOTATION, made_at
 from checklist_crds.retention_rules import Keep, organization_of
 from checklist_crds.run_types import RunPhase
 from checklist_crds.sealing import sealing_key_of
@@ -61,6 +61,26 @@ class Paused:
 async def _paused(client: KubeClient) -> Paused:
     bodies, _ = await client.list_all(ORGANIZATION)
     return Paused(frozenset(body["metadata"]["name"] for body in bodies if is_paused(body["metadata"])))
+
+
+async def restored(client: KubeClient) -> AsyncIterator[Finding]:
+    """Organizations whose restore has begun and not ended; nothing where there are none."""
+    try:
+        bodies, _ = await client.list_all(ORGANIZATION)
+    except KubeError as error:
+        yield unknown(
+            "restore", f"organizations cannot be read: {error.message}", "run it as somebody who may list them"
+        )
+        return
+    for body in bodies:
+        snapshot = (body["metadata"].get("annotations") or {}).get(RESTORING_ANNOTATION)
+        if snapshot:
+            yield Finding(
+                "restore",
+                Level.WARNING,
+                f"{body['metadata']['name']} is not whole: it is being restored from {snapshot}, and answers 503",
+                "wait for that restore; where it was stopped, run the same command again, which goes on",
+            )
 
 
 async def runs(client: KubeClient, keys: Collection[str], now: Clock, told: Told) -> AsyncIterator[Finding]:

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -367,6 +367,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works: no figure counts")
     parser.add_argument("--only", action="append", choices=PARTS, help="this part; may be given several times")
     parser.add_argument("--live-runs", type=int, help="runs of the part `scale` (default: 100000)")
+    parser.add_argument("--moved-runs", type=int, help="runs of the part `archive` (default: 10000)")
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a goal is missed")
     parser.add_argument("--folder", type=Path, default=STATE / "bench", help="data and logs (default: .run/bench)")
     parser.add_argument("--report", type=Path, default=STATE / "bench.json", help="default: .run/bench.json")
@@ -374,8 +375,8 @@ def main() -> int:
     end_with_parent()
     end_on_signals()
     sizes: Any = QUICK if arguments.quick else Sizes()
-    if arguments.live_runs:
-        sizes = Sizes(**{name: getattr(sizes, name) for name in Sizes.__slots__} | {"live_runs": arguments.live_runs})
+    wanted = {"live_runs": arguments.live_runs, "moved_runs": arguments.moved_runs}
+    sizes = replace(sizes, **{name: runs for name, runs in wanted.items() if runs})
     figures = run_bench(arguments.folder, sizes, arguments.only or list(PARTS))
     write_report(arguments.report, figures)
     print(table(figures))

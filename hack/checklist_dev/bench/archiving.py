@@ -14,6 +14,7 @@ from checklist_crds.archive import ArchiveReader, ArchiveStore
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import ORGANIZATION, RUN
 from checklist_crds.times import format_timestamp, utc_now
+from checklist_dev.bench.etcd_size import size_of, tidied
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal
 from checklist_dev.bootstrap import NAMESPACE
@@ -29,6 +30,7 @@ _AT_ONCE: Final = 24
 _WITHIN_S: Final = 900.0
 _AGO: Final = timedelta(days=40)
 _ANSWERS: Final = 12
+_MIB: Final = 2**20
 
 
 async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
@@ -45,7 +47,9 @@ async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
     async with RawCluster(connection) as cluster, KubeClient(connection) as kube:
         factory = RunFactory(await cluster.get_run(reply.body["run_id"]), webhook=False)
         bare = await _delete(kube, await settled_runs(cluster, factory, runs // BASELINE_PART))
+        before = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
         names = await settled_runs(cluster, factory, runs)
+        full = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
         keep = {"spec": {"retention": {"finishedRunsDays": _AGO.days - 10}}}
         await kube.patch(ORGANIZATION, account.organization_id, keep)
         size = len(await cluster.read_run(names[0]))
@@ -57,6 +61,8 @@ async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
     written = _value(metrics, "checklists_archived_bytes_total")
     missing = set(names) - await _ids(rig)
     memory = operator.rss_mib()
+    at_once = await asyncio.to_thread(size_of, rig.cluster.etcd_url)
+    after = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
     return [
         Figure(
             f"archive: {runs:,} runs of {size / 1024:.1f} KiB, read back and deleted",
@@ -67,6 +73,15 @@ async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
         ),
         Figure("archive: bytes of a run in it", written / runs, "B", None, f"in the cluster {size} B as JSON"),
         Figure("archive: operator's memory (RSS) after it", memory, "MiB"),
+        Figure(
+            f"archive: etcd when {runs:,} runs have come and gone, in use, of what it was before",
+            after.in_use / before.in_use,
+            "x",
+            Goal("<=", 1.1),
+            f"{before.in_use / _MIB:.1f} MiB before, {full.in_use / _MIB:.1f} with them, {after.in_use / _MIB:.1f} "
+            f"after compaction and defragmentation, which made its file {after.file / _MIB:.1f} MiB of "
+            f"{at_once.file / _MIB:.1f}",
+        ),
         Figure("archive: runs unaccounted for", len(missing) + left, "", Goal("==", 0), f"{runs} runs, {left} left"),
     ]
 

@@ -10,15 +10,14 @@ import asyncio
 import copy
 import json
 import random
-import urllib.request
-from base64 import b64encode
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeConnection
 from checklist_dev.bench.answers import SECRET
+from checklist_dev.bench.etcd_size import tidied
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure
 from checklist_dev.failures import Failure
@@ -105,7 +104,7 @@ async def _fill(cluster: RawCluster, factory: RunFactory, example: Json, count: 
 
 async def _sizes(rig: Rig, api: Program, operator: Program) -> Mapping[str, float]:
     """Bytes, of each program at rest after a start of its own."""
-    sizes = {"etcd": await asyncio.to_thread(_etcd_bytes, rig.cluster.etcd_url)}
+    sizes = {"etcd": float((await asyncio.to_thread(tidied, rig.cluster.etcd_url)).in_use)}
     for name, program in (("API", api), ("operator", operator)):
         program.start()
         await asyncio.to_thread(partial(program.wait_ready, timeout_s=300.0))
@@ -113,19 +112,3 @@ async def _sizes(rig: Rig, api: Program, operator: Program) -> Mapping[str, floa
         sizes[name] = program.rss_mib() * _MIB
         await asyncio.to_thread(program.child.stop)
     return sizes
-
-
-def _etcd_bytes(url: str) -> float:
-    """In use, without history and free pages. Raises OSError."""
-    revision = _etcd(url, "kv/range", {"key": b64encode(b"\0").decode(), "limit": 1})["header"]["revision"]
-    _etcd(url, "kv/compaction", {"revision": revision, "physical": True})
-    _etcd(url, "maintenance/defragment", {})
-    status = _etcd(url, "maintenance/status", {})
-    return float(status.get("dbSizeInUse") or status["dbSize"])
-
-
-def _etcd(url: str, call: str, body: Json) -> dict[str, Any]:
-    request = urllib.request.Request(f"{url}/v3/{call}", json.dumps(body).encode())
-    with urllib.request.urlopen(request, timeout=120) as response:
-        answer: dict[str, Any] = json.loads(response.read())
-        return answer

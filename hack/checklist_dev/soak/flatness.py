@@ -6,7 +6,10 @@ slope is that of Theil and Sen: the median of the slopes between all pairs of bl
 is above its bound *and* that of each half of the blocks is above half of the bound. A leak goes on, and is in both
 halves; a cache that fills up, an arena that is taken once, is in one of them.
 
-A slope is told for an hour. A measure may also have a level that no block may be above.
+A slope is told for an hour. What a measure does in hours cannot be told from twenty minutes when it goes up and down
+for longer than a block: memory that is given back every ten minutes, receivers that are away for a while. So a
+measure has a *sway*, too: over the whole window the slope must make more than that, or it is none. The longer the
+soak, the less the sway matters. A measure may also have a level that no block may be above.
 """
 
 import statistics
@@ -27,10 +30,16 @@ Series = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """By how much a measure may rise in an hour, and above which level none of its blocks may be."""
+    """By how much a measure may rise in an hour, above which level none of its blocks may be, and by how much it goes
+    up and down in ten minutes while it stays what it is."""
 
     rise: float
     level: float | None = None
+    sway: float = 0.0
+
+    def over(self, window_s: float) -> float:
+        """The rise of an hour that is believed after a window of that length."""
+        return max(self.rise, self.sway * _HOUR_S / window_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,8 @@ class Verdict:
     last: float = 0.0
     highest: float = 0.0
     rise: float = 0.0
-    """An hour."""
+    """An hour, as what is allowed."""
+    allowed: float = 0.0
     holds: bool | None = None
     why: str = ""
 
@@ -59,7 +69,7 @@ class Verdict:
             "last": _rounded(self.last),
             "highest_block": _rounded(self.highest),
             "rise_an_hour": _rounded(self.rise),
-            "rise_allowed": self.bound.rise,
+            "rise_allowed": _rounded(self.allowed),
             "level_allowed": self.bound.level,
             "holds": self.holds,
             "why": self.why or None,
@@ -80,10 +90,11 @@ def judge(name: str, unit: str, series: Series, bound: Bound, *, load_s: float) 
     values = [value for _, value in blocks]
     rise = slope(blocks) * _HOUR_S
     halves = [slope(half) * _HOUR_S for half in (blocks[: BLOCKS // 2], blocks[BLOCKS // 2 :])]
-    told = Verdict(name, unit, bound, len(series), values[0], values[-1], max(values), rise)
+    allowed = bound.over(load_s - began)
+    told = Verdict(name, unit, bound, len(series), values[0], values[-1], max(values), rise, allowed)
     if load_s - began < LEAST_JUDGED_S:
         return _judged(told, None, "too short to judge a trend")
-    if rise > bound.rise and min(halves) > bound.rise / 2:
+    if rise > allowed and min(halves) > allowed / 2:
         return _judged(told, False, f"it rises, in both halves ({halves[0]:.4g} and {halves[1]:.4g} an hour)")
     if bound.level is not None and max(values) > bound.level:
         return _judged(
@@ -110,7 +121,9 @@ def _blocks(window: Series, began: float, ended: float) -> list[tuple[float, flo
 
 def _judged(told: Verdict, holds: bool | None, why: str) -> Verdict:
     return Verdict(
-        told.name, told.unit, told.bound, told.samples, told.first, told.last, told.highest, told.rise, holds, why
+        *(told.name, told.unit, told.bound, told.samples, told.first, told.last, told.highest, told.rise, told.allowed),
+        holds,
+        why,
     )
 
 

@@ -58,7 +58,8 @@ def table(verdicts: Sequence[Verdict]) -> str:
     rows = [("", "measure", "after warm-up", "at the end", "highest", "an hour", "allowed", "")]
     for verdict in verdicts:
         mark = {True: "flat", False: "BROKEN", None: ""}[verdict.holds]
-        allowed = f"{verdict.bound.rise:+g}" + (f", <= {verdict.bound.level:g}" if verdict.bound.level else "")
+        level = f", <= {verdict.bound.level:g}" if verdict.bound.level else ""
+        allowed = f"{verdict.allowed or verdict.bound.rise:+g}{level}"
         values = (verdict.first, verdict.last, verdict.highest)
         shown = [f"{value:,.1f} {verdict.unit}".strip() for value in values]
         rows.append((mark, verdict.name, *shown, f"{verdict.rise:+,.1f}", allowed, verdict.why))  # type: ignore[arg-type]

@@ -1,0 +1,151 @@
+"""While a backup is being restored an organization is neither shown in parts nor changed: callers are told to come
+again."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import httpx
+from tests.cluster.operator_lab import eventually
+
+from checklist_crds import api_keys
+from checklist_crds.ids import new_id, object_id
+from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN
+from checklist_crds.resource_types import RESTORING_ANNOTATION
+from checklist_crds.sealing import executor_token
+from checklist_crds.secret_digest import digest
+
+from .conftest import Account, Api
+from .dashboard_client import at_desk
+from .executor_client import OPERATIONS, Person
+
+
+@contextlib.asynccontextmanager
+async def _restoring(api: Api, account: Account) -> AsyncIterator[None]:
+    directory = api.services.organizations
+
+    async def mark(snapshot: str | None) -> None:
+        patch = {"metadata": {"annotations": {RESTORING_ANNOTATION: snapshot}}}
+        await api.kube.patch(ORGANIZATION, account.organization, patch)
+
+        async def is_known() -> bool:
+            return directory.is_restoring(account.organization) == (snapshot is not None)
+
+        await eventually(is_known, within_s=20)
+
+    await mark("20261122T204134.000Z")
+    try:
+        yield
+    finally:
+        await mark(None)
+
+
+def _told_to_come_again(response: httpx.Response) -> None:
+    assert response.status_code == 503, response.text
+    assert response.headers["Retry-After"] == "30"
+    assert response.json()["error"] == "service_unavailable"
+    assert "restored" in response.json()["message"]
+
+
+def _person(api: Api, run_id: str) -> Person:
+    return Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
+
+
+async def test_owners_and_executors_are_told_to_come_again_and_nothing_changes(api: Api) -> None:
+    template = await api.account.create_template()
+    run_id = str((await api.account.dispatch(template["id"]))["run_id"])
+    before = await api.kube.get(RUN, run_id, api.namespace)
+    async with _restoring(api, api.account):
+        for path in ("/v1/runs", f"/v1/runs/{run_id}", "/v1/templates", "/v1/usage", "/v1/deliveries"):
+            _told_to_come_again(await api.http.get(path))
+        _told_to_come_again(await api.http.post("/v1/runs", json={"template_id": template["id"]}))
+        _told_to_come_again(await api.http.post(f"/v1/runs/{run_id}/cancel"))
+        _told_to_come_again(await api.anonymous.get(f"/v1/runs/{run_id}/preview"))
+        for method, path, body in OPERATIONS:
+            where = path.replace("s-a", "s-clean")
+            if "photos" not in path and path != "/signature":
+                _told_to_come_again(await _person(api, run_id).call(method, where, json=body))
+        page = await api.anonymous.get(f"/r/{run_id}")
+        assert (page.status_code, page.headers["Retry-After"]) == (503, "30")
+        assert page.headers["Content-Type"].startswith("text/html")
+    assert (await api.kube.get(RUN, run_id, api.namespace))["metadata"] == before["metadata"]
+    assert (await api.http.get(f"/v1/runs/{run_id}")).status_code == 200
+    assert (await _person(api, run_id).call("PUT", "/answers/s-clean", json={"value": True})).status_code == 200
+    assert (await api.anonymous.get(f"/r/{run_id}")).status_code == 200
+
+
+async def test_what_is_not_there_yet_is_not_called_unknown(api: Api) -> None:
+    known = await api.make_account()
+    mine = str(await known.new_run())
+    strange, nowhere = api_keys.new_key(), new_id("r")
+
+    async def statuses() -> list[int]:
+        calls = [
+            await api.anonymous.get("/v1/runs", headers={"Authorization": f"Bearer {strange}"}),
+            await api.anonymous.get(f"/v1/runs/{nowhere}/preview"),
+            await api.anonymous.get(f"/r/{nowhere}"),
+            await _person(api, nowhere).call("GET"),
+        ]
+        return [each.status_code for each in calls]
+
+    async with _restoring(api, api.account):
+        assert await statuses() == [503, 503, 503, 503]
+        # What cannot be a key is none, and other organizations notice nothing.
+        assert (await api.anonymous.get("/v1/runs", headers={"Authorization": "Bearer x"})).status_code == 401
+        assert (await known.http.get(f"/v1/runs/{mine}")).status_code == 200
+        assert (await known.http.get(f"/v1/runs/{nowhere}")).status_code == 404
+        assert (await _person(api, mine).call("PUT", "/answers/s-clean", json={"value": True})).status_code == 200
+    assert await statuses() == [401, 404, 404, 404]
+
+
+async def test_members_stay_signed_in_and_are_told_to_come_again(api: Api) -> None:
+    other = await api.make_account()
+    desk = await at_desk(api)
+    elsewhere = await at_desk(api, account=other)
+    async with _restoring(api, api.account):
+        session = await api.anonymous.get("/dashboard/api/session", headers=desk.person.headers)
+        assert [each["id"] for each in session.json()["organizations"]] == [desk.person.organization_id]
+        for path in ("/runs", "/keys", "/templates", "/usage"):
+            _told_to_come_again(await desk.get(path))
+            assert (await elsewhere.get(path)).status_code == 200
+        _told_to_come_again(await desk.post("/keys", {"name": "mine"}))
+    assert (await desk.get("/runs")).status_code == 200
+
+
+async def test_nobody_becomes_a_member_that_is_restored(api: Api) -> None:
+    """The restore would find a member that is not as the backup has them."""
+    desk = await at_desk(api)
+    invited = object_id("u", new_id("u"))
+    spec = {"organizationRef": {"name": api.organization}, "name": "Ada", "email": desk.person.email, "role": "viewer"}
+    body = {
+        "apiVersion": MEMBER.api_version,
+        "kind": MEMBER.kind,
+        "metadata": {"name": invited, "namespace": api.namespace},
+        "spec": spec,
+    }
+
+    async def is_bound() -> bool:
+        response = await api.anonymous.get("/dashboard/api/session", headers=desk.person.headers)
+        assert response.status_code == 200
+        found = await api.kube.get(MEMBER, invited, api.namespace)
+        return "binding" in (found.get("status") or {})
+
+    async with _restoring(api, api.account):
+        await api.kube.create(MEMBER, body, api.namespace)
+        await eventually(lambda: _knows(api, desk.person.email), within_s=20)
+        assert not await is_bound()
+    await eventually(is_bound, within_s=20)
+
+
+async def _knows(api: Api, email: str) -> bool:
+    members = api.services.dashboard._members.with_email(email)
+    return any(member.person is None for member in members)
+
+
+async def test_a_key_is_not_noted_as_used_while_it_is_restored(api: Api) -> None:
+    name = api_keys.object_name(digest(api.account.key))
+    before = await api.kube.get(API_KEY, name, api.namespace)
+    async with _restoring(api, api.account):
+        _told_to_come_again(await api.http.get("/v1/runs"))
+        await asyncio.sleep(0.5)  # it would be noted in the background
+        assert await api.kube.get(API_KEY, name, api.namespace) == before
