@@ -38,6 +38,12 @@ with urllib.request.urlopen(request, timeout=60) as answer:
     print(json.dumps(answer.status))
 """
 
+DOCTOR = """
+import subprocess
+print(subprocess.run(["checklist-dispatch", "doctor", "--json"], stdout=subprocess.PIPE, text=True).stdout)
+"""
+"""It ends with another status than 0 where something is not as it should be."""
+
 
 @pytest.fixture(scope="module")
 def redis(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -195,7 +201,8 @@ def test_a_backup_by_the_timer_and_an_erasure_in_the_maintenance_pod(
         return run_inside(cluster, namespace, f"deploy/{NAME}-maintenance", "checklist-dispatch", *words)
 
     assert "0 damaged" in inside("backup", "--verify", "file:///var/lib/checklists/backups")
-    assert "WRONG" not in inside("doctor")
+    report = python_inside(cluster, namespace, f"deploy/{NAME}-maintenance", DOCTOR)
+    assert [each for each in report["findings"] if each["level"] != "ok"] == []
     told = inside("erase", "--organization", ORGANIZATION, "--run", name, "--yes")
     assert '"complete": true' in told
     cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{name}")[0] == 404, "the run is nowhere")

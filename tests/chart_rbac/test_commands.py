@@ -131,6 +131,7 @@ async def _life_of_the_commands(release: Release, folder: Path) -> None:
 
         found = json.loads(await shell.run("doctor", "--namespace", HOME, "--json", status=2))  # no operator runs here
         unseen = {each["check"] for each in found["findings"] if each["level"] == "unknown"}
+        assert {each["level"] for each in found["findings"] if each["check"] == "rights"} == {"ok"}, found
         assert not unseen & {"definitions", "pods", "rights", "leader", "runs", "retries", "retention", "clock"}, found
 
         await shell.run("reseal", sealing_keys=f"{NEW},{OLD}")

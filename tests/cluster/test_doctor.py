@@ -298,9 +298,15 @@ async def test_a_restore_that_was_not_ended_is_told(here: KubeClient, lab: Lab) 
         return [finding for finding in await found(work.restored(here)) if lab.organization in finding.text]
 
     assert await told() == []
-    restoring = {"metadata": {"annotations": {RESTORING_ANNOTATION: "20261122T071822.407Z-1f2e3d4c"}}}
-    await lab.client.patch(ORGANIZATION, lab.organization, restoring)
+
+    async def mark(snapshot: str | None) -> None:
+        annotations = {RESTORING_ANNOTATION: snapshot}
+        await lab.client.patch(ORGANIZATION, lab.organization, {"metadata": {"annotations": annotations}})
+
+    await mark("20261122T071822.407Z-1f2e3d4c")
     [finding] = await told()
+    await mark(None)
+    assert await told() == []
     assert finding.level is Level.WARNING
     assert "20261122T071822.407Z-1f2e3d4c" in finding.text
     assert "run the same command again" in finding.advice

@@ -18,7 +18,8 @@ from .rights import ACCOUNTS, needed
 _LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _DEPLOYMENT: Final = Kind("apps", "v1", "deployments", "Deployment")
 _REVIEW: Final = Kind("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
-_LEASE_NAME: Final = re.compile(r"checklist-dispatch-operator(?:-(?P<index>\d+)-of-(?P<count>\d+))?")
+_OPERATORS_LEASE: Final = "checklist-dispatch-operator"
+_LEASE_NAME: Final = re.compile(rf"{_OPERATORS_LEASE}(?:-(?P<index>\d+)-of-(?P<count>\d+))?")
 _OURS: Final = "app.kubernetes.io/name=checklist-dispatch"
 _COMPONENT: Final = "app.kubernetes.io/component"
 _SKEW_TOLD_S: Final = 2.0
@@ -253,6 +254,8 @@ async def _may(client: KubeClient, user: str, namespace: str, right: tuple[str, 
     attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb}
     if resource != "organizations":
         attributes["namespace"] = namespace
+    if resource == "leases" and verb not in ("create", "list"):
+        attributes["name"] = _OPERATORS_LEASE  # its role is for leases by their names
     spec = {
         "user": user,
         "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],
