@@ -88,9 +88,9 @@ class EventRoutes:
         session = await services.dashboard.session_of(request)
         if session is None:
             return "session"
-        organization = await services.organizations.get(caller.organization.name)
+        organization = await services.organizations.find(caller.organization.name)
         member = await services.dashboard.membership(session, organization) if organization is not None else None
-        if organization is None or member is None or viewer.sight != _sight(organization, member.role):
+        if organization is None or organization.restoring or member is None or viewer.sight != _sight(organization, member.role):
             return "access"
         return None
 
