@@ -89,8 +89,10 @@ class EventRoutes:
         if session is None:
             return "session"
         organization = await services.organizations.find(caller.organization.name)
-        member = await services.dashboard.membership(session, organization) if organization is not None else None
-        if organization is None or organization.restoring or member is None or viewer.sight != _sight(organization, member.role):
+        if organization is None or organization.restoring:
+            return "access"
+        member = await services.dashboard.membership(session, organization)
+        if member is None or viewer.sight != _sight(organization, member.role):
             return "access"
         return None
 
