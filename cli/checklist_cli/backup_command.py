@@ -51,6 +51,11 @@ def _configure(parser: ArgumentParser) -> None:
     rule.add_argument("--keep", metavar="N", type=_from_one, help="the N newest")
     rule.add_argument("--keep-days", metavar="D", type=_days, help="those that were begun within D days")
     rule.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
+    rule.add_argument(
+        "--allow-deferred",
+        action="store_true",
+        help="end with 0, too, when copies stay since a backup is under way, or was stopped: for timers",
+    )
     add_cluster_options(parser)
 
 
@@ -84,8 +89,8 @@ def add_cluster_options(parser: ArgumentParser) -> None:
 
 def _run(options: Namespace) -> ExitStatus:
     with_rule = options.keep is not None or options.keep_days is not None
-    if not options.prune and (with_rule or options.dry_run):
-        raise CommandFailed("--keep, --keep-days and --dry-run are for --prune")
+    if not options.prune and (with_rule or options.dry_run or options.allow_deferred):
+        raise CommandFailed("--keep, --keep-days, --dry-run and --allow-deferred are for --prune")
     if options.prune:
         if not with_rule:
             raise CommandFailed("--prune needs to be told what stays: --keep N, --keep-days D, or both")
@@ -212,7 +217,7 @@ async def _prune(options: Namespace) -> ExitStatus:
     print(f"copies: {pruned.copies:,} {verb} ({pruned.bytes:,} bytes)")
     if pruned.why_copies_stay:
         print(f"copies that nobody needs stay for now: {pruned.why_copies_stay}; run it again later")
-        return ExitStatus.NO
+        return ExitStatus.YES if pruned.is_deferred and options.allow_deferred else ExitStatus.NO
     print(f"copies that stay: {pruned.copies_stay:,}")
     return ExitStatus.YES
 

@@ -21,6 +21,7 @@ from checklist_cli.backup.store import BackupStore
 from checklist_cli.program import main
 from checklist_cli.progress import Progress
 from checklist_crds.object_store import StoredObject
+from checklist_crds.times import utc_now
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ACME, OTHER = "org-00000000-0000-4000-8000-000000000001", "org-00000000-0000-4000-8000-000000000002"
@@ -186,11 +187,32 @@ async def test_a_backup_under_way_keeps_all_copies_and_one_that_was_given_up_goe
     pruned = await place.prune(Rule(newest=1))
     assert pruned.plan.go == (called(9), given_up)
     assert pruned.why_copies_stay is not None and young in pruned.why_copies_stay
+    assert pruned.is_deferred
     assert place.photos() == set("abc") and await place.store.names() == [called(5), young]
     later = NOW + timedelta(days=1)
     pruned = await place.prune(Rule(newest=1), clock=lambda: later)
     assert pruned.why_copies_stay is None and place.photos() == set("bc")
     assert await place.store.names() == [called(5)]
+    assert not pruned.is_deferred
+
+
+@pytest.mark.parametrize("more", [(), ("--allow-deferred",)])
+async def test_a_timer_does_not_fail_since_a_backup_was_stopped(place: Place, more: tuple[str, ...]) -> None:
+    now = utc_now()
+    old, newest = called(9, now=now), called(5, now=now)
+    await place.snapshot(old, "ab")
+    await place.snapshot(newest, "bc")
+    stopped = f"{layout.PREFIX}/{called(0.1, now=now)}/nobody/localaccounts-00001.jsonl.zst"
+    await place.store.put(stopped, b"x")
+    prune = ["backup", "--prune", place.url, "--keep"]
+    assert await asyncio.to_thread(main, [*prune, "1", *more]) == (0 if more else 1)
+    assert place.photos() == set("abc")
+    # That a snapshot is damaged does not pass with time.
+    await place.store.delete([stopped])
+    await place.snapshot(called(3, now=now), "bc")
+    await place.store.put(layout.manifest_key(called(3, now=now)), b"{}")
+    await place.snapshot(called(0, now=now), "c")
+    assert await asyncio.to_thread(main, [*prune, "9", *more]) == 1
 
 
 async def test_where_a_snapshot_that_stays_cannot_be_read_no_copy_goes(place: Place) -> None:

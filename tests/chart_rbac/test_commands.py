@@ -126,7 +126,7 @@ async def _life_of_the_commands(release: Release, folder: Path) -> None:
         timer, shell = Pod(release, "backup", site), Pod(release, "maintenance", site)
 
         assert "snapshot" in await timer.run("backup", "--to", url)
-        assert "stays" in await timer.run("backup", "--prune", url, "--keep-days", "30")
+        assert "stays" in await timer.run("backup", "--prune", url, "--keep-days", "30", "--allow-deferred")
         before = await site.objects()
 
         found = json.loads(await shell.run("doctor", "--namespace", HOME, "--json", status=2))  # no operator runs here

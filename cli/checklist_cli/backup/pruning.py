@@ -37,7 +37,14 @@ class Pruned:
     copies_stay: int = 0
     why_copies_stay: str | None = None
     """Why none of them, or not all, were removed."""
+    is_deferred: bool = False
+    """That they stay for no other reason than a backup that may be under way: the next prune removes them."""
     damaged: list[str] = field(default_factory=list)
+
+    def defer(self, names: Sequence[str]) -> None:
+        """`names`: of snapshots that have no manifest."""
+        self.is_deferred = True
+        self.why_copies_stay = f"a backup is under way, or was stopped less than two days ago: {names[0]}"
 
 
 class Prune:
@@ -105,12 +112,12 @@ class Prune:
     async def _copies(self, pruned: Pruned, turn: PruneTurn | None) -> None:
         """Without a `turn` they are only counted."""
         if turn is not None and (others := await turn.others()):
-            pruned.why_copies_stay = _under_way(others)
+            pruned.defer(others)
             return
         # Anew, now that no backup is under way: one that has ended since the first look counts on its copies.
         found = await self._found()
         if turn is None and found.under_way:
-            pruned.why_copies_stay = _under_way(found.under_way)
+            pruned.defer(found.under_way)
             return
         if unreadable := sorted(set(found.damaged) - set(pruned.plan.go)):
             pruned.why_copies_stay = f"the snapshot {unreadable[0]} is damaged, and nobody knows which of them are its"
@@ -126,7 +133,7 @@ class Prune:
         for first in range(0, len(useless), _BETWEEN_LOOKS):
             some = useless[first : first + _BETWEEN_LOOKS]
             if others := await turn.others():
-                pruned.why_copies_stay = _under_way(others)
+                pruned.defer(others)
                 return
             await self._delete([one.key for one in some])
             pruned.copies += len(some)
@@ -156,7 +163,3 @@ class Prune:
             await self._store.delete([key])
 
         await for_each(each(), one, parallel=_AT_ONCE)
-
-
-def _under_way(names: Sequence[str]) -> str:
-    return f"a backup is under way, or was stopped less than two days ago: {names[0]}"
