@@ -231,7 +231,8 @@ def test_what_cannot_be_done_is_one_clear_line(
 ) -> None:
     assert export(service, *arguments) == 2
     said = capsys.readouterr().err
-    assert said.startswith("checklist-dispatch export: ")
+    # (A server of this process may complain of a caller that went away, in between.)
+    said = said[said.index("checklist-dispatch export: ") :]
     assert why in said
     assert said.count("\n") == 1
 

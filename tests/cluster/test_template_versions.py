@@ -4,7 +4,7 @@ from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.snapshot import revision_of
-from checklist_crds.times import utc_now
+from checklist_crds.times import parse_timestamp, utc_now
 from checklist_operator.controllers.revisions import RevisionCollector
 
 from .operator_lab import Lab, OperatorProcess, eventually
@@ -32,9 +32,14 @@ async def test_the_operator_keeps_what_kubectl_writes(lab: Lab, operator: Operat
     kept = await _revisions(lab)
     assert [kept[number]["spec"]["definition"]["name"] for number in (1, 2, 3)] == ["Opening", "Second", "Third"]
     assert "checklists.dev/changed-by" not in kept[2]["metadata"]["annotations"]
-    assert (
-        kept[2]["metadata"]["annotations"]["checklists.dev/created-at"] >= lab.template["metadata"]["creationTimestamp"]
+    at, made = (
+        parse_timestamp(text)
+        for text in (
+            kept[2]["metadata"]["annotations"]["checklists.dev/created-at"],
+            lab.template["metadata"]["creationTimestamp"],
+        )
     )
+    assert at >= made
 
 
 async def _has(lab: Lab, version: int) -> bool:

@@ -52,6 +52,10 @@ async def test_one_link_used_at_two_replicas_at_once_lets_one_in(
     assert len((await apis[0].kube.list_all(DASHBOARD_SESSION, apis[0].namespace))[0]) == 1
 
 
+def _binding(api: Api) -> Binding:
+    return Binding(api.services.client, api.services.members, api.services.organizations, utc_now)
+
+
 async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -68,12 +72,7 @@ async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
                 await asyncio.sleep(0.01)
     _meet_before_writing(monkeypatch, MEMBER, *apis)
     people = [("https://one.example", "one"), ("https://one.example", "two")]
-    await asyncio.gather(
-        *(
-            Binding(api.services.client, api.services.members, utc_now).bind(person, email)
-            for api, person in zip(apis, people, strict=True)
-        )
-    )
+    await asyncio.gather(*(_binding(api).bind(person, email) for api, person in zip(apis, people, strict=True)))
     told = [record for record in caplog.records if record.message == "member.bound"]
     assert sum(getattr(record, "organization", "") == apis[0].organization for record in told) == 1
     first = (await apis[0].kube.get(MEMBER, member, apis[0].namespace))["status"]["binding"]
@@ -81,7 +80,7 @@ async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
     assert first["subject"] in ("one", "two")
     loser = apis[1] if first["subject"] == "one" else apis[0]
     late = people[1] if first["subject"] == "one" else people[0]
-    await Binding(loser.services.client, loser.services.members, utc_now).bind(late, email)
+    await _binding(loser).bind(late, email)
     assert (await apis[0].kube.get(MEMBER, member, apis[0].namespace))["status"]["binding"] == first
 
 
