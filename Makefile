@@ -3,25 +3,25 @@
 # the control plane's programs (and Node, for a machine without it) in the user's cache.
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop demo test check bench eval chaos soak web web-dev web-packages rest-types screenshots crds cluster lock
+.PHONY: help run stop demo test verify flaky check bench eval chaos soak web web-dev web-packages rest-types screenshots crds cluster lock
 .PHONY: settings audit image image-lock clean environment binaries s3-server small-model verifiers redis-server chromium
-.PHONY: chart chart-files chart-tools image-engine
+.PHONY: chromium-shell chart chart-files chart-tools image-engine
 
 PYTHON ?=
 export PYTHON
 export PYTHONUNBUFFERED := 1
 
 BIN := .venv/bin
-LOCK_FILES := requirements.lock hack/audit/requirements.lock hack/image/requirements.lock hack/image/build-requirements.lock \
+LOCK_FILES := requirements.lock hack/installer/requirements.lock hack/audit/requirements.lock hack/image/requirements.lock hack/image/build-requirements.lock \
   hack/smallmodel/requirements.lock hack/controlplane/go-toolchain.txt hack/node-toolchain.txt
 NPM_LOCK_FILES := api/web/package-lock.json tests/signatures/node/package-lock.json \
   examples/receivers/express/package-lock.json tests/dashboard_auth/provider/package-lock.json
 # A lock file names packages and hashes. An address in it would bind everybody to one registry.
 step = @printf '\n== %s\n' '$(1)'
 comma := ,
-# All tests share the processors by files, the longest files first (tests/conftest.py). (With ARGS only some run, in one
-# process: that starts sooner.)
-IN_PROCESSES := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Processes take whole files, the longest first (tests/conftest.py). With ARGS only some run, in one process: that
+# starts sooner.
+IN_PROCESSES := -n auto --no-loadscope-reorder
 
 help: ## Show this list
 	@echo 'usage: make TARGET'
@@ -30,18 +30,24 @@ help: ## Show this list
 	@echo
 	@echo 'settings: CHECKLISTS_PORT, CHECKLISTS_RETRY_GAPS, CHECKLISTS_RATE_LIMIT, KUBECONFIG; more in docs/settings.md'
 
-run: environment web ## Serve: control plane, API and operator (DETACH=1: return when ready; KUBECONFIG=...: use that cluster)
+run: $(if $(KUBECONFIG),,binaries) environment web ## Serve: control plane, API and operator (DETACH=1: return when ready; KUBECONFIG=...: use that cluster)
 	@$(BIN)/python -m checklist_dev.service run $(if $(filter-out 0 no false,$(DETACH)),--detach,--end-with-parent)
 
 stop: environment ## End what `make run` started
 	@$(BIN)/python -m checklist_dev.service stop
 
-demo: environment chromium binaries web ## Run the main job on real checklists, with a transcript of what was checked
-	@$(BIN)/python -m checklist_dev.demo $(ARGS)
+demo: binaries environment chromium web ## Run the main job on real checklists, with a transcript of what was checked
+	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.demo $(ARGS)
 
-test: environment redis-server chromium binaries chart-tools s3-server small-model verifiers web ## Run all tests (ARGS="tests/unit -k word" for some)
+test: binaries environment redis-server chromium-shell s3-server verifiers web ## Run the tests that guard behaviour (ARGS="tests/unit -k word" for some)
 	@$(if $(ARGS),:,$(BIN)/python -m checklist_dev.web test)
-	@$(BIN)/python -m $(if $(ARGS),pytest $(ARGS),checklist_dev.second_look $(IN_PROCESSES) tests)
+	@$(BIN)/python -m pytest $(or $(ARGS),$(IN_PROCESSES) -m "not verify" tests)
+
+verify: binaries environment redis-server chromium chart-tools s3-server small-model web image-engine ## Run the expensive proofs: crashes, replicas, load, every browser state, the chart with real pods
+	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m pytest $(or $(ARGS),$(IN_PROCESSES) -m verify tests)
+
+flaky: binaries environment redis-server chromium-shell web ## Run a selection twenty times beside a busy neighbour and count (ARGS="tests/cluster -k lease")
+	@$(BIN)/python -m checklist_dev.flaky $(ARGS)
 
 check: environment ## Lint, types, layers, generated files
 	$(call step,ruff)
@@ -84,19 +90,19 @@ web-packages: environment
 rest-types: environment ## Generate the TypeScript types of the REST contract
 	@$(BIN)/python -m checklist_dev.web types
 
-screenshots: environment chromium binaries web web-packages ## Photograph each state of the web app into .run/screenshots
-	@$(BIN)/python -m checklist_dev.screenshots $(ARGS)
+screenshots: binaries environment chromium web web-packages ## Photograph each state of the web app into .run/screenshots
+	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.screenshots $(ARGS)
 
-bench: environment chromium binaries web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
-	@$(BIN)/python -m checklist_dev.bench $(ARGS)
+bench: binaries environment chromium web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
+	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.bench $(ARGS)
 
 eval: environment ## Score the composer's templates against what a person would expect (ARGS="--help")
 	@$(BIN)/python -m checklist_dev.evaluation $(ARGS)
 
-chaos: environment binaries ## Kill API and operator at random and at every step, and count events (about twenty minutes)
+chaos: binaries environment ## Kill API and operator at random and at every step, and count events (about twenty minutes)
 	@$(BIN)/python -m checklist_dev.chaos $(ARGS)
 
-soak: environment binaries ## Half an hour of everything at once at a steady rate: nothing grows, all is accounted for (docs/benchmarks.md)
+soak: binaries environment ## Half an hour of everything at once at a steady rate: nothing grows, all is accounted for (docs/benchmarks.md)
 	@$(BIN)/python -m checklist_dev.soak $(ARGS)
 
 image: environment image-engine ## Build the image of API and operator (docker, podman or buildah; ARGS="--base local" without a registry)
@@ -105,8 +111,8 @@ image: environment image-engine ## Build the image of API and operator (docker, 
 image-lock: environment
 	@$(BIN)/python -m checklist_dev.image lock
 
-chart: environment binaries chart-tools redis-server image-engine ## Lint, render, validate the chart; install, upgrade, roll back, uninstall it
-	@$(BIN)/python -m checklist_dev.chart_run $(ARGS)
+chart: binaries environment chart-tools redis-server s3-server image-engine ## Render, validate, install, upgrade and uninstall the chart (a part of `make verify`)
+	@$(BIN)/python -m pytest $(IN_PROCESSES) tests/chart_render tests/chart_install tests/chart_rbac tests/chart $(ARGS)
 
 chart-files: environment ## Generate the chart's schema, README and definitions
 	@$(BIN)/python -m checklist_dev.chart_files
@@ -119,14 +125,13 @@ settings: environment ## Generate docs/settings.md and the chart's schema of set
 	@$(BIN)/python -m checklist_dev.settings_docs
 	@$(BIN)/python -m checklist_dev.chart_files
 
-cluster: environment ## Run a bare Kubernetes API on loopback and print its KUBECONFIG
+cluster: binaries environment ## Run a bare Kubernetes API on loopback and print its KUBECONFIG
 	@$(BIN)/python -m checklist_dev.controlplane up $(ARGS)
 
-lock: environment ## Resolve the dependencies anew into requirements.lock
-	@test -x .cache/uv/bin/uv || { echo 'installing uv into .cache/uv'; \
-	  $(BIN)/python -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet --disable-pip-version-check uv; }
-	@.cache/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-emit-find-links --no-annotate --no-header --extra dev --extra otel --extra redis pyproject.toml -o requirements.lock
+lock: environment ## Resolve the dependencies again into requirements.lock
+	@$$(sh hack/installer/uv.sh) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header --extra dev --extra otel --extra redis \
+	  pyproject.toml -o requirements.lock
 	@grep -c == requirements.lock | sed 's/$$/ packages in requirements.lock/'
 	@sh hack/environment.sh && $(BIN)/python -m checklist_dev.image lock
 
@@ -142,8 +147,9 @@ clean: ## Remove everything that these targets made in this folder (the user's c
 environment:
 	@sh hack/environment.sh
 
-binaries: environment
-	@$(BIN)/python -m checklist_dev.controlplane binaries >/dev/null
+# The programs of the control plane are fetched or built while the packages are installed.
+binaries:
+	@sh hack/environment.sh control-plane
 
 chart-tools: environment
 	@$(BIN)/python -m checklist_dev.chart_tools >/dev/null
@@ -165,6 +171,10 @@ image-engine:
 
 redis-server:
 	@sh hack/system_package.sh redis-server 'the tests of shared rate limits start it' redis-server
+
+chromium-shell:
+	@[ -n "$$CHECKLISTS_CHROMIUM" ] || sh hack/system_package.sh chromium-headless-shell 'browser tests drive it' \
+	  chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 
 chromium:
 	@[ -n "$$CHECKLISTS_CHROMIUM" ] || sh hack/system_package.sh chromium 'browser tests drive it' \

@@ -3,13 +3,15 @@
 It is started only when a test asks for it; unit tests run without. So is the build of the web app.
 """
 
+import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 from checklist_dev.binaries import cache_folder
 from checklist_dev.controlplane import ControlPlane
@@ -25,28 +27,115 @@ settings.register_profile("of any speed", deadline=None, suppress_health_check=[
 settings.load_profile("of any speed")
 
 
-_LONGEST_FIRST: Final = (
+VERIFY: Final = (
+    # What a machine does at random, at each step, for long, or beside others: killed, replaced, hostile, under load.
     "bench/test_bench_smoke.py",
     "soak/test_soak_short.py",
+    "chart/",
     "crash/test_delivery_enumeration.py",
     "crash/test_chaos_short.py",
-    "dashboard/test_deliveries.py",
-    "crash/test_erasure_cuts.py",
-    "replicas/test_consistency.py",
     "crash/test_takeovers.py",
-    "delivery/test_hostile_memory.py",
     "crash/test_cluster_down.py",
-    "chart_rbac/test_every_verb.py",
+    "crash/test_erasure_cuts.py",
+    "crash/test_archive_cuts.py",
+    "crash/test_bulk_replay_cuts.py",
+    "crash/test_quota_boundary.py",
+    "replicas/test_consistency.py",
+    "replicas/test_api_replicas.py",
+    "delivery/test_hostile_memory.py",
+    "cluster/test_bulk_replay_fairness.py",
+    "cluster/test_hostile_history.py",
+    "cluster/test_leader_change.py",
+    "cluster/test_make_run.py",
+    "cluster/test_operator_rotation.py",
+    "cluster/test_operator_survival.py",
+    "cluster/test_shards.py",
+    "backup/test_everything.py",
+    "backup/test_killed.py",
+    "backup/test_s3_stores.py",
+    "contract/test_archived_exports.py",
+    "contract/test_photos_crash.py",
+    "contract/test_photos_memory.py",
     "generation/test_small_model.py",
+    # The chart: rendered in every way, installed on a real API server, with the rights of every role.
+    "chart_rbac/",
+    "chart_install/",
+    "chart_render/",
+    "gitops/test_chart_drift.py",
+    "gitops/test_examples_are_valid.py",
+    # The browser matrix: every state, device, theme and language.
+    "dashboard/test_every_page.py",
+    "dashboard/test_live_pages.py",
+    "dashboard/test_long_lists.py",
+    "dashboard/test_password_fields.py",
+    "dashboard/test_path_prefix.py",
+    "dashboard/test_settings_usage_audit.py",
+    "dashboard/test_templates_editing.py",
+    "dashboard/test_templates_list.py",
+    "dashboard/test_web_dev.py",
+    "browser/test_accessibility.py",
+    "browser/test_large_photos.py",
+    "browser/test_member_runs.py",
+    "browser/test_offline_app.py",
+    "browser/test_offline_ends.py",
+    "browser/test_path_prefix.py",
+    "browser/test_web_dev.py",
+    "browser/test_what_stays.py",
+    "dashboard_auth/test_provider_in_a_browser.py",
 )
-"""Of the files that take a minute or more. A file goes to one process as a whole: begun last, such a one is waited for
-alone."""
+"""Files and folders that `make verify` runs and `make test` leaves out, the longest first (docs/development.md).
+
+A single test elsewhere is one of them with `@pytest.mark.verify`.
+"""
+
+_BEGUN_FIRST: Final = (
+    *VERIFY,
+    "dashboard/test_deliveries.py",
+    "browser/test_checklist_controls.py",
+    "browser/test_checklist_flow.py",
+    "contract/test_generate.py",
+    "cluster/test_operator_photos.py",
+    "cluster/test_operator_events.py",
+    "backup/test_backup.py",
+    "contract/test_archived_runs.py",
+)
+"""Begun last, a file that takes a minute would be waited for alone."""
+
+
+def _suite(file: Path) -> str:
+    """What one process takes as a whole: a file, but of `tests/chart` the folder, since there is one node."""
+    name = file.relative_to(ROOT / "tests").as_posix()
+    return "chart/" if name.startswith("chart/") else name
+
+
+def _place(file: Path, order: Sequence[str]) -> int | None:
+    name = file.relative_to(ROOT / "tests").as_posix()
+    return next((place for place, part in enumerate(order) if name.startswith(part)), None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The order in which processes take files (with xdist's `--no-loadscope-reorder`)."""
-    places = {ROOT / "tests" / name: place for place, name in enumerate(_LONGEST_FIRST)}
-    items.sort(key=lambda item: places.get(item.path, len(places)))
+    """Mark what `make verify` runs, and put what takes long first (with xdist's `--no-loadscope-reorder`)."""
+    for item in items:
+        if _place(item.path, VERIFY) is not None:
+            item.add_marker(pytest.mark.verify)
+    places = {path: _place(path, _BEGUN_FIRST) for path in {item.path for item in items}}
+    items.sort(key=lambda item: len(_BEGUN_FIRST) if (place := places[item.path]) is None else place)
+
+
+class _BySuite(LoadFileScheduling):  # type: ignore[misc]
+    def _split_scope(self, nodeid: str) -> str:
+        return _suite(ROOT / nodeid.partition("::")[0])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _BySuite:
+    return _BySuite(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests of the whole service wait for a part of their time."""
+    return min((os.cpu_count() or 1) + 1, 8)
 
 
 @pytest.fixture(scope="session")

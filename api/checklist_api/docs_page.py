@@ -1,7 +1,9 @@
 """/docs: the OpenAPI document as a page, rendered once on the server; no script, and nothing from any network."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from html import escape
 from typing import Any, Final
 
@@ -18,12 +20,18 @@ _SCHEMES: Final = {"bearerKey": "API key", "executorToken": "Executor token", "m
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    html = docs_html(openapi_document(services.settings.base_url))
+    base_url = services.settings.base_url
 
     async def docs(_: web.Request) -> web.Response:
-        return page_response(html, cache="no-cache")
+        return page_response(await asyncio.to_thread(_rendered, base_url), cache="no-cache")
 
     router.add_get("/docs", docs)
+
+
+@lru_cache(maxsize=1)
+def _rendered(base_url: str) -> str:
+    """Rendered at the first request: it takes some 50 ms, which no start of the service has to wait for."""
+    return docs_html(openapi_document(base_url))
 
 
 def docs_html(document: Document) -> str:

@@ -3,8 +3,12 @@
 In this order: KUBEBUILDER_ASSETS, PATH (when new enough), the user's cache, the official download, a build from the
 official Go modules in `hack/controlplane/`. What is downloaded or built goes to the cache, keyed by version, so that
 a second clone neither downloads nor builds anything.
+
+`python -m checklist_dev.binaries` prints where they are. It needs the standard library only, so that
+`hack/environment.sh` can run it while the packages are being installed.
 """
 
+import argparse
 import json
 import os
 import platform
@@ -18,7 +22,7 @@ from pathlib import Path
 
 from checklist_dev import go_build
 from checklist_dev.download import Unavailable, download_binaries
-from checklist_dev.failures import Failure, say
+from checklist_dev.failures import Failure, run_tool, say
 from checklist_dev.locks import one_at_a_time
 
 MODULE = Path(__file__).resolve().parent.parent / "controlplane"
@@ -152,3 +156,18 @@ def _fill(folder: Path, pinned: Pinned, env: Mapping[str, str], report: Callable
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m checklist_dev.binaries", description="Find, download or build etcd, kube-apiserver and kubectl."
+    )
+    parser.parse_args()
+    found = find_binaries()
+    print(f"from            {found.source}")
+    print(f"etcd            {found.etcd}\nkube-apiserver  {found.kube_apiserver}\nkubectl         {found.kubectl}")
+    return 0
+
+
+if __name__ == "__main__":
+    run_tool(main)

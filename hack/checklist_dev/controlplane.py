@@ -38,6 +38,9 @@ STOP_GRACE_S = 10.0
 ETCD_QUOTA_BYTES = 6 << 30
 # Its heap is small here and its garbage large: by default a quarter of its time goes into collecting.
 APISERVER_GOGC = "400"
+# Where the heap would grow beyond it, garbage is collected earlier (Go's GOMEMLIMIT). What is in use may be more: a
+# cluster with 100,000 runs gets no target, or the server would only collect.
+APISERVER_MEMORY_TARGET = "900MiB"
 
 
 class ControlPlane:
@@ -45,7 +48,8 @@ class ControlPlane:
 
     With `ephemeral`, etcd does not wait for the disk and `stop()` removes the folder. Otherwise a later start with
     the same folder finds the same data, and the same ports if they are still free. `apiserver_options` are added to
-    kube-apiserver's command line.
+    kube-apiserver's command line. `memory_target` is its GOMEMLIMIT (None: no target); GOGC and GOMEMLIMIT of the
+    environment come first.
     Every method returns when its work is done and raises Failure with one clear line when it cannot be.
     """
 
@@ -56,10 +60,12 @@ class ControlPlane:
         ephemeral: bool = False,
         binaries: Binaries | None = None,
         apiserver_options: Sequence[str] = (),
+        memory_target: str | None = APISERVER_MEMORY_TARGET,
     ) -> None:
         self.folder = folder.absolute()
         self.ephemeral = ephemeral
         self._apiserver_options = tuple(apiserver_options)
+        self._memory_target = memory_target
         self.kubeconfig = self.folder / "kubeconfig"
         self.run_kubectl = kubectl_for(lambda: self.kubectl, self.kubeconfig)
         """`run_kubectl("get", "namespaces")`: see `checklist_dev.kubectl.Kubectl`."""
@@ -289,7 +295,8 @@ class ControlPlane:
             "--endpoint-reconciler-type=none",
             *self._apiserver_options,
         ]
-        env = {"GOGC": APISERVER_GOGC, **os.environ}
+        target = {"GOMEMLIMIT": self._memory_target} if self._memory_target else {}
+        env = {"GOGC": APISERVER_GOGC, **target, **os.environ}
         return Child("kube-apiserver", command, log=self.folder / "logs" / "kube-apiserver.log", env=env)
 
     def _etcd_ready(self) -> bool:
@@ -337,13 +344,7 @@ def main() -> int:
     up = commands.add_parser("up", help="start it, print its KUBECONFIG, serve until Ctrl-C")
     up.add_argument("--data", type=Path, default=Path(".run/cluster"), help="folder of its data (default: %(default)s)")
     up.add_argument("--ephemeral", action="store_true", help="use a temporary folder and throw the data away")
-    commands.add_parser("binaries", help="only find, download or build the programs, and print where they are")
     arguments = parser.parse_args()
-    if arguments.command == "binaries":
-        found = find_binaries()
-        say(f"from {found.source}")
-        print(f"etcd            {found.etcd}\nkube-apiserver  {found.kube_apiserver}\nkubectl         {found.kubectl}")
-        return 0
     return _serve(arguments.data, ephemeral=arguments.ephemeral)
 
 

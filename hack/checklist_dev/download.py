@@ -1,23 +1,26 @@
 """The official release binaries of Kubernetes and etcd, checked against the checksums published with them.
 
 `CHECKLISTS_KUBERNETES_DOWNLOADS` and `CHECKLISTS_ETCD_DOWNLOADS` name a mirror, or say `off`.
+
+Needs the standard library only: it runs while the packages of the environment are being installed.
 """
 
 import hashlib
+import http.client
 import os
 import tarfile
 import threading
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import httpx
 
 from checklist_dev.failures import Failure
 
 KUBERNETES = "https://dl.k8s.io"
 ETCD = "https://github.com/etcd-io/etcd/releases/download"
-CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 30.0
 # A machine without network may hang in name resolution, which no timeout of a socket covers.
 FIRST_ANSWER_S = 8.0
@@ -49,43 +52,61 @@ def download_binaries(
     etcd_base = env.get("CHECKLISTS_ETCD_DOWNLOADS") or ETCD
     if "off" in (kubernetes_base, etcd_base):
         raise Unavailable("downloads are off")
-    timeout = httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-    with httpx.Client(timeout=timeout, follow_redirects=True) as client:
-        release = f"{kubernetes_base.rstrip('/')}/v{kubernetes}/bin/{system}/{architecture}"
-        archive = f"etcd-v{etcd}-{system}-{architecture}.tar.gz"
-        etcd_release = f"{etcd_base.rstrip('/')}/v{etcd}"
-        # All checksums first: a server that does not answer is noticed before anything large is fetched.
-        sums = {name: _text(client, f"{release}/{name}.sha256").split()[0] for name in ("kube-apiserver", "kubectl")}
-        sums[archive] = _sum_in_list(_text(client, f"{etcd_release}/SHA256SUMS"), archive)
+    release = f"{kubernetes_base.rstrip('/')}/v{kubernetes}/bin/{system}/{architecture}"
+    archive = f"etcd-v{etcd}-{system}-{architecture}.tar.gz"
+    etcd_release = f"{etcd_base.rstrip('/')}/v{etcd}"
+    # All checksums first: a server that does not answer is noticed before anything large is fetched.
+    sums = {name: _text(f"{release}/{name}.sha256").split()[0] for name in ("kube-apiserver", "kubectl")}
+    sums[archive] = _sum_in_list(_text(f"{etcd_release}/SHA256SUMS"), archive)
 
-        for name in ("kube-apiserver", "kubectl"):
-            _download(client, f"{release}/{name}", folder / name, sums[name], report)
-            (folder / name).chmod(0o755)
-        _download(client, f"{etcd_release}/{archive}", folder / archive, sums[archive], report)
+    for name in ("kube-apiserver", "kubectl"):
+        _download(f"{release}/{name}", folder / name, sums[name], report)
+        (folder / name).chmod(0o755)
+    _download(f"{etcd_release}/{archive}", folder / archive, sums[archive], report)
     _take_etcd(folder / archive, folder / "etcd")
 
 
-def _text(client: httpx.Client, url: str) -> str:
+def _open(url: str, timeout_s: float) -> http.client.HTTPResponse:
+    """The answer to GET, redirects followed. Raises Unavailable when there is none, or it is not 200."""
+    try:
+        response: http.client.HTTPResponse = urllib.request.urlopen(url, timeout=timeout_s)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise Unavailable(f"{url} answered {error.code}") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise Unavailable(f"{urllib.parse.urlsplit(url).hostname}: {reason or type(error).__name__}") from error
+    if response.status != http.client.OK:
+        response.close()
+        raise Unavailable(f"{url} answered {response.status}")
+    return response
+
+
+def _text(url: str) -> str:
     """A small file, within FIRST_ANSWER_S seconds whatever happens below."""
-    answers: list[httpx.Response] = []
-    errors: list[Exception] = []
+    answers: list[str] = []
+    errors: list[Unavailable] = []
 
     def get() -> None:
         try:
-            answers.append(client.get(url))
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            with _open(url, FIRST_ANSWER_S) as response:
+                answers.append(response.read().decode())
+        except Unavailable as error:
             errors.append(error)
+        except (OSError, http.client.HTTPException, UnicodeDecodeError) as error:
+            errors.append(Unavailable(f"{url}: {error or type(error).__name__}"))
 
     thread = threading.Thread(target=get, daemon=True)
     thread.start()
     thread.join(FIRST_ANSWER_S)
     if errors:
-        raise Unavailable(f"{httpx.URL(url).host}: {errors[0] or type(errors[0]).__name__}")
+        raise errors[0]
     if not answers:
-        raise Unavailable(f"{httpx.URL(url).host} did not answer within {FIRST_ANSWER_S:.0f} s")
-    if answers[0].status_code != httpx.codes.OK or not answers[0].text.strip():
-        raise Unavailable(f"{url} answered {answers[0].status_code}")
-    return answers[0].text
+        host = urllib.parse.urlsplit(url).hostname
+        raise Unavailable(f"{host} did not answer within {FIRST_ANSWER_S:.0f} s")
+    if not answers[0].strip():
+        raise Unavailable(f"{url} is empty")
+    return answers[0]
 
 
 def _sum_in_list(text: str, name: str) -> str:
@@ -96,24 +117,24 @@ def _sum_in_list(text: str, name: str) -> str:
     raise Unavailable(f"no checksum of {name} is published")
 
 
-def _download(client: httpx.Client, url: str, path: Path, sha256: str, report: Report) -> None:
+def _download(url: str, path: Path, sha256: str, report: Report) -> None:
     report(f"downloading {url}")
     digest = hashlib.sha256()
-    done, told = 0, time.monotonic()
+    done, reported = 0, time.monotonic()
     try:
-        with client.stream("GET", url) as response, path.open("wb") as file:
-            if response.status_code != httpx.codes.OK:
-                raise Unavailable(f"{url} answered {response.status_code}")
+        with _open(url, READ_TIMEOUT_S) as response, path.open("wb") as file:
             total = int(response.headers.get("Content-Length", 0))
-            for chunk in response.iter_bytes(1 << 20):
+            while chunk := response.read(1 << 20):
                 file.write(chunk)
                 digest.update(chunk)
                 done += len(chunk)
-                if time.monotonic() - told > PROGRESS_EVERY_S:
-                    told = time.monotonic()
+                if time.monotonic() - reported > PROGRESS_EVERY_S:
+                    reported = time.monotonic()
                     report(f"  {done >> 20} MB" + (f" of {total >> 20} MB" if total else ""))
-    except httpx.HTTPError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise Unavailable(f"{url}: {error or type(error).__name__}") from error
+    if done < total:
+        raise Unavailable(f"{url} ended after {done} of {total} bytes")
     if digest.hexdigest() != sha256.lower():
         raise Failure(f"{url} is not what was published: its SHA-256 is {digest.hexdigest()}, not {sha256}")
 

@@ -60,15 +60,25 @@ def build_program(
     report(f"building {what} with {go}")
     # No VCS stamp: it is the same program in every clone, and git may refuse to answer (another owner's folder).
     flags = ["-v", "-trimpath", "-buildvcs=false", "-ldflags", linker_flags]
-    flags += ["-tags", ",".join(tags)] if tags else []
-    command = [str(go), "build", *flags, "-o", str(target), package]
+    chosen = ["-tags", ",".join(tags)] if tags else []
+    command = [str(go), "build", *chosen, *flags, "-o", str(target), package]
     # The toolchain is the one we found: Go must not fetch another.
     build_env = {**env, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     started = time.monotonic()
-    code, lines = run_with_progress(command, module, build_env, "packages", report)
+    total = _package_count([str(go), "list", *chosen, "-deps", package], module, build_env, report)
+    code, lines = run_with_progress(command, module, build_env, "packages", report, total=total)
     if code != 0 or not target.exists():
         raise Failure(f"{what.partition(' (')[0]} could not be built: {last_word(code, lines)}")
     report(f"built in {time.monotonic() - started:.0f} s")
+
+
+def _package_count(go_list: Sequence[str], module: Path, env: Mapping[str, str], report: Report) -> int | None:
+    """How many packages a build has to compile, at most (some may be cached); None when Go does not say.
+
+    Fetches the modules, as the build would.
+    """
+    code, lines = run_with_progress(go_list, module, env, "lines (fetching modules)", report)
+    return sum(not line.startswith("go: ") for line in lines) if code == 0 else None
 
 
 def go_on_path(env: Mapping[str, str]) -> Path | None:

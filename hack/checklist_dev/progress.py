@@ -12,9 +12,13 @@ Report = Callable[[str], None]
 
 
 def run_with_progress(
-    command: Sequence[str], cwd: Path, env: Mapping[str, str], what: str, report: Report
+    command: Sequence[str], cwd: Path, env: Mapping[str, str], what: str, report: Report, *, total: int | None = None
 ) -> tuple[int, list[str]]:
-    """(exit code, its lines). Says every PROGRESS_EVERY_S seconds how long it has run and how much it has told."""
+    """Return the exit code and the lines of the output.
+
+    Every PROGRESS_EVERY_S seconds it reports the seconds so far, the number of lines (`what` they are, of how many),
+    and the last line.
+    """
     process = subprocess.Popen(
         command, cwd=cwd, env=dict(env), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )
@@ -32,7 +36,8 @@ def run_with_progress(
             reader.join(PROGRESS_EVERY_S)
             if reader.is_alive():
                 latest = f", {lines[-1].strip()[:80]}" if lines else ""
-                report(f"  {time.monotonic() - started:4.0f} s, {len(lines)} {what}{latest}")
+                count = f"{len(lines)} of {total} {what}" if total else f"{len(lines)} {what}"
+                report(f"  {time.monotonic() - started:4.0f} s, {count}{latest}")
         return process.wait(), lines
     except BaseException:
         process.terminate()  # they end their own children and remove their temporary files

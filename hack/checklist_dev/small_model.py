@@ -113,6 +113,8 @@ def _serve(packages: Path, port: int) -> None:
     settings.model.path = str(packages / WEIGHTS)
     settings.n_ctx = _CONTEXT_TOKENS
     settings.n_parallel = 1
+    # Several threads wait for each other by spinning: where others use the processors too, that takes minutes.
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     settings.hostnames = ["127.0.0.1"]
     settings.port = port
     server = xllamacpp.Server(settings)

@@ -4,18 +4,16 @@ import base64
 import json
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
-from aiohttp import web
 from tests.cluster.operator_lab import OperatorProcess
 from tests.contract.conftest import Account, _make_account, http_client
+from tests.serving import serving
 
-from checklist_api.app import create_app
-from checklist_api.http_server import ApiRunner
 from checklist_api.services import Services
 from checklist_api.settings import Settings
 from checklist_cli.backup.format import BackupManifest
@@ -117,14 +115,8 @@ class Site:
         )
         connection = await KubeConnection.load(str(self.plane.kubeconfig))
         services = self.services = Services.build(settings, connection, clock=clock)
-        runner = ApiRunner(create_app(services), shutdown_timeout=1.0)
-        async with AsyncExitStack() as stack:
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            for informer in services.informers.values():
-                await informer.synced.wait()
-            yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        async with serving(services) as base_url:
+            yield base_url
 
     async def objects(self) -> dict[str, dict[str, Any]]:
         """All of ours, by kind, namespace and name."""

@@ -14,9 +14,10 @@ from typing import Any
 import httpx
 import pytest
 import zstandard
-from tests.cluster.operator_lab import Receiver, eventually
+from tests.cluster.operator_lab import Receiver
 from tests.contract.conftest import definition, http_client
 from tests.contract.pictures import picture
+from tests.waiting import eventually
 
 from checklist_api.organizations import OrganizationDirectory
 from checklist_cli.backup.objects import KINDS
@@ -118,7 +119,7 @@ async def test_what_get_tells_is_the_same_bytes_and_the_service_goes_on(
                 and failed[0]["status"].get("nextAttemptAt") is not None
             )
 
-        await eventually(at_rest, within_s=30)
+        await eventually(at_rest)
         await operator.stop()
         # It is over by the clock, and nobody is there to say so: the operator of the restored cluster will.
         will_expire = await dispatched(expires_in_hours=0.0001, webhook=working)
@@ -187,7 +188,7 @@ async def test_what_get_tells_is_the_same_bytes_and_the_service_goes_on(
                 ended = [one for one in receiver.events(str(will_expire["run_id"])) if one["event"] == "run.expired"]
                 return bool(retried) and bool(ended)
 
-            await eventually(went_on, within_s=60)
+            await eventually(went_on)
             [retried] = receiver.events(str(begun["run_id"]))
             assert retried["event_id"] == waiting["spec"]["eventId"]
             # Nothing that was delivered is sent again.
@@ -376,7 +377,7 @@ async def test_an_api_beside_a_restore_shows_no_part_of_it_and_changes_nothing(
                 RESTORING_ANNOTATION
                 not in ((await target.kube.get(ORGANIZATION, account.organization))["metadata"]["annotations"])
             )
-            await eventually(lambda done=done: _is(directory, account.organization, not done), within_s=20)
+            await eventually(lambda done=done: _is(directory, account.organization, not done))
             answers = [
                 await caller.get("/v1/runs", headers=owner),
                 await caller.post("/v1/templates", headers=owner, json=definition()),
@@ -417,7 +418,7 @@ async def test_into_another_namespace_with_what_is_sealed(
         operator = operator_of(target)
         await operator.start()
         try:
-            await eventually(lambda: _has(receiver.events(str(run["run_id"]))), within_s=20)
+            await eventually(lambda: _has(receiver.events(str(run["run_id"]))))
         finally:
             await operator.stop()
 
@@ -562,7 +563,7 @@ async def test_it_goes_into_a_cluster_that_stores_another_version(source: Site, 
         [ours] = body["spec"]["versions"]
         await write(name, [{**ours, "storage": False}, {**ours, "name": "v2", "storage": True}])
     try:
-        await eventually(lambda: _serves(target, "v2"), within_s=20)
+        await eventually(lambda: _serves(target, "v2"))
         await target.restore(url)
         mine, theirs = await source.objects(), await target.objects()
         assert {key: body["spec"] for key, body in theirs.items()} == {key: body["spec"] for key, body in mine.items()}

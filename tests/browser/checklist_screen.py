@@ -95,7 +95,7 @@ async def answered(stage: Stage, link: Link, expected: Json) -> None:
     assert answers(stage, link) == expected
 
 
-async def until(holds: Callable[[], bool], *, within_s: float = 10.0) -> None:
+async def until(holds: Callable[[], bool], *, within_s: float = 60.0) -> None:
     """Waits for something that is not on the screen, such as what the service has."""
     async with asyncio.timeout(within_s):
         while not await asyncio.to_thread(holds):

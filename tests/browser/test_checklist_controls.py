@@ -236,6 +236,7 @@ READS_A_CODE = """window.BarcodeDetector = class {
 }"""
 
 
+@pytest.mark.verify  # the headless shell has no camera
 async def test_a_code_is_read_by_the_camera_where_the_browser_can(stage: Stage, new_device: NewDevice) -> None:
     link = stage.dispatch(checklist(step("answer", "scan")))
     device = await new_device(permissions=["camera"])
@@ -283,6 +284,7 @@ async def test_a_photo_is_looked_at_and_taken_away(stage: Stage, new_device: New
     assert len(stage.run(link)["answers"]["s-answer"]["photos"]) == 1
 
 
+@pytest.mark.verify  # the headless shell has no camera
 async def test_a_desktop_takes_a_photo_with_the_camera_in_the_page(stage: Stage, new_device: NewDevice) -> None:
     desktop = {**DESKTOP, "permissions": ["camera"], "has_touch": False, "is_mobile": False}
     link, screen = await one_step(stage, new_device, "photo", device=desktop, config={"min": 1, "max": 1})

@@ -1,6 +1,6 @@
 """The image of this clone, built once, and a cluster with a real node to run it on; without one, tests are skipped.
 
-`make chart` runs them, in one process: there is one node, and it is theirs alone meanwhile.
+One process runs them all (tests/conftest.py): there is one node, and it is theirs alone meanwhile.
 """
 
 import os
@@ -35,11 +35,6 @@ class Image:
         return self.name.rpartition(":")[2]
 
 
-def _only_alone() -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        pytest.skip("builds an image and needs a cluster for itself: make chart")
-
-
 def base_for(engine: Engine) -> str:
     """Where no registry of images is reached, it is made of Debian's packages."""
     return os.environ.get("CHECKLISTS_IMAGE_BASE", LOCAL if engine.name == "buildah" else "")
@@ -48,7 +43,6 @@ def base_for(engine: Engine) -> str:
 @pytest.fixture(scope="session")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """Built now (what has not changed comes from the engine's cache)."""
-    _only_alone()
     engine = find_engine(ROOT / ".cache" / "image.log")
     if engine is None:
         pytest.skip("nothing builds images here: neither docker, podman nor buildah works")
@@ -66,7 +60,6 @@ def contents(image: Image) -> Archive:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    _only_alone()
     try:
         with any_cluster(os.environ, tmp_path_factory.mktemp("cluster")) as found:
             say(f"tests/chart: on {found.source}")

@@ -8,8 +8,9 @@ from typing import Any, Final
 import httpx
 from tests.chart_rbac.processes import Program
 from tests.chart_rbac.release import BRANCH, HOME, Release
-from tests.cluster.operator_lab import Receiver, eventually
+from tests.cluster.operator_lab import Receiver
 from tests.dashboard_auth.person import PersonAt
+from tests.waiting import eventually
 
 from checklist_crds.account_links import account_name, new_token, one_time_link
 from checklist_crds.account_types import LocalAccountSpec

@@ -12,9 +12,10 @@ from typing import Final
 
 from tests.chart_rbac.life import BRANCH_ORGANIZATION, CHECKLIST, ORGANIZATION_NAME, WITHIN_S, Life
 from tests.chart_rbac.release import BRANCH, HOME, LEASE_NAME, RESYNC_S, WEBHOOK_SECRETS
-from tests.cluster.operator_lab import condition, eventually
+from tests.cluster.operator_lab import condition
 from tests.contract.pictures import drawing, picture
 from tests.dashboard_auth.person import PersonAt
+from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE
 from checklist_api.dashboard.sessions import new_secret, object_name

@@ -14,8 +14,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import CollectorRegistry
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
 from tests.replicas.api_processes import api_processes
+from tests.waiting import eventually
 
 from checklist_api.metrics import Metrics as ApiMetrics
 from checklist_crds.kube.client import KubeClient, KubeConnection
@@ -112,12 +113,12 @@ async def scraped(control_plane: ControlPlane, namespace: str, tmp_path: Path) -
             with prometheus(tmp_path, {"api": api.url, "operator": f"http://127.0.0.1:{operator.port}"}) as url:
                 async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
                     # What happened before the first scrape is no increase.
-                    await eventually(lambda: has_scraped(http), within_s=60, every_s=0.2)
+                    await eventually(lambda: has_scraped(http), every_s=0.2)
                     lab = Lab(client, namespace)
                     await lab.prepare()
                     await dispatch_over_rest(api.url)
                     run = await lab.dispatch(receiver.url, expires_in_s=1)
-                    await lab.until_settled(run, within_s=30)
+                    await lab.until_settled(run)
                     texts = [await metrics_of(api.url), (await operator.get("/metrics"))[1]]
                     yield Scraped(*parsed(texts), http)
         finally:
@@ -223,7 +224,7 @@ async def test_a_real_prometheus_computes_every_rule_from_what_it_scrapes(scrape
         events = await values(scraped, "checklists:objective_events:rate5m")
         return events.get("first-attempt", 0) > 0 and events.get("expiry", 0) > 0 and events.get("dispatch") == 0
 
-    await eventually(all_told, within_s=60, every_s=0.2)
+    await eventually(all_told, every_s=0.2)
     answer = (await scraped.prometheus.get("/api/v1/rules")).json()["data"]["groups"]
     rules: list[dict[str, Any]] = [rule for group in answer for rule in group["rules"]]
     assert len(rules) == len(rules_of(rendered(VALUES)))

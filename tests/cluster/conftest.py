@@ -6,12 +6,10 @@ from pathlib import Path
 
 import httpx
 import pytest_asyncio
-from aiohttp import web
 from tests.cluster.operator_lab import BASE_URL, SEALING_KEYS, SERVER_KEY, Lab, OperatorProcess, Receiver
-from tests.contract.conftest import key_object
+from tests.contract.conftest import http_client, key_object
+from tests.serving import serving
 
-from checklist_api.app import create_app
-from checklist_api.http_server import ApiRunner
 from checklist_api.services import Services
 from checklist_api.settings import Settings
 from checklist_crds import api_keys
@@ -70,16 +68,5 @@ async def rest(lab: Lab, control_plane: ControlPlane, tmp_path: Path) -> AsyncIt
     key = api_keys.new_key()
     await lab.client.create(API_KEY, key_object(key, lab.organization, lab.namespace), lab.namespace)
     services = Services.build(settings, await KubeConnection.load(str(control_plane.kubeconfig)))
-    runner = ApiRunner(create_app(services), shutdown_timeout=1.0)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    for informer in services.informers.values():
-        await informer.synced.wait()
-    async with httpx.AsyncClient(
-        base_url=f"http://127.0.0.1:{runner.addresses[0][1]}",
-        headers={"Authorization": f"Bearer {key}"},
-        timeout=30,
-        trust_env=False,
-    ) as client:
+    async with serving(services) as base_url, http_client(base_url, key) as client:
         yield client
-    await runner.cleanup()

@@ -18,6 +18,7 @@ from typing import Any
 
 import aiohttp
 from aiohttp import web
+from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, SECRET, TEMPLATE, WEBHOOK_DELIVERY
@@ -119,13 +120,13 @@ class OperatorProcess:
         command = [sys.executable, "-m", "checklist_operator"]
         self.child = Child(name, command, log=folder / f"{name}.log", env=environment)
 
-    async def start(self, *, word: str | None = "leading", within_s: float = 40.0) -> None:
+    async def start(self, *, word: str | None = "leading", within_s: float = 60.0) -> None:
         """Returns when /readyz says `word`; None does not wait at all."""
         await asyncio.to_thread(self.child.start)
         if word is not None:
             await self.until_ready(word, within_s)
 
-    async def until_ready(self, word: str, within_s: float = 40.0) -> None:
+    async def until_ready(self, word: str, within_s: float = 60.0) -> None:
         async def says() -> bool:
             if not self.child.running:
                 raise AssertionError(self.child.output()[-4000:])
@@ -164,21 +165,6 @@ class OperatorProcess:
     def rss_mb(self) -> float:
         status = Path(f"/proc/{self.child.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
-
-
-async def eventually(
-    check: Callable[[], Awaitable[Any] | Any], *, within_s: float = 10.0, every_s: float = 0.02
-) -> Any:
-    """Waits until `check()` is true and returns what it gave; AssertionError after `within_s`."""
-    deadline = time.monotonic() + within_s
-    while True:
-        result = check()
-        if isinstance(result, Awaitable):
-            result = await result
-        if result:
-            return result
-        assert time.monotonic() < deadline, f"not within {within_s} s"
-        await asyncio.sleep(every_s)
 
 
 class Lab:
@@ -284,7 +270,7 @@ class Lab:
     async def run(self, name: str) -> Run:
         return Run.parse(await self.client.get(RUN, name, self.namespace))
 
-    async def until_settled(self, run: str, *, within_s: float = 10.0) -> Run:
+    async def until_settled(self, run: str, *, within_s: float = 60.0) -> Run:
         """The run; its deliveries, which are told last, are settled then, too."""
 
         async def settled() -> Run | None:

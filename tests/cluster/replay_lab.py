@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from tests.cluster.operator_lab import Lab, Receiver, condition, eventually
+from tests.cluster.operator_lab import Lab, Receiver, condition
+from tests.waiting import eventually
 
 from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
 from checklist_crds.kube.client import JsonObject
@@ -26,7 +27,7 @@ async def failed_event(lab: Lab, receiver: Receiver, run: str) -> str:
     """Cancels the run and waits until its event has failed five times; event id."""
     receiver.answer = lambda _: 500
     await lab.cancel(run)
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     (made,) = await lab.deliveries(run)
     name: str = made["metadata"]["name"]
     await until(lab, name, lambda body: body["status"].get("settled"))
@@ -45,7 +46,7 @@ async def delivery(lab: Lab, event_id: str) -> JsonObject:
     return await lab.client.get(WEBHOOK_DELIVERY, event_id, lab.namespace)
 
 
-async def until(lab: Lab, event_id: str, holds: Any, *, within_s: float = 30.0) -> JsonObject:
+async def until(lab: Lab, event_id: str, holds: Any, *, within_s: float = 60.0) -> JsonObject:
     """The delivery as soon as `holds(body)`."""
 
     async def look() -> JsonObject | None:
@@ -56,7 +57,7 @@ async def until(lab: Lab, event_id: str, holds: Any, *, within_s: float = 30.0) 
     return found
 
 
-async def until_answered(lab: Lab, event_id: str, *, within_s: float = 30.0) -> JsonObject:
+async def until_answered(lab: Lab, event_id: str, *, within_s: float = 60.0) -> JsonObject:
     """The delivery as soon as its request was dealt with: the annotation is gone, and nothing is under way."""
 
     def answered(body: JsonObject) -> bool:
@@ -73,7 +74,7 @@ def replayed(body: JsonObject) -> tuple[str, str]:
     return told["status"], told["reason"]
 
 
-async def told_events(lab: Lab, about: str, reason: str, *, within_s: float = 15.0) -> JsonObject:
+async def told_events(lab: Lab, about: str, reason: str, *, within_s: float = 60.0) -> JsonObject:
     """The Kubernetes Event with this reason about an object, as soon as there is one."""
 
     async def look() -> JsonObject | None:

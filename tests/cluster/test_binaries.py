@@ -21,6 +21,7 @@ OUR_MINOR = int(PINNED.kubernetes.split(".")[1])
 GO = """#!/bin/sh
 # Stands for the go command: knows its version, and "builds" what -o names.
 if [ "$1" = version ]; then echo "go version go1.26.8 linux/amd64"; exit; fi
+if [ "$1" = list ]; then echo fmt; echo os; exit; fi
 echo build >> "$FAKE_GO_LOG"
 sleep "${FAKE_GO_SECONDS:-0}"
 [ -z "${FAKE_GO_FAILS:-}" ] || { echo "compile: no space left on device" >&2; exit 1; }

@@ -9,10 +9,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver
 from tests.cluster.photo_lab import PhotoLab
 from tests.cluster.replay_lab import bulk, counts, delivery, made_failed, told_events, until_ended
 from tests.cluster.severed_line import SeveredLine
+from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeInvalid, KubeNotFound
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, TEMPLATE
@@ -33,7 +34,7 @@ async def get_heard(lab: Lab, receiver: Receiver) -> None:
     """Delivers something: a host that was never heard of is sent little at a time."""
     run = await lab.dispatch(receiver.url)
     await lab.cancel(run)
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     receiver.received.clear()
 
 
@@ -99,8 +100,8 @@ async def test_after_a_crash_only_what_is_left_is_sent(lab: Lab, receiver: Recei
         status = (await lab.client.get(DELIVERY_REPLAY, "again", lab.namespace))["status"]
         return int(status.get("done", 0)) >= 12
 
-    await eventually(some_are_done, within_s=30)
-    await eventually(lambda: len(receiver.received) > 12, within_s=30)
+    await eventually(some_are_done)
+    await eventually(lambda: len(receiver.received) > 12)
     await operator.kill()
     under_way = len(receiver.received) - len(answered)
     for _ in range(1000):
@@ -134,7 +135,7 @@ async def test_a_cluster_that_does_not_answer_for_a_while_makes_it_late_and_noth
 
     receiver.answer = slowly
     await bulk(lab)
-    await eventually(lambda: len(receiver.received) >= 5, within_s=30)
+    await eventually(lambda: len(receiver.received) >= 5)
     for _ in range(3):
         line.down = True
         line.cut()
@@ -183,7 +184,7 @@ async def test_however_a_run_ended_it_is_told_again_in_the_same_bytes(
     await lab.answer(cancelled, 1, 4)
     await lab.cancel(cancelled)
     for run in (cancelled, expired):
-        await lab.until_settled(run, within_s=30)
+        await lab.until_settled(run)
     told = {one.envelope["event"]: one for one in receiver.received}
     for event in ("run.cancelled", "run.expired"):
         await bulk(lab, event.replace(".", "-"), filter={"phase": "Delivered", "event": event})
@@ -201,11 +202,11 @@ async def test_photos_come_with_fresh_addresses_and_everything_else_as_it_was(
     run, told = await lab.dispatch(receiver.url), await lab.dispatch(receiver.url)
     await photos.add(run)
     await lab.submit(run)
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     receiver.answer = lambda _: 200
     await photos.add(told)
     await lab.submit(told)
-    await lab.until_settled(told, within_s=30)
+    await lab.until_settled(told)
     before = {one.envelope["event_id"]: one for one in receiver.received}
     await bulk(lab, filter={"runRef": {"name": run}})
     await bulk(lab, "told", filter={"runRef": {"name": told}, "phase": "Delivered"})
@@ -248,7 +249,7 @@ async def test_a_dry_run_sends_nothing_and_an_ended_replay_is_removed_in_its_tim
             return True
         return False
 
-    await eventually(is_gone, within_s=30)
+    await eventually(is_gone)
     assert (await lab.client.get(DELIVERY_REPLAY, "stays", lab.namespace))["status"]["settled"]
     await operator.stop()
 
@@ -265,16 +266,16 @@ async def test_deleting_it_stops_it(lab: Lab, receiver: Receiver, operator: Oper
 
     receiver.answer = answer
     await bulk(lab)
-    await eventually(lambda: receiver.received, within_s=30)
+    await eventually(lambda: receiver.received)
     await lab.client.delete(DELIVERY_REPLAY, "again", lab.namespace)
-    await eventually(lambda: "it was deleted" in operator.output, within_s=30)
+    await eventually(lambda: "it was deleted" in operator.output)
     gate.set()
 
     async def nothing_is_under_way() -> bool:
         statuses = [one["status"] for one in await lab.deliveries(run)]
         return all(status.get("settled") for status in statuses)
 
-    await eventually(nothing_is_under_way, within_s=30)
+    await eventually(nothing_is_under_way)
     assert len(receiver.received) <= PER_HOST
     # What is left can be replayed by another one, of the same name or not.
     left = sum(one["status"]["phase"] == "Failed" for one in await lab.deliveries(run))
@@ -298,10 +299,10 @@ async def test_new_events_pass_a_bulk_replay_that_their_receiver_does_not_answer
 
     receiver.answer = answer
     await bulk(lab)
-    await eventually(lambda: receiver.received, within_s=30)
+    await eventually(lambda: receiver.received)
     fresh = await lab.dispatch(receiver.url)
     await lab.cancel(fresh)
-    await lab.until_settled(fresh, within_s=30)
+    await lab.until_settled(fresh)
     assert len(receiver.events(fresh)) == 1
     assert not (await lab.client.get(DELIVERY_REPLAY, "again", lab.namespace))["status"].get("settled")
     gate.set()
@@ -336,7 +337,7 @@ async def test_it_covers_all_places_where_the_organization_may_live(
     ]
     told = await there.dispatch(receiver.url)
     await there.cancel(told)
-    await there.until_settled(told, within_s=30)
+    await there.until_settled(told)
     await bulk(lab)
     assert counts(await until_ended(lab)) == (5, 5, 5, 0, 0)
     await bulk(there, "told", filter={"runRef": {"name": told}, "phase": "Delivered"})

@@ -4,8 +4,9 @@ import base64
 from collections import Counter
 from pathlib import Path
 
-from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver
 from tests.cluster.replay_lab import bulk, counts, delivery, made_failed, replayed, until_ended
+from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import DELIVERY_REPLAY
 from checklist_crds.sealing import KeyRing
@@ -31,7 +32,7 @@ async def until_held_up(lab: Lab, event_ids: list[str], number: int) -> None:
         asked_for = [replayed(body) for body in found if "replay" in body["status"]]
         return asked_for == [("Unknown", "SecretUnreadable")] * number
 
-    await eventually(so_many_are, within_s=30, every_s=0.2)
+    await eventually(so_many_are, every_s=0.2)
 
 
 async def just(lab: Lab, event_id: str) -> dict[str, object]:
@@ -46,7 +47,7 @@ async def test_what_cannot_be_signed_holds_up_nothing_else_of_its_host(
     unsendable = await made_unsendable(lab, receiver, PER_HOST + 2)
     chosen = await made_failed(lab, await lab.dispatch(receiver.url), receiver.url, 3 * PER_HOST)
     name = await bulk(lab)
-    await eventually(lambda: len(receiver.received) >= len(chosen), within_s=45)
+    await eventually(lambda: len(receiver.received) >= len(chosen))
     await until_held_up(lab, unsendable, len(unsendable))
     assert Counter(one.envelope["event_id"] for one in receiver.received) == dict.fromkeys(chosen, 1)
 

@@ -6,11 +6,11 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.waiting import eventually_sync
 
 from checklist_dev import tether
 from checklist_dev.controlplane import ControlPlane
@@ -26,15 +26,6 @@ def exists(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def eventually(condition: Callable[[], bool], within_s: float = 5.0) -> bool:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +83,7 @@ def test_what_was_written_survives_a_killed_etcd(second: ControlPlane) -> None:
     second.stop_etcd(kill=True)
     second.start_etcd()
 
-    assert eventually(lambda: "before-the-crash" in second.run_kubectl("get", "namespaces"))
+    eventually_sync(lambda: "before-the-crash" in second.run_kubectl("get", "namespaces"))
 
 
 def test_a_paused_api_server_answers_nothing_until_it_goes_on(second: ControlPlane) -> None:
@@ -105,7 +96,7 @@ def test_a_paused_api_server_answers_nothing_until_it_goes_on(second: ControlPla
 
 def test_what_has_died_is_found_and_started_again(second: ControlPlane) -> None:
     os.kill(second.apiserver.pid, signal.SIGKILL)
-    assert eventually(lambda: not second.apiserver.running)
+    eventually_sync(lambda: not second.apiserver.running)
 
     assert second.revive() == ["kube-apiserver"]
 
@@ -149,7 +140,7 @@ time.sleep(600)
     parent.kill()
     parent.wait()
 
-    assert eventually(lambda: not any(exists(pid) for pid in pids))
+    eventually_sync(lambda: not any(exists(pid) for pid in pids))
 
 
 def test_throw_away_data_is_gone_after_the_end_and_a_taken_port_is_no_obstacle(

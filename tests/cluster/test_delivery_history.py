@@ -5,8 +5,9 @@ import json
 import re
 from itertools import pairwise
 
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
 from tests.cluster.replay_lab import failed, made_failed, replayed, told_events, until, until_answered
+from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
 from checklist_crds.outcome_class import OutcomeClass
@@ -31,7 +32,7 @@ async def test_every_attempt_is_kept_with_its_class_its_duration_and_what_went_w
     receiver.answer = lambda _: next(statuses, 204)
     run = await lab.dispatch(receiver.url)
     await lab.cancel(run)
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     (body,) = await lab.deliveries(run)
     attempts = body["status"]["attempts"]
     assert [(one["number"], one["outcome"], one["httpStatus"], one.get("detail")) for one in attempts] == [
@@ -56,7 +57,7 @@ async def test_the_run_says_when_an_event_happened_and_how_its_last_attempt_ende
     for url, outcome in ((receiver.url, OutcomeClass.SUCCESS), (f"http://127.0.0.1:{port}/", OutcomeClass.CONNECT)):
         run = await lab.dispatch(url)
         await lab.cancel(run)
-        settled = await lab.until_settled(run, within_s=30)
+        settled = await lab.until_settled(run)
         (record,) = settled.status.deliveries
         assert (record.outcome, record.ts) == (outcome, settled.status.cancelled_at)
     (body,) = await lab.deliveries(run)
@@ -116,7 +117,7 @@ async def test_an_event_about_a_request_counts_and_is_not_made_twice(
     async def counted() -> bool:
         return (await told_events(lab, name, "ReplayRefused"))["count"] == 3
 
-    await eventually(counted, within_s=30)
+    await eventually(counted)
 
 
 async def test_metadata_of_settled_deliveries_comes_without_their_payload(lab: Lab, receiver: Receiver) -> None:

@@ -6,7 +6,8 @@ import uuid
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver
+from tests.waiting import eventually
 
 from checklist_crds.delivery_types import OutcomeClass
 from checklist_crds.kube.kinds import RUN, SECRET
@@ -35,7 +36,7 @@ async def value(operator: OperatorProcess, name: str, **labels: str) -> float:
 async def deliver(lab: Lab, url: str) -> str:
     run = await lab.dispatch(url)
     await lab.cancel(run)
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     return run
 
 
@@ -170,13 +171,13 @@ async def test_a_retry_that_a_fault_of_our_own_holds_up_goes_on_growing_older(
     async def is_admitted() -> bool:
         return (await lab.run(run)).resolved is not None
 
-    await eventually(is_admitted, within_s=30)
+    await eventually(is_admitted)
     await lab.cancel(run)
 
     async def is_to_be_retried() -> bool:
         return any((one.get("status") or {}).get("attempt") for one in await lab.deliveries(run))
 
-    await eventually(is_to_be_retried, within_s=30)
+    await eventually(is_to_be_retried)
     await operator.kill()  # a secret that was read is remembered for a while
     await lab.client.delete(SECRET, "hook", lab.namespace)
     await operator.start()
@@ -184,7 +185,7 @@ async def test_a_retry_that_a_fault_of_our_own_holds_up_goes_on_growing_older(
     async def ages() -> bool:
         return await value(operator, "oldest_waiting_seconds", of="retry") > 0
 
-    await eventually(ages, within_s=60)
+    await eventually(ages)
     for _ in range(10):
         before = await value(operator, "oldest_waiting_seconds", of="retry")
         await asyncio.sleep(0.2)
@@ -254,13 +255,13 @@ async def test_an_event_is_late_from_the_end_of_its_pause_on(
     await asyncio.sleep(3)
     assert receiver.received == []
     await lab.client.patch(RUN, run, {"metadata": {"annotations": {"checklists.dev/paused": None}}}, lab.namespace)
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     assert await value(operator, "outbox_lag_seconds_count", receiver="prompt") == 1
     assert await value(operator, "outbox_lag_seconds_sum", receiver="prompt") < 2
 
 
 async def test_expiry_is_timed(lab: Lab, operator: OperatorProcess) -> None:
     run = await lab.dispatch(expires_in_s=1)
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     assert await value(operator, "expiry_lag_seconds_count") == 1
     assert 0 < await value(operator, "expiry_lag_seconds_sum") < 10

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.cluster.operator_lab import WEBHOOK_SECRET, Lab, OperatorProcess, eventually
+from tests.cluster.operator_lab import WEBHOOK_SECRET, Lab, OperatorProcess
 from tests.signatures.judges import ALL, Case, judge
 from tests.signatures.receivers import SECRET, running
+from tests.waiting import eventually
 
 from checklist_crds.webhook_url import canonical_url
 from checklist_dev.verifiers import Programs, make_programs

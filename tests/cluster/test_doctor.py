@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver
+from tests.waiting import eventually
 
 from checklist_cli.doctor import around, cluster, work
 from checklist_cli.doctor.finding import Finding, Level
@@ -195,7 +196,7 @@ async def test_rights_are_asked_of_the_cluster_and_each_that_is_missing_is_told(
         findings = await found(cluster.rights(here, namespace))
         return findings if findings[0].level is Level.OK else None
 
-    api, operator = await eventually(settled, within_s=20)
+    api, operator = await eventually(settled)
     assert (api.level, operator.level) == (Level.OK, Level.CRITICAL)
     assert operator.text == "operator (operator) may not: patch runs/status"
 

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver
+from tests.waiting import eventually
 
 from checklist_crds.run_types import DeliveryPhase
 from checklist_dev.controlplane import ControlPlane
@@ -49,7 +50,7 @@ async def test_a_leader_that_wakes_after_it_was_replaced_does_no_harm(
 
     known = await lab.dispatch(receiver.url)  # a host that was never heard of would get few of these at a time
     await lab.cancel(known)
-    await lab.until_settled(known, within_s=30)
+    await lab.until_settled(known)
     receiver.answer = answer
     base = receiver.url.removesuffix("/hook")
     delivering = [await lab.dispatch(f"{base}/held") for _ in range(4)]
@@ -58,17 +59,17 @@ async def test_a_leader_that_wakes_after_it_was_replaced_does_no_harm(
     for run in [*delivering, *retrying]:
         await lab.cancel(run)
     # Everything is in the air: first attempts, and retries under a claim.
-    await eventually(lambda: len(held) == 8, within_s=30)
+    await eventually(lambda: len(held) == 8)
     os.kill(first.child.pid, signal.SIGSTOP)
     asleep.set()
     for run in waiting:
         await lab.cancel(run)
-    await second.until_ready("leading", within_s=60)
+    await second.until_ready("leading")
     runs = [*delivering, *retrying, *waiting]
     for run in runs:
-        await lab.until_settled(run, within_s=60)
+        await lab.until_settled(run)
     os.kill(first.child.pid, signal.SIGCONT)
-    await first.until_ready("standby", within_s=30)
+    await first.until_ready("standby")
     await asyncio.sleep(1)  # five gaps: what it would send on top would have come by now
 
     for run in runs:

@@ -9,13 +9,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from tests.waiting import eventually_sync
 
 from checklist_crds.account_links import account_of
 from checklist_crds.secret_digest import digest
@@ -123,15 +123,6 @@ def the_one_error(done: subprocess.CompletedProcess[str]) -> str:
     errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1, done.stderr
     return errors[0]
-
-
-def wait_for(condition: Any, within_s: float = 10.0) -> bool:
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def is_gone(pid: int) -> bool:
@@ -261,7 +252,7 @@ def test_ctrl_c_in_the_terminal_ends_everything_cleanly(developer: Developer) ->
     process = subprocess.Popen(
         developer.command("run"), env=developer.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert wait_for(lambda: (developer.state / "service.json").exists() and "pids" in developer.info())
+    eventually_sync(lambda: (developer.state / "service.json").exists() and "pids" in developer.info())
     pids = developer.info()["pids"]
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=20)
@@ -275,7 +266,7 @@ def test_a_killed_supervisor_leaves_no_process_and_the_next_start_works(develope
     assert developer.types("run", "--detach").returncode == 0
     pids = developer.info()["pids"]
     os.kill(pids["supervisor"], signal.SIGKILL)
-    assert wait_for(lambda: all(is_gone(pid) for pid in pids.values()))
+    eventually_sync(lambda: all(is_gone(pid) for pid in pids.values()))
     assert developer.types("run", "--detach").returncode == 0
 
 
@@ -289,7 +280,7 @@ def test_a_part_that_dies_is_started_again_and_it_is_said(developer: Developer) 
     assert developer.types("run", "--detach").returncode == 0
     former = developer.info()["pids"]["api"]
     os.kill(former, signal.SIGKILL)
-    assert wait_for(lambda: developer.info()["pids"].get("api", former) != former)
+    eventually_sync(lambda: developer.info()["pids"].get("api", former) != former)
     assert (
         "the api was ended by SIGKILL: starting it again in 1 s"
         in (developer.state / "logs" / "service.log").read_text()

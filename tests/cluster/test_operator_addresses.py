@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest_asyncio
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
 from tests.delivery.name_server import NameServer, Reply, addresses
+from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import RUN
 from checklist_dev.controlplane import ControlPlane
@@ -53,7 +54,7 @@ async def test_a_name_that_leads_into_our_network_is_tried_five_times_and_never_
         await start_operator(CHECKLISTS_ALLOW_INSECURE_TARGETS="0", CHECKLISTS_DNS_SERVERS=name_server.address)
         run = await lab.dispatch(f"https://rebind.example:{port}/hook")
         await lab.cancel(run)
-        await lab.until_settled(run, within_s=60)
+        await lab.until_settled(run)
         assert {name for name, _ in name_server.asked} == {"rebind.example"}
     (body,) = await lab.deliveries(run)
     attempts = body["status"]["attempts"]
@@ -75,7 +76,7 @@ async def test_no_attempt_is_used_up_while_our_name_server_is_gone(
     async def has_tried() -> bool:
         return await operator.metric("checklists_own_faults_total") >= 2
 
-    await eventually(has_tried, within_s=60)
+    await eventually(has_tried)
     assert not (await lab.run(run)).status.settled
     async with NameServer(lambda name, kind: addresses("127.0.0.1"), port=port):
         await lab.until_settled(run, within_s=90)

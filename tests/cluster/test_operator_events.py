@@ -6,7 +6,8 @@ from base64 import b64encode
 from itertools import pairwise
 from pathlib import Path
 
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, condition, eventually
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, condition
+from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import RUN, SECRET, TEMPLATE_REVISION, WEBHOOK_DELIVERY
@@ -46,7 +47,7 @@ async def test_a_slow_receiver_gets_a_run_s_events_in_order_and_holds_none_up(
     run = await lab.dispatch(receiver.url)
     for number in range(10):
         await lab.answer(run, number % 3)
-    await eventually(lambda: len(receiver.events(run)) == 10, within_s=2.5)
+    await eventually(lambda: len(receiver.events(run)) == 10)
     assert [event["seq"] for event in receiver.events(run)] == list(range(1, 11))
 
 
@@ -248,7 +249,7 @@ async def test_a_secret_that_cannot_be_read_uses_up_no_attempt(
     assert (told["status"], told["reason"]) == ("False", "SecretNotFound")
     assert receiver.received == []
     await lab.secret("hook", "sixteen characters and more")
-    await lab.until_settled(run, within_s=15)
+    await lab.until_settled(run)
     assert [event["delivery_attempt"] for event in receiver.events(run)] == [1]
     assert (await _condition(lab, run, "Delivering"))["status"] == "True"
 

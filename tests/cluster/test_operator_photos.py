@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
 from tests.cluster.photo_lab import PhotoLab
+from tests.waiting import eventually
 
 from checklist_api.photos.limits import THUMBNAIL_BYTES
 from checklist_crds.kube.errors import KubeNotFound
@@ -134,7 +135,7 @@ async def test_addresses_are_made_anew_for_each_attempt_and_none_is_kept(
     receiver.answer = at_the_third_attempt
     run = await photos.lab.dispatch(receiver.url, events=["step.completed"])
     photo = await photos.add(run, thumbnail=b"picture")
-    await eventually(lambda: len(receiver.received) == 3, within_s=20)
+    await eventually(lambda: len(receiver.received) == 3)
     sent = [event["data"]["photos"][0] for event in receiver.events(run)]
     assert len({one["url"] for one in sent}) == 3
     assert {one["thumbnail"] for one in sent} == {base64.b64encode(b"picture").decode()}
@@ -150,7 +151,7 @@ async def test_thumbnails_make_way_from_the_last_one_on_and_the_event_says_so(
     run = await photos.lab.dispatch(receiver.url, events=["step.completed"])
     for _ in range(12):
         await photos.add(run, thumbnail=bytes(THUMBNAIL_BYTES))
-    await eventually(lambda: len(receiver.received) == 12, within_s=20)
+    await eventually(lambda: len(receiver.received) == 12)
     last = max(receiver.events(run), key=lambda event: event["seq"])
     thumbnails = [photo["thumbnail"] is not None for photo in last["data"]["photos"]]
     assert thumbnails == [True] * 10 + [False] * 2
@@ -178,13 +179,13 @@ async def test_photos_of_a_deleted_run_go_at_once(
         await photos.add(name)
     assert len(await photos.keys(run)) == 2
     # Its watch runs, and has shown it all of that: what nobody saw goes by the sweep.
-    await eventually(lambda: len(receiver.events(run)) == 2, within_s=60)
+    await eventually(lambda: len(receiver.events(run)) == 2)
     await photos.lab.client.delete(RUN, run, photos.lab.namespace)
 
     async def gone() -> bool:
         return not await photos.keys(run)
 
-    await eventually(gone, within_s=60)
+    await eventually(gone)
     assert len(await photos.keys(other)) == 1
 
 

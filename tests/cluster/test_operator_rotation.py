@@ -21,11 +21,11 @@ from tests.cluster.operator_lab import (
     OperatorProcess,
     Receiver,
     condition,
-    eventually,
 )
 from tests.cluster.photo_lab import PhotoLab
 from tests.delivery.authority import Authority
 from tests.mounted_secret import MountedSecret
+from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.photo_store import PhotoStore

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver
 from tests.cluster.severed_line import SeveredLine
+from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
@@ -54,7 +55,7 @@ async def until_answering(lab: Lab) -> None:
             return False
         return True
 
-    await eventually(answers, within_s=60)
+    await eventually(answers)
 
 
 async def test_an_api_server_that_dies_and_comes_back_loses_nothing(
@@ -72,7 +73,7 @@ async def test_an_api_server_that_dies_and_comes_back_loses_nothing(
     for run in runs:
         await lab.cancel(run)
     for run in [*runs, expiring]:
-        await lab.until_settled(run, within_s=30)
+        await lab.until_settled(run)
     assert operator.child.pid == pid and operator.child.running
     assert sorted(one.envelope["run_id"] for one in receiver.received) == sorted([*runs, expiring])
 
@@ -88,10 +89,10 @@ async def test_an_outage_that_costs_the_lease_is_made_up_for(
         return "standby" in text and status == 200
 
     began = time.monotonic()
-    await eventually(stands_by, within_s=25)
+    await eventually(stands_by)
     assert 7 < time.monotonic() - began < 15  # before anybody else could have the lease
     await asyncio.to_thread(own_control_plane.resume_apiserver)
-    settled = await lab.until_settled(run, within_s=40)
+    settled = await lab.until_settled(run)
     assert settled.status.phase is RunPhase.EXPIRED
     assert [event["event"] for event in receiver.events(run)] == ["run.expired"]
 
@@ -111,7 +112,7 @@ async def test_watches_that_break_again_and_again_lose_no_event(
             line.cut()
         await lab.submit(run)
     for run in runs:
-        await lab.until_settled(run, within_s=30)
+        await lab.until_settled(run)
     for run in runs:
         assert {event["seq"] for event in receiver.events(run)} == {1, 2}
         assert {event["delivery_attempt"] for event in receiver.events(run)} == {1}
@@ -144,7 +145,7 @@ async def test_a_slow_storage_delays_and_loses_nothing(
     own_control_plane.etcd.pause()
     await asyncio.sleep(4)
     own_control_plane.etcd.resume()
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     assert [event["event"] for event in receiver.events(run)] == ["run.expired"]
 
 
@@ -161,7 +162,7 @@ async def test_a_standby_takes_over_at_once_when_the_leader_ends_cleanly(
     await lab.until_settled(first)
     assert await standby.metric("checklists_leader") == 0
     await operator.stop()
-    await standby.until_ready("leading", within_s=5)
+    await standby.until_ready("leading")
     second = await lab.dispatch(receiver.url)
     await lab.cancel(second)
     await lab.until_settled(second)
@@ -187,7 +188,7 @@ async def test_a_standby_takes_over_from_a_leader_that_was_killed(
     await eventually(lambda: hanging)
     await operator.kill()
     receiver.answer = lambda _: 200
-    await standby.until_ready("leading", within_s=25)
+    await standby.until_ready("leading")
     await lab.until_settled(run)
     assert [event["delivery_attempt"] for event in receiver.events(run)] == [1, 1]
     await standby.stop()
@@ -198,7 +199,7 @@ async def test_a_leader_steps_down_for_a_successor_of_its_own_name(
 ) -> None:
     successor = OperatorProcess(tmp_path / "successor", own_control_plane.kubeconfig, lab.namespace)
     await successor.start(within_s=10)
-    await eventually(lambda: '"taken_over": true' in operator.output, within_s=10)
+    await eventually(lambda: '"taken_over": true' in operator.output)
     await successor.stop()
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from tests.cluster.archive_lab import settled_run
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
 from tests.cluster.replay_lab import made_failed
+from tests.waiting import eventually
 
 from checklist_api.dashboard.sessions import object_name
 from checklist_crds.kube.client import JsonObject
@@ -210,7 +211,7 @@ async def test_a_delivery_that_was_replayed_is_kept_from_then_on(
     await lab.client.patch_status(WEBHOOK_DELIVERY, replayed, told, lab.namespace)
     half_an_hour = {"retention": {"deliveriesDays": 0.5 / 24}}
     await lab.client.patch(ORGANIZATION, lab.organization, {"spec": half_an_hour})
-    await eventually(lambda: is_gone(lab, WEBHOOK_DELIVERY, other), within_s=30)
+    await eventually(lambda: is_gone(lab, WEBHOOK_DELIVERY, other))
     await asyncio.sleep(1.2)
     assert not await is_gone(lab, WEBHOOK_DELIVERY, replayed)
 

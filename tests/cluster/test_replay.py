@@ -3,8 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, condition, eventually
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, condition
 from tests.cluster.replay_lab import ask, delivery, failed, failed_event, replayed, told_events, until, until_answered
+from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import RUN, SECRET
 from checklist_crds.run_types import DeliveryPhase
@@ -140,7 +141,7 @@ async def test_a_replay_survives_the_operator_and_a_request_is_found_that_nobody
     await operator.kill()
     await ask(lab, event_id)
     await operator.start()
-    await eventually(lambda: hanging, within_s=30)
+    await eventually(lambda: hanging)
     claim = (await delivery(lab, event_id))["status"]["claim"]
     assert (claim["attempt"], claim["manual"]) == (5, True)
     await operator.kill()
@@ -176,7 +177,7 @@ async def test_a_fault_of_our_own_holds_a_replay_up_and_uses_nothing_up(
     async def is_admitted() -> bool:
         return (await lab.run(run)).resolved is not None
 
-    await eventually(is_admitted, within_s=30)
+    await eventually(is_admitted)
     event_id = await failed_event(lab, receiver, run)
     await operator.kill()  # a secret that was read is remembered for a while
     await lab.client.delete(SECRET, "hook", lab.namespace)
@@ -187,5 +188,5 @@ async def test_a_fault_of_our_own_holds_a_replay_up_and_uses_nothing_up(
     assert replayed(held_up) == ("Unknown", "SecretNotFound")
     assert len(receiver.received) == 5
     await lab.secret("hook", "sixteen characters and more")
-    assert replayed(await until_answered(lab, event_id, within_s=60)) == ("True", "Delivered")
+    assert replayed(await until_answered(lab, event_id)) == ("True", "Delivered")
     assert len(receiver.received) == 6

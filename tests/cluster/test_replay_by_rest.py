@@ -4,15 +4,9 @@ from itertools import pairwise
 from typing import Any
 
 import httpx
-from tests.cluster.operator_lab import (
-    WEBHOOK_SECRET,
-    Delivered,
-    Lab,
-    OperatorProcess,
-    Receiver,
-    eventually,
-)
+from tests.cluster.operator_lab import WEBHOOK_SECRET, Delivered, Lab, OperatorProcess, Receiver
 from tests.cluster.replay_lab import failed, made_failed
+from tests.waiting import eventually
 
 Json = dict[str, Any]
 
@@ -30,7 +24,7 @@ async def until_shown(rest: httpx.AsyncClient, event_id: str, **wanted: Any) -> 
         shown = await read(rest, f"/v1/deliveries/{event_id}")
         return shown if shown | wanted == shown else None
 
-    found: Json = await eventually(look, within_s=30)
+    found: Json = await eventually(look)
     return found
 
 
@@ -83,13 +77,13 @@ async def test_the_history_is_what_the_receiver_saw_attempt_by_attempt(
         await lab.answer(run)
         await lab.cancel(run)
     for run in runs:
-        await lab.until_settled(run, within_s=60)
+        await lab.until_settled(run)
 
     async def all_ended() -> list[Json] | None:
         found = list((await read(rest, "/v1/deliveries"))["data"])
         return found if len(found) == 12 and all(each["finished_at"] for each in found) else None
 
-    found = await eventually(all_ended, within_s=30)
+    found = await eventually(all_ended)
     for delivery in found:
         attempts = delivery["attempts"]
         assert [attempt["http_status"] for attempt in attempts] == answered[delivery["event_id"]]
@@ -125,7 +119,7 @@ async def test_what_was_delivered_at_once_is_sent_again_where_the_final_run_stil
     key = {"Idempotency-Key": "once-more"}
     for _ in range(2):
         assert (await rest.post(f"/v1/deliveries/{final['event_id']}/replay", headers=key)).status_code == 202
-    await eventually(lambda: len(receiver.received) >= 3, within_s=30)
+    await eventually(lambda: len(receiver.received) >= 3)
     shown = await until_shown(rest, final["event_id"], status="delivered", replayable=True)
     assert [attempt["manual"] for attempt in shown["attempts"]] == [False, True]
     sent = [one.envelope for one in receiver.received if one.envelope["event_id"] == final["event_id"]]
@@ -151,11 +145,11 @@ async def test_after_an_outage_everything_that_failed_is_sent_again_and_the_prog
         return shown if shown["status"] == "completed" else None
 
     counted = await rest.post("/v1/deliveries/replay", json={"filter": {"run_id": run}, "dry_run": True})
-    dry = await eventually(lambda: ended(counted.headers["Location"]), within_s=30)
+    dry = await eventually(lambda: ended(counted.headers["Location"]))
     assert (counted.status_code, dry["total"], dry["delivered"], dry["failed"]) == (202, 12, 0, 0)
     assert receiver.received == []
     asked = await rest.post("/v1/deliveries/replay", json={"filter": {"run_id": run, "host": "127.0.0.1"}})
-    done = await eventually(lambda: ended(asked.headers["Location"]), within_s=30)
+    done = await eventually(lambda: ended(asked.headers["Location"]))
     assert [done[name] for name in ("total", "done", "delivered", "failed", "refused")] == [12, 12, 9, 3, 0]
     assert sorted(one.envelope["event_id"] for one in receiver.received) == sorted(names)
 

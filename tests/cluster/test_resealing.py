@@ -8,15 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.operator_lab import (
-    SEALING_KEYS,
-    WEBHOOK_SECRET,
-    Delivered,
-    Lab,
-    OperatorProcess,
-    Receiver,
-    eventually,
-)
+from tests.cluster.operator_lab import SEALING_KEYS, WEBHOOK_SECRET, Delivered, Lab, OperatorProcess, Receiver
+from tests.waiting import eventually
 
 from checklist_cli import progress
 from checklist_cli.program import main
@@ -330,7 +323,7 @@ async def test_a_secret_under_a_key_that_is_not_there_yet_waits_and_costs_no_att
         conditions = (await lab.run(run)).status.conditions
         return [one for one in conditions if one.reason == "SecretUnreadable"]
 
-    (told,) = await eventually(is_told, within_s=30)
+    (told,) = await eventually(is_told)
     assert "k2" in told.message
     await first.stop()
     assert receiver.received == []
@@ -338,7 +331,7 @@ async def test_a_secret_under_a_key_that_is_not_there_yet_waits_and_costs_no_att
         tmp_path, control_plane.kubeconfig, lab.namespace, name="with", CHECKLISTS_SEALING_KEYS=BOTH
     )
     await second.start()
-    await eventually(lambda: receiver.events(run), within_s=30)
+    await eventually(lambda: receiver.events(run))
     assert [event["delivery_attempt"] for event in receiver.events(run)] == [1]
     await second.stop()
 

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.cluster.operator_lab import Lab, Receiver, eventually
+from tests.cluster.operator_lab import Lab, Receiver
 from tests.cluster.replay_lab import ask, made_failed
 from tests.cluster.severed_line import SeveredLine
+from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
@@ -43,9 +44,9 @@ async def test_requests_of_before_and_after_the_start_are_seen_on_whatever_page_
     for name in (names[0], names[-1]):
         await ask(lab, name)
     async with watching(lab.client, lab.namespace) as seen:
-        await eventually(lambda: seen == {names[0], names[-1]}, within_s=30)
+        await eventually(lambda: seen == {names[0], names[-1]})
         await ask(lab, names[7])
-        await eventually(lambda: names[7] in seen, within_s=30)
+        await eventually(lambda: names[7] in seen)
 
 
 async def test_a_request_is_seen_though_the_line_broke(
@@ -61,16 +62,16 @@ async def test_a_request_is_seen_though_the_line_broke(
         watching(client, lab.namespace) as seen,
     ):
         await ask(lab, names[0])
-        await eventually(lambda: names[0] in seen, within_s=30)
+        await eventually(lambda: names[0] in seen)
         line.down = True
         line.cut()
         await ask(lab, names[1])
         await asyncio.sleep(0.3)
         assert names[1] not in seen
         line.down = False
-        await eventually(lambda: names[1] in seen, within_s=30)
+        await eventually(lambda: names[1] in seen)
         await ask(lab, names[2])
-        await eventually(lambda: names[2] in seen, within_s=30)
+        await eventually(lambda: names[2] in seen)
     await line.stop()
 
 
@@ -95,7 +96,7 @@ async def test_when_the_server_has_forgotten_where_we_were_everything_is_looked_
 
     client = Forgetful(lab.client._connection)
     async with client, watching(client, lab.namespace) as seen:
-        await eventually(lambda: names[0] in seen, within_s=30)
-        await eventually(lambda: watches == 2, within_s=30)
+        await eventually(lambda: names[0] in seen)
+        await eventually(lambda: watches == 2)
         await ask(lab, names[1])
-        await eventually(lambda: names[1] in seen, within_s=30)
+        await eventually(lambda: names[1] in seen)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
+from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
@@ -88,9 +89,9 @@ async def test_each_organization_has_one_operator_and_the_death_of_one_stops_no_
         )
     ]
     for lab, run in runs:
-        await lab.until_settled(run, within_s=60)
+        await lab.until_settled(run)
     for lab, run in applied:
-        await eventually(lambda lab=lab, run=run: _admitted(lab, run), within_s=60)
+        await eventually(lambda lab=lab, run=run: _admitted(lab, run))
     counts = Counter((one.envelope["run_id"], one.envelope["event_id"]) for one in receiver.received)
     assert len(counts) == 8 and set(counts.values()) == {1}
     for operator in (first, second):
@@ -106,10 +107,10 @@ async def test_each_organization_has_one_operator_and_the_death_of_one_stops_no_
 
     await second.kill()
     waiting = await work(others, slot=True)
-    await own.until_settled(await work(own, slot=True), within_s=60)
+    await own.until_settled(await work(own, slot=True))
     assert await holder(client, namespace, "0/2") == first.child.name
     await standby.until_ready("leading", within_s=90)
-    await others.until_settled(waiting, within_s=60)
+    await others.until_settled(waiting)
     assert await holder(client, namespace, "1/2") == "standby"
     assert await first.metric("checklists_delivery_attempts_total") == 6
     assert await standby.metric("checklists_delivery_attempts_total") == 2
@@ -145,12 +146,12 @@ async def test_another_number_of_shards_begins_when_the_former_ones_are_gone_and
 
     delivered = [await begin(lab, "hook") for lab in every]
     for lab, run in delivered:
-        await lab.until_settled(run, within_s=60)
+        await lab.until_settled(run)
     later = [operator_for(shard, f"later-{number}") for number, shard in enumerate(after)]
     for operator in later:
         await operator.start(word="standby")
     retrying = [await begin(lab, "down") for lab in every]
-    await eventually(lambda: all(receiver.events(run) for _, run in retrying), within_s=60)
+    await eventually(lambda: all(receiver.events(run) for _, run in retrying))
     await asyncio.sleep(1)  # what a lease of their own would have been enough for
     assert [await operator.metric("checklists_leader") for operator in later] == [0] * len(later)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.waiting import eventually
 
 from checklist_crds.errors import RunClosed
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
@@ -371,13 +372,6 @@ class Copy:
             self.objects.pop(name, None)
         else:
             self.objects[name] = body
-
-
-async def eventually(condition: Any, within_s: float = 10.0) -> None:
-    deadline = asyncio.get_running_loop().time() + within_s
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline, "it never happened"
-        await asyncio.sleep(0.02)
 
 
 async def test_an_informer_follows_creation_change_and_deletion(client: KubeClient, namespace: str) -> None:

@@ -1,5 +1,7 @@
 """Versions of templates outlive their replacement, and are collected when there are too many."""
 
+from tests.waiting import eventually
+
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.revisions import RevisionStore
@@ -7,7 +9,7 @@ from checklist_crds.snapshot import revision_of
 from checklist_crds.times import parse_timestamp, utc_now
 from checklist_operator.controllers.revisions import RevisionCollector
 
-from .operator_lab import Lab, OperatorProcess, eventually
+from .operator_lab import Lab, OperatorProcess
 
 
 async def _revisions(lab: Lab) -> dict[int, JsonObject]:

@@ -14,9 +14,10 @@ import pytest_asyncio
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from tests.cluster.operator_lab import SEALING_KEYS, Delivered, Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import SEALING_KEYS, Delivered, Lab, OperatorProcess, Receiver
 from tests.contract.conftest import _make_account, definition
 from tests.replicas.api_processes import api_processes
+from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import RUN
@@ -124,7 +125,7 @@ async def test_one_trace_leads_from_the_callers_request_to_the_last_attempt(  # 
             def attempts() -> list[Span]:
                 return [span for _, span in collector.of_trace(TRACE) if span.name == "deliver run.cancelled"]
 
-            await eventually(lambda: len(attempts()) == 2, within_s=30)
+            await eventually(lambda: len(attempts()) == 2)
         finally:
             await operator.stop()
     of_attempts = [line for line in lines_of(operator) if line["event"] in ("event delivered", "first attempt failed")]
@@ -179,7 +180,7 @@ async def test_attempts_of_a_run_without_a_trace_are_linked_also_beyond_a_restar
         await eventually(lambda: len(receiver.events(run_id)) == 1)
         await before.stop()
         await after.start()
-        await lab.until_settled(run_id, within_s=30)
+        await lab.until_settled(run_id)
     finally:
         await before.stop()
         await after.stop()
@@ -212,7 +213,7 @@ async def test_without_a_collector_that_answers_everything_goes_on(
         await operator.start()
         try:
             run_id = await dispatch_and_cancel(api.url, key, receiver)
-            await eventually(lambda: len(receiver.events(run_id)) == 1, within_s=30)
+            await eventually(lambda: len(receiver.events(run_id)) == 1)
         finally:
             await operator.stop()
 

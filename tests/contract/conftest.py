@@ -11,10 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
-from aiohttp import web
+from tests.serving import serving
 
-from checklist_api.app import create_app
-from checklist_api.http_server import ApiRunner
 from checklist_api.services import Services
 from checklist_api.settings import Settings
 from checklist_crds import api_keys
@@ -100,6 +98,8 @@ class Api:
 
 
 StartApi = Callable[..., Awaitable[Api]]
+ALL_NAMESPACES = {"CHECKLISTS_WATCH_NAMESPACES": ""}
+"""Setting of an API that also watches namespaces that a test makes: `await start_api(**ALL_NAMESPACES)`."""
 
 
 @pytest.fixture(scope="session")
@@ -155,6 +155,7 @@ async def start_api(  # noqa: PLR0917 - fixtures
 ) -> AsyncIterator[StartApi]:
     """`await start_api(CHECKLISTS_RATE_LIMIT="2/s burst 3")`: an API with its own settings; rates are off by default.
 
+    It watches the test's namespace alone: otherwise each would read what all tests before it have left in the cluster.
     APIs that one test starts share namespace, server key and `account`.
     """
     async with AsyncExitStack() as stack:
@@ -165,6 +166,7 @@ async def start_api(  # noqa: PLR0917 - fixtures
             settings = Settings.from_environment(
                 {
                     "CHECKLISTS_NAMESPACE": namespace,
+                    "CHECKLISTS_WATCH_NAMESPACES": namespace,
                     "CHECKLISTS_SERVER_KEY": base64.b64encode(server_key).decode(),
                     "CHECKLISTS_SEALING_KEYS": sealing_keys,
                     "CHECKLISTS_BASE_URL": "https://checklists.example",
@@ -174,14 +176,7 @@ async def start_api(  # noqa: PLR0917 - fixtures
                 }
             )
             services = services or Services.build(settings, connection, clock=clock)
-            runner = ApiRunner(create_app(services), shutdown_timeout=1.0)
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            site = web.TCPSite(runner, "127.0.0.1", 0)
-            await site.start()
-            for informer in services.informers.values():
-                await informer.synced.wait()
-            base_url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+            base_url = await stack.enter_async_context(serving(services))
             anonymous = await stack.enter_async_context(http_client(base_url))
 
             async def make_account(*, home: str | None = None, **spec: Any) -> Account:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from tests.waiting import eventually
 
 from checklist_dev.people import Person, sign_in
 
@@ -48,8 +49,11 @@ class Desk:
         return response.json()
 
 
-async def at_desk(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Desk:
-    """Somebody of `role` in the organization of `account` (of the API's own one, without)."""
+async def member_of(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Person:
+    """Somebody of `role` in the organization of `account` (of the API's own one, without), who is signed in.
+
+    The member is made in the cluster, and the API reads members from a watch: returns when the API has seen it.
+    """
     owner = account or api.account
     person = await sign_in(
         api.kube,
@@ -59,6 +63,20 @@ async def at_desk(api: Api, role: str = "admin", *, account: Account | None = No
         installation_namespace=api.account.namespace,
         **more,
     )
+
+    async def is_seen() -> bool:
+        response = await api.anonymous.get("/dashboard/api/session", headers=person.headers)
+        return response.status_code == 200 and person.member_id in {
+            organization["member_id"] for organization in response.json()["organizations"]
+        }
+
+    await eventually(is_seen)
+    return person
+
+
+async def at_desk(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Desk:
+    """Somebody of `role` in the organization of `account` (of the API's own one, without)."""
+    person = await member_of(api, role, account=account, **more)
     response = await api.anonymous.get("/dashboard/api/session", headers=person.headers)
     assert response.status_code == 200, response.text
     return Desk(person, api.anonymous, person.csrf_headers(response.json()["csrf_token"]))

@@ -4,13 +4,14 @@ import httpx
 import pytest
 
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER
-from checklist_dev.people import Person, sign_in
+from checklist_dev.people import Person
 
 from .conftest import Api
+from .dashboard_client import member_of
 
 
 async def _person(api: Api, role: str = "admin") -> Person:
-    return await sign_in(api.kube, organization=api.organization, namespace=api.namespace, role=role)
+    return await member_of(api, role)
 
 
 async def _csrf(api: Api, person: Person) -> dict[str, str]:

@@ -8,7 +8,7 @@ from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import NAMESPACE
 from checklist_crds.secret_digest import digest
 
-from .conftest import Api
+from .conftest import ALL_NAMESPACES, Api, StartApi
 from .dashboard_client import Desk, at_desk
 from .delivery_stories import dispatched, five_failures
 from .test_dashboard_roles import told
@@ -96,7 +96,8 @@ async def test_lists_show_nothing_of_another_organization(api: Api) -> None:
             assert not [secret for secret in secrets if secret in response.text], route.path
 
 
-async def test_an_organization_with_a_namespace_of_its_own_has_all_routes_too(api: Api) -> None:
+async def test_an_organization_with_a_namespace_of_its_own_has_all_routes_too(start_api: StartApi) -> None:
+    api = await start_api(**ALL_NAMESPACES)
     home = f"{api.namespace}-own"
     await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
     desk = await at_desk(api, account=await api.make_account(home=home))

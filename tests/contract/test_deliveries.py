@@ -13,7 +13,7 @@ from checklist_crds.run_lifecycle import AnswerStep
 from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
-from .conftest import Account, Api, StartApi
+from .conftest import ALL_NAMESPACES, Account, Api, StartApi
 from .delivery_stories import dispatched, eventually, five_failures, sent
 
 FIELDS = {
@@ -244,7 +244,8 @@ async def test_a_foreign_delivery_is_answered_like_one_that_never_was(api: Api) 
     assert (await story.shown(event_id))["last_replay"] is None
 
 
-async def test_a_delivery_in_another_organizations_namespace_is_not_there(api: Api) -> None:
+async def test_a_delivery_in_another_organizations_namespace_is_not_there(start_api: StartApi) -> None:
+    api = await start_api(**ALL_NAMESPACES)
     story = await dispatched(api)
     await story.completes()
     event_id = await story.keeps(*five_failures())

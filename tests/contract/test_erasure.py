@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.waiting import eventually
 
 from checklist_cli.program import main
 from checklist_crds.archive import ArchiveReader, ArchiveStore, RemovedDeliveries, encode_part, lines_of
@@ -121,13 +122,6 @@ async def keys_of(url: str, *people: Person) -> list[str]:
     return [stored.key for person in people for stored in await store.objects_of(person.run_id)]
 
 
-async def until(condition: Any, within_s: float = 20.0) -> None:
-    deadline = asyncio.get_running_loop().time() + within_s
-    while not await condition():
-        assert asyncio.get_running_loop().time() < deadline, "not in time"
-        await asyncio.sleep(0.05)
-
-
 async def all_objects(store: ArchiveStore) -> dict[str, bytes | None]:
     found = [stored.key async for stored in store.objects()]
     return {key: await store.get(key) for key in found}
@@ -196,7 +190,7 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(
         return {answer.status_code for answer in answers} == {404} and not {row["run_id"] for row in rows} & set(gone)
 
     await api.services.archive.look(object_id("org", api.organization))
-    await until(nobody_sees_them)
+    await eventually(nobody_sees_them)
     assert (await archived.call("GET")).status_code == (await live.call("GET")).status_code == 404
     listing.cancel()
     with contextlib.suppress(asyncio.CancelledError):

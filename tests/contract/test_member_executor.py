@@ -13,9 +13,9 @@ from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER, RUN
 from checklist_crds.sealing import executor_token
 from checklist_crds.times import utc_now
 from checklist_dev.people import Person as Somebody
-from checklist_dev.people import sign_in
 
 from .conftest import Account, Api, StartApi
+from .dashboard_client import member_of
 from .executor_client import OPERATIONS, Json, Person, error_of, person_for, step
 from .pictures import picture
 
@@ -47,15 +47,7 @@ def _sent(method: str, path: str, body: Json) -> Json:
 
 
 async def _member(api: Api, role: str = "editor", *, account: Account | None = None, **more: Any) -> Somebody:
-    owner = account or api.account
-    return await sign_in(
-        api.kube,
-        organization=owner.organization,
-        namespace=owner.namespace,
-        installation_namespace=api.account.namespace,
-        role=role,
-        **more,
-    )
+    return await member_of(api, role, account=account, **more)
 
 
 def _with(person: Person, somebody: Somebody) -> Signed:

@@ -14,7 +14,7 @@ from checklist_crds.secret_digest import digest
 from checklist_crds.times import parse_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
 
-from .conftest import Api, StartApi, http_client, key_object
+from .conftest import ALL_NAMESPACES, Api, StartApi, http_client, key_object
 
 
 async def status_with(api: Api, authorization: str | None) -> httpx.Response:
@@ -158,7 +158,8 @@ async def test_a_key_of_an_organization_that_is_gone_is_refused(api: Api) -> Non
     assert (await account.http.get("/v1/templates")).status_code == 401
 
 
-async def test_a_key_outside_the_organizations_namespaces_is_refused(api: Api) -> None:
+async def test_a_key_outside_the_organizations_namespaces_is_refused(start_api: StartApi) -> None:
+    api = await start_api(**ALL_NAMESPACES)
     elsewhere = f"{api.namespace}-elsewhere"
     await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": elsewhere}})
     key = api_keys.new_key()
@@ -174,7 +175,8 @@ async def test_a_copied_digest_in_another_organization_opens_nothing(api: Api) -
     assert (await api.http.get("/v1/templates")).status_code == 401
 
 
-async def test_an_organization_in_a_namespace_of_its_own_is_served(api: Api) -> None:
+async def test_an_organization_in_a_namespace_of_its_own_is_served(start_api: StartApi) -> None:
+    api = await start_api(**ALL_NAMESPACES)
     home = f"{api.namespace}-home"
     await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
     account = await api.make_account(home=home)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 import httpx
-from tests.cluster.operator_lab import eventually
+from tests.waiting import eventually
 
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id, object_id
@@ -31,7 +31,7 @@ async def _restoring(api: Api, account: Account) -> AsyncIterator[None]:
         async def is_known() -> bool:
             return directory.is_restoring(account.organization) == (snapshot is not None)
 
-        await eventually(is_known, within_s=20)
+        await eventually(is_known)
 
     await mark("20261122T204134.000Z")
     try:
@@ -133,9 +133,9 @@ async def test_nobody_becomes_a_member_that_is_restored(api: Api) -> None:
 
     async with _restoring(api, api.account):
         await api.kube.create(MEMBER, body, api.namespace)
-        await eventually(lambda: _knows(api, desk.person.email), within_s=20)
+        await eventually(lambda: _knows(api, desk.person.email))
         assert not await is_bound()
-    await eventually(is_bound, within_s=20)
+    await eventually(is_bound)
 
 
 async def _knows(api: Api, email: str) -> bool:

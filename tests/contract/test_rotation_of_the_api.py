@@ -2,9 +2,8 @@
 replaces the files of a Secret. The keys of the installation itself are in `test_settings_process.py`.
 """
 
-import asyncio
 import base64
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tests.delivery.authority import Authority
 from tests.generation.model_server import TEMPLATE, model_server, says
 from tests.mounted_secret import MountedSecret
 from tests.replicas.api_processes import ApiProcess, api_processes
+from tests.waiting import eventually
 
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.redis_server import RedisServer
@@ -67,17 +67,11 @@ def running(control_plane: ControlPlane, api: Api, tmp_path: Path) -> Running:
     return run
 
 
-async def until(holds: Callable[[], Awaitable[Any]]) -> None:
-    async with asyncio.timeout(WITHIN_S):
-        while not await holds():
-            await asyncio.sleep(0.05)
-
-
 async def until_taken(program: ApiProcess, count: int) -> None:
     async def is_taken() -> bool:
         return program.child.output().count("settings.file_taken") >= count
 
-    await until(is_taken)
+    await eventually(is_taken)
 
 
 async def readiness(program: ApiProcess) -> Any:
@@ -105,7 +99,7 @@ async def test_redis_changes_its_password_and_its_authority(
                 async def does() -> bool:
                     return bool(await readiness(program) == what)
 
-                await until(does)
+                await eventually(does)
 
             await says(SHARED)
             server.stop()
@@ -151,12 +145,12 @@ async def test_a_provider_changes_the_client_s_secret_and_its_authority(
             wanted = NEW
             assert not await signs_in()
             files.change(secret=NEW)
-            await until(signs_in)
+            await eventually(signs_in)
 
             tls.load_cert_chain(today.chain_file(host=HOST))
             files.change(**{"ca.crt": today.pem})
             await until_taken(program, 2)
-            await until(signs_in)
+            await eventually(signs_in)
             files.change(**{"ca.crt": yesterday.pem})
             await until_taken(program, 3)
             assert not await signs_in(), "the authority is that of the file and no other"

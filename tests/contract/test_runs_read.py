@@ -14,7 +14,7 @@ from checklist_crds.kube.kinds import NAMESPACE, RUN
 from checklist_crds.run_lifecycle import AnswerStep, Cancel, SkipStep, Submit
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
-from .conftest import Api, StartApi, definition, owned
+from .conftest import ALL_NAMESPACES, Api, StartApi, definition, owned
 
 RUN_FIELDS = {
     "run_id",
@@ -146,7 +146,8 @@ async def test_the_preview_is_there_for_every_status_but_expired(start_api: Star
     assert (await api.anonymous.get(f"/v1/runs/{completed}/preview")).status_code == 200
 
 
-async def test_the_preview_of_a_run_that_another_replica_made_just_now_is_there(api: Api) -> None:
+async def test_the_preview_of_a_run_that_another_replica_made_just_now_is_there(start_api: StartApi) -> None:
+    api = await start_api(**ALL_NAMESPACES)
     home = f"{api.namespace}-home"
     await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
     run_id = await (await api.make_account(home=home)).new_run()

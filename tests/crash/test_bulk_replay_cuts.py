@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.operator_lab import SEALING_KEYS, Delivered, Lab, Receiver, eventually
+from tests.cluster.operator_lab import SEALING_KEYS, Delivered, Lab, Receiver
 from tests.cluster.replay_lab import bulk, counts, made_failed
+from tests.waiting import eventually
 
 from checklist_crds.delivery_types import REPLAY_ANNOTATION
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
@@ -206,7 +207,7 @@ async def test_wherever_the_operator_dies_the_next_one_goes_on_with_what_is_left
             fails.add(case.fails)
             course = courses[case.run] = Course(cut)
             async with case.operator(settings, course):
-                over = asyncio.create_task(eventually(case.is_over, within_s=60))
+                over = asyncio.create_task(eventually(case.is_over))
                 died = asyncio.create_task(course.dead.wait())
                 await asyncio.wait((over, died), return_when=asyncio.FIRST_COMPLETED)
                 for task in (over, died):
@@ -217,7 +218,7 @@ async def test_wherever_the_operator_dies_the_next_one_goes_on_with_what_is_left
                 courses[case.run] = Course()
                 successor = "first" if number % 2 else "second"
                 async with case.operator(settings.model_copy(update={"operator_id": successor}), courses[case.run]):
-                    await eventually(case.is_over, within_s=60)
+                    await eventually(case.is_over)
             await case.judge(recorded, at_death)
             return course.passed
 

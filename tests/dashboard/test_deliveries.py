@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from checklist_crds.outcome_class import OutcomeClass
@@ -113,6 +114,7 @@ async def test_one_delivery_is_sent_again_and_its_history_grows(office: Office, 
     assert [one.event for one in office.stage.receiver.of_run(link.run_id)] == ["step.completed"]
 
 
+@pytest.mark.verify
 async def test_a_thousand_deliveries_are_counted_confirmed_and_sent_again_with_progress(
     office: Office, signed_in: SignedIn
 ) -> None:

@@ -41,7 +41,7 @@ async def test_a_session_that_was_ended_by_anybody_ends_its_stream_within_a_seco
             run_id = await api.account.new_run()
             await viewer.all_until("run", run_id)
         await redis.flushall()
-        assert await viewer.end(within_s=1.0) == "session"
+        assert await viewer.end() == "session"
     await redis.aclose()
 
 
@@ -53,6 +53,6 @@ async def test_while_nobody_can_tell_who_is_signed_in_nothing_is_told(
     async with watching(api, ada) as viewer:
         await viewer.until("reset")
         server.stop()
-        assert await viewer.end(within_s=5.0) == "unavailable"
+        assert await viewer.end() == "unavailable"
     async with watching(api, ada) as viewer:
         assert viewer.response.status == 503

@@ -8,13 +8,11 @@ import os
 import re
 from pathlib import Path
 
-from aiohttp import web
 from playwright.async_api import expect
+from tests.serving import serving
 
-from checklist_api.app import create_app
 from checklist_api.dashboard.access import COOKIE
 from checklist_api.dashboard.oidc_pending import COOKIE as PENDING
-from checklist_api.http_server import ApiRunner
 from checklist_api.services import Services
 from checklist_api.settings import Settings
 from checklist_crds.ids import new_id
@@ -57,40 +55,34 @@ async def test_a_person_gets_to_the_page_they_wanted_and_out_again(
         }
     )
     services = Services.build(settings, await KubeConnection.load(str(control_plane.kubeconfig)))
-    runner = ApiRunner(create_app(services), shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-        async with chromium() as browser:
-            device = await Device.of(browser, **DESKTOP)
-            page, wanted = device.page, f"{base_url}/dashboard/{organization}/settings/members"
-            await page.goto(wanted)
-            await page.get_by_role("link", name="Sign in with the Provider").click()
-            await expect(page).to_have_url(re.compile(re.escape(own.issuer)))
-            await page.locator("input[name=login]").fill("grace@example.com")
-            await page.locator("input[name=password]").fill("whatever")
-            await page.locator("button[type=submit]").click()
-            await page.get_by_role("button", name="Continue").click()
-            await expect(page).to_have_url(wanted)
-            await expect(page.get_by_text("grace@example.com").first).to_be_visible()
-            cookies = {cookie["name"]: cookie for cookie in await device.context.cookies(base_url)}
-            assert PENDING not in cookies
-            kept = cookies[COOKIE]
-            assert (kept["secure"], kept["httpOnly"], kept["sameSite"], kept["expires"]) == (True, True, "Lax", -1)
-            assert await page.evaluate("document.cookie") == ""
-            onward = await page.evaluate(
-                """async () => {
-                  const session = await (await fetch("/dashboard/api/session")).json();
-                  const headers = { "X-CSRF-Token": session.csrf_token };
-                  const answer = await fetch("/dashboard/api/session", { method: "DELETE", headers });
-                  return (await answer.json()).continue_at;
-                }"""
-            )
-            await page.goto(onward)
-            await page.get_by_role("button", name=re.compile("yes", re.IGNORECASE)).click()
-            await expect(page).to_have_url(f"{base_url}/dashboard/sign-in")
-            await expect(page.get_by_role("link", name="Sign in with the Provider")).to_be_visible()
-            assert COOKIE not in {cookie["name"] for cookie in await device.context.cookies(base_url)}
-            await device.close()
-    finally:
-        await runner.cleanup()
+    async with serving(services, port=port), chromium() as browser:
+        device = await Device.of(browser, **DESKTOP)
+        page, wanted = device.page, f"{base_url}/dashboard/{organization}/settings/members"
+        await page.goto(wanted)
+        await page.get_by_role("link", name="Sign in with the Provider").click()
+        await expect(page).to_have_url(re.compile(re.escape(own.issuer)))
+        await page.locator("input[name=login]").fill("grace@example.com")
+        await page.locator("input[name=password]").fill("whatever")
+        await page.locator("button[type=submit]").click()
+        await page.get_by_role("button", name="Continue").click()
+        await expect(page).to_have_url(wanted)
+        await expect(page.get_by_text("grace@example.com").first).to_be_visible()
+        cookies = {cookie["name"]: cookie for cookie in await device.context.cookies(base_url)}
+        assert PENDING not in cookies
+        kept = cookies[COOKIE]
+        assert (kept["secure"], kept["httpOnly"], kept["sameSite"], kept["expires"]) == (True, True, "Lax", -1)
+        assert await page.evaluate("document.cookie") == ""
+        onward = await page.evaluate(
+            """async () => {
+              const session = await (await fetch("/dashboard/api/session")).json();
+              const headers = { "X-CSRF-Token": session.csrf_token };
+              const answer = await fetch("/dashboard/api/session", { method: "DELETE", headers });
+              return (await answer.json()).continue_at;
+            }"""
+        )
+        await page.goto(onward)
+        await page.get_by_role("button", name=re.compile("yes", re.IGNORECASE)).click()
+        await expect(page).to_have_url(f"{base_url}/dashboard/sign-in")
+        await expect(page.get_by_role("link", name="Sign in with the Provider")).to_be_visible()
+        assert COOKIE not in {cookie["name"] for cookie in await device.context.cookies(base_url)}
+        await device.close()

@@ -1,12 +1,11 @@
 """Sessions, wherever they are kept: listed, ended at once, ended by time. In the cluster and in Redis alike."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.waiting import eventually
 
 from checklist_api.dashboard.sign_in import MOST_SESSIONS
 from checklist_api.dashboard.sign_in_settings import keeps_secure_cookies
@@ -42,12 +41,6 @@ async def _signed_in(api: Api, agent: str = "Browser/1.0") -> PersonAt:
     assert response.status_code == 200, response.text
     await person.session()
     return person
-
-
-async def _eventually(done: Callable[[], Any]) -> None:
-    async with asyncio.timeout(10):
-        while not await done():
-            await asyncio.sleep(0.02)
 
 
 async def test_a_person_sees_their_sessions_and_ends_one(
@@ -91,13 +84,13 @@ async def test_signing_out_everywhere_is_known_to_every_replica(
     third = await _signed_in(one)
     assert (await third.delete("sessions?keep_current=true")).status_code == 204
     phone_elsewhere = PersonAt(other.anonymous, cookies=phone.cookies)
-    await _eventually(lambda: _is_out(phone_elsewhere))
+    await eventually(lambda: _is_out(phone_elsewhere))
     assert not await PersonAt(one.anonymous, cookies=desk.cookies).is_signed_in()
     assert await third.is_signed_in()
     fourth = await _signed_in(other)
     assert (await third.delete("sessions")).status_code == 204
     assert third.secret is None
-    await _eventually(lambda: _is_out(fourth))
+    await eventually(lambda: _is_out(fourth))
 
 
 async def _is_out(person: PersonAt) -> bool:
@@ -122,7 +115,7 @@ async def test_a_session_ends_after_its_hours_and_after_its_idle_time(
         [own] = [one for one in (await busy.get("sessions")).json()["sessions"] if one["current"]]
         return utc_now() + ahead - parse_timestamp(own["last_seen_at"]) < timedelta(minutes=1)
 
-    await _eventually(seen_within_a_minute)
+    await eventually(seen_within_a_minute)
     ahead = timedelta(minutes=65)
     assert not await idle.is_signed_in()
     assert await busy.is_signed_in()
@@ -130,7 +123,7 @@ async def test_a_session_ends_after_its_hours_and_after_its_idle_time(
     for minutes in (90, 115):
         ahead = timedelta(minutes=minutes)
         assert await busy.is_signed_in()
-        await _eventually(seen_within_a_minute)
+        await eventually(seen_within_a_minute)
     ahead = timedelta(hours=2, seconds=5)
     assert not await busy.is_signed_in()
 

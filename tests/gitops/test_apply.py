@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
 from tests.gitops.judges import EXAMPLES, health
+from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION
@@ -43,7 +44,7 @@ async def until_healthy(lab: Lab, objects: list[JsonObject]) -> list[JsonObject]
         found = [await live(lab, one) for one in objects]
         return found if all(health(one) == "Healthy" for one in found) else None
 
-    now: list[JsonObject] = await eventually(all_healthy, within_s=60, every_s=0.5)
+    now: list[JsonObject] = await eventually(all_healthy, every_s=0.5)
     return now
 
 
@@ -72,13 +73,13 @@ async def test_nothing_drifts_from_what_was_applied(
     lab.template, lab.organization = template, template["spec"]["organizationRef"]["name"]
     run = await lab.dispatch(receiver.url)
     await lab.cancel(run)
-    await lab.until_settled(run, within_s=30)
+    await lab.until_settled(run)
     made_with_kubectl = await lab.apply_run(templateRef={"name": template["metadata"]["name"]})
 
     async def admitted() -> bool:
         return condition(await lab.client.get(RUN, made_with_kubectl, lab.namespace), "Admitted") is not None
 
-    await eventually(admitted, within_s=30)
+    await eventually(admitted)
     assert kubectl("diff", *side) == ""
     kubectl("apply", *side)  # without --force-conflicts: nobody else owns anything of it
     for was, now in zip(before, [await live(lab, one) for one in objects], strict=True):
@@ -96,7 +97,7 @@ async def test_a_pruned_template_leaves_its_runs(
     kubectl("delete", "template", lab.template["metadata"]["name"], "-n", lab.namespace)
     await lab.answer(run)
     await lab.submit(run)
-    settled = await lab.until_settled(run, within_s=30)
+    settled = await lab.until_settled(run)
     assert settled.status.phase is RunPhase.COMPLETED
     assert len(receiver.events(run)) == 2
     revision = settled.admitted_as.revision_ref.name

@@ -2,8 +2,9 @@
 
 import pytest
 import yaml
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, condition, eventually
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, condition
 from tests.gitops.judges import SAME, cel_expressions, health, healths, lua_scripts
+from tests.waiting import eventually
 
 from checklist_crds.crd_kinds import RESOURCES
 from checklist_crds.kube.client import JsonObject
@@ -27,7 +28,7 @@ async def becomes(lab: Lab, kind: Kind, name: str, wanted: str) -> JsonObject:
         body = await lab.client.get(kind, name, lab.namespace if kind.namespaced else None)
         return body if health(body) == wanted else None
 
-    found: JsonObject = await eventually(is_so, within_s=60, every_s=0.3)
+    found: JsonObject = await eventually(is_so, every_s=0.3)
     return found
 
 
@@ -94,7 +95,7 @@ async def test_runs_and_their_deliveries(lab: Lab, receiver: Receiver, operator:
     receiver.answer = refuse
     await lab.cancel(run)
     await becomes(lab, RUN, run, "Healthy")
-    await lab.until_settled(run, within_s=60)
+    await lab.until_settled(run)
     (delivery,) = await lab.deliveries(run)
     failed = await becomes(lab, WEBHOOK_DELIVERY, delivery["metadata"]["name"], "Degraded")
     retried = {**failed, "status": {**failed["status"], "phase": "Pending"}}

@@ -3,8 +3,9 @@
 import asyncio
 from typing import Any
 
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
 from tests.gitops.judges import health
+from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import EVENT, ORGANIZATION, RUN, TEMPLATE, Kind
@@ -23,7 +24,7 @@ async def until_paused(lab: Lab, kind: Kind, name: str, status: str = "True") ->
         found = condition(body, "Paused")
         return body if found is not None and found["status"] == status else None
 
-    body: JsonObject = await eventually(told, within_s=30)
+    body: JsonObject = await eventually(told)
     return body
 
 
@@ -34,7 +35,7 @@ async def until_told(lab: Lab, name: str, *reasons: str, namespace: str | None =
         items, _ = await lab.client.list_all(EVENT, namespace or lab.namespace)
         return set(reasons) <= {one["reason"] for one in items if one["involvedObject"]["name"] == name}
 
-    await eventually(told, within_s=30)
+    await eventually(told)
 
 
 async def test_a_paused_organization_sends_nothing_and_goes_on_later(
@@ -50,13 +51,13 @@ async def test_a_paused_organization_sends_nothing_and_goes_on_later(
     async def waits() -> dict[str, Any] | None:
         return condition(await lab.client.get(RUN, run, lab.namespace), "Delivering")
 
-    told = await eventually(waits, within_s=30)
+    told = await eventually(waits)
     assert (told["status"], told["reason"]) == ("False", "Paused")
     await asyncio.sleep(1)
     assert receiver.received == []
     assert await operator.metric("checklists_own_faults_total") == 0
     await pause(lab, ORGANIZATION, lab.organization, None)
-    settled = await lab.until_settled(run, within_s=30)
+    settled = await lab.until_settled(run)
     assert [event["event"] for event in receiver.events(run)] == ["step.completed", "run.completed"]
     assert {record.attempts for record in settled.status.deliveries} == {1}
     body = await until_paused(lab, ORGANIZATION, lab.organization, "False")
@@ -76,7 +77,7 @@ async def test_the_retries_of_a_paused_run_wait_and_use_up_no_attempt(
     await asyncio.sleep(1.5)
     assert receiver.received == []
     await pause(lab, RUN, run, None)
-    await eventually(lambda: len(receiver.received) >= 2, within_s=30)
+    await eventually(lambda: len(receiver.received) >= 2)
     await pause(lab, RUN, run)
     await until_paused(lab, RUN, run)
     before = len(receiver.received)
@@ -84,7 +85,7 @@ async def test_the_retries_of_a_paused_run_wait_and_use_up_no_attempt(
     assert len(receiver.received) <= before + 1  # what had begun
     receiver.answer = lambda _: 204
     await pause(lab, RUN, run, "false")
-    settled = await lab.until_settled(run, within_s=30)
+    settled = await lab.until_settled(run)
     (record,) = settled.status.deliveries
     assert record.phase is DeliveryPhase.DELIVERED
     assert record.attempts == len(receiver.received)
@@ -101,11 +102,11 @@ async def test_no_run_is_made_of_a_paused_template_until_it_goes_on(lab: Lab, op
         told = condition(await lab.client.get(RUN, run, lab.namespace), "Admitted")
         return told if told is not None and told["status"] == status else None
 
-    refused = await eventually(lambda: verdict("False"), within_s=30)
+    refused = await eventually(lambda: verdict("False"))
     assert refused["reason"] == "TemplateNotRunnable"
     assert "paused" in refused["message"]
     await pause(lab, TEMPLATE, name, None)
-    await eventually(lambda: verdict("True"), within_s=30)
+    await eventually(lambda: verdict("True"))
     await until_told(lab, run, "TemplateNotRunnable", "Admitted")
 
 
@@ -120,17 +121,17 @@ async def test_a_run_of_a_paused_organization_is_admitted_when_that_goes_on(
         told = condition(body, "Admitted")
         return body if told is not None and told["status"] == status else None
 
-    refused = await eventually(lambda: verdict("False"), within_s=30)
+    refused = await eventually(lambda: verdict("False"))
     assert condition(refused, "Admitted")["reason"] == "Paused"  # type: ignore[index]
     assert health(refused) == "Suspended"
     await pause(lab, ORGANIZATION, lab.organization, None)
-    assert health(await eventually(lambda: verdict("True"), within_s=30)) == "Healthy"
+    assert health(await eventually(lambda: verdict("True"))) == "Healthy"
 
 
 async def test_the_time_of_a_paused_run_runs_out(lab: Lab, operator: OperatorProcess) -> None:
     run = await lab.dispatch(expires_in_s=2)
     await pause(lab, RUN, run)
-    settled = await lab.until_settled(run, within_s=30)
+    settled = await lab.until_settled(run)
     assert settled.status.phase is RunPhase.EXPIRED
     assert health(await lab.client.get(RUN, run, lab.namespace)) == "Healthy"
     await until_told(lab, run, "Expired")

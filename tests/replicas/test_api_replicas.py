@@ -12,6 +12,7 @@ import pytest_asyncio
 from redis.asyncio import Redis
 from tests.contract.conftest import kube  # noqa: F401 - a fixture
 from tests.replicas.api_processes import ApiProcess, api_processes
+from tests.waiting import eventually
 
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
@@ -107,12 +108,6 @@ async def readiness(replica: ApiProcess) -> Any:
         return {name: response.json()[name] for name in ("status", "notes")}
 
 
-async def until(check: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(60):
-        while not await check():
-            await asyncio.sleep(0.02)
-
-
 async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_again(
     replicas: list[ApiProcess], new_key: NewKey, server: RedisServer
 ) -> None:
@@ -132,7 +127,7 @@ async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_a
                 assert 0.98 * least <= count[200] <= 1.02 * most, (count, least, most)
                 return
             for replica in replicas:
-                await until(lambda replica=replica: _says(replica, {"status": "ok", "notes": []}))  # type: ignore[misc]
+                await eventually(lambda replica=replica: _says(replica, {"status": "ok", "notes": []}))  # type: ignore[misc]
         pytest.fail("for ten looks in a row some replica got no answer of Redis in time")
 
     async def window(key: str) -> tuple[Counter[int], float, float]:
@@ -145,7 +140,7 @@ async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_a
 
         longest = -await now()
         callers = Callers(replicas, key)
-        await until(lambda: _is(any(callers.statuses)))
+        await eventually(lambda: _is(any(callers.statuses)))
         shortest = -await now()
         await asyncio.sleep(4)
         shortest += await now()
@@ -158,15 +153,15 @@ async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_a
     for kill, revive in ((server.stop, server.start), (server.pause, server.resume)):
         key = await new_key()
         callers = Callers(replicas, key)
-        await until(lambda callers=callers: _is(callers.statuses[0][429] > 0))  # type: ignore[misc]
+        await eventually(lambda callers=callers: _is(callers.statuses[0][429] > 0))  # type: ignore[misc]
         kill()
         # Each on its own lets through what all together did before, and more.
-        await until(lambda callers=callers: _is(all(each[200] > BURST + 10 for each in callers.statuses)))  # type: ignore[misc]
+        await eventually(lambda callers=callers: _is(all(each[200] > BURST + 10 for each in callers.statuses)))  # type: ignore[misc]
         for replica in replicas:
             assert await readiness(replica) == {"status": "ok", "notes": [NOTE]}
         revive()
         for replica in replicas:
-            await until(lambda replica=replica: _says(replica, {"status": "ok", "notes": []}))  # type: ignore[misc]
+            await eventually(lambda replica=replica: _says(replica, {"status": "ok", "notes": []}))  # type: ignore[misc]
         assert set(await callers.stop()) == {200, 429}, "Redis makes no request fail"
         await shared()
     for replica in replicas:
@@ -199,7 +194,7 @@ async def test_a_revoked_key_opens_no_replica_any_more(
         used = replicas[: number % 5]
         assert await statuses(key, used) == [200] * len(used)
         await kube.patch(API_KEY, name_of(key), {"spec": {"revoked": True}}, namespace)
-        await until(lambda key=key: _refused(statuses(key, replicas)))  # type: ignore[misc]
+        await eventually(lambda key=key: _refused(statuses(key, replicas)))  # type: ignore[misc]
     for key in keys:
         assert await statuses(key, replicas) == [401] * 4
 

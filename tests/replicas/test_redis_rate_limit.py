@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from redis.asyncio import Redis
+from tests.waiting import eventually
 
 from checklist_api.dashboard.sign_in_settings import RedisSettings
 from checklist_api.metrics import Metrics
@@ -55,12 +56,6 @@ async def open_limiter(server: RedisServer) -> AsyncIterator[Callable[[], RedisR
 
 async def admitted(limiter: RedisRateLimiter, tries: int, subject: str = "key:a", rate: Rate = SLOW) -> int:
     return [await limiter.wait_for(subject, rate) for _ in range(tries)].count(0.0)
-
-
-async def until(check: Callable[[], object]) -> None:
-    async with asyncio.timeout(60):
-        while not check():
-            await asyncio.sleep(0.01)
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -186,7 +181,7 @@ async def test_without_redis_a_replica_counts_alone_says_so_once_and_goes_back_a
             await reader.replicaof("NO", "ONE")
         case _:
             await reader.config_set("requirepass", PASSWORD)
-    await until(lambda: limiter.note is None)
+    await eventually(lambda: limiter.note is None)
     assert lines(caplog) == ["rate_limits.redis_down", "rate_limits.shared_again"]
     assert metrics.get_sample_value("checklists_rate_limits_shared") == 1
     assert metrics.get_sample_value("checklists_rate_limits_fallbacks_total") == 1
@@ -201,9 +196,9 @@ async def test_a_start_without_redis_is_a_start(
     limiter = open_limiter()
     limiter.start()
     assert await admitted(limiter, 9) == 5
-    await until(lambda: limiter.note)
+    await eventually(lambda: limiter.note)
     server.start()
-    await until(lambda: limiter.note is None)
+    await eventually(lambda: limiter.note is None)
     assert lines(caplog) == ["rate_limits.redis_down", "rate_limits.shared_again"]
 
 

@@ -19,11 +19,12 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, eventually
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
 from tests.contract.conftest import definition, http_client, key_object
 from tests.dashboard_auth.person import PersonAt
 from tests.secrets.haystacks import SECRETS_IN_ETCD, Wiretap, etcd_files, etcd_values
 from tests.secrets.needles import Needle
+from tests.waiting import eventually
 
 from checklist_crds import api_keys
 from checklist_crds.account_links import account_name, new_token, one_time_link
@@ -145,7 +146,7 @@ class Stage:
             except httpx.TransportError:
                 return False
 
-        await eventually(ready, within_s=60)
+        await eventually(ready)
 
     async def work(self) -> None:
         """A run by REST that is delivered, and one whose deliveries fail for good."""
@@ -184,7 +185,7 @@ class Stage:
         for path in ("", f"/{runs[0]}", f"/{runs[1]}", f"/{runs[0]}?include=webhook"):
             assert (await self.http.get(f"/v1/runs{path}")).status_code == 200
         for run in runs:
-            await self.lab.until_settled(run, within_s=60)
+            await self.lab.until_settled(run)
         await self._look_at_history(runs[1])
         signed = [one for one in self.receiver.received if one.envelope["run_id"] in runs]
         assert len(signed) >= 2 + 2 * 5, "delivered, and all attempts of what fails"
@@ -197,7 +198,7 @@ class Stage:
             listed = (await self.http.get(f"/v1/runs/{run}/deliveries")).json()["data"]
             return [one["event_id"] for one in listed if one["status"] == "failed"]
 
-        event_id, *_ = await eventually(failed, within_s=30)
+        event_id, *_ = await eventually(failed)
         for path in ("/v1/deliveries", f"/v1/deliveries/{event_id}", "/v1/endpoints", "/v1/deliveries/replays"):
             assert (await self.http.get(path)).status_code == 200, path
         for path, body in ((f"/v1/deliveries/{event_id}/replay", {}), ("/v1/deliveries/replay", {"filter": {}})):
@@ -211,7 +212,7 @@ class Stage:
             printed = await asyncio.to_thread(self.kubectl, "get", "events", "-n", self.namespace, "-o", "json")
             return "DeliveryFailed" in printed
 
-        await eventually(told, within_s=60, every_s=1.0)
+        await eventually(told, every_s=1.0)
 
     async def work_by_kubectl(self) -> None:
         """Runs with a secretRef: a good one, and all sorts of bad ones; and a secret where a sealed one belongs."""
@@ -233,9 +234,9 @@ class Stage:
         good = await self.lab.apply_run(
             templateRef=template, webhook={"url": url, "events": ["*"], "secretRef": {"name": "good"}}
         )
-        await eventually(lambda: self._is_admitted(good), within_s=30)
+        await eventually(lambda: self._is_admitted(good))
         await self.lab.answer(good)
-        await eventually(lambda: self.receiver.events(good), within_s=30)
+        await eventually(lambda: self.receiver.events(good))
         for webhook in (
             {"secretRef": {"name": "short"}},
             {"secretRef": {"name": "binary"}},
@@ -245,7 +246,7 @@ class Stage:
             {"sealedSecret": "k1:" + clear},
         ):
             run = await self.lab.apply_run(templateRef=template, webhook={"url": url, "events": ["*"], **webhook})
-            await eventually(lambda run=run: self._is_refused(run), within_s=30)
+            await eventually(lambda run=run: self._is_refused(run))
         both = {"url": url, "events": ["*"], "sealedSecret": clear, "secretRef": {"name": "good"}}
         with pytest.raises(KubeError) as refused:
             await self.lab.apply_run(templateRef=template, webhook=both)
@@ -337,7 +338,7 @@ class Stage:
         writer.write((head + text).encode())
         await writer.drain()
         writer.transport.abort()
-        await eventually(lambda: "caller.gone" in self.api.output(), within_s=30)
+        await eventually(lambda: "caller.gone" in self.api.output())
 
     async def collect(self, control_plane: ControlPlane, kubectl: Kubectl) -> None:
         places, here = self.evidence.places, ("-n", self.namespace)

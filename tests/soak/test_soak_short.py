@@ -42,6 +42,7 @@ async def test_everything_is_accounted_for_and_every_measure_taken(tmp_path: Pat
 async def test_an_interrupt_ends_it_with_what_is_known(tmp_path: Path) -> None:
     report, folder = tmp_path / "soak.json", tmp_path / "soak"
     command = [sys.executable, "-m", "checklist_dev.soak", "--minutes", "5", "--rate", "1", "--history", "20"]
+    command += ["--retention", "5"]
     process = await asyncio.create_subprocess_exec(
         *command,
         *("--folder", str(folder), "--out", str(report), "--seed", "1"),

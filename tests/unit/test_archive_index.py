@@ -31,22 +31,26 @@ def index(tmp_path: Path) -> Iterator[RunIndex]:
     index.close()
 
 
-def a_part(index: RunIndex, name: str, *bodies: Body, month: str = "2026-11") -> KnownPart:
-    """Learn of it, and load it."""
-    key = f"archive/{OWNER}/{month}/{name}.manifest.json"
+def key_of(name: str, month: str = "2026-11", owner: str = OWNER) -> str:
+    return f"archive/{owner}/{month}/{name}.manifest.json"
+
+
+def a_part(index: RunIndex, name: str, *bodies: Body) -> KnownPart:
+    """A part that the index has learned of and loaded."""
     versions = {body["metadata"]["name"]: int(body["metadata"]["resourceVersion"]) for body in bodies}
-    index.archive.learn(key, f"tag of {name}", OWNER, versions)
-    load(index, index.archive.parts()[key], *bodies)
-    return index.archive.parts()[key]
+    index.archive.learn(key_of(name), f"tag of {name}", OWNER, versions)
+    load(index, index.archive.parts()[key_of(name)], *bodies)
+    return index.archive.parts()[key_of(name)]
+
+
+def archived(body: Body, *events: str) -> ArchivedRow:
+    row = row_of_run(body)
+    assert row is not None
+    return ArchivedRow(row, int(body["metadata"]["resourceVersion"]), events)
 
 
 def load(index: RunIndex, part: KnownPart, *bodies: Body) -> None:
-    rows = []
-    for body in bodies:
-        row = row_of_run(body)
-        assert row is not None
-        rows.append(ArchivedRow(row, int(body["metadata"]["resourceVersion"])))
-    index.archive.put(part, rows)
+    index.archive.put(part, [archived(body) for body in bodies])
     index.archive.mark(part, PartState.LOADED)
 
 
@@ -70,10 +74,8 @@ def test_lists_are_the_same_wherever_runs_are(index: RunIndex, seed: int) -> Non
     bodies = []
     for number in range(120):
         phase = rng.choice(phases)
-        owner = {
-            "organization": rng.choice(["acme"] * 5 + ["globex"]),
-            "namespace": rng.choice(["main"] * 5 + ["other"]),
-        }
+        organization, namespace = rng.choice(["acme"] * 5 + ["globex"]), rng.choice(["main"] * 5 + ["other"])
+        owner = {"organization": organization, "namespace": namespace}
         spec = {"spec": {"executorRef": rng.choice(["one", "two", None])}}
         body = a_run(number, minutes=rng.randrange(40), template=f"t-{rng.randrange(3)}", version=2, **owner, **spec)
         body["status"]["phase"] = phase
@@ -82,10 +84,10 @@ def test_lists_are_the_same_wherever_runs_are(index: RunIndex, seed: int) -> Non
     live, closed = [], []
     for body in bodies:
         (closed if body["status"]["phase"] in phases[2:] and rng.random() < 0.8 else live).append(body)
-    archived = [closed[start : start + 9] for start in range(0, len(closed), 9)]
+    parts = [closed[start : start + 9] for start in range(0, len(closed), 9)]
     for body in live:
         index.observe(body)
-    for number, some in enumerate(archived):
+    for number, some in enumerate(parts):
         if number % 3 == 0:
             for body in some:  # as long as its object is there
                 index.observe(body)
@@ -157,19 +159,17 @@ def test_of_two_versions_the_newer_is_listed_and_the_older_again_when_the_newer_
 
 def test_newer_months_are_read_first(index: RunIndex) -> None:
     for month in ("2026-09", "2026-11", "2026-10"):
-        index.archive.learn(f"archive/{OWNER}/{month}/p.manifest.json", "tag", OWNER, {"r-1": 1})
+        index.archive.learn(key_of("p", month), "tag", OWNER, {"r-1": 1})
     waiting = index.archive.unread()
     assert waiting is not None
-    assert "/2026-11/" in waiting.key
+    assert waiting.key == key_of("p", "2026-11")
 
 
 def test_a_full_disk_leaves_what_was_known_as_it_was(index: RunIndex) -> None:
     part = a_part(index, "p", over(1), over(2))
 
     def rows() -> Iterator[ArchivedRow]:
-        row = row_of_run(over(3))
-        assert row is not None
-        yield ArchivedRow(row, 1)
+        yield archived(over(3))
         raise sqlite3.OperationalError("database or disk is full")
 
     with pytest.raises(sqlite3.OperationalError):
@@ -248,51 +248,41 @@ async def test_a_look_that_failed_fails_for_all_who_waited_for_it_and_not_for_th
 def test_a_part_of_runs_that_lists_have_already_makes_no_list_incomplete(index: RunIndex) -> None:
     for number in range(3):
         index.observe(over(number))
-    key = f"archive/{OWNER}/2026-11/p.manifest.json"
-    index.archive.learn(key, "tag", OWNER, {"r-0000": 1, "r-0001": 1})
+    index.archive.learn(key_of("p"), "tag", OWNER, {"r-0000": 1, "r-0001": 1})
     assert index.archive.states(OWNER) == {PartState.COVERED: 1}
-    index.archive.learn(key, "another tag", OWNER, {"r-0000": 1, "r-0007": 1})
+    index.archive.learn(key_of("p"), "another tag", OWNER, {"r-0000": 1, "r-0007": 1})
     assert index.archive.states(OWNER) == {PartState.WAITING: 1}
 
 
-def test_a_part_that_is_written_anew_hands_its_rows_over_and_lists_lack_none(index: RunIndex) -> None:
+def test_a_part_that_is_written_again_hands_its_rows_over_and_lists_lack_none(index: RunIndex) -> None:
     bodies = [over(number, minutes=number) for number in range(5)]
     a_part(index, "old", *bodies)
     versions = {body["metadata"]["name"]: 1 for body in bodies if body is not bodies[2]}
-    key = f"archive/{OWNER}/2026-11/new.manifest.json"
-    index.archive.learn(key, "tag of new", OWNER, versions)
+    index.archive.learn(key_of("new"), "tag of new", OWNER, versions)
     assert len(listed(index)) == 5
-    index.archive.forget(f"archive/{OWNER}/2026-11/old.manifest.json")
+    index.archive.forget(key_of("old"))
     assert listed(index) == ["r-0004", "r-0003", "r-0001", "r-0000"]
-    assert index.archive.parts()[key].state is PartState.LOADED
+    assert index.archive.parts()[key_of("new")].state is PartState.LOADED
     assert index.archive.total("acme", ["main"], "completed") == 4
-    index.archive.forget(key)
+    index.archive.forget(key_of("new"))
     assert listed(index) == []
 
 
 def test_events_of_runs_that_moved_to_another_part_are_found_and_those_of_erased_runs_are_not(index: RunIndex) -> None:
-    evt = [f"evt-00000000-0000-4000-8000-00000000000{number}" for number in range(2)]
-    bodies = [over(0), over(1)]
-    versions = {body["metadata"]["name"]: 1 for body in bodies}
-    old, new = (f"archive/{OWNER}/2026-11/{name}.manifest.json" for name in ("old", "new"))
-    index.archive.learn(old, "tag", OWNER, versions)
-    rows = [row for body in bodies if (row := row_of_run(body)) is not None]
-    index.archive.put(
-        index.archive.parts()[old], [ArchivedRow(row, 1, (event,)) for row, event in zip(rows, evt, strict=True)]
-    )
-    index.archive.learn(new, "tag", OWNER, {"r-0000": 1})
-    index.archive.forget(old)
-    assert [index.archive.run_of_event(event) for event in evt] == ["r-0000", None]
+    events = [f"evt-00000000-0000-4000-8000-00000000000{number}" for number in range(2)]
+    index.archive.learn(key_of("old"), "tag", OWNER, {"r-0000": 1, "r-0001": 1})
+    rows = [archived(over(number), event) for number, event in enumerate(events)]
+    index.archive.put(index.archive.parts()[key_of("old")], rows)
+    index.archive.learn(key_of("new"), "tag", OWNER, {"r-0000": 1})
+    index.archive.forget(key_of("old"))
+    assert [index.archive.run_of_event(event) for event in events] == ["r-0000", None]
 
 
 def test_rows_go_to_no_part_that_is_damaged_or_another_organizations_or_has_another_state(index: RunIndex) -> None:
-    body = over(1, version=4)
-    a_part(index, "old", body)
+    a_part(index, "old", over(1, version=4))
     for name, owner, version in (("damaged", OWNER, 4), ("misplaced", "org-of-others", 4), ("older", OWNER, 3)):
-        key = f"archive/{owner}/2026-11/{name}.manifest.json"
-        index.archive.learn(key, "tag", owner, {"r-0001": version})
-        if name == "damaged":
-            index.archive.mark(index.archive.parts()[key], PartState.DAMAGED)
-    index.archive.forget(f"archive/{OWNER}/2026-11/old.manifest.json")
+        index.archive.learn(key_of(name, owner=owner), "tag", owner, {"r-0001": version})
+    index.archive.mark(index.archive.parts()[key_of("damaged")], PartState.DAMAGED)
+    index.archive.forget(key_of("old"))
     assert listed(index) == []
     assert {part.state for part in index.archive.parts().values()} == {PartState.WAITING}

@@ -1,7 +1,6 @@
 """Who may send a retry: claimed one by one, or all at once under the lease."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,16 +19,7 @@ ATTEMPT = Send(2)
 
 def delivery(name: str = "e-1", *, claim: Claim | None = None, **status: Any) -> Delivery:
     known = WebhookDeliveryStatus(**{"attempt": 1, "next_attempt_at": NOW, "claim": claim, **status})
-    return Delivery(
-        name=name,
-        namespace="n",
-        uid="u",
-        resource_version="7",
-        generation=1,
-        created_at=NOW,
-        spec=WebhookDeliverySpec.model_construct(),
-        status=known,
-    )
+    return Delivery(name, "n", "u", "7", 1, NOW, WebhookDeliverySpec.model_construct(), known)
 
 
 class Objects:
@@ -72,13 +62,9 @@ class Bench:
         return [one.is_claimed for one in taken]
 
 
-@pytest.fixture
-def few() -> Iterator[Bench]:
-    yield Bench(per_s=3)
-
-
 @pytest.mark.looptime
-async def test_a_few_are_claimed_one_by_one_before_they_are_sent(few: Bench) -> None:
+async def test_a_few_are_claimed_one_by_one_before_they_are_sent() -> None:
+    few = Bench(per_s=3)
     for _ in range(4):
         assert await few.take(3) == [True, True, True]
         await asyncio.sleep(1)
@@ -89,7 +75,8 @@ async def test_a_few_are_claimed_one_by_one_before_they_are_sent(few: Bench) -> 
 
 
 @pytest.mark.looptime
-async def test_those_beyond_are_spoken_for_by_one_look_at_the_lease(few: Bench) -> None:
+async def test_those_beyond_are_spoken_for_by_one_look_at_the_lease() -> None:
+    few = Bench(per_s=3)
     claimed = await few.take(100)
     assert claimed == [True] * 3 + [False] * 97
     assert few.lease.asked == 1
@@ -97,7 +84,8 @@ async def test_those_beyond_are_spoken_for_by_one_look_at_the_lease(few: Bench) 
 
 
 @pytest.mark.looptime
-async def test_a_crowd_is_one_until_a_second_went_by_without_it(few: Bench) -> None:
+async def test_a_crowd_is_one_until_a_second_went_by_without_it() -> None:
+    few = Bench(per_s=3)
     await few.take(10)
     await asyncio.sleep(1.1)
     assert await few.take(1) == [False]
@@ -158,8 +146,7 @@ async def test_replays_and_what_a_crash_left_claimed_are_claimed_in_a_crowd_too(
 
 def test_an_outcome_is_ours_to_record_while_nobody_has_gone_on_without_us() -> None:
     claims = Bench(per_s=0).claims
-    mine = Claim(attempt=2, holder="me", until=NOW)
-    other = Claim(attempt=2, holder="other", until=NOW)
+    mine, other = (Claim(attempt=2, holder=holder, until=NOW) for holder in ("me", "other"))
     assert claims.is_ours(delivery(claim=mine), ATTEMPT, was_claimed=True)
     assert not claims.is_ours(delivery(claim=other), ATTEMPT, was_claimed=True)
     assert not claims.is_ours(delivery(), ATTEMPT, was_claimed=True)

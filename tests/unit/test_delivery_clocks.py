@@ -58,11 +58,10 @@ def test_its_own_claim_an_operator_takes_up_at_once(in_flight: WebhookDeliverySt
     assert step(in_flight, holder="before", now=NOW + jump) == Send(2)
 
 
-def test_a_claim_that_has_run_out_holds_up_nobody(in_flight: WebhookDeliveryStatus) -> None:
+def test_a_claim_that_has_run_out_holds_up_nobody_and_an_earlier_success_ends_it(
+    in_flight: WebhookDeliveryStatus,
+) -> None:
     assert step(in_flight, holder="after", now=NOW + timedelta(seconds=CLAIM_S)) == Send(2)
-
-
-def test_what_was_delivered_before_is_over_and_says_so(in_flight: WebhookDeliveryStatus) -> None:
     status = found_delivered(in_flight, now=NOW, generation=1)
     assert (status.phase, status.claim, status.next_attempt_at) == (DeliveryPhase.DELIVERED, None, None)
     assert status.conditions[0].reason == "DeliveredBefore"
@@ -75,13 +74,10 @@ def test_what_was_delivered_before_is_over_and_says_so(in_flight: WebhookDeliver
 def test_what_looks_half_made_is_left_to_the_outbox_in_the_first_minute_of_a_leader(jump: timedelta) -> None:
     """It may be in the outbox of its run, behind an event that goes before it."""
     now = NOW + timedelta(hours=2) + jump
-    assert isinstance(step(WebhookDeliveryStatus(), holder="after", now=now, led_for_s=0), Wait)
-    assert isinstance(step(WebhookDeliveryStatus(), holder="after", now=now, led_for_s=ORPHAN_S - 1), Wait)
-
-
-def test_after_that_it_is_sent() -> None:
-    now = NOW + timedelta(hours=2)
-    assert step(WebhookDeliveryStatus(), holder="after", now=now, led_for_s=ORPHAN_S) == Send(1)
+    for led_for_s in (0, ORPHAN_S - 1):
+        assert isinstance(step(WebhookDeliveryStatus(), holder="after", now=now, led_for_s=led_for_s), Wait)
+    late = NOW + timedelta(hours=2)
+    assert step(WebhookDeliveryStatus(), holder="after", now=late, led_for_s=ORPHAN_S) == Send(1)
 
 
 # -- a delivery that is just being made ---------------------------------------------------------------------------
@@ -140,11 +136,7 @@ class HandOver:
         run = Run.parse(
             {
                 "metadata": {"name": "r-1", "namespace": "n", "uid": "u", "resourceVersion": "1"},
-                "spec": {
-                    "organizationRef": {"name": "org-1"},
-                    "templateId": "t-1",
-                    "createdAt": format_timestamp(NOW),
-                },
+                "spec": {"organizationRef": {"name": "org-1"}, "createdAt": format_timestamp(NOW)},
             }
         )
         entry = OutboxEntry(seq=1, event=EventName.RUN_CANCELLED, event_id="evt-1", ts=NOW)
@@ -200,22 +192,16 @@ async def test_a_first_attempt_that_somebody_else_has_claimed_is_left_to_them() 
     claim = Claim(attempt=1, holder="after", until=NOW + timedelta(seconds=30))
     status = WebhookDeliveryStatus(phase=DeliveryPhase.IN_FLIGHT, claim=claim).to_kube()
     await making.cluster.patch_status(None, "", status, "n", resource_version="1")
-    making.cluster.go_on.set()
-    making.cluster.created.clear()
-    record = await asyncio.wait_for(_answer_exists(making, task), 10)
-    assert record is None or record.attempts == 0
-    assert making.cluster.body is not None
-    assert making.cluster.body["status"]["claim"]["holder"] == "after"
-
-
-async def _answer_exists(making: HandOver, task: asyncio.Task[Any]) -> Any:
-    """From the second try on the creation meets what is there."""
 
     async def exists(*_: Any) -> Any:
         raise KubeAlreadyExists("there", status=409)
 
     making.cluster.create = exists  # type: ignore[method-assign]
-    return await task
+    making.cluster.go_on.set()
+    record = await asyncio.wait_for(task, 10)
+    assert record is None or record.attempts == 0
+    assert making.cluster.body is not None
+    assert making.cluster.body["status"]["claim"]["holder"] == "after"
 
 
 # -- gaps ---------------------------------------------------------------------------------------------------------

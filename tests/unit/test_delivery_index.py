@@ -22,6 +22,7 @@ from checklist_crds.times import format_timestamp
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 URLS = ("https://a.example.com/one?key=x", "https://b.example.com:8443/two")
+HOSTS = ("a.example.com", "b.example.com")
 Json = dict[str, Any]
 
 
@@ -56,74 +57,54 @@ def waiting(run: int, seq: int, *, event: str = "step.completed", minutes: float
 def recorded(run: int, seq: int, phase: str = "Delivered", **changes: Any) -> Json:
     """A record of the run."""
     answered = {"outcome": "success", "httpStatus": 200} if phase == "Delivered" else {"outcome": "timeout"}
+    made = {"phase": phase, "attempts": 1, "startedAt": at(), "durationMs": 50}
+    return {**waiting(run, seq), **made, **answered, **changes}
+
+
+def metadata(name: str, version: int, changes: Json) -> Json:
     return {
-        **waiting(run, seq),
-        "phase": phase,
-        "attempts": 1,
-        "startedAt": at(),
-        "durationMs": 50,
-        **answered,
-        **changes,
+        "name": name,
+        "namespace": changes.get("namespace", "main"),
+        "resourceVersion": str(version),
+        "annotations": changes.get("annotations", {}),
     }
 
 
 def a_run(number: int, *events: Json, version: int = 1, **changes: Any) -> Json:
     """A run with these events: entries with a phase are records. `changes`: organization, namespace, url, status."""
+    outbox = [event for event in events if "phase" not in event]
     records = [event for event in events if "phase" in event]
     return {
-        "metadata": {
-            "name": run_id(number),
-            "namespace": changes.get("namespace", "main"),
-            "resourceVersion": str(version),
-        },
+        "metadata": metadata(run_id(number), version, changes),
         "spec": {
             "webhook": {"url": changes.get("url", URLS[0]), "events": ["*"]},
             "resolved": {"organization": changes.get("organization", "acme")},
         },
-        "status": {
-            "outbox": [event for event in events if "phase" not in event],
-            "deliveries": records,
-            **changes.get("status", {}),
-        },
+        "status": {"outbox": outbox, "deliveries": records, **changes.get("status", {})},
     }
 
 
 def an_attempt(number: int = 1, *, minutes: float = 0, **changes: Any) -> Json:
-    return {
-        "number": number,
-        "startedAt": at(minutes),
-        "durationMs": 200,
-        "outcome": "http_5xx",
-        "httpStatus": 503,
-        **changes,
-    }
+    answered = {"durationMs": 200, "outcome": "http_5xx", "httpStatus": 503}
+    return {"number": number, "startedAt": at(minutes), **answered, **changes}
 
 
 def an_object(run: int, seq: int, *attempts: Json, version: int = 1, **changes: Any) -> Json:
-    """A WebhookDelivery. `changes`: organization, namespace, url, event, annotations, status."""
+    """A WebhookDelivery. `changes`: namespace, url, annotations, status."""
+    status = {"phase": "Pending", "attempt": len(attempts), "attempts": list(attempts)}
     return {
-        "metadata": {
-            "name": event_id(run, seq),
-            "namespace": changes.get("namespace", "main"),
-            "resourceVersion": str(version),
-            "annotations": changes.get("annotations", {}),
-        },
+        "metadata": metadata(event_id(run, seq), version, changes),
         "spec": {
-            "organizationRef": {"name": changes.get("organization", "acme")},
+            "organizationRef": {"name": "acme"},
             "runRef": {"name": run_id(run)},
             "eventId": event_id(run, seq),
-            "event": changes.get("event", "step.completed"),
+            "event": "step.completed",
             "seq": seq,
             "ts": at(),
             "url": changes.get("url", URLS[0]),
             "payload": "{}",
         },
-        "status": {
-            "phase": "Pending",
-            "attempt": len(attempts),
-            "attempts": list(attempts),
-            **changes.get("status", {}),
-        },
+        "status": status | changes.get("status", {}),
     }
 
 
@@ -137,6 +118,11 @@ def listed(index: DeliveryIndex, **wanted: Any) -> list[Delivery]:
 def only(index: DeliveryIndex) -> Delivery:
     [delivery] = listed(index)
     return delivery
+
+
+def only_endpoint(index: DeliveryIndex, hours: int = 24) -> Endpoint:
+    [endpoint] = index.endpoints.page("acme", ["main"], hours=hours, offset=0, limit=9)[2]
+    return endpoint
 
 
 def test_an_event_goes_from_the_outbox_into_the_records_and_stays_one(index: DeliveryIndex) -> None:
@@ -191,40 +177,36 @@ def test_an_object_without_any_attempt_is_just_being_made(index: DeliveryIndex) 
     assert (only(index).status, only(index).refusal) == ("pending", ReplayRefusal.RETRY_PENDING)
 
 
-def test_old_records_without_time_and_outcome_are_told_as_well_as_may_be(index: DeliveryIndex) -> None:
+def test_old_records_without_time_and_outcome_are_listed_as_well_as_may_be(index: DeliveryIndex) -> None:
     old = [recorded(1, 1), recorded(1, 2, "Failed", httpStatus=404), recorded(1, 3, "Failed")]
+    final = recorded(2, 1, event="run.completed")
+    for record in (*old, final):
+        del record["ts"]
     for record in old:
-        del record["ts"], record["outcome"]
+        del record["outcome"]
     index.learn_run("UPSERT", a_run(1, *old))
     by_seq = {delivery.event.seq: delivery for delivery in listed(index)}
     assert [attempt.outcome for seq in (1, 2, 3) for attempt in by_seq[seq].attempts] == ["success", "http_4xx", None]
-    assert {delivery.happened_at for delivery in by_seq.values()} == {None}
-    assert {delivery.listed_at for delivery in by_seq.values()} == {NOW.timestamp() * 1000}
-
-
-def test_a_final_event_of_an_old_record_happened_when_its_run_ended(index: DeliveryIndex) -> None:
-    record = recorded(1, 1, event="run.completed")
-    del record["ts"]
-    index.learn_run("UPSERT", a_run(1, record, status={"completedAt": at(-5)}))
+    assert {(each.happened_at, each.listed_at) for each in by_seq.values()} == {(None, NOW.timestamp() * 1000)}
+    index.learn_run("DELETE", a_run(1))
+    index.learn_run("UPSERT", a_run(2, final, status={"completedAt": at(-5)}))
     assert only(index).happened_at == (NOW - timedelta(minutes=5)).timestamp() * 1000
 
 
 @pytest.mark.parametrize(
-    ("status", "annotations"),
+    "status",
     [
-        ({"phase": "Pending", "attempt": 2}, {}),
-        ({"phase": "InFlight", "attempt": 2}, {}),
-        ({"phase": "Failed", "attempt": 5}, {}),
-        ({"phase": "Failed", "attempt": 5, "settled": True}, {}),
-        ({"phase": "Delivered", "attempt": 1, "settled": True}, {}),
-        ({"phase": "Failed", "attempt": 0, "settled": True}, {}),
-        ({"phase": "Failed", "attempt": 5, "replay": {"requestedAt": at()}}, {}),
+        {"phase": "Pending", "attempt": 2},
+        {"phase": "InFlight", "attempt": 2},
+        {"phase": "Failed", "attempt": 5},
+        {"phase": "Failed", "attempt": 5, "settled": True},
+        {"phase": "Delivered", "attempt": 1, "settled": True},
+        {"phase": "Failed", "attempt": 0, "settled": True},
+        {"phase": "Failed", "attempt": 5, "replay": {"requestedAt": at()}},
     ],
 )
-def test_what_can_be_replayed_is_as_the_operator_judges_it(
-    index: DeliveryIndex, status: Json, annotations: Json
-) -> None:
-    index.informer.observe(an_object(1, 1, status=status, annotations=annotations))
+def test_what_can_be_replayed_is_as_the_operator_judges_it(index: DeliveryIndex, status: Json) -> None:
+    index.informer.observe(an_object(1, 1, status=status))
     assert only(index).refusal is refusal_of(WebhookDeliveryStatus.model_validate(status))
 
 
@@ -288,11 +270,7 @@ def test_what_only_a_later_release_knows_does_not_end_the_watch(index: DeliveryI
 
 
 def test_of_an_endpoint_only_the_host_is_kept() -> None:
-    assert [host_of(url) for url in (*URLS, "http://[2001:db8::1]:80/x")] == [
-        "a.example.com",
-        "b.example.com",
-        "2001:db8::1",
-    ]
+    assert [host_of(url) for url in (*URLS, "http://[2001:db8::1]:80/x")] == [*HOSTS, "2001:db8::1"]
 
 
 # -- any history, in any order --------------------------------------------------------------------------------------
@@ -309,23 +287,11 @@ ATTEMPTS = st.builds(
         ]
     ),
 )
-RUN_EVENTS = st.one_of(
-    st.none(),
-    st.just("waiting"),
-    st.sampled_from(["Delivered", "Failed", "Pending"]),
-)
+RUN_EVENTS = st.sampled_from([None, "waiting", "Delivered", "Failed", "Pending"])
 RUN_CHANGES = st.tuples(st.just("run"), st.integers(1, 3), st.lists(RUN_EVENTS, max_size=4))
-OBJECT_CHANGES = st.tuples(
-    st.just("object"),
-    st.integers(1, 3),
-    st.tuples(
-        st.integers(1, 4),
-        st.one_of(
-            st.none(),
-            st.tuples(st.lists(ATTEMPTS, max_size=3), st.sampled_from(["Pending", "InFlight", "Delivered", "Failed"])),
-        ),
-    ),
-)
+PHASES = st.sampled_from(["Pending", "InFlight", "Delivered", "Failed"])
+STATES = st.none() | st.tuples(st.lists(ATTEMPTS, max_size=3), PHASES)
+OBJECT_CHANGES = st.tuples(st.just("object"), st.integers(1, 3), st.tuples(st.integers(1, 4), STATES))
 
 
 def told(changes: list[Any]) -> DeliveryIndex:
@@ -386,15 +352,8 @@ def figures(index: DeliveryIndex) -> dict[str, tuple[Any, ...]]:
     return {endpoint.host: told_of(endpoint) for endpoint in endpoints}
 
 
-def told_of(endpoint: Endpoint) -> tuple[Any, ...]:
-    return (
-        endpoint.deliveries,
-        endpoint.attempts,
-        endpoint.successes,
-        endpoint.pending,
-        endpoint.failed,
-        endpoint.latencies.total(),
-    )
+def told_of(each: Endpoint) -> tuple[Any, ...]:
+    return each.deliveries, each.attempts, each.successes, each.pending, each.failed, each.latencies.total()
 
 
 def counted(deliveries: list[Delivery]) -> dict[str, tuple[Any, ...]]:
@@ -428,8 +387,7 @@ def test_hours_that_no_window_reaches_any_more_are_forgotten_and_figures_stay_ri
     # What was counted in an hour that is gone is taken off nowhere when the delivery goes.
     for seq, _ in enumerate(days, 1):
         index.informer.forget({"metadata": {"name": event_id(1, seq), "namespace": "main"}})
-    [endpoint] = index.endpoints.page("acme", ["main"], hours=MAX_WINDOW_HOURS, offset=0, limit=9)[2]
-    assert told_of(endpoint) == (1, 1, 0, 0, 1, 1)
+    assert told_of(only_endpoint(index, MAX_WINDOW_HOURS)) == (1, 1, 0, 0, 1, 1)
     index.informer.forget({"metadata": {"name": event_id(2, 1), "namespace": "main"}})
     assert index.endpoints.page("acme", ["main"], hours=1, offset=0, limit=9)[1] == 0
     index.close()
@@ -441,7 +399,7 @@ def test_a_percentile_is_right_to_five_percent(latencies: list[int], percent: in
     index = new_index()
     attempts = [an_attempt(durationMs=latency) for latency in latencies]
     index.informer.observe(an_object(1, 1, *attempts, status=ENDED))
-    [endpoint] = index.endpoints.page("acme", ["main"], hours=24, offset=0, limit=9)[2]
+    endpoint = only_endpoint(index)
     index.close()
     exact = sorted(latencies)[-(-len(latencies) * percent // 100) - 1]
     assert endpoint.latency_ms(percent) == pytest.approx(exact, rel=0.05)
@@ -452,13 +410,11 @@ def test_the_last_success_and_the_last_error_are_the_last_whatever_comes_first(i
     index.informer.observe(an_object(1, 1, an_attempt(minutes=-1), an_attempt(minutes=-9), status=ENDED))
     index.informer.observe(an_object(1, 2, an_attempt(minutes=-3, **good), an_attempt(minutes=-7, **good)))
     index.informer.observe(an_object(1, 3, an_attempt(minutes=-2, outcome="tls", httpStatus=None)))
-    [endpoint] = index.endpoints.page("acme", ["main"], hours=1, offset=0, limit=9)[2]
-    assert endpoint.last_success_at == (NOW - timedelta(minutes=3)).timestamp() * 1000
+    endpoint, minute = only_endpoint(index, 1), 60_000
+    assert endpoint.last_success_at == NOW.timestamp() * 1000 - 3 * minute
     assert endpoint.last_error is not None
-    assert (endpoint.last_error.started_at, endpoint.last_error.outcome) == (
-        (NOW - timedelta(minutes=1)).timestamp() * 1000,
-        "http_5xx",
-    )
+    last_error = (endpoint.last_error.started_at, endpoint.last_error.outcome)
+    assert last_error == (NOW.timestamp() * 1000 - minute, "http_5xx")
 
 
 def test_events_of_one_number_which_only_a_hand_makes_have_an_order_of_their_own(index: DeliveryIndex) -> None:

@@ -39,30 +39,20 @@ def step(status: WebhookDeliveryStatus, *, holder: str = "me", age_s: float = 0,
 
 def attempt(number: int, *, next_attempt_at: datetime | None = None, ok: bool = False) -> Attempt:
     outcome, status = (OutcomeClass.SUCCESS, 200) if ok else (OutcomeClass.HTTP_5XX, 500)
-    return Attempt(
-        number=number,
-        started_at=NOW,
-        duration_ms=5,
-        outcome=outcome,
-        http_status=status,
-        next_attempt_at=next_attempt_at,
-    )
+    made = Attempt(number=number, started_at=NOW, duration_ms=5, outcome=outcome, http_status=status)
+    return made.model_copy(update={"next_attempt_at": next_attempt_at})
 
 
 def after(status: WebhookDeliveryStatus, made: Attempt, *, ok: bool = False) -> WebhookDeliveryStatus:
     return after_attempt(status, made, ok=ok, now=NOW, generation=1)
 
 
-def test_a_delivery_waits_for_its_time() -> None:
-    status = WebhookDeliveryStatus(attempt=1, next_attempt_at=LATER)
-    assert step(status) == Wait(LATER)
-
-
-def test_a_delivery_whose_time_has_come_is_sent_with_the_next_number() -> None:
+def test_a_delivery_waits_for_its_time_and_is_then_sent_with_the_next_number() -> None:
+    assert step(WebhookDeliveryStatus(attempt=1, next_attempt_at=LATER)) == Wait(LATER)
     assert step(WebhookDeliveryStatus(attempt=2, next_attempt_at=NOW)) == Send(3)
 
 
-def test_our_own_claim_is_made_good_at_once_and_that_of_another_when_it_has_run_out() -> None:
+def test_our_own_claim_is_taken_up_at_once_and_that_of_another_when_it_has_run_out() -> None:
     mine = claimed(WebhookDeliveryStatus(attempt=2, next_attempt_at=NOW), Send(3), holder="me", now=NOW)
     assert step(mine) == Send(3)
     assert step(mine, holder="other") == Wait(NOW + timedelta(seconds=30))
@@ -75,26 +65,20 @@ def test_a_delivery_that_is_just_being_made_is_left_alone_for_a_minute() -> None
     assert step(WebhookDeliveryStatus(), age_s=61, led_for_s=3600) == Send(1)
 
 
-def test_what_is_delivered_must_still_be_told_and_what_is_settled_not() -> None:
+def test_a_success_must_still_be_recorded_until_it_is_settled() -> None:
     delivered = after(WebhookDeliveryStatus(attempt=1), attempt(2, ok=True), ok=True)
-    assert step(delivered) == Conclude()
-    assert step(settled(delivered)) == Nothing()
+    assert (step(delivered), step(settled(delivered))) == (Conclude(), Nothing())
 
 
 def test_a_failed_attempt_is_recorded_and_the_next_one_planned() -> None:
-    status = after(
-        claimed(WebhookDeliveryStatus(attempt=1), Send(2), holder="me", now=NOW), attempt(2, next_attempt_at=LATER)
-    )
+    made = claimed(WebhookDeliveryStatus(attempt=1), Send(2), holder="me", now=NOW)
+    status = after(made, attempt(2, next_attempt_at=LATER))
     assert (status.phase, status.attempt, status.next_attempt_at) == (DeliveryPhase.PENDING, 2, LATER)
     assert status.claim is None
     assert [made.number for made in status.attempts] == [2]
-    assert [(one.type, one.reason, one.message) for one in status.conditions] == [
-        (
-            "Delivered",
-            "Retrying",
-            "Attempt 2 failed with HTTP 500; the next one is due at 2026-11-21T12:10:00.000Z.",
-        )
-    ]
+    message = "Attempt 2 failed with HTTP 500; the next one is due at 2026-11-21T12:10:00.000Z."
+    [condition] = status.conditions
+    assert (condition.type, condition.reason, condition.message) == ("Delivered", "Retrying", message)
 
 
 def test_the_fifth_failure_is_the_end() -> None:
@@ -105,13 +89,8 @@ def test_the_fifth_failure_is_the_end() -> None:
 
 
 def test_what_is_given_up_keeps_its_history() -> None:
-    status = given_up(
-        after(WebhookDeliveryStatus(attempt=1), attempt(2, next_attempt_at=LATER)),
-        "RunDeleted",
-        "gone",
-        now=NOW,
-        generation=1,
-    )
+    retried = after(WebhookDeliveryStatus(attempt=1), attempt(2, next_attempt_at=LATER))
+    status = given_up(retried, "RunDeleted", "gone", now=NOW, generation=1)
     assert (status.phase, len(status.attempts), status.next_attempt_at) == (DeliveryPhase.FAILED, 1, None)
 
 
@@ -125,11 +104,8 @@ def test_whatever_happens_there_are_at_most_five_numbers_and_a_success_ends_it(r
             break
         numbers.append(todo.attempt)
         due = None if ok or todo.attempt == 5 else NOW
-        status = after(
-            claimed(status, todo, holder="me", now=NOW),
-            attempt(todo.attempt, next_attempt_at=due, ok=ok),
-            ok=ok,
-        )
+        sent = claimed(status, todo, holder="me", now=NOW)
+        status = after(sent, attempt(todo.attempt, next_attempt_at=due, ok=ok), ok=ok)
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(numbers) <= 5
     assert status.phase.is_final == (any(results[:4]) or len(results) >= 4)

@@ -195,7 +195,7 @@ def test_an_end_in_the_middle_of_a_burst_leaves_nothing_for_the_loop_to_close_in
     assert complaints == []
 
 
-def test_kopf_is_told_to_write_nothing() -> None:
+def test_kopf_writes_nothing_handles_raw_events_only_and_its_pauses_never_run_out() -> None:
     settings = kopf_settings()
     assert not settings.posting.enabled
     assert settings.peering.standalone
@@ -206,14 +206,10 @@ def test_kopf_is_told_to_write_nothing() -> None:
     assert settings.persistence.diffbase_storage.fetch(body=body) is None
     assert settings.persistence.progress_storage.fetch(key="k", body=body) is None
 
-
-def test_only_raw_events_are_handled() -> None:
     registry = kopf_registry(lambda *_: None)
     assert len(list(registry._watching.get_all_handlers())) == len(WATCHED)
     for kind in (registry._changing, registry._spawning, registry._indexing, registry._webhooks):
         assert list(kind.get_all_handlers()) == []
 
-
-def test_pauses_between_tries_never_run_out() -> None:
-    pauses = iter(kopf_settings().networking.error_backoffs)
-    assert max([next(pauses) for _ in range(1000)]) <= 2.0
+    pauses = iter(settings.networking.error_backoffs)
+    assert max(next(pauses) for _ in range(1000)) <= 2.0

@@ -44,8 +44,7 @@ def test_thumbnails_make_way_when_a_body_is_too_large_and_say_so() -> None:
 
 def test_every_setting_but_the_keys_has_a_default_and_is_explained() -> None:
     settings = Settings.from_environment({"CHECKLISTS_SEALING_KEYS": KEYS})
-    assert settings.schedule.gaps == (30, 120, 600, 3600)
-    assert settings.namespace == "checklists"
+    assert (settings.schedule.gaps, settings.namespace) == ((30, 120, 600, 3600), "checklists")
     assert not settings.allow_insecure_targets
     assert all(variable.name in help_text() for variable in variables(Settings))
 

@@ -36,27 +36,25 @@ def by_email(address: str) -> Json:
 
 
 def delivery(number: int, payload: Json) -> Json:
-    return {
-        "metadata": {"name": f"evt-{number}", "namespace": "main", "resourceVersion": "8"},
-        "spec": {
-            "runRef": {"name": run_id(number)},
-            "ts": "2026-11-03T12:00:00Z",
-            "payload": json.dumps(payload),
-        },
-    }
+    spec = {"runRef": {"name": run_id(number)}, "ts": "2026-11-03T12:00:00Z", "payload": json.dumps(payload)}
+    return {"metadata": {"name": f"evt-{number}", "namespace": "main", "resourceVersion": "8"}, "spec": spec}
 
 
-@pytest.mark.parametrize("written", [ADA, "ADA@Example.COM", " ada@example.com ", "\u212ada@example.com"[1:]])
-def test_an_address_is_the_same_in_upper_and_lower_case(written: str) -> None:
-    expected = {Why.EMAIL} if normalised(written) == ADA else set()
-    assert Person(emails=frozenset({ADA})).why(by_email(written)) == expected
+def test_an_address_is_the_same_in_upper_and_lower_case() -> None:
+    for written in (ADA, "ADA@Example.COM", " ada@example.com "):
+        assert Person(emails=frozenset({ADA})).why(by_email(written)) == {Why.EMAIL}, written
 
 
-@pytest.mark.parametrize(
-    "written", ["ada@example.com.evil.test", "xada@example.com", "ada+work@example.com", "ada@example", ""]
-)
-def test_an_address_is_compared_as_a_whole(written: str) -> None:
-    assert not Person(emails=frozenset({ADA})).why(by_email(written))
+def test_an_address_is_compared_as_a_whole() -> None:
+    for other in (
+        "ada@example.com.evil.test",
+        "xada@example.com",
+        "ada+work@example.com",
+        "ada@example",
+        "da@example.com",
+        "",
+    ):
+        assert not Person(emails=frozenset({ADA})).why(by_email(other)), other
 
 
 @pytest.mark.parametrize(
@@ -96,11 +94,11 @@ def test_a_delivery_tells_whose_it_is_when_its_run_is_gone(payload: Json, why: W
     assert not person.why_delivered(delivery(1, {"data": {"value": f"{ADA} {MEMBER}"}}))
 
 
-@pytest.mark.parametrize("payload", ["", "{", "[1]", '"ada@example.com"', '{"identity": "ada@example.com", "data": 7}'])
-def test_a_payload_that_is_none_is_nobodys(payload: str) -> None:
+def test_a_payload_that_cannot_be_read_belongs_to_no_person() -> None:
     body = delivery(1, {})
-    body["spec"]["payload"] = payload
-    assert not Person(emails=frozenset({ADA})).why_delivered(body)
+    for payload in ("", "{", "[1]", '"ada@example.com"', '{"identity": "ada@example.com", "data": 7}'):
+        body["spec"]["payload"] = payload
+        assert not Person(emails=frozenset({ADA})).why_delivered(body), payload
 
 
 texts = st.text(min_size=1, max_size=20).filter(lambda text: text.strip() != "")
@@ -150,12 +148,9 @@ def test_a_part_without_a_run_has_the_other_lines_byte_for_byte_and_the_name_of_
     assert manifest_of(less.content, less.place, written_at=NOW, written_by="us") == less.manifest
 
 
-def test_of_a_part_of_one_person_nothing_stays() -> None:
-    assert without(a_part(1, 2), 1, 2) is None
-
-
-def test_a_part_that_was_altered_is_not_written_anew() -> None:
+def test_of_a_part_of_one_person_nothing_stays_and_a_part_that_was_altered_is_not_written_again() -> None:
     part = a_part(1, 2)
+    assert without(part, 1, 2) is None
     with pytest.raises(Damaged):
         part_without(a_part(1, 3).content, part.manifest, {run_id(1)}, written_at=NOW, written_by="us")
 
@@ -194,15 +189,10 @@ async def test_an_archiver_knows_the_erased_run_from_a_later_one_of_the_same_id(
 
 
 def a_receipt(keys: ServerKeys) -> Json:
-    digest = subject_digest(keys, FOLDER.organization, "email", ADA)
+    subject = {"kind": "email", "digest": subject_digest(keys, FOLDER.organization, "email", ADA)}
+    erased = {"runs": [{"id": run_id(1)}], "bytes": 7, "share": 0.5}
     return signed(
-        {
-            "kind": KIND,
-            "organization": {"id": FOLDER.organization},
-            "subject": [{"kind": "email", "digest": digest}],
-            "erased": {"runs": [{"id": run_id(1)}], "bytes": 7, "share": 0.5},
-        },
-        keys,
+        {"kind": KIND, "organization": {"id": FOLDER.organization}, "subject": [subject], "erased": erased}, keys
     )
 
 

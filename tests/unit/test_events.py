@@ -72,36 +72,15 @@ def last_event(run: Run, definition: Definition) -> dict[str, Any]:
     return whole
 
 
-def test_the_envelope_has_the_specified_fields_in_their_order_and_two_more() -> None:
-    run, definition = story(AnswerStep(step_id="s-door", value=True))
-    sent = for_attempt(last_event(run, definition), 2)
-    assert list(sent) == [
-        "event_id",
-        "delivery_attempt",
-        "event",
-        "run_id",
-        "template_id",
-        "template_v",
-        "ts",
-        "identity",
-        "data",
-        "seq",
-        "executor_ref",
-    ]
-    assert sent["delivery_attempt"] == 2
-    assert (sent["event"], sent["run_id"], sent["template_id"], sent["template_v"]) == (
-        "step.completed",
-        "r-1",
-        "t-1",
-        3,
-    )
-    assert (sent["ts"], sent["seq"], sent["executor_ref"]) == ("2026-11-21T12:00:00.000Z", 1, "order 7")
-
-
-def test_two_attempts_differ_in_their_number_alone() -> None:
+def test_the_envelope_has_the_specified_fields_in_their_order_and_attempts_differ_in_their_number_alone() -> None:
     whole = last_event(*story(AnswerStep(step_id="s-door", value=True)))
     first, second = for_attempt(whole, 1), for_attempt(whole, 2)
-    assert {key for key in first if first[key] != second[key]} == {"delivery_attempt"}
+    specified = "event_id delivery_attempt event run_id template_id template_v ts identity data"
+    assert list(first) == [*specified.split(), "seq", "executor_ref"]
+    assert second == first | {"delivery_attempt": 2}
+    assert first["delivery_attempt"] == 1
+    assert first.items() >= {"event": "step.completed", "run_id": "r-1", "template_id": "t-1", "template_v": 3}.items()
+    assert first.items() >= {"ts": "2026-11-21T12:00:00.000Z", "seq": 1, "executor_ref": "order 7"}.items()
 
 
 def test_step_completed_tells_the_answer_as_value_and_in_words() -> None:
@@ -151,19 +130,10 @@ def test_step_skipped_tells_step_and_progress() -> None:
 
 def test_run_completed_tells_everything_and_how_long_it_took() -> None:
     run, definition = story(AnswerStep(step_id="s-door", value=True), Submit(signature_name="Ada"))
-    answer = run.status.answers["s-door"].model_copy(update={"photos": [PHOTO]})
-    run.status.answers["s-door"] = answer
+    answer = run.status.answers["s-door"] = run.status.answers["s-door"].model_copy(update={"photos": [PHOTO]})
     data = last_event(run, definition)["data"]
-    assert list(data) == [
-        "completed_at",
-        "started_at",
-        "duration_seconds",
-        "answers",
-        "photos",
-        "skipped_steps",
-        "signature",
-        "progress",
-    ]
+    specified = "completed_at started_at duration_seconds answers photos skipped_steps signature progress"
+    assert list(data) == specified.split()
     assert (data["started_at"], data["completed_at"]) == ("2026-11-21T12:00:00.000Z", "2026-11-21T12:01:30.250Z")
     assert data["duration_seconds"] == pytest.approx(90.25)
     assert data["answers"] == {"s-door": answer_view(answer, photo_url)}
@@ -175,11 +145,8 @@ def test_run_completed_tells_everything_and_how_long_it_took() -> None:
 def test_run_cancelled_tells_the_partial_answers_the_last_step_and_the_reason() -> None:
     run, definition = story(AnswerStep(step_id="s-temp", value=4.5), Cancel(reason="no key"))
     data = last_event(run, definition)["data"]
-    assert (data["cancelled_at"], data["reason"], data["last_step_id"]) == (
-        "2026-11-21T12:01:30.250Z",
-        "no key",
-        "s-temp",
-    )
+    assert (data["cancelled_at"], data["reason"]) == ("2026-11-21T12:01:30.250Z", "no key")
+    assert data["last_step_id"] == "s-temp"
     assert list(data["answers"]) == ["s-temp"]
     assert data["progress"] == {"total": 2, "answered": 1, "skipped": 0}
 
@@ -194,10 +161,14 @@ def test_run_expired_happens_at_the_instant_with_zero_answered_when_it_was_never
     }
 
 
+def view_with_photo(geo: Geo | None = None, **photo: Any) -> dict[str, Any]:
+    run, _ = story(AnswerStep(step_id="s-door", value=False, geo=geo))
+    photos = [PHOTO.model_copy(update=photo)]
+    return answer_view(run.status.answers["s-door"].model_copy(update={"photos": photos}), photo_url)
+
+
 def test_the_answer_object_has_the_specified_fields() -> None:
-    run, _ = story(AnswerStep(step_id="s-door", value=False))
-    answer = run.status.answers["s-door"].model_copy(update={"photos": [PHOTO]})
-    view = answer_view(answer, photo_url)
+    view = view_with_photo()
     assert list(view) == ["value", "photos", "geo", "at", "by"]
     assert (view["value"], view["geo"], view["by"]) == (False, None, None)
     assert view["photos"][0] == {
@@ -215,20 +186,11 @@ def test_the_answer_object_has_the_specified_fields() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("changes", "zone"), [({}, "stated"), ({"captured_at_assumed": True}, "assumed"), ({"captured_at": None}, None)]
-)
-def test_a_photo_tells_whether_its_time_zone_was_assumed(changes: dict[str, Any], zone: str | None) -> None:
-    run, _ = story(AnswerStep(step_id="s-door", value=False))
-    answer = run.status.answers["s-door"].model_copy(update={"photos": [PHOTO.model_copy(update=changes)]})
-    assert answer_view(answer, photo_url)["photos"][0]["captured_at_zone"] == zone
-
-
-def test_a_photo_tells_how_far_from_the_answer_it_was_taken() -> None:
-    run, _ = story(AnswerStep(step_id="s-door", value=False, geo=Geo(lat=52.5, lng=13.4)))
-    near = PHOTO.model_copy(update={"taken_at": Place(lat=52.501, lng=13.4)})
-    answer = run.status.answers["s-door"].model_copy(update={"photos": [near]})
-    assert answer_view(answer, photo_url)["photos"][0]["distance_m"] == 111
+def test_a_photo_tells_whether_its_time_zone_was_assumed_and_how_far_from_the_answer_it_was_taken() -> None:
+    assert view_with_photo(captured_at_assumed=True)["photos"][0]["captured_at_zone"] == "assumed"
+    assert view_with_photo(captured_at=None)["photos"][0]["captured_at_zone"] is None
+    near = view_with_photo(Geo(lat=52.5, lng=13.4), taken_at=Place(lat=52.501, lng=13.4))
+    assert near["photos"][0]["distance_m"] == 111
 
 
 def test_a_signature_shows_the_address_of_its_drawing_in_reads_and_events() -> None:
@@ -243,16 +205,15 @@ def test_a_signature_shows_the_address_of_its_drawing_in_reads_and_events() -> N
     assert sent["value"]["url"] == "https://photos.example/k1"
 
 
+ADA = {"name": "Ada", "email": "ada@example.com"}
+
+
 @pytest.mark.parametrize(
     ("identity", "commands", "view"),
     [
         ("none", [], {"mode": "anonymous"}),
         ("external", [], {"mode": "external", "name": None, "email": None}),
-        (
-            "external",
-            [GiveIdentity(name="Ada", email="ada@example.com")],
-            {"mode": "external", "name": "Ada", "email": "ada@example.com"},
-        ),
+        ("external", [GiveIdentity(**ADA)], {"mode": "external", **ADA}),
         ("member", [], {"mode": "member", "user_id": None}),
         ("member", [Open(by=MEMBER)], {"mode": "member", "user_id": MEMBER}),
     ],
@@ -260,21 +221,15 @@ def test_a_signature_shows_the_address_of_its_drawing_in_reads_and_events() -> N
 def test_the_executor_identity_has_the_fields_of_its_mode(
     identity: str, commands: list[Command], view: dict[str, Any]
 ) -> None:
-    run, _ = story(*commands, identity=identity)
-    assert identity_view(run) == view
+    assert identity_view(story(*commands, identity=identity)[0]) == view
 
 
-@pytest.mark.parametrize("events", [["*"], ["step.completed"], list(EVENT_NAMES)])
-def test_a_subscription_names_events_or_all_of_them(events: list[str]) -> None:
-    assert event_name_problem(events) is None
-
-
-@pytest.mark.parametrize(
-    "events",
-    [[], None, "*", ["*", "run.completed"], ["run.done"], ["run.completed", "run.completed"], [1], ["*", "*"]],
-)
-def test_anything_else_is_no_subscription(events: object) -> None:
-    assert event_name_problem(events)
+def test_a_subscription_names_events_or_all_of_them_and_nothing_else() -> None:
+    for events in (["*"], ["step.completed"], list(EVENT_NAMES)):
+        assert event_name_problem(events) is None, events
+    twice = ["run.completed", "run.completed"]
+    for wrong in ([], None, "*", ["*", "run.completed"], ["run.done"], twice, [1], ["*", "*"]):
+        assert event_name_problem(wrong), wrong
 
 
 def test_a_run_that_was_never_admitted_has_no_events() -> None:

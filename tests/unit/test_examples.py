@@ -42,14 +42,14 @@ def definitions() -> list[Definition]:
     return [parse_definition(load(source)) for source in SOURCES]
 
 
-def test_there_are_enough_of_them() -> None:
-    assert len(SOURCES) >= 9
-
-
 @each
-def test_an_example_is_valid_even_strictly(source: Path) -> None:
+def test_an_example_is_valid_even_strictly_and_can_be_begun(source: Path) -> None:
+    assert f"`{source.stem}`" in (FOLDER / "README.md").read_text(encoding="utf-8")
     assert definition_problems(load(source), strict=True) == []
-    assert runnable_problems(parse_definition(load(source))) == []
+    definition = parse_definition(load(source))
+    assert runnable_problems(definition) == []
+    assert missing_required(definition, {}, [])
+    assert len(applicable_step_ids(definition, {}, [])) < len(list(definition.steps())), "no step depends on another"
 
 
 @each
@@ -59,18 +59,6 @@ def test_the_manifest_says_the_same_as_the_json(source: Path) -> None:
     assert manifest == {"apiVersion": "checklists.dev/v1", "kind": "Template", "metadata": {"name": source.stem}}
     assert spec.pop("organizationRef") == {"name": "my-organization"}
     assert spec == load(source)
-
-
-@each
-def test_an_example_names_its_source(source: Path) -> None:
-    assert f"`{source.stem}`" in (FOLDER / "README.md").read_text(encoding="utf-8")
-
-
-@each
-def test_an_example_can_be_begun(source: Path) -> None:
-    definition = parse_definition(load(source))
-    assert missing_required(definition, {}, [])
-    assert len(applicable_step_ids(definition, {}, [])) < len(list(definition.steps())), "no step depends on another"
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -88,15 +76,13 @@ def test_an_example_can_be_completed_whatever_is_answered(source: Path, data: st
     assert len(answers) <= len(list(definition.steps()))
 
 
-def test_no_manifest_is_left_over() -> None:
+def test_there_are_enough_of_them_and_no_manifest_is_left_over() -> None:
+    assert len(SOURCES) >= 9
     assert {path.stem for path in FOLDER.glob("*.yaml")} == {path.stem for path in SOURCES}
 
 
-def test_together_they_use_every_step_type() -> None:
+def test_together_they_use_every_step_type_and_every_operator() -> None:
     assert {step.type for definition in definitions() for _, step in definition.steps()} == set(StepType)
-
-
-def test_together_they_use_every_operator() -> None:
     used = {comparison["op"] for source in SOURCES for comparison in comparisons(load(source))}
     assert used == {operator.value for operator in Operator}
 

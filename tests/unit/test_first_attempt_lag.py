@@ -11,17 +11,15 @@ def standings() -> HostStandings:
     return HostStandings(slow_after_timeouts=5, prompt_s=1.0)
 
 
-def test_a_host_that_was_never_heard_of_holds_nothing_up() -> None:
+def test_a_host_holds_nothing_up_until_it_leaves_attempts_hanging() -> None:
     of = standings()
     assert not of.holds_up(HOST, 0)
     of.begun(HOST, 0)
     assert not of.holds_up(HOST, 0.5)
-
-
-def test_one_that_leaves_attempts_hanging_does() -> None:
-    of = standings()
-    of.begun(HOST, 0)
     assert of.holds_up(HOST, 1.5)
+    refusing = standings()
+    refusing.ended(HOST, OutcomeClass.HTTP_5XX, 0.1, 10, more_in_flight=False)
+    assert not refusing.holds_up(HOST, 11)
 
 
 def test_so_does_one_after_a_timeout_or_a_slow_answer_until_it_answers_soon() -> None:
@@ -31,12 +29,6 @@ def test_so_does_one_after_a_timeout_or_a_slow_answer_until_it_answers_soon() ->
         assert of.holds_up(HOST, 11)
         of.ended(HOST, OutcomeClass.SUCCESS, 0.1, 12, more_in_flight=False)
         assert not of.holds_up(HOST, 13)
-
-
-def test_one_that_refuses_at_once_holds_nothing_up() -> None:
-    of = standings()
-    of.ended(HOST, OutcomeClass.HTTP_5XX, 0.1, 10, more_in_flight=False)
-    assert not of.holds_up(HOST, 11)
 
 
 def test_lags_are_told_apart_by_receiver() -> None:

@@ -9,12 +9,15 @@ from checklist_operator.handover import MOST_ATTEMPTS, NO_HANDOVER, AttemptMade,
 LEFT = {"evt-1": AttemptMade(1, 8.5), "evt-2": AttemptMade(4, 5.0)}
 
 
-def test_a_note_is_read_as_it_was_written() -> None:
+def test_a_note_is_read_as_it_was_written_and_of_nothing_there_is_no_note() -> None:
     assert read_note(note_of(LEFT)) == LEFT
-
-
-def test_of_nothing_there_is_no_note() -> None:
     assert note_of(NO_HANDOVER) is None
+
+
+def test_what_is_not_understood_is_no_note() -> None:
+    attempts = ("3", "[1]", "[1, 2, 3]", '["first", 3]', '[1, "soon"]', "[1, -1]", "[1, NaN]", "[1, 1e9]")
+    for text in (None, "", "not JSON", "[]", "7", "{}", *(f'{{"evt-1": {attempt}}}' for attempt in attempts)):
+        assert read_note(text) == NO_HANDOVER, text
 
 
 def test_the_longest_note_fits_into_the_annotations_of_an_object() -> None:
@@ -24,37 +27,18 @@ def test_the_longest_note_fits_into_the_annotations_of_an_object() -> None:
     assert (len(read_note(note)), len(note) < 220 * 1024) == (MOST_ATTEMPTS, True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        None,
-        "",
-        "not JSON",
-        "[]",
-        "7",
-        "{}",
-        '{"evt-1": 3}',
-        '{"evt-1": [1]}',
-        '{"evt-1": [1, 2, 3]}',
-        '{"evt-1": ["first", 3]}',
-        '{"evt-1": [1, "soon"]}',
-        '{"evt-1": [1, -1]}',
-        '{"evt-1": [1, NaN]}',
-        '{"evt-1": [1, 1e9]}',
-    ],
-)
-def test_what_is_not_understood_is_no_note(text: str | None) -> None:
-    assert read_note(text) == NO_HANDOVER
-
-
 @pytest.mark.looptime
 async def test_an_attempt_may_be_being_recorded_for_so_long_and_no_other_one() -> None:
+    none = BeingRecorded(NO_HANDOVER)
+    assert (none.for_s(["evt-1"], 1), none.with_ours({}, 9.0)) == (0.0, NO_HANDOVER)
     left = BeingRecorded(LEFT)
     await asyncio.sleep(3.0)
     assert left.for_s(["evt-0", "evt-2"], 4) == pytest.approx(2.0)
     assert (left.for_s(["evt-2"], 5), left.for_s(["evt-0"], 1), left.for_s([], 1)) == (0.0, 0.0, 0.0)
     await asyncio.sleep(3.0)
     assert (left.for_s(["evt-2"], 4), left.for_s(["evt-1"], 1)) == (0.0, pytest.approx(2.5))
+    await asyncio.sleep(3.0)
+    assert left.for_s(["evt-1"], 1) == 0.0
 
 
 @pytest.mark.looptime
@@ -70,9 +54,3 @@ async def test_who_follows_is_told_what_is_left_of_it_and_what_came_later() -> N
     assert left.with_ours({}, 9.0) == {"evt-1": AttemptMade(1, pytest.approx(2.5))}
     await asyncio.sleep(2.5)
     assert left.with_ours({}, 9.0) == NO_HANDOVER
-
-
-@pytest.mark.looptime
-async def test_without_a_note_nothing_waits() -> None:
-    left = BeingRecorded(NO_HANDOVER)
-    assert (left.for_s(["evt-1"], 1), left.with_ours({}, 9.0)) == (0.0, NO_HANDOVER)

@@ -98,6 +98,12 @@ async def waits(candidacy: Leadership) -> asyncio.Task[Handover]:
     return task
 
 
+async def seconds_until(task: asyncio.Task[Any]) -> float:
+    began = asyncio.get_running_loop().time()
+    await task
+    return asyncio.get_running_loop().time() - began
+
+
 @pytest.mark.looptime
 @pytest.mark.parametrize("hours", [2, -2], ids=["ahead", "back"])
 async def test_a_leader_that_is_well_keeps_the_lease_while_all_clocks_jump(wall: Wall, hours: int) -> None:
@@ -120,11 +126,9 @@ async def test_the_lease_of_a_leader_that_is_gone_is_taken_when_it_has_run_out(w
     lease = OneLease()
     leader, standby = candidate(lease, "leader", wall), candidate(lease, "standby", wall)
     await leader.acquire()
-    died = asyncio.get_running_loop().time()
     waiting = await waits(standby)
     wall.offset = timedelta(hours=hours)
-    await waiting
-    assert 15 <= asyncio.get_running_loop().time() - died <= 15 + 2 * TIMES.retry_period
+    assert 15 <= 5 + await seconds_until(waiting) <= 15 + 2 * TIMES.retry_period
     assert lease.holder == "standby"
 
 
@@ -138,9 +142,7 @@ async def test_a_leader_without_its_cluster_ends_before_anybody_else_can_begin(w
     await asyncio.sleep(2.5)
     lease.answers = False
     wall.offset = timedelta(hours=hours)
-    began = asyncio.get_running_loop().time()
-    await holding
-    assert 7 <= asyncio.get_running_loop().time() - began <= 10.5
+    assert 7 <= await seconds_until(holding) <= 10.5
 
 
 @pytest.mark.looptime
@@ -152,9 +154,7 @@ async def test_a_leader_that_finds_another_one_ends_at_once(wall: Wall) -> None:
     await asyncio.sleep(1)
     assert lease.body is not None
     lease._store({**lease.body, "spec": {**lease.body["spec"], "holderIdentity": "thief", "renewTime": "now"}})
-    began = asyncio.get_running_loop().time()
-    await holding
-    assert asyncio.get_running_loop().time() - began <= TIMES.retry_period + 0.5
+    assert await seconds_until(holding) <= TIMES.retry_period + 0.5
     await leader.release()
     assert lease.holder == "thief"
 
@@ -171,9 +171,7 @@ async def test_a_leader_that_slept_through_its_lease_ends_as_soon_as_it_wakes(wa
     await asyncio.sleep(1)
     lease.answers = False
     slept = 60.0  # the machine was suspended: its steady clock went on
-    began = loop.time()
-    await holding
-    assert loop.time() - began <= 0.5
+    assert await seconds_until(holding) <= 0.5
 
 
 @pytest.mark.looptime
@@ -183,9 +181,7 @@ async def test_a_lease_that_was_given_back_is_taken_at_the_next_look(wall: Wall)
     await leader.acquire()
     waiting = await waits(standby)
     await leader.release()
-    released = asyncio.get_running_loop().time()
-    await waiting
-    assert asyncio.get_running_loop().time() - released <= TIMES.retry_period
+    assert await seconds_until(waiting) <= TIMES.retry_period
 
 
 @pytest.mark.looptime
@@ -211,30 +207,19 @@ async def test_what_a_leader_leaves_is_told_to_those_who_follow_while_it_holds(w
 
 
 @pytest.mark.looptime
-async def test_what_was_left_to_a_leader_that_died_has_been_recorded_long_ago(wall: Wall) -> None:
+async def test_a_note_to_a_leader_that_died_grows_old_and_a_release_without_a_note_takes_it_away(wall: Wall) -> None:
     lease = OneLease()
     first, second, third = (candidate(lease, name, wall) for name in ("first", "second", "third"))
     await first.acquire()
     await first.release({"evt-1": AttemptMade(1, 10.0), "evt-2": AttemptMade(1, TIMES.duration + 3.0)})
     assert len(await second.acquire()) == 2
     assert await third.acquire() == {"evt-2": AttemptMade(1, pytest.approx(3.0))}
+    await third.release()
+    assert await candidate(lease, "fourth", wall).acquire() == NO_HANDOVER
 
 
 @pytest.mark.looptime
-async def test_a_release_without_anything_left_takes_the_note_away(wall: Wall) -> None:
-    lease = OneLease()
-    first, second = candidate(lease, "first", wall), candidate(lease, "second", wall)
-    await first.acquire()
-    await first.release({"evt-1": AttemptMade(1, 10.0)})
-    await second.acquire()
-    await second.release()
-    assert await candidate(lease, "third", wall).acquire() == NO_HANDOVER
-
-
-@pytest.mark.looptime
-async def test_the_lease_is_confirmed_only_while_the_cluster_says_that_it_is_ours(
-    wall: Wall,
-) -> None:
+async def test_the_lease_is_confirmed_only_while_the_cluster_says_that_it_is_ours(wall: Wall) -> None:
     lease = OneLease()
     leader = candidate(lease, "leader", wall)
     with pytest.raises(KubeConflict):  # and not KubeNotFound, which would be said of the delivery

@@ -4,14 +4,14 @@ import ast
 import asyncio
 import json
 import logging
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-import checklist_operator
 from checklist_api.logs import JsonLines as ApiLines
 from checklist_crds.log_lines import JsonLines, about, in_context
+from checklist_dev.repository import ROOT
 
 FIXED = {"ts", "level", "logger", "event"}
 NOT_OURS = {"run", "event", "delivery", "template", "message", "why", "level", "ts", "logger"}
@@ -55,13 +55,6 @@ def facts(tree: ast.AST) -> list[str]:
     return [word.arg or "" for call in calls if getattr(call.func, "id", "") == "about" for word in call.keywords]
 
 
-@pytest.mark.parametrize(
-    "file", sorted(Path(checklist_operator.__file__ or "").parent.rglob("*.py")), ids=lambda f: f.name
-)
-def test_the_operator_names_ids_as_the_api_does(file: Path) -> None:
-    assert not NOT_OURS & set(facts(ast.parse(file.read_text()))), file.name
-
-
 def extras(tree: ast.AST) -> list[str]:
     words = [word for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords]
     found = [word.value for word in words if word.arg == "extra" and isinstance(word.value, ast.Dict)]
@@ -69,7 +62,14 @@ def extras(tree: ast.AST) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "file", sorted((Path(__file__).parents[2] / "api" / "checklist_api").rglob("*.py")), ids=lambda f: f.name
+    ("program", "fields_of", "forbidden"),
+    [("operator", facts, NOT_OURS), ("api", extras, FIXED)],
+    ids=["operator", "api"],
 )
-def test_the_api_takes_no_field_of_every_line_for_its_own(file: Path) -> None:
-    assert not FIXED & set(extras(ast.parse(file.read_text()))), file.name
+def test_a_program_uses_no_other_name_for_an_id_and_no_field_of_every_line_for_its_own(
+    program: str, fields_of: Callable[[ast.AST], list[str]], forbidden: set[str]
+) -> None:
+    files = sorted((ROOT / program / f"checklist_{program}").rglob("*.py"))
+    found = {str(file): forbidden & set(fields_of(ast.parse(file.read_text()))) for file in files}
+    assert len(found) > 10
+    assert {name: fields for name, fields in found.items() if fields} == {}

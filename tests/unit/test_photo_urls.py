@@ -38,11 +38,9 @@ class Signer:
 def test_an_address_holds_until_it_expires() -> None:
     signer = Signer()
     made = signer.made()
-    assert signer.left(*made) == 3600
-    signer.now = START + timedelta(seconds=3599)
-    assert signer.left(*made) == 1
-    signer.now = START + timedelta(seconds=3600)
-    assert signer.left(*made) is None
+    for seconds, left in ((0, 3600), (3599, 1), (3600, None)):
+        signer.now = START + timedelta(seconds=seconds)
+        assert signer.left(*made) == left
 
 
 def test_an_address_names_run_photo_and_kind() -> None:
@@ -77,12 +75,9 @@ def test_the_same_upload_lands_in_the_same_place_and_no_other_does() -> None:
     assert len({PHOTO, photo_id(RUN, None, "ab"), photo_id(RUN, None, "ab"), *others}) == 6
 
 
-def test_keys_say_whose_they_are() -> None:
+def test_keys_say_whose_they_are_and_other_texts_are_no_keys() -> None:
     assert parts_of(KEY) == parts_of(thumbnail_key(KEY)) == (RUN, PHOTO)
-
-
-@pytest.mark.parametrize("text", ["", "photos", f"photos/{RUN}", f"photos/{RUN}/x", f"other/{RUN}/{PHOTO}", KEY + "/x"])
-def test_other_texts_are_no_keys(text: str) -> None:
-    assert parts_of(text) is None
-    with pytest.raises(ValueError, match="no key"):
-        Signer().urls.url(text, IN_ANSWERS)
+    for text in ("", "photos", f"photos/{RUN}", f"photos/{RUN}/x", f"other/{RUN}/{PHOTO}", KEY + "/x"):
+        assert parts_of(text) is None
+        with pytest.raises(ValueError, match="no key"):
+            Signer().urls.url(text, IN_ANSWERS)

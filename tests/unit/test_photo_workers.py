@@ -11,12 +11,13 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.image_corpus import encoded, exif, flat_jpeg, flat_png, heic, jpeg, picture, png
 
 from checklist_api.photos.limits import RECOMMENDED_MEMORY_MIB
-from checklist_api.photos.processing import ImageWorkers, PhotoRefused
+from checklist_api.photos.processing import ImageWorkers, PhotoRefused, ProcessedPhoto
 from checklist_crds.errors import ServiceUnavailable
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what is promised here is promised on Linux")
@@ -29,21 +30,9 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
     """Starts workers that end with the test: `await start(seconds=1)`."""
     made: list[ImageWorkers] = []
 
-    async def start_workers(
-        processes: int = 1,
-        memory_mib: int = RECOMMENDED_MEMORY_MIB,
-        seconds: float = 15,
-        wall_seconds: float | None = None,
-        max_waiting: int = 8,
-    ) -> ImageWorkers:
-        workers = ImageWorkers(
-            processes=processes,
-            memory_mib=memory_mib,
-            seconds=seconds,
-            wall_seconds=wall_seconds,
-            folder=tmp_path / "workers",
-            max_waiting=max_waiting,
-        )
+    async def start_workers(**changes: Any) -> ImageWorkers:
+        options = {"memory_mib": RECOMMENDED_MEMORY_MIB, "seconds": 15, "max_waiting": 8} | changes
+        workers = ImageWorkers(folder=tmp_path / "workers", **options)
         made.append(workers)
         await workers.start()
         return workers
@@ -68,7 +57,7 @@ class Uploads:
         return upload, into
 
     def without_end(self) -> tuple[Path, Path]:
-        """An upload that nobody ever writes: whoever opens it waits, and uses no processor time."""
+        """An upload that is never written: a process that opens it waits, and uses no processor time."""
         upload, into = self(b"")
         upload.unlink()
         os.mkfifo(upload)
@@ -102,8 +91,13 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def running_job(workers: ImageWorkers) -> int:
-    """The process id of the job under way."""
+Job = asyncio.Task[ProcessedPhoto]
+
+
+async def begin_endless(workers: ImageWorkers, uploads: Uploads) -> tuple[Job, int, Path]:
+    """Starts a job that does not end by itself: the job, the id of its process and its folder."""
+    upload, into = uploads.without_end()
+    job = asyncio.create_task(workers.process(upload, into))
     found: list[int] = []
 
     def look() -> bool:
@@ -111,7 +105,7 @@ async def running_job(workers: ImageWorkers) -> int:
         return bool(found)
 
     await until(look)
-    return found[0]
+    return job, found[0], into
 
 
 async def refusal(workers: ImageWorkers, paths: tuple[Path, Path]) -> str:
@@ -151,22 +145,17 @@ async def test_an_image_that_needs_more_memory_than_allowed_is_refused(start: St
 
 
 async def test_the_kernel_holds_each_image_to_its_limits(start: Start, uploads: Uploads) -> None:
-    workers = await start(memory_mib=300, seconds=7)
-    job = asyncio.create_task(workers.process(*uploads.without_end()))
-    pid = await running_job(workers)
-    await until(lambda: "Max address space         314572800            314572800" in limits_of(pid))
-    await until(lambda: "Max cpu time              9                    9" in limits_of(pid))
-    assert "Max core file size        0 " in limits_of(pid)
-    assert "Max open files            32 " in limits_of(pid)
+    job, pid, _ = await begin_endless(await start(memory_mib=300, seconds=7), uploads)
+    limits = Path(f"/proc/{pid}/limits")
+    await until(lambda: "Max address space         314572800            314572800" in limits.read_text())
+    await until(lambda: "Max cpu time              9                    9" in limits.read_text())
+    assert "Max core file size        0 " in limits.read_text()
+    assert "Max open files            32 " in limits.read_text()
     assert status_of(pid)["NoNewPrivs"] == "1"
     assert int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[16]) >= 10  # nice
     assert int(Path(f"/proc/{pid}/oom_score_adj").read_text()) > 0
     job.cancel()
     await asyncio.gather(job, return_exceptions=True)
-
-
-def limits_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/limits").read_text()
 
 
 MEASURE = """
@@ -263,8 +252,7 @@ async def test_a_worker_that_does_not_answer_is_killed_with_its_job_and_replaced
     workers = await start(seconds=0.5)
     await assert_usable(workers, uploads)
     [worker] = workers.pids
-    job = asyncio.create_task(workers.process(*uploads.without_end()))
-    image = await running_job(workers)
+    job, image, _ = await begin_endless(workers, uploads)
     for pid in (worker, image):
         os.kill(pid, signal.SIGSTOP)  # no timer of their own ends them now
     with pytest.raises(ServiceUnavailable):
@@ -274,36 +262,32 @@ async def test_a_worker_that_does_not_answer_is_killed_with_its_job_and_replaced
     assert workers.pids != [worker]
 
 
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS])
-async def test_an_image_that_crashes_its_decoder_is_damaged_and_costs_no_worker(
-    number: signal.Signals, start: Start, uploads: Uploads
-) -> None:
+async def test_an_image_whose_process_is_killed_costs_no_worker(start: Start, uploads: Uploads) -> None:
     workers = await start()
     await assert_usable(workers, uploads)
     pids = workers.pids
-    job = asyncio.create_task(workers.process(*uploads.without_end()))
-    os.kill(await running_job(workers), number)
-    with pytest.raises(PhotoRefused) as caught:
+    for crash in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
+        job, image, _ = await begin_endless(workers, uploads)
+        os.kill(image, crash)
+        with pytest.raises(PhotoRefused) as caught:
+            await job
+        assert caught.value.refusal == "damaged"
+    job, image, _ = await begin_endless(workers, uploads)
+    os.kill(image, signal.SIGKILL)  # as the kernel does when memory runs out: the image may be sent again
+    with pytest.raises(ServiceUnavailable):
         await job
-    assert caught.value.refusal == "damaged"
     await assert_usable(workers, uploads)
     assert workers.pids == pids
 
 
-async def test_a_job_that_the_kernel_kills_for_memory_may_be_sent_again(start: Start, uploads: Uploads) -> None:
+async def test_a_worker_that_dies_idle_or_at_its_work_is_replaced(start: Start, uploads: Uploads) -> None:
     workers = await start()
-    job = asyncio.create_task(workers.process(*uploads.without_end()))
-    os.kill(await running_job(workers), signal.SIGKILL)
-    with pytest.raises(ServiceUnavailable):
-        await job
     await assert_usable(workers, uploads)
-
-
-async def test_a_worker_that_dies_at_its_work_is_replaced(start: Start, uploads: Uploads) -> None:
-    workers = await start()
-    upload, into = uploads.without_end()
-    job = asyncio.create_task(workers.process(upload, into))
-    image = await running_job(workers)
+    [worker] = workers.pids
+    os.kill(worker, signal.SIGKILL)
+    await until(lambda: workers.pids == [])
+    await assert_usable(workers, uploads)
+    job, image, _ = await begin_endless(workers, uploads)
     [worker] = workers.pids
     os.kill(worker, signal.SIGKILL)
     with pytest.raises(ServiceUnavailable):
@@ -312,20 +296,9 @@ async def test_a_worker_that_dies_at_its_work_is_replaced(start: Start, uploads:
     await assert_usable(workers, uploads)
 
 
-async def test_a_worker_that_dies_idle_is_replaced(start: Start, uploads: Uploads) -> None:
-    workers = await start()
-    await assert_usable(workers, uploads)
-    [worker] = workers.pids
-    os.kill(worker, signal.SIGKILL)
-    await until(lambda: workers.pids == [])
-    await assert_usable(workers, uploads)
-
-
 async def test_a_request_that_is_given_up_stops_its_image_and_leaves_nothing(start: Start, uploads: Uploads) -> None:
     workers = await start()
-    upload, into = uploads.without_end()
-    job = asyncio.create_task(workers.process(upload, into))
-    image = await running_job(workers)
+    job, image, into = await begin_endless(workers, uploads)
     job.cancel()
     with pytest.raises(asyncio.CancelledError):
         await job
@@ -397,10 +370,11 @@ async def test_workers_and_their_images_die_with_a_service_that_is_killed(tmp_pa
 # --- many at once
 
 
-async def test_only_so_many_images_wait_and_the_others_are_told_to_come_back(start: Start, uploads: Uploads) -> None:
+async def test_only_so_many_images_wait_and_a_wait_that_is_given_up_takes_no_place(
+    start: Start, uploads: Uploads
+) -> None:
     workers = await start(max_waiting=3)
-    under_way = asyncio.create_task(workers.process(*uploads.without_end()))
-    image = await running_job(workers)
+    under_way, image, _ = await begin_endless(workers, uploads)
     waiting = [asyncio.create_task(workers.process(*uploads(jpeg()))) for _ in range(3)]
     await until(lambda: workers.waiting == 3)
     assert workers.full
@@ -408,22 +382,12 @@ async def test_only_so_many_images_wait_and_the_others_are_told_to_come_back(sta
         with pytest.raises(ServiceUnavailable) as caught:
             await workers.process(*uploads(jpeg()))
         assert int(caught.value.headers["Retry-After"]) >= 1
+    waiting.pop().cancel()
+    await until(lambda: not workers.full)
     os.kill(image, signal.SIGSEGV)
     await asyncio.gather(under_way, return_exceptions=True)
     assert {photo.content_type for photo in await asyncio.gather(*waiting)} == {"image/jpeg"}
     assert (workers.waiting, workers.full) == (0, False)
-
-
-async def test_a_wait_that_is_given_up_takes_no_place(start: Start, uploads: Uploads) -> None:
-    workers = await start(max_waiting=1)
-    under_way = asyncio.create_task(workers.process(*uploads.without_end()))
-    image = await running_job(workers)
-    waiting = asyncio.create_task(workers.process(*uploads(jpeg())))
-    await until(lambda: workers.full)
-    waiting.cancel()
-    await until(lambda: not workers.full)
-    os.kill(image, signal.SIGSEGV)
-    await asyncio.gather(under_way, waiting, return_exceptions=True)
     await assert_usable(workers, uploads)
 
 
@@ -437,10 +401,11 @@ async def test_images_of_many_people_do_not_mix(start: Start, uploads: Uploads) 
 
 async def test_the_end_of_the_service_ends_what_is_under_way_and_what_waits(start: Start, uploads: Uploads) -> None:
     workers = await start()
-    jobs = [asyncio.create_task(workers.process(*uploads.without_end())) for _ in range(3)]
-    image = await running_job(workers)
+    under_way, image, _ = await begin_endless(workers, uploads)
+    waiting = [asyncio.create_task(workers.process(*uploads.without_end())) for _ in range(2)]
+    await until(lambda: workers.waiting == 2)
     await workers.close()
-    outcomes = await asyncio.gather(*jobs, return_exceptions=True)
+    outcomes = await asyncio.gather(under_way, *waiting, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [ServiceUnavailable] * 3
     await until(lambda: not alive(image))
     assert workers.pids == []

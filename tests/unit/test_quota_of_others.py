@@ -5,6 +5,8 @@ import copy
 from datetime import UTC, datetime
 from typing import Any, cast
 
+import pytest
+
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.kube.quota_ledger import QuotaLedger
@@ -46,27 +48,19 @@ async def pending(cluster: Cluster, *run_ids: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_release_of_what_another_process_has_counted_since_is_written() -> None:
+@pytest.mark.looptime
+@pytest.mark.parametrize(("action", "arguments", "used"), [("release", [NOW], 0), ("confirm", [], 2)])
+async def test_the_end_of_what_another_process_has_counted_since_is_written(
+    action: str, arguments: list[datetime], used: int
+) -> None:
     cluster = Cluster()
     api, operator = (QuotaLedger(cast(KubeClient, cluster), lambda: NOW) for _ in range(2))
     await api.reserve("acme", "r-1")
-    operator.release("acme", "r-1", NOW)
+    getattr(operator, action)("acme", "r-1", *arguments)
     await pending(cluster)
     # The operator remembers the count as it is now. Another run is counted, and its process dies.
     await api.reserve("acme", "r-2")
     await pending(cluster, "r-2")
-    operator.release("acme", "r-2", NOW)
+    getattr(operator, action)("acme", "r-2", *arguments)
     await pending(cluster)
-    assert cluster.quota.used == 0
-
-
-async def test_a_confirmation_of_what_another_process_has_counted_since_is_written() -> None:
-    cluster = Cluster()
-    api, operator = (QuotaLedger(cast(KubeClient, cluster), lambda: NOW) for _ in range(2))
-    await api.reserve("acme", "r-1")
-    operator.confirm("acme", "r-1")
-    await pending(cluster)
-    await api.reserve("acme", "r-2")
-    operator.confirm("acme", "r-2")
-    await pending(cluster)
-    assert cluster.quota.used == 2
+    assert cluster.quota.used == used

@@ -11,27 +11,18 @@ from checklist_operator.health import HealthServer
 from checklist_operator.metrics import Metrics
 
 
-def test_a_check_that_fails_says_why() -> None:
-    checks = [Check("runs", "runs are not read yet"), Check("kubernetes", None)]
+def test_a_check_that_fails_says_why_and_the_shape_is_the_same_when_none_does() -> None:
+    well = Check("kubernetes", None)
+    checks = [Check("runs", "runs are not read yet"), well]
     assert reasons_of(checks) == ["runs are not read yet"]
+    well_body = {"name": "kubernetes", "ok": True, "reason": None}
     assert readiness_body("not ready", checks, ["a note"]) == {
         "status": "not ready",
         "reasons": ["runs are not read yet"],
         "notes": ["a note"],
-        "checks": [
-            {"name": "runs", "ok": False, "reason": "runs are not read yet"},
-            {"name": "kubernetes", "ok": True, "reason": None},
-        ],
+        "checks": [{"name": "runs", "ok": False, "reason": "runs are not read yet"}, well_body],
     }
-
-
-def test_the_shape_is_the_same_when_all_is_well() -> None:
-    assert readiness_body("ok", [Check("kubernetes", None)]) == {
-        "status": "ok",
-        "reasons": [],
-        "notes": [],
-        "checks": [{"name": "kubernetes", "ok": True, "reason": None}],
-    }
+    assert readiness_body("ok", [well]) == {"status": "ok", "reasons": [], "notes": [], "checks": [well_body]}
 
 
 async def test_an_operator_that_does_not_do_its_work_is_not_ready_and_says_why() -> None:

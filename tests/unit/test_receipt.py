@@ -85,29 +85,13 @@ def test_the_digest_is_the_same_after_a_journey_through_the_cluster() -> None:
     assert receipt_digest(Run.parse(body | {"status": again.to_kube()})) == receipt_digest(run)
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (0.0, "0"),
-        (-0.0, "0"),
-        (1.0, "1"),
-        (4.50, "4.5"),
-        (2e-3, "0.002"),
-        (0.000001, "0.000001"),
-        (1e-7, "1e-7"),
-        (1.5e-7, "1.5e-7"),
-        (123456789012345680000.0, "123456789012345680000"),
-        (1e21, "1e+21"),
-        (1.25e22, "1.25e+22"),
-        (1e30, "1e+30"),
-        (-333333333.3333333, "-333333333.3333333"),
-        (9007199254740994.0, "9007199254740994"),
-        (5e-324, "5e-324"),
-        (1.7976931348623157e308, "1.7976931348623157e+308"),
-    ],
-)
-def test_numbers_are_written_as_ecmascript_does(number: float, text: str) -> None:
-    assert canonical_json(number).decode() == text
+def test_numbers_are_written_as_ecmascript_does() -> None:
+    texts = (
+        "0 1 4.5 0.002 0.000001 1e-7 1.5e-7 123456789012345680000 1e+21 1.25e+22 1e+30 -333333333.3333333 "
+        "9007199254740994 5e-324 1.7976931348623157e+308"
+    )
+    assert " ".join(canonical_json(float(text)).decode() for text in texts.split()) == texts
+    assert canonical_json(-0.0) == b"0"
 
 
 def test_names_are_sorted_by_utf16_and_texts_keep_their_characters() -> None:

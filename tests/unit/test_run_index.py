@@ -75,25 +75,17 @@ def test_other_organizations_and_other_namespaces_are_not_there(index: RunIndex)
     assert listed(index) == ["r-0003"]
 
 
-def test_a_run_is_expired_at_its_instant_and_not_before(index: RunIndex) -> None:
+def test_a_run_is_expired_at_its_instant_and_not_before_and_never_when_it_is_completed(index: RunIndex) -> None:
     expires_at = START + timedelta(seconds=10)
-    index.observe(a_run(1, spec={"expiresAt": format_timestamp(expires_at)}))
+    spec = {"expiresAt": format_timestamp(expires_at)}
+    index.observe(a_run(1, spec=spec))
     index.observe(a_run(2, spec={"expiresInHours": 0.00125}, minutes=1 / 60))
+    index.observe(a_run(3, spec=spec, status={"phase": "Completed", "completedAt": "2026-11-21T11:00:00Z"}))
     before = expires_at - timedelta(milliseconds=1)
     assert listed(index, RunFilter(status="expired"), now=before) == ["r-0002"]
     assert listed(index, RunFilter(status="pending"), now=before) == ["r-0001"]
     assert listed(index, RunFilter(status="expired"), now=expires_at) == ["r-0002", "r-0001"]
-
-
-def test_a_completed_run_never_expires(index: RunIndex) -> None:
-    index.observe(
-        a_run(
-            1,
-            spec={"expiresAt": format_timestamp(START)},
-            status={"phase": "Completed", "completedAt": "2026-11-21T11:00:00Z"},
-        )
-    )
-    assert listed(index, RunFilter(status="completed"), now=START + timedelta(days=1)) == ["r-0001"]
+    assert listed(index, RunFilter(status="completed"), now=START + timedelta(days=1)) == ["r-0003"]
 
 
 def test_filters_hold_together(index: RunIndex) -> None:
@@ -114,14 +106,10 @@ def test_created_after_and_before_exclude_their_instant(index: RunIndex) -> None
     assert listed(index, RunFilter(created_before=middle)) == ["r-0000"]
 
 
-def test_a_late_old_state_does_not_replace_a_newer_one(index: RunIndex) -> None:
+def test_a_late_old_state_does_not_replace_a_newer_one_and_a_deleted_run_leaves_the_list(index: RunIndex) -> None:
     index.observe(a_run(1, version=7, status={"phase": "Completed"}))
     index.observe(a_run(1, version=5))
     assert listed(index, RunFilter(status="completed")) == ["r-0001"]
-
-
-def test_a_deleted_run_leaves_the_list(index: RunIndex) -> None:
-    index.observe(a_run(1))
     index.informer.forget(a_run(1))
     assert listed(index) == []
 

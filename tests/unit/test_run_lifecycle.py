@@ -50,6 +50,7 @@ from checklist_crds.template_types import Definition
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MEMBER = "u-00000000-0000-4000-8000-000000000001"
 HERE = Geo(lat=52.5, lng=13.4, accuracy_m=8)
+WHEN_A_IS_FALSE = {"when": {"step": "s-a", "op": "eq", "value": False}}
 
 
 def step(name: str, kind: str = "boolean", **fields: Any) -> dict[str, Any]:
@@ -124,35 +125,28 @@ def paths(error: ServiceError) -> list[str]:
 # --- from pending to in_progress
 
 
-def test_the_first_answer_starts_the_run() -> None:
+def test_the_first_answer_starts_the_run_and_a_later_one_keeps_its_time() -> None:
     life = Life(checklist(step("a"), step("b")))
     life.answers("a")
     assert (life.status.phase, life.status.started_at) == (RunPhase.IN_PROGRESS, NOW)
     assert life.status.answers["s-a"].value is True
     assert life.status.answers["s-a"].at == NOW
     assert life.status.last_step_id == "s-a"
-
-
-def test_the_first_skip_starts_the_run() -> None:
-    life = Life(checklist(step("a"), allow_skip=True))
-    life.does(SkipStep(step_id="s-a"))
-    assert (life.status.phase, life.status.started_at) == (RunPhase.IN_PROGRESS, NOW)
-
-
-def test_started_at_stays_the_time_of_the_first_answer() -> None:
-    life = Life(checklist(step("a"), step("b")))
-    life.answers("a")
     life.answers("b", at=NOW + timedelta(minutes=1))
     assert life.status.started_at == NOW
 
 
-def test_opening_the_link_changes_nothing() -> None:
-    life = Life(checklist(step("a")))
-    assert life.does(Open(op_id="1")).patch() == {}
+def test_the_first_skip_starts_the_run_and_skipping_twice_is_one_event() -> None:
+    life = Life(checklist(step("a"), allow_skip=True))
+    life.does(SkipStep(step_id="s-a"))
+    assert (life.status.phase, life.status.started_at) == (RunPhase.IN_PROGRESS, NOW)
+    assert life.does(SkipStep(step_id="s-a")).patch() == {}
+    assert life.events == [EventName.STEP_SKIPPED]
 
 
-def test_giving_a_name_does_not_start_the_run() -> None:
+def test_opening_the_link_changes_nothing_and_giving_a_name_does_not_start_the_run() -> None:
     life = Life(checklist(step("a"), identity="external"))
+    assert life.does(Open(op_id="1")).patch() == {}
     life.does(GiveIdentity(name="Ada", email="ada@example.com"))
     assert life.status.phase is RunPhase.PENDING
 
@@ -178,22 +172,17 @@ def test_an_answer_counts_in_progress_and_in_its_event() -> None:
     }
 
 
-def test_answering_again_is_a_new_event_with_the_next_revision() -> None:
-    life = Life(checklist(step("a")))
+def test_answering_again_is_a_new_event_with_the_next_revision_also_after_a_clear_and_a_skip() -> None:
+    life = Life(checklist(step("a"), allow_skip=True))
     life.answers("a", True)
     life.answers("a", False)
-    assert [entry.frozen["revision"] for entry in life.status.outbox] == [1, 2]
     assert life.status.answers["s-a"].value is False
-
-
-def test_the_revision_goes_on_after_a_clear_and_after_a_skip() -> None:
-    life = Life(checklist(step("a"), allow_skip=True))
-    life.answers("a")
-    life.does(ClearAnswer(step_id="s-a"))
-    life.answers("a")
-    life.does(SkipStep(step_id="s-a"))
-    life.answers("a")
-    assert life.status.answers["s-a"].revision == 3
+    for taken_back in (ClearAnswer(step_id="s-a"), SkipStep(step_id="s-a")):
+        life.does(taken_back)
+        life.answers("a")
+    completed = [entry for entry in life.status.outbox if entry.event is EventName.STEP_COMPLETED]
+    assert [entry.frozen["revision"] for entry in completed] == [1, 2, 3, 4]
+    assert life.status.answers["s-a"].revision == 4
 
 
 def test_an_answer_keeps_the_photos_of_the_one_before() -> None:
@@ -245,16 +234,14 @@ def test_an_unknown_step_and_an_instruction_are_not_found(command: Any, step_id:
 
 
 def test_a_step_whose_condition_does_not_hold_takes_no_answer_and_no_skip() -> None:
-    follow_up = step("why", "text", condition={"when": {"step": "s-a", "op": "eq", "value": False}})
-    life = Life(checklist(step("a"), follow_up, allow_skip=True))
+    life = Life(checklist(step("a"), step("why", "text", condition=WHEN_A_IS_FALSE), allow_skip=True))
     life.answers("a", True)
     for command in (AnswerStep(step_id="s-why", value="x"), SkipStep(step_id="s-why")):
         assert paths(life.refuses(command, AnswerInvalid)) == ["s-why"]
 
 
 def test_toggling_a_condition_off_and_on_loses_no_answer() -> None:
-    follow_up = step("why", "text", condition={"when": {"step": "s-a", "op": "eq", "value": False}})
-    life = Life(checklist(step("a"), follow_up))
+    life = Life(checklist(step("a"), step("why", "text", condition=WHEN_A_IS_FALSE)))
     life.answers("a", False)
     life.answers("why", "broken")
     life.answers("a", True)
@@ -278,21 +265,17 @@ def test_all_answers_together_may_not_outgrow_what_the_cluster_can_hold() -> Non
 # --- clear and skip
 
 
-def test_a_cleared_answer_is_gone_and_tells_nobody() -> None:
+def test_a_cleared_answer_is_gone_without_an_event_and_a_second_clear_changes_nothing() -> None:
     life = Life(checklist(step("a")))
     life.answers("a")
     life.does(ClearAnswer(step_id="s-a"))
     assert life.status.answers == {}
     assert life.run.progress.answered == 0
     assert life.events == [EventName.STEP_COMPLETED]
-
-
-def test_clearing_what_is_not_there_changes_nothing() -> None:
-    life = Life(checklist(step("a")))
     assert life.does(ClearAnswer(step_id="s-a")).patch() == {}
 
 
-def test_a_skip_takes_back_the_answer_and_an_answer_takes_back_the_skip() -> None:
+def test_a_skip_takes_back_the_answer_and_an_answer_or_a_clear_takes_back_the_skip() -> None:
     life = Life(checklist(step("a"), allow_skip=True))
     life.answers("a")
     life.does(SkipStep(step_id="s-a"))
@@ -300,20 +283,9 @@ def test_a_skip_takes_back_the_answer_and_an_answer_takes_back_the_skip() -> Non
     assert life.run.progress.model_dump() == {"total": 1, "answered": 0, "skipped": 1}
     life.answers("a")
     assert life.status.skipped_steps == []
-
-
-def test_clearing_takes_back_a_skip() -> None:
-    life = Life(checklist(step("a"), allow_skip=True))
     life.does(SkipStep(step_id="s-a"))
     life.does(ClearAnswer(step_id="s-a"))
     assert life.status.skipped_steps == []
-
-
-def test_skipping_twice_is_one_event() -> None:
-    life = Life(checklist(step("a"), allow_skip=True))
-    life.does(SkipStep(step_id="s-a"))
-    assert life.does(SkipStep(step_id="s-a")).patch() == {}
-    assert life.events == [EventName.STEP_SKIPPED]
 
 
 @pytest.mark.parametrize(("required", "allow_skip"), [(True, True), (False, False), (True, False)])
@@ -335,11 +307,6 @@ def test_an_external_executor_says_who_they_are_before_anything_else() -> None:
     assert life.status.identity.email == "ada@example.com"
 
 
-def test_a_run_that_asks_for_no_identity_takes_none() -> None:
-    life = Life(checklist(step("a")))
-    life.refuses(GiveIdentity(name="Ada", email="ada@example.com"), ValidationFailed)
-
-
 def test_the_first_member_who_opens_the_run_is_the_one_it_is_assigned_to() -> None:
     life = Life(checklist(step("a"), identity="member"))
     life.does(Open(by=MEMBER))
@@ -349,10 +316,11 @@ def test_the_first_member_who_opens_the_run_is_the_one_it_is_assigned_to() -> No
     assert life.status.assigned_to == MEMBER
 
 
-def test_a_members_first_write_assigns_the_run_as_opening_does() -> None:
+def test_only_a_member_answers_a_member_run_and_the_first_write_assigns_it_as_opening_does() -> None:
     life = Life(checklist(step("a"), identity="member"))
+    life.refuses(AnswerStep(step_id="s-a", value=True), ValidationFailed)
     life.answers("a", by=MEMBER)
-    assert life.status.assigned_to == MEMBER
+    assert life.status.answers["s-a"].by == life.status.assigned_to == MEMBER
     assert life.status.identity == ExecutorIdentity(user_id=MEMBER)
     life.refuses(AnswerStep(step_id="s-a", value=False, by="u-other"), AssignedToAnother)
 
@@ -372,17 +340,11 @@ def test_the_owner_cancels_a_run_whoever_answers_it() -> None:
     assert (life.status.phase, life.status.assigned_to) == (RunPhase.CANCELLED, MEMBER)
 
 
-def test_a_run_for_anybody_is_assigned_to_no_member() -> None:
+def test_a_run_for_anybody_is_assigned_to_no_member_and_takes_no_identity() -> None:
     life = Life(checklist(step("a")))
     life.does(Open(by=MEMBER))
     assert (life.status.assigned_to, life.status.identity) == (None, None)
-
-
-def test_only_a_member_answers_a_member_run_and_the_answer_says_who() -> None:
-    life = Life(checklist(step("a"), identity="member"))
-    life.refuses(AnswerStep(step_id="s-a", value=True), ValidationFailed)
-    life.answers("a", by=MEMBER)
-    assert life.status.answers["s-a"].by == MEMBER
+    life.refuses(GiveIdentity(name="Ada", email="ada@example.com"), ValidationFailed)
 
 
 # --- submit
@@ -399,37 +361,27 @@ def test_submit_completes_the_run_and_tells_the_owner() -> None:
     assert (condition.type, condition.status, condition.observed_generation) == ("Completed", "True", 4)
 
 
-def test_submit_names_every_gap_at_once() -> None:
+def test_submit_names_every_gap_at_once_and_keeps_the_signature_with_its_time() -> None:
     steps = [step("a", required=True), step("b"), step("c", required=True)]
     life = Life(checklist(*steps, signature_on_complete=True))
     assert paths(life.refuses(Submit(), RequiredStepsMissing)) == ["s-a", "s-c", "signature"]
-
-
-def test_a_required_step_that_does_not_apply_is_no_gap() -> None:
-    hidden = step("why", "text", required=True, condition={"when": {"step": "s-a", "op": "eq", "value": False}})
-    life = Life(checklist(step("a"), hidden))
-    life.answers("a", True)
-    life.does(Submit())
-    assert life.status.phase is RunPhase.COMPLETED
-
-
-def test_a_run_in_which_nothing_is_required_is_submitted_from_pending() -> None:
-    life = Life(checklist(step("a")))
-    life.does(Submit())
-    assert life.status.phase is RunPhase.COMPLETED
-    assert life.status.started_at == life.status.completed_at == NOW
-
-
-def test_the_signature_on_completion_is_kept_with_its_time() -> None:
-    life = Life(checklist(step("a"), signature_on_complete=True))
+    life.answers("a")
+    life.answers("c")
     life.does(Submit(signature_name="Ada Lovelace"))
     assert life.status.signature is not None
     assert (life.status.signature.name, life.status.signature.signed_at) == ("Ada Lovelace", NOW)
 
 
+def test_a_required_step_that_does_not_apply_is_no_gap() -> None:
+    life = Life(checklist(step("a"), step("why", "text", required=True, condition=WHEN_A_IS_FALSE)))
+    life.answers("a", True)
+    life.does(Submit())
+    assert life.status.phase is RunPhase.COMPLETED
+
+
 def test_answers_and_skips_that_do_not_apply_leave_at_completion() -> None:
-    when = {"when": {"step": "s-a", "op": "eq", "value": False}}
-    life = Life(checklist(step("a"), step("b", condition=when), step("c", condition=when), allow_skip=True))
+    hidden = [step(name, condition=WHEN_A_IS_FALSE) for name in ("b", "c")]
+    life = Life(checklist(step("a"), *hidden, allow_skip=True))
     life.answers("a", False)
     life.answers("b")
     life.does(SkipStep(step_id="s-c"))
@@ -452,24 +404,18 @@ def test_cancelling_keeps_the_partial_answers_and_the_reason() -> None:
 
 
 @pytest.mark.parametrize("started", [False, True])
-def test_a_run_expires_at_its_instant_with_its_true_progress(started: bool) -> None:
+def test_a_run_expires_once_at_its_instant_with_its_true_progress(started: bool) -> None:
     life = Life(checklist(step("a"), step("b")), expires_at=NOW + timedelta(hours=1))
     if started:
         life.answers("a")
     assert life.does(Expire(), NOW + timedelta(minutes=59)).patch() == {}
     late = NOW + timedelta(hours=3)
     life.does(Expire(), late)
+    assert life.does(Expire(), late).patch() == {}
     assert life.status.phase is RunPhase.EXPIRED
-    assert life.status.outbox[-1].event is EventName.RUN_EXPIRED
+    assert life.events == [*([EventName.STEP_COMPLETED] if started else []), EventName.RUN_EXPIRED]
     assert life.status.outbox[-1].ts == NOW + timedelta(hours=1)
     assert life.run.progress.model_dump() == {"total": 2, "answered": int(started), "skipped": 0}
-
-
-def test_expiring_twice_is_one_event() -> None:
-    life = Life(checklist(step("a")), expires_at=NOW)
-    life.does(Expire())
-    assert life.does(Expire()).patch() == {}
-    assert life.events == [EventName.RUN_EXPIRED]
 
 
 def test_expiry_holds_for_writers_before_the_operator_has_seen_it() -> None:
@@ -479,9 +425,11 @@ def test_expiry_holds_for_writers_before_the_operator_has_seen_it() -> None:
     life.answers("a", at=NOW - timedelta(milliseconds=1))
 
 
-def test_a_completed_run_does_not_expire() -> None:
+def test_a_run_in_which_nothing_is_required_is_submitted_from_pending_and_then_does_not_expire() -> None:
     life = Life(checklist(step("a")), expires_at=NOW + timedelta(hours=1))
     life.does(Submit())
+    assert life.status.phase is RunPhase.COMPLETED
+    assert life.status.started_at == life.status.completed_at == NOW
     assert life.does(Expire(), NOW + timedelta(days=1)).patch() == {}
     life.refuses(Cancel(), RunClosed, NOW + timedelta(days=1))
 
@@ -552,29 +500,30 @@ def test_a_refused_operation_may_be_sent_again_once_it_is_possible() -> None:
 # --- events, outbox, settled
 
 
-def test_a_run_without_webhook_changes_without_events_and_settles_at_once() -> None:
-    life = Life(checklist(step("a")), events=None)
+@pytest.mark.parametrize(
+    ("events", "recorded", "settled"),
+    [(None, [], True), (["run.completed"], [(1, EventName.RUN_COMPLETED)], None)],
+    ids=["without a webhook", "subscribed to the end only"],
+)
+def test_only_subscribed_events_are_recorded_and_a_run_without_any_settles_at_once(
+    events: list[str] | None, recorded: list[Any], settled: bool | None
+) -> None:
+    life = Life(checklist(step("a")), events=events)
     life.answers("a")
     assert life.status.settled is None
     life.does(Submit())
-    assert (life.status.outbox, life.status.seq, life.status.settled) == ([], 0, True)
+    assert [(entry.seq, entry.event) for entry in life.status.outbox] == recorded
+    assert (life.status.seq, life.status.settled) == (len(recorded), settled)
 
 
-def test_only_subscribed_events_are_recorded_and_numbered() -> None:
-    life = Life(checklist(step("a")), events=["run.completed"])
-    life.answers("a")
-    life.does(Submit())
-    assert [(entry.seq, entry.event) for entry in life.status.outbox] == [(1, EventName.RUN_COMPLETED)]
-    assert life.status.settled is None
-
-
-def test_an_event_has_the_same_id_whoever_decides_it() -> None:
-    first, second = Life(checklist(step("a"))), Life(checklist(step("a")))
-    first.answers("a")
-    second.answers("a")
-    assert first.status.outbox[0].event_id == second.status.outbox[0].event_id
-    first.answers("a", False)
-    assert len({entry.event_id for entry in first.status.outbox}) == 2
+def test_an_event_has_the_same_id_in_every_process_and_the_next_one_another() -> None:
+    lives = [Life(checklist(step("a"))) for _ in range(2)]
+    for life in lives:
+        life.answers("a")
+        life.answers("a", False)
+    first, second = ([entry.event_id for entry in life.status.outbox] for life in lives)
+    assert first == second
+    assert len(set(first)) == 2
 
 
 @pytest.mark.parametrize("full", ["entries", "bytes"])

@@ -6,6 +6,8 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from checklist_crds import merge_patch
 from checklist_crds.event_names import EventName
 from checklist_crds.ids import new_id
@@ -13,6 +15,8 @@ from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.run_types import DeliveryPhase, DeliveryRecord
 from checklist_operator.fresh_reads import FreshReads
 from checklist_operator.run_records import RunRecords
+
+pytestmark = pytest.mark.looptime
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -103,7 +107,7 @@ async def test_what_was_read_before_our_last_write_is_not_tried() -> None:
     assert cluster.asked == {"patch": 5}
 
 
-async def test_nor_when_so_many_other_runs_were_written_that_only_the_version_is_remembered() -> None:
+async def test_an_old_read_is_not_tried_when_only_the_version_of_the_run_is_remembered() -> None:
     names = [f"r-{number}" for number in range(300)]
     cluster = Cluster(*names)
     runs = records_of(cluster)

@@ -33,9 +33,11 @@ def authority(tmp_path: Path) -> Authority:
     return Authority.make(tmp_path)
 
 
-async def send_to(port: int, authority: Authority, *, path: str = "/") -> Outcome:
-    policy = AddressPolicy.parse(allowed="127.0.0.1")
-    async with Sender(policy, resolver=Loopback(), ssl_context=authority.trusting) as sender:
+async def send_to(port: int, authority: Authority | None, *, path: str = "/", insecure: bool = False) -> Outcome:
+    """The outcome of one delivery; without an authority, those of the system are trusted."""
+    policy = AddressPolicy(allow_insecure=True) if insecure else AddressPolicy.parse(allowed="127.0.0.1")
+    context = authority.trusting if authority else None
+    async with Sender(policy, resolver=Loopback(), ssl_context=context) as sender:
         return await sender.send(f"https://{HOST}:{port}{path}", b"{}", b"sixteen or more characters", "r-1")
 
 
@@ -71,11 +73,12 @@ async def test_a_certificate_that_does_not_hold_gets_nothing(
     assert receiver.requests == []
 
 
-async def test_an_authority_nobody_knows_gets_nothing(authority: Authority, start_receiver: Start) -> None:
-    receiver = await start_receiver(ssl_context=authority.server_context())
-    policy = AddressPolicy.parse(allowed="127.0.0.1")
-    async with Sender(policy, resolver=Loopback()) as sender:
-        outcome = await sender.send(f"https://{HOST}:{receiver.port}/", b"{}", b"sixteen or more", "r-1")
+@pytest.mark.parametrize(("own", "insecure"), [(False, False), (True, True)])
+async def test_an_unknown_authority_gets_nothing_even_under_the_development_setting(
+    own: bool, insecure: bool, authority: Authority, start_receiver: Start
+) -> None:
+    receiver = await start_receiver(ssl_context=authority.server_context(own=own))
+    outcome = await send_to(receiver.port, None, insecure=insecure)
     assert outcome.outcome_class == "tls"
     assert receiver.requests == []
 
@@ -103,13 +106,6 @@ async def test_authorities_of_a_file_are_trusted_as_it_is_now(
     context = trusted.context(tls_context)
     assert len(context.get_ca_certs()) == len(tls_context().get_ca_certs()) + 1  # beside the well-known ones
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
-
-
-async def test_the_development_setting_does_not_loosen_tls(authority: Authority, start_receiver: Start) -> None:
-    receiver = await start_receiver(ssl_context=authority.server_context(own=True))
-    async with Sender(AddressPolicy(allow_insecure=True), resolver=Loopback()) as sender:
-        outcome = await sender.send(f"https://{HOST}:{receiver.port}/", b"{}", b"sixteen or more", "r-1")
-    assert outcome.outcome_class == "tls"
 
 
 def test_nothing_below_tls_1_2_is_spoken() -> None:

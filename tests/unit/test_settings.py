@@ -28,8 +28,12 @@ GOOD = {
 }
 BOTH = pytest.mark.parametrize("program", [ApiSettings, OperatorSettings], ids=["API", "operator"])
 Program = type[ApiSettings] | type[OperatorSettings]
-OIDC = {"CHECKLISTS_OIDC_ISSUER": "https://login.example", "CHECKLISTS_OIDC_CLIENT_ID": "c"}
-MODEL = {"CHECKLISTS_MODEL_URL": "https://models.example", "CHECKLISTS_MODEL_NAME": "m"}
+OIDC = {"OIDC_ISSUER": "https://login.example", "OIDC_CLIENT_ID": "c"}
+MODEL = {"MODEL_URL": "https://models.example", "MODEL_NAME": "m"}
+
+
+def prefixed(given: dict[str, str]) -> dict[str, str]:
+    return {f"CHECKLISTS_{name}": value for name, value in given.items()}
 
 
 def problems(program: Program, **environment: str) -> tuple[str, ...]:
@@ -40,12 +44,12 @@ def problems(program: Program, **environment: str) -> tuple[str, ...]:
 
 
 @BOTH
-@pytest.mark.parametrize("on", ["1", "true", "YES", "On"])
-@pytest.mark.parametrize("off", ["0", "False", "no", "OFF", " "])
-def test_both_programs_take_the_same_words_for_a_switch(program: Program, on: str, off: str) -> None:
+def test_both_programs_take_the_same_words_for_a_switch(program: Program) -> None:
     name = "CHECKLISTS_ALLOW_INSECURE_TARGETS"
-    assert program.from_environment(GOOD | {name: on}).allow_insecure_targets
-    assert not program.from_environment(GOOD | {name: off}).allow_insecure_targets
+    for on in ("1", "true", "YES", "On"):
+        assert program.from_environment(GOOD | {name: on}).allow_insecure_targets
+    for off in ("0", "False", "no", "OFF", " "):
+        assert not program.from_environment(GOOD | {name: off}).allow_insecure_targets
     assert problems(program, **GOOD, **{name: "perhaps"}) == (f"{name} must be 1 or 0, not 'perhaps'",)
 
 
@@ -67,14 +71,10 @@ def test_everything_that_is_wrong_is_in_one_line(program: Program) -> None:
 
 
 @BOTH
-def test_what_only_the_other_program_knows_is_passed_over(program: Program) -> None:
-    everybodys = dict.fromkeys(names.TOOLS, "1")
-    others = names.OPERATOR if program is ApiSettings else names.API
-    assert program.from_environment(GOOD | everybodys | dict.fromkeys(others, "?"))
-
-
-@BOTH
-def test_a_name_that_is_nobodys_stops_the_start_and_its_value_is_not_shown(program: Program) -> None:
+def test_an_unknown_name_stops_the_start_without_its_value_and_those_of_other_programs_do_not(program: Program) -> None:
+    of_tools = dict.fromkeys(names.TOOLS, "1")
+    of_the_other = names.OPERATOR if program is ApiSettings else names.API
+    assert program.from_environment(GOOD | of_tools | dict.fromkeys(of_the_other, "?"))
     [told] = problems(program, **GOOD, CHECKLISTS_SERVER_KEYS=SECRET)
     assert told == "CHECKLISTS_SERVER_KEYS is no setting (did you mean CHECKLISTS_SERVER_KEY?)"
     assert problems(program, **GOOD, CHECKLISTS_XYZZY_PLUGH=SECRET) == ("CHECKLISTS_XYZZY_PLUGH is no setting",)
@@ -82,23 +82,24 @@ def test_a_name_that_is_nobodys_stops_the_start_and_its_value_is_not_shown(progr
 
 @BOTH
 def test_what_kubernetes_sets_for_services_is_no_setting(program: Program) -> None:
-    links = {
-        "CHECKLISTS_SERVICE_HOST": "10.96.1.2",
-        "CHECKLISTS_SERVICE_PORT": "80",
-        "CHECKLISTS_SERVICE_PORT_HTTP": "80",
-        "CHECKLISTS_PORT": "tcp://10.96.1.2:80",
-        "CHECKLISTS_PORT_80_TCP": "tcp://10.96.1.2:80",
-        "CHECKLISTS_PORT_80_TCP_ADDR": "10.96.1.2",
-        "CHECKLISTS_PORT_80_TCP_PROTO": "tcp",
-        "CHECKLISTS_API_SERVICE_HOST": "10.96.1.3",
-        "CHECKLISTS_API_PORT": "tcp://10.96.1.3:80",
-        "CHECKLISTS_OPERATOR_PORT": "tcp://10.96.1.4:8081",
-        "CHECKLISTS_OPERATOR_PORT_8081_TCP_PORT": "8081",
+    of_services = {
+        "SERVICE_HOST": "10.96.1.2",
+        "SERVICE_PORT": "80",
+        "SERVICE_PORT_HTTP": "80",
+        "PORT": "tcp://10.96.1.2:80",
+        "PORT_80_TCP": "tcp://10.96.1.2:80",
+        "PORT_80_TCP_ADDR": "10.96.1.2",
+        "PORT_80_TCP_PROTO": "tcp",
+        "API_SERVICE_HOST": "10.96.1.3",
+        "API_PORT": "tcp://10.96.1.3:80",
+        "OPERATOR_PORT": "tcp://10.96.1.4:8081",
+        "OPERATOR_PORT_8081_TCP_PORT": "8081",
     }
-    settings = program.from_environment(GOOD | links)
+    settings = program.from_environment(GOOD | prefixed(of_services))
     assert (settings.port if isinstance(settings, ApiSettings) else settings.health_port) in (8080, 8081)
-    links["CHECKLISTS_API_PORT"] = "8080"  # a number: somebody meant something
-    assert problems(program, **GOOD, **links)[0].startswith("CHECKLISTS_API_PORT is no setting")
+    # A plain number was written by a person.
+    [told] = problems(program, **GOOD, **prefixed(of_services | {"API_PORT": "8080"}))
+    assert told.startswith("CHECKLISTS_API_PORT is no setting")
 
 
 @BOTH
@@ -139,77 +140,56 @@ def test_a_file_that_cannot_be_used_is_named_and_not_quoted(
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"CHECKLISTS_OIDC_CLIENT_ID": "c"}, "CHECKLISTS_OIDC_CLIENT_ID is set, but CHECKLISTS_OIDC_ISSUER is not"),
-        (
-            {"CHECKLISTS_OIDC_CLIENT_SECRET": SECRET},
-            "CHECKLISTS_OIDC_CLIENT_SECRET is set, but CHECKLISTS_OIDC_ISSUER is not",
-        ),
-        (
-            {"CHECKLISTS_OIDC_ISSUER": "https://login.example"},
-            "CHECKLISTS_OIDC_CLIENT_ID is not set, but CHECKLISTS_OIDC_ISSUER is",
-        ),
-        (
-            {"CHECKLISTS_LOCAL_ACCOUNTS": "0"},
-            "CHECKLISTS_LOCAL_ACCOUNTS is 0 and CHECKLISTS_OIDC_ISSUER is not set: nobody could sign in",
-        ),
-        (
-            {"CHECKLISTS_SESSION_HOURS": "1", "CHECKLISTS_SESSION_IDLE_MINUTES": "61"},
-            "CHECKLISTS_SESSION_IDLE_MINUTES is longer than CHECKLISTS_SESSION_HOURS",
-        ),
-        (
-            {"CHECKLISTS_REDIS_PASSWORD_FILE": "/etc/password"},
-            "CHECKLISTS_REDIS_PASSWORD_FILE is set, but CHECKLISTS_REDIS_URL is not",
-        ),
-        (
-            {"CHECKLISTS_REDIS_URL": f"redis://:{SECRET}@redis", "CHECKLISTS_REDIS_PASSWORD": SECRET},
-            "CHECKLISTS_REDIS_URL has a password, and CHECKLISTS_REDIS_PASSWORD another",
-        ),
-        ({"CHECKLISTS_MODEL_KEY": SECRET}, "CHECKLISTS_MODEL_KEY is set, but CHECKLISTS_MODEL_URL is not"),
-        (
-            OIDC | {"CHECKLISTS_OIDC_ISSUER": "http://localhost:9", "CHECKLISTS_OIDC_CA_FILE": AUTHORITIES},
-            "CHECKLISTS_OIDC_CA_FILE is set, but CHECKLISTS_OIDC_ISSUER does not begin with https://",
-        ),
-        (
-            {"CHECKLISTS_REDIS_URL": "redis://redis", "CHECKLISTS_REDIS_CA_FILE": AUTHORITIES},
-            "CHECKLISTS_REDIS_CA_FILE is set, but CHECKLISTS_REDIS_URL does not begin with rediss://",
-        ),
-        (
-            MODEL | {"CHECKLISTS_MODEL_URL": "http://models", "CHECKLISTS_MODEL_CA_FILE": AUTHORITIES},
-            "CHECKLISTS_MODEL_CA_FILE is set, but CHECKLISTS_MODEL_URL does not begin with https://",
-        ),
-        (
-            MODEL | {"CHECKLISTS_MODEL_TOKENS_PER_DAY": "500", "CHECKLISTS_MODEL_MAX_TOKENS": "501"},
-            "CHECKLISTS_MODEL_TOKENS_PER_DAY is 500, but CHECKLISTS_MODEL_MAX_TOKENS is 501: it cannot be more",
-        ),
-        (
-            {"CHECKLISTS_MODEL_URL": "https://models.example"},
-            "CHECKLISTS_MODEL_NAME is not set, but CHECKLISTS_MODEL_URL is",
-        ),
-        (
-            MODEL | {"CHECKLISTS_MODEL_COST_PER_DAY": "5"},
-            "CHECKLISTS_MODEL_COST_PER_DAY needs CHECKLISTS_MODEL_PRICES",
-        ),
-        (
-            MODEL | {"CHECKLISTS_MODEL_LIMIT": "60/h 30/day"},
-            "CHECKLISTS_MODEL_LIMIT must not allow more in an hour (60) than in a day (30)",
-        ),
-        (
-            {"CHECKLISTS_HOST": "0.0.0.0"},
-            "CHECKLISTS_BASE_URL is not set, but CHECKLISTS_HOST is 0.0.0.0: links would lead nowhere",
-        ),
-        (
-            OIDC | {"CHECKLISTS_BASE_URL": "http://checklists.example"},
-            "CHECKLISTS_OIDC_ISSUER is set, but CHECKLISTS_BASE_URL is not https://: nobody could stay signed in",
-        ),
-    ],
-)
+CONTRADICTIONS: list[tuple[dict[str, str], str]] = [
+    ({"OIDC_CLIENT_ID": "c"}, "OIDC_CLIENT_ID is set, but OIDC_ISSUER is not"),
+    ({"OIDC_CLIENT_SECRET": SECRET}, "OIDC_CLIENT_SECRET is set, but OIDC_ISSUER is not"),
+    ({"OIDC_ISSUER": "https://login.example"}, "OIDC_CLIENT_ID is not set, but OIDC_ISSUER is"),
+    ({"LOCAL_ACCOUNTS": "0"}, "LOCAL_ACCOUNTS is 0 and OIDC_ISSUER is not set: nobody could sign in"),
+    ({"SESSION_HOURS": "1", "SESSION_IDLE_MINUTES": "61"}, "SESSION_IDLE_MINUTES is longer than SESSION_HOURS"),
+    ({"REDIS_PASSWORD_FILE": "/etc/password"}, "REDIS_PASSWORD_FILE is set, but REDIS_URL is not"),
+    (
+        {"REDIS_URL": f"redis://:{SECRET}@redis", "REDIS_PASSWORD": SECRET},
+        "REDIS_URL has a password, and REDIS_PASSWORD another",
+    ),
+    ({"MODEL_KEY": SECRET}, "MODEL_KEY is set, but MODEL_URL is not"),
+    (
+        OIDC | {"OIDC_ISSUER": "http://localhost:9", "OIDC_CA_FILE": AUTHORITIES},
+        "OIDC_CA_FILE is set, but OIDC_ISSUER does not begin with https://",
+    ),
+    (
+        {"REDIS_URL": "redis://redis", "REDIS_CA_FILE": AUTHORITIES},
+        "REDIS_CA_FILE is set, but REDIS_URL does not begin with rediss://",
+    ),
+    (
+        MODEL | {"MODEL_URL": "http://models", "MODEL_CA_FILE": AUTHORITIES},
+        "MODEL_CA_FILE is set, but MODEL_URL does not begin with https://",
+    ),
+    (
+        MODEL | {"MODEL_TOKENS_PER_DAY": "500", "MODEL_MAX_TOKENS": "501"},
+        "MODEL_TOKENS_PER_DAY is 500, but MODEL_MAX_TOKENS is 501: it cannot be more",
+    ),
+    ({"MODEL_URL": "https://models.example"}, "MODEL_NAME is not set, but MODEL_URL is"),
+    (MODEL | {"MODEL_COST_PER_DAY": "5"}, "MODEL_COST_PER_DAY needs MODEL_PRICES"),
+    (
+        MODEL | {"MODEL_LIMIT": "60/h 30/day"},
+        "MODEL_LIMIT must not allow more in an hour (60) than in a day (30)",
+    ),
+    ({"HOST": "0.0.0.0"}, "BASE_URL is not set, but HOST is 0.0.0.0: links would lead nowhere"),
+    (
+        OIDC | {"BASE_URL": "http://checklists.example"},
+        "OIDC_ISSUER is set, but BASE_URL is not https://: nobody could stay signed in",
+    ),
+]
+"""Settings and messages without the prefix CHECKLISTS_ of their names."""
+
+
+@pytest.mark.parametrize(("given", "told"), CONTRADICTIONS)
 def test_settings_that_contradict_each_other_stop_the_api(given: dict[str, str], told: str, tmp_path: Path) -> None:
-    authorities = credentials_in(tmp_path).authority
-    given = {name: str(authorities) if value == AUTHORITIES else value for name, value in given.items()}
-    assert problems(ApiSettings, **GOOD, **given) == (told,)
+    authorities = str(credentials_in(tmp_path).authority)
+    given = {name: authorities if value == AUTHORITIES else value for name, value in given.items()}
+    [problem] = problems(ApiSettings, **GOOD, **prefixed(given))
+    assert problem.startswith("CHECKLISTS_")
+    assert problem.replace("CHECKLISTS_", "") == told
 
 
 @BOTH
@@ -257,21 +237,12 @@ def test_keys_of_a_bucket_come_in_pairs_and_with_a_bucket(program: Program) -> N
     assert program.from_environment(GOOD | bucket).s3_keys is None
 
 
-@pytest.mark.parametrize("text", ["3/3", "-1/3", "0/0", "ordinal/0", "one/3", "0/99999", "1"])
-def test_a_shard_that_is_none_stops_the_operator(text: str) -> None:
-    [told] = problems(OperatorSettings, **GOOD, CHECKLISTS_SHARD=text)
-    assert told.startswith("CHECKLISTS_SHARD")
+def test_a_shard_that_is_none_stops_the_operator() -> None:
+    for text in ("3/3", "-1/3", "0/0", "ordinal/0", "one/3", "0/99999", "1"):
+        [told] = problems(OperatorSettings, **GOOD, CHECKLISTS_SHARD=text)
+        assert told.startswith("CHECKLISTS_SHARD")
     settings = OperatorSettings.from_environment(GOOD | {"CHECKLISTS_SHARD": "1/3"})
     assert settings.shard.lease_name == "checklist-dispatch-operator-1-of-3"
-
-
-@pytest.mark.parametrize("name", ["PER_HOST", "PER_ORGANIZATION"])
-def test_a_part_of_the_deliveries_cannot_be_more_than_all(name: str) -> None:
-    [told] = problems(
-        OperatorSettings, **GOOD, **{f"CHECKLISTS_MAX_DELIVERIES_{name}": "9", "CHECKLISTS_MAX_DELIVERIES": "8"}
-    )
-    assert told == f"CHECKLISTS_MAX_DELIVERIES_{name} is 9, but CHECKLISTS_MAX_DELIVERIES is 8: it cannot be more"
-    assert OperatorSettings.from_environment(GOOD | {"CHECKLISTS_MAX_DELIVERIES": "8"}).limits.total == 8
 
 
 @pytest.mark.parametrize("text", ["http://h", f"redis://:{SECRET}@", f"redis://user:{SECRET}@h:port/1"])
@@ -284,11 +255,14 @@ def test_a_redis_url_is_not_repeated_since_it_may_hold_a_password(text: str) -> 
     assert good.sign_in.redis.current_password() == SECRET
 
 
-def test_large_numbers_may_be_written_as_helm_writes_them() -> None:
-    written = {"CHECKLISTS_MAX_DELIVERIES": "1e+06", "CHECKLISTS_PHOTO_ORPHAN_SECONDS": "1.728e+06"}
-    settings = OperatorSettings.from_environment(GOOD | written)
-    assert (settings.max_deliveries, settings.photo_orphan_after_s) == (1_000_000, 1_728_000)
-    model = ApiSettings.from_environment(GOOD | MODEL | {"CHECKLISTS_MODEL_TOKENS_PER_DAY": "2e+06"}).model
+def test_numbers_may_be_written_as_helm_writes_them_and_a_part_of_the_deliveries_is_not_more_than_all() -> None:
+    written = {"MAX_DELIVERIES": "1e+06", "PHOTO_ORPHAN_SECONDS": "1.728e+06"}
+    settings = OperatorSettings.from_environment(GOOD | prefixed(written))
+    assert (settings.limits.total, settings.photo_orphan_after_s) == (1_000_000, 1_728_000)
+    for name in ("MAX_DELIVERIES_PER_HOST", "MAX_DELIVERIES_PER_ORGANIZATION"):
+        [told] = problems(OperatorSettings, **GOOD, **prefixed({name: "9", "MAX_DELIVERIES": "8"}))
+        assert told == f"CHECKLISTS_{name} is 9, but CHECKLISTS_MAX_DELIVERIES is 8: it cannot be more"
+    model = ApiSettings.from_environment(GOOD | prefixed(MODEL | {"MODEL_TOKENS_PER_DAY": "2e+06"})).model
     assert model is not None
     assert model.tokens_per_day == 2_000_000
 
@@ -298,7 +272,7 @@ def test_a_number_is_within_its_bounds_or_named_with_them(program: Program) -> N
     bounded = [one for one in variables(program) if one.type in (int, float) and one.bounds]
     assert len(bounded) > 5
     for variable in bounded:
-        environment = GOOD | OIDC | MODEL | {"CHECKLISTS_REDIS_URL": "redis://h"}
+        environment = GOOD | prefixed(OIDC | MODEL | {"REDIS_URL": "redis://h"})
         for wrong in ("-1", "many", "1e12", "nan", "inf", "0x10", "1_000"):
             [told] = problems(program, **environment, **{variable.name: wrong})
             assert told.startswith(f"{variable.name} must be a "), told

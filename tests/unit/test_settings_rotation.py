@@ -3,7 +3,6 @@
 import base64
 import logging
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,37 +31,17 @@ class Watched:
             self.rotation.look()
 
 
-@pytest.fixture
-def mounted(tmp_path: Path) -> MountedSecret:
-    return MountedSecret(tmp_path / "keys", **{"server-key": OLD, "sealing-keys": f"k1:{OLD}"})
-
-
-def _api(mounted: MountedSecret) -> ApiSettings:
-    return ApiSettings.from_environment(
-        {
-            "CHECKLISTS_NAMESPACE": "n",
-            "CHECKLISTS_SERVER_KEY_FILE": str(mounted.path("server-key")),
-            "CHECKLISTS_SEALING_KEYS_FILE": str(mounted.path("sealing-keys")),
-        }
-    )
-
-
-def _operator(mounted: MountedSecret) -> OperatorSettings:
-    return OperatorSettings.from_environment(
-        {
-            "CHECKLISTS_SERVER_KEY_FILE": str(mounted.path("server-key")),
-            "CHECKLISTS_SEALING_KEYS_FILE": str(mounted.path("sealing-keys")),
-        }
-    )
-
-
-@pytest.mark.parametrize("program", [_api, _operator])
+@pytest.mark.parametrize("program", [ApiSettings, OperatorSettings])
 def test_keys_of_a_secret_that_kubernetes_swaps_are_used_by_both_programs(
-    mounted: MountedSecret,
-    program: Callable[[MountedSecret], ApiSettings | OperatorSettings],
-    caplog: pytest.LogCaptureFixture,
+    program: type[ApiSettings] | type[OperatorSettings], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = program(mounted)
+    mounted = MountedSecret(tmp_path / "keys", **{"server-key": OLD, "sealing-keys": f"k1:{OLD}"})
+    environment = {
+        "CHECKLISTS_NAMESPACE": "n",
+        "CHECKLISTS_SERVER_KEY_FILE": str(mounted.path("server-key")),
+        "CHECKLISTS_SEALING_KEYS_FILE": str(mounted.path("sealing-keys")),
+    }
+    settings = program.from_environment(environment)
     rotation = Rotation(settings.files)
     keys, ring = settings.server_key, settings.sealing
     assert keys is not None
@@ -71,8 +50,7 @@ def test_keys_of_a_secret_that_kubernetes_swaps_are_used_by_both_programs(
     with caplog.at_level(logging.INFO):
         rotation.look()
         rotation.look()
-    assert keys.current == base64.b64decode(NEW)
-    assert ring.current == "k2"
+    assert (keys.current, ring.current) == (base64.b64decode(NEW), "k2")
     assert executor_token(keys, "r-1") != old_link
     assert is_executor_token(keys, "r-1", old_link)
     assert ring.open(old_seal, owner="n/r-1") == "a secret of a webhook"

@@ -33,12 +33,10 @@ def test_each_organization_has_one_shard_and_its_objects_are_selected_by_that_on
         assert [shard for shard in shards if selects(shard.selector, slot_of(organization))] == [owner]
 
 
-@pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("slot", [None, "", "60", "07", "x", "-1", "1.5"])
-def test_what_has_no_slot_that_there_is_comes_to_the_first_shard(count: int, slot: str | None) -> None:
-    assert [index for index in range(count) if selects(Shard(index, count).selector, slot)] == (
-        [0] if count > 1 else list(range(count))
-    )
+def test_what_has_no_slot_that_there_is_comes_to_the_first_shard(slot: str | None) -> None:
+    for count in COUNTS:
+        assert [index for index in range(count) if selects(Shard(index, count).selector, slot)] == [0]
     assert not has_slot(body(slot))
 
 

@@ -1,6 +1,7 @@
 """One transmission: only by who holds the lease, and noted for fairness and figures."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,18 +42,31 @@ async def transmit(over: Transmitter) -> Outcome:
         return await over.send(URL, b"{}", b"secret", "r-1", attempt=1)
 
 
-async def test_who_holds_the_lease_sends() -> None:
+async def test_a_transmitter_that_holds_the_lease_sends() -> None:
     sender = Recorder()
     assert (await transmit(transmitter(sender))).ok
     assert sender.sent == 1
 
 
 @pytest.mark.looptime
-async def test_who_does_not_sends_nothing_and_waits_for_its_end() -> None:
+@pytest.mark.parametrize(
+    ("leads", "stop", "sent"),
+    [
+        (False, lambda over: None, 0),
+        (True, Transmitter.start_no_more, 0),
+        (True, Transmitter.take_no_more, 1),  # the answer comes when it can no longer be recorded
+    ],
+    ids=["without the lease", "no more starts", "no more answers"],
+)
+async def test_without_the_lease_or_near_its_end_a_transmission_waits_to_be_cancelled(
+    leads: bool, stop: Callable[[Transmitter], None], sent: int
+) -> None:
     sender = Recorder()
-    sending = asyncio.create_task(transmit(transmitter(sender, leads=False)))
+    over = transmitter(sender, leads=leads)
+    stop(over)
+    sending = asyncio.create_task(transmit(over))
     await asyncio.sleep(3600)
-    assert (sending.done(), sender.sent) == (False, 0)
+    assert (sending.done(), sender.sent) == (False, sent)
     sending.cancel()
     await asyncio.gather(sending, return_exceptions=True)
     assert sending.cancelled()
@@ -79,29 +93,3 @@ async def test_five_timeouts_lead_to_the_slow_lane() -> None:
     for _ in range(5):
         await transmit(over)
     assert over._permits.is_slow("a.example")
-
-
-@pytest.mark.looptime
-async def test_an_answer_that_comes_after_nobody_records_any_more_is_none() -> None:
-    sender = Recorder()
-    over = transmitter(sender)
-    over.take_no_more()
-    sending = asyncio.create_task(transmit(over))
-    await asyncio.sleep(3600)
-    assert (sending.done(), sender.sent) == (False, 1)
-    sending.cancel()
-    await asyncio.gather(sending, return_exceptions=True)
-    assert sending.cancelled()
-
-
-@pytest.mark.looptime
-async def test_nothing_is_sent_whose_answer_nobody_would_take() -> None:
-    sender = Recorder()
-    over = transmitter(sender)
-    over.start_no_more()
-    sending = asyncio.create_task(transmit(over))
-    await asyncio.sleep(3600)
-    assert (sending.done(), sender.sent) == (False, 0)
-    sending.cancel()
-    await asyncio.gather(sending, return_exceptions=True)
-    assert sending.cancelled()

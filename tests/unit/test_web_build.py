@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -89,23 +90,23 @@ def test_without_a_change_nothing_is_done_nothing_is_said_and_no_node_is_needed(
     assert (checkout.build(), checkout.said) == ([], [])
 
 
-def test_a_changed_source_is_built_with_the_packages_that_are_there(checkout: Checkout) -> None:
+@pytest.mark.parametrize(
+    ("change", "calls"),
+    [
+        (lambda checkout: checkout.source.write_text("two"), ["build"]),
+        (lambda checkout: checkout.source.rename(checkout.source.with_name("other.tsx")), ["build"]),
+        (lambda checkout: checkout.page.unlink(), ["build"]),
+        (lambda checkout: checkout.lock("1.0.1"), ["npm ci", "build"]),
+    ],
+    ids=["a changed source", "a renamed source", "a lost file", "changed packages"],
+)
+def test_a_change_is_built_again_and_only_changed_packages_are_installed(
+    checkout: Checkout, change: Callable[[Checkout], object], calls: list[str]
+) -> None:
     checkout.build()
-    checkout.source.write_text("two")
-    assert checkout.build() == ["build"]
+    change(checkout)
+    assert checkout.build() == calls
     assert checkout.build() == []
-
-
-def test_a_renamed_source_is_a_change(checkout: Checkout) -> None:
-    checkout.build()
-    checkout.source.rename(checkout.source.with_name("other.tsx"))
-    assert checkout.build() == ["build"]
-
-
-def test_changed_packages_are_installed_first(checkout: Checkout) -> None:
-    checkout.build()
-    checkout.lock("1.0.1")
-    assert checkout.build() == ["npm ci", "build"]
 
 
 def test_packages_of_an_interrupted_installation_are_not_trusted(checkout: Checkout) -> None:
@@ -119,12 +120,6 @@ def test_what_no_built_file_depends_on_is_no_change(checkout: Checkout, name: st
     (checkout.web / name).parent.mkdir(parents=True, exist_ok=True)
     (checkout.web / name).write_text("new")
     assert checkout.build() == []
-
-
-def test_a_lost_file_is_built_again(checkout: Checkout) -> None:
-    checkout.build()
-    checkout.page.unlink()
-    assert checkout.build() == ["build"]
 
 
 def test_a_failed_build_is_one_line_with_the_reason_and_leaves_what_was_there(checkout: Checkout) -> None:
@@ -150,25 +145,15 @@ def test_packages_that_cannot_be_had_are_one_line_too(checkout: Checkout) -> Non
         checkout.build()
 
 
-@pytest.mark.parametrize(
-    ("version", "is_taken"),
-    [
-        ("v20.19.0", True),
-        ("v20.18.3", False),
-        ("v21.7.3", False),
-        ("v22.11.0", False),
-        ("v22.12.0", True),
-        ("v24.1.0", True),
-    ],
-)
-def test_only_a_node_that_runs_the_build_tools_is_taken(checkout: Checkout, version: str, is_taken: bool) -> None:
-    checkout.env["NODE_VERSION"] = version
-    assert (node_on_path(checkout.env) is not None) is is_taken
-
-
-def test_a_node_without_npm_is_none(checkout: Checkout) -> None:
+def test_only_a_node_that_runs_the_build_tools_is_taken(checkout: Checkout) -> None:
+    taken = []
+    for version in ("v20.18.3", "v20.19.0", "v21.7.3", "v22.11.0", "v22.12.0", "v24.1.0"):
+        checkout.env["NODE_VERSION"] = version
+        if node_on_path(checkout.env) is not None:
+            taken.append(version)
+    assert taken == ["v20.19.0", "v22.12.0", "v24.1.0"]
     (checkout.bin / "npm").unlink()
-    assert node_on_path({"PATH": str(checkout.bin)}) is None
+    assert node_on_path({**checkout.env, "PATH": str(checkout.bin)}) is None, "without npm"
 
 
 def test_what_node_starts_finds_the_same_node() -> None:

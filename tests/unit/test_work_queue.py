@@ -12,57 +12,57 @@ from checklist_operator.work_queue import Backoff, WorkQueue
 pytestmark = pytest.mark.looptime
 
 
-async def test_a_key_named_many_times_is_looked_at_once() -> None:
-    looks: list[str] = []
+class Looks:
+    """A look that notes its key and its time, and how many looks ran at the same time."""
 
-    async def look(key: str) -> None:
-        looks.append(key)
+    def __init__(self, lasts_s: float = 0, again_after_s: float | None = None) -> None:
+        self.keys: list[object] = []
+        self.times: list[float] = []
+        self.at_work = self.most = 0
+        self._lasts_s = lasts_s
+        self._again_after_s = again_after_s
 
-    queue = WorkQueue("test", look, workers=1)
+    async def __call__(self, key: object) -> float | None:
+        self.keys.append(key)
+        self.times.append(round(asyncio.get_running_loop().time(), 1))
+        self.at_work += 1
+        self.most = max(self.most, self.at_work)
+        await asyncio.sleep(self._lasts_s)
+        self.at_work -= 1
+        return self._again_after_s if len(self.keys) < 3 else None
+
+
+async def test_a_key_named_many_times_is_looked_at_once_and_a_forgotten_one_not_at_all() -> None:
+    looks = Looks()
+    queue = WorkQueue("test", looks, workers=1)
     for _ in range(5):
         queue.add("a")
         queue.add("b")
-    await asyncio.sleep(1)
-    assert looks == ["a", "b"]
+    queue.add_later("c", 10)
+    queue.forget("c")
+    await asyncio.sleep(20)
+    assert looks.keys == ["a", "b"]
     assert queue.is_idle
 
 
 async def test_a_key_named_during_its_look_is_looked_at_once_more_and_never_at_the_same_time() -> None:
-    at_work, most, looks = 0, 0, 0
-
-    async def look(_: str) -> None:
-        nonlocal at_work, most, looks
-        at_work += 1
-        most = max(most, at_work)
-        await asyncio.sleep(1)
-        at_work -= 1
-        looks += 1
-
-    queue = WorkQueue("test", look, workers=4)
+    looks = Looks(lasts_s=1)
+    queue = WorkQueue("test", looks, workers=4)
     queue.add("a")
     await asyncio.sleep(0.5)
     queue.add("a")
     queue.add("a")
     await asyncio.sleep(5)
-    assert (looks, most) == (2, 1)
+    assert (len(looks.keys), looks.most) == (2, 1)
 
 
 async def test_no_more_keys_than_workers_are_looked_at_together() -> None:
-    at_work, most, done = 0, 0, 0
-
-    async def look(_: int) -> None:
-        nonlocal at_work, most, done
-        at_work += 1
-        most = max(most, at_work)
-        await asyncio.sleep(1)
-        at_work -= 1
-        done += 1
-
-    queue = WorkQueue("test", look, workers=3)
+    looks = Looks(lasts_s=1)
+    queue = WorkQueue("test", looks, workers=3)
     for key in range(10):
         queue.add(key)
     await asyncio.sleep(10)
-    assert (done, most) == (10, 3)
+    assert (len(looks.keys), looks.most) == (10, 3)
 
 
 async def test_a_cluster_that_does_not_answer_is_asked_again_with_growing_pauses() -> None:
@@ -99,44 +99,22 @@ async def test_a_bug_is_logged_with_its_traceback_counted_and_tried_again(caplog
 
 
 async def test_a_look_may_ask_for_the_next_one() -> None:
-    times: list[float] = []
-
-    async def look(_: str) -> float | None:
-        times.append(round(asyncio.get_running_loop().time(), 1))
-        return 10 if len(times) < 3 else None
-
-    queue = WorkQueue("test", look, workers=1)
+    looks = Looks(again_after_s=10)
+    queue = WorkQueue("test", looks, workers=1)
     queue.add("a")
     await asyncio.sleep(100)
-    assert times == [0.0, 10.0, 20.0]
+    assert looks.times == [0.0, 10.0, 20.0]
 
 
 async def test_news_do_not_wait_for_a_planned_look() -> None:
-    times: list[float] = []
-
-    async def look(_: str) -> None:
-        times.append(round(asyncio.get_running_loop().time(), 1))
-
-    queue = WorkQueue("test", look, workers=1)
+    looks = Looks()
+    queue = WorkQueue("test", looks, workers=1)
     queue.add_later("a", 60)
     queue.add_later("a", 30)
     await asyncio.sleep(5)
     queue.add("a")
     await asyncio.sleep(100)
-    assert times == [5.0]
-
-
-async def test_what_is_forgotten_is_not_looked_at() -> None:
-    looks: list[str] = []
-
-    async def look(key: str) -> None:
-        looks.append(key)
-
-    queue = WorkQueue("test", look, workers=1)
-    queue.add_later("a", 10)
-    queue.forget("a")
-    await asyncio.sleep(20)
-    assert looks == []
+    assert looks.times == [5.0]
 
 
 async def test_closing_ends_what_is_under_way_and_takes_nothing_new() -> None:

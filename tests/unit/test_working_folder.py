@@ -78,20 +78,14 @@ def test_the_number_of_a_process_says_nothing(tmp_path: Path, owners: list[Owner
     assert [owner.works for owner in owners] == [True, False]
 
 
-def test_folders_from_before_there_were_locks_go_when_nobody_has_their_number(tmp_path: Path) -> None:
-    of_before = [tmp_path / f"{PREFIX}{process}" for process in (2**22 + 1, os.getpid(), os.getppid())]
-    for folder in of_before:
+def test_folders_without_a_lock_go_when_no_process_has_their_number_and_foreign_ones_stay(tmp_path: Path) -> None:
+    without_lock = [tmp_path / f"{PREFIX}{process}" for process in (2**22 + 1, os.getpid(), os.getppid())]
+    foreign = [tmp_path / "pdf-abc", tmp_path / f"{PREFIX}7-cc", tmp_path / f"{PREFIX}notes"]
+    for folder in without_lock + foreign:
         folder.mkdir()
     remove_left_behind(tmp_path)
-    assert [folder.exists() for folder in of_before] == [False, False, True]
-
-
-def test_what_is_not_ours_to_know_stays(tmp_path: Path) -> None:
-    others = [tmp_path / "pdf-abc", tmp_path / f"{PREFIX}7-cc", tmp_path / f"{PREFIX}notes"]
-    for folder in others:
-        folder.mkdir()
-    remove_left_behind(tmp_path)
-    assert all(folder.exists() for folder in others)
+    assert [folder.exists() for folder in without_lock] == [False, False, True]
+    assert all(folder.exists() for folder in foreign)
 
 
 def test_two_of_one_process_are_apart(tmp_path: Path) -> None:

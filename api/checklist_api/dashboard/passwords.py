@@ -8,6 +8,8 @@ NIST SP 800-63B: a length, nothing about kinds of characters, and none that is k
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from secrets import token_urlsafe
 from typing import Final, TypeVar
 
 from argon2 import PasswordHasher
@@ -28,16 +30,23 @@ _JUDGED: Final = 72
 _GUESSES: Final = 1e9
 """Below that many guesses a password is not taken: known ones, repetitions, rows of keys, dates, and variations."""
 _Made = TypeVar("_Made")
+_HASHER: Final = PasswordHasher(time_cost=_PASSES, memory_cost=_MEMORY_KIB, parallelism=1)
+
+
+@cache
+def _unknown_account_hash() -> str:
+    """What the password of an unknown account is compared with, so that the answer takes as long as for a known one."""
+    return _HASHER.hash(token_urlsafe())
 
 
 class Passwords:
     """Hashes and verifies; `close` it at the end."""
 
     def __init__(self) -> None:
-        self._hasher = PasswordHasher(time_cost=_PASSES, memory_cost=_MEMORY_KIB, parallelism=1)
+        self._hasher = _HASHER
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="passwords")
         self._waiting = 0
-        self._nobodys = self._hasher.hash("the password of nobody")
+        self._unknown_account = _unknown_account_hash()
 
     async def hash(self, password: str) -> str:
         """Raises ServiceUnavailable when too many are under way."""
@@ -79,7 +88,7 @@ class Passwords:
         # What nobody could have set is not hashed in its length.
         given = password if len(password) <= LONGEST else ""
         try:
-            self._hasher.verify(hashed or self._nobodys, given)
+            self._hasher.verify(hashed or self._unknown_account, given)
         except (VerificationError, InvalidHashError):
             return False
         return hashed is not None and given == password

@@ -189,7 +189,7 @@ class Bench:
                 figures += [*measured, *share.as_figure(part)]
                 continue
             settings = {"takeover": TAKEOVER_SETTINGS, "archive": ARCHIVE_SETTINGS}.get(part)
-            rig = Rig(self._folder / part, fsync=part not in WITHOUT_FSYNC, settings=settings)
+            rig = Rig(self._folder / part, fsync=part not in WITHOUT_FSYNC, settings=settings, memory_target=None)
             try:
                 await asyncio.to_thread(rig.start)
                 async with watching() as share:

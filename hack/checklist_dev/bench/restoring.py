@@ -48,7 +48,7 @@ async def measure_restore(rig: Rig, *, live_runs: int) -> list[Figure]:
     backup_s, _ = await run_command(rig, rig.cluster.kubeconfig, "backup", "--to", url)
     verify_s, _ = await run_command(rig, rig.cluster.kubeconfig, "backup", "--verify", url)
     stored = sum(file.stat().st_size for file in (rig.folder / "backup").rglob("*") if file.is_file())
-    with ControlPlane(rig.folder / "target", ephemeral=rig.cluster.ephemeral) as target:
+    with ControlPlane(rig.folder / "target", ephemeral=rig.cluster.ephemeral, memory_target=None) as target:
         await asyncio.to_thread(_prepare, target)
         restore_s, told = await run_command(rig, target.kubeconfig, "restore", "--from", url)
         differ = await _differing(connection, await KubeConnection.load(str(target.kubeconfig)))

@@ -10,6 +10,8 @@ from playwright.async_api import Browser, async_playwright
 
 from checklist_dev.failures import Failure
 
+SHELL = "chromium-headless-shell"
+"""Chromium without the browser around it: the same pages for two thirds of the processor time."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # The camera is a fake one with a moving picture, and nobody is there to allow it. Whether a page may use it at all is
 # still decided by the permissions of its device.
@@ -17,12 +19,15 @@ _ARGUMENTS = ("--use-fake-device-for-media-stream", "--disable-gpu", "--font-ren
 
 
 def find_chromium(env: Mapping[str, str] = os.environ) -> Path:
-    """CHECKLISTS_CHROMIUM, else the first on PATH. Raises Failure."""
+    """CHECKLISTS_CHROMIUM, else the first on PATH. Raises Failure.
+
+    With CHECKLISTS_FULL_BROWSER=1 the headless shell is left out.
+    """
     if given := env.get("CHECKLISTS_CHROMIUM"):
         if shutil.which(given) is None:
             raise Failure(f"CHECKLISTS_CHROMIUM names no program: {given}")
         return Path(given)
-    for name in NAMES:
+    for name in NAMES if env.get("CHECKLISTS_FULL_BROWSER") == "1" else (SHELL, *NAMES):
         if found := shutil.which(name, path=env.get("PATH", "")):
             return Path(found)
     raise Failure(f"no Chromium on PATH ({', '.join(NAMES)}): install it, or name it with CHECKLISTS_CHROMIUM")

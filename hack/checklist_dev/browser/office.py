@@ -7,12 +7,12 @@ await device.context.add_cookies([person.cookie(stage.base_url)])
 await device.page.goto(office.address("runs"))
 """
 
+import asyncio
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
-
-import httpx
+from typing import Any, Final, Self
 
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
@@ -24,6 +24,7 @@ from checklist_dev.failures import Failure
 from checklist_dev.people import Person, make_member, sign_in
 
 Json = dict[str, Any]
+_SEEN_WITHIN_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,23 @@ class Office:
 
     async def member(self, role: str = "admin", *, name: str = "Ada Example", subject: str | None = None) -> Person:
         """Somebody of `role` who is signed in; `subject` makes it the same person in several organizations."""
-        return await sign_in(
+        person = await sign_in(
             self.kube, organization=self.organization, namespace=NAMESPACE, role=role, name=name, subject=subject
         )
+        await asyncio.to_thread(self._wait_until_seen, person)
+        return person
+
+    def _wait_until_seen(self, person: Person) -> None:
+        """The API reads members from a watch, and this one was made in the cluster."""
+        deadline = time.monotonic() + _SEEN_WITHIN_S
+        while time.monotonic() < deadline:
+            session = self.stage.http.get("/dashboard/api/session", headers=person.headers)
+            if session.is_success and any(
+                organization["member_id"] == person.member_id for organization in session.json()["organizations"]
+            ):
+                return
+            time.sleep(0.02)
+        raise Failure(f"the API did not see the new member within {_SEEN_WITHIN_S:.0f} s")
 
     def address(self, path: str = "") -> str:
         """Of a page of the organization."""
@@ -58,14 +73,8 @@ class Office:
 
     def call(self, method: str, path: str, **arguments: Any) -> Json:
         """A call of the REST API with the organization's key. Raises Failure when it is refused."""
-        response = httpx.request(
-            method,
-            f"{self.stage.service.local_url}{path}",
-            headers={"Authorization": f"Bearer {self.key}"} | arguments.pop("headers", {}),
-            timeout=30,
-            trust_env=False,
-            **arguments,
-        )
+        headers = {"Authorization": f"Bearer {self.key}"} | arguments.pop("headers", {})
+        response = self.stage.http.request(method, path, headers=headers, **arguments)
         if response.is_error:
             raise Failure(f"{method} {re.sub('[0-9a-f-]{36}', '...', path)} answered {response.text[:500]}")
         found: Json = response.json() if response.content else {}

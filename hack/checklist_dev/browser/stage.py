@@ -68,6 +68,7 @@ class Stage:
         )
         self.receiver = Receiver("a-secret-of-the-stage")
         self._rest: httpx.Client | None = None
+        self._anonymous: httpx.Client | None = None
 
     @property
     def base_url(self) -> str:
@@ -92,6 +93,13 @@ class Stage:
         """A call of the executor API, as another device of the same person makes it."""
         headers = {"Authorization": f"Executor {link.token}"} | arguments.pop("headers", {})
         return self._call(method, f"/v1/executor/runs/{link.run_id}{path}", headers=headers, **arguments)
+
+    @property
+    def http(self) -> httpx.Client:
+        """Requests to the service without credentials; one client for all, since each new one reads all CAs."""
+        if self._anonymous is None:
+            raise Failure("the stage has not been started")
+        return self._anonymous
 
     async def events(self, link: Link, *, last: str) -> list[Delivery]:
         """The deliveries of a run, in the order of events, once `last` has arrived. Raises Failure if it does not."""
@@ -119,14 +127,16 @@ class Stage:
         self.service.start()
         self.receiver.__enter__()
         headers = {"Authorization": f"Bearer {self.service.account.api_key}"}
+        self._anonymous = httpx.Client(base_url=self.service.local_url, timeout=30, trust_env=False)
         self._rest = httpx.Client(base_url=self.service.local_url, headers=headers, timeout=30, trust_env=False)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._rest is not None:
-            self._rest.close()
+        for client in (self._rest, self._anonymous):
+            if client is not None:
+                client.close()
         self.receiver.__exit__(kind, error, traceback)
         self.service.stop()
 

@@ -23,7 +23,7 @@ from typing import Self
 
 from checklist_crds.sealing import KeyRing
 from checklist_dev.bootstrap import NAMESPACE, Account, ServerKeys, ensure_account, prepare_cluster
-from checklist_dev.controlplane import ControlPlane
+from checklist_dev.controlplane import APISERVER_MEMORY_TARGET, ControlPlane
 from checklist_dev.failures import Failure, say
 from checklist_dev.local_service import Report
 from checklist_dev.ports import port_is_free
@@ -108,10 +108,16 @@ class Rig:
         fsync: bool,
         settings: Mapping[str, str] | None = None,
         apiserver_options: Sequence[str] = (),
+        memory_target: str | None = APISERVER_MEMORY_TARGET,
         report: Report = say,
     ) -> None:
         self.folder = folder
-        self.cluster = ControlPlane(folder / "controlplane", ephemeral=not fsync, apiserver_options=apiserver_options)
+        self.cluster = ControlPlane(
+            folder / "controlplane",
+            ephemeral=not fsync,
+            apiserver_options=apiserver_options,
+            memory_target=memory_target,
+        )
         self.programs: dict[str, Program] = {}
         self.receivers: list[Child] = []
         self._settings = dict(settings or {})

@@ -72,16 +72,27 @@ def main() -> int:
     parser.add_argument(
         "--history", type=int, default=HISTORY, help="runs archived before the load (default: %(default)s)"
     )
+    parser.add_argument(
+        "--retention",
+        type=float,
+        default=Size().retention_s,
+        help="seconds that a finished run stays in the cluster (default: %(default)g)",
+    )
     parser.add_argument("--folder", type=Path, default=STATE / "soak", help="data and logs (default: .run/soak)")
     parser.add_argument("--out", type=Path, default=STATE / "soak.json", help="the report (default: .run/soak.json)")
     arguments = parser.parse_args()
-    if arguments.minutes <= 0 or arguments.rate <= 0 or arguments.history < 1:
-        parser.error("minutes, rate and history must be more than 0")
+    if arguments.minutes <= 0 or arguments.rate <= 0 or arguments.history < 1 or arguments.retention <= 0:
+        parser.error("minutes, rate, history and retention must be more than 0")
     end_with_parent()
     end_on_signals()
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 31)
     transcript = Transcript(arguments.folder.with_suffix(".txt"))
-    size = Size(load_s=arguments.minutes * 60, pace=Pace(runs_per_s=arguments.rate), history=arguments.history)
+    size = Size(
+        load_s=arguments.minutes * 60,
+        pace=Pace(runs_per_s=arguments.rate),
+        history=arguments.history,
+        retention_s=arguments.retention,
+    )
     started = time.monotonic()
     outcome = asyncio.run(soak(arguments.folder, size, transcript, seed=seed))
     write_report(arguments.out, outcome)

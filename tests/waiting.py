@@ -1,0 +1,36 @@
+"""Waiting on a condition: the one way in which tests wait for something that another process or task does."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+WITHIN_S: Final = 60.0
+"""No promise of the service: a limit after which a test fails, long enough for a slow machine with neighbours."""
+
+
+async def eventually(
+    check: Callable[[], Awaitable[Any] | Any], *, within_s: float = WITHIN_S, every_s: float = 0.02
+) -> Any:
+    """Call `check` until its result is true, and return that result.
+
+    Raises AssertionError with the last result after `within_s` seconds.
+    """
+    deadline = time.monotonic() + within_s
+    while True:
+        result = check()
+        if isinstance(result, Awaitable):
+            result = await result
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"not within {within_s:g} s, last: {result!r}"
+        await asyncio.sleep(every_s)
+
+
+def eventually_sync(check: Callable[[], Any], *, within_s: float = WITHIN_S, every_s: float = 0.02) -> Any:
+    """As `eventually`, for tests without an event loop."""
+    deadline = time.monotonic() + within_s
+    while not (result := check()):
+        assert time.monotonic() < deadline, f"not within {within_s:g} s, last: {result!r}"
+        time.sleep(every_s)
+    return result
