@@ -1,10 +1,11 @@
 """Thousands of rows by keyboard, and coming back to them. They are made up; the one that is opened is real."""
 
+import asyncio
 import re
 from typing import Any
 
 import httpx
-from playwright.async_api import Route, expect
+from playwright.async_api import Page, Route, expect
 
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
@@ -34,6 +35,19 @@ async def _ten_thousand(office: Office, screen: DashboardScreen) -> None:
         await route.fulfill(json={"data": rows, "pagination": pagination})
 
     await screen.page.route(lambda url: "/dashboard/api/" in url and "/runs?" in url, answer)
+
+
+async def _held_back(page: Page, pattern: str) -> tuple[asyncio.Event, asyncio.Event]:
+    """The first is set when an address like `pattern` is requested; it is answered once the second is set."""
+    asked, given = asyncio.Event(), asyncio.Event()
+
+    async def answer(route: Route) -> None:
+        asked.set()
+        await given.wait()
+        await route.continue_()
+
+    await page.route(pattern, answer)
+    return asked, given
 
 
 async def test_arrows_move_through_thousands_of_rows_and_the_focused_one_stays(
@@ -69,9 +83,12 @@ async def test_coming_back_from_a_row_finds_the_list_where_it_was_left(office: O
     row = table.locator(f"[aria-rowindex='{REAL + 2}']")
     await expect(row).to_contain_text(f"number {REAL}")
     before = await screen.page.evaluate("scrollY")
+    asked, given = await _held_back(screen.page, "**/story")
     await row.get_by_role("link").click()
-    await expect(table).to_have_count(0)
-    await expect(screen.main.get_by_role("heading", level=1)).to_be_focused()
+    await asked.wait()
+    await expect(screen.heading("Run")).to_be_focused()
+    given.set()
+    await expect(screen.heading("Row")).to_be_focused()
     await screen.page.go_back()
     await expect(row).to_be_in_viewport()
     await expect(row.get_by_role("link")).to_be_focused()

@@ -7,18 +7,25 @@ import { arrival, type Arrival } from "./router";
 const GIVE_UP_AFTER_MS = 4_000;
 const SIGNS_OF_A_PERSON = ["wheel", "touchstart", "keydown", "pointerdown"] as const;
 let dealtWith: Arrival | null = null;
+let focused: HTMLElement | null = null;
 
 /** Called by the heading when it is there. Nothing happens at the first page, or when the person has gone on already. */
 export function arriveAt(heading: HTMLElement): void {
   const now = arrival.peek();
-  if (now === dealtWith) return;
-  dealtWith = now;
   const { activeElement } = document;
+  if (now === dealtWith) {
+    // The heading shown while the data came had the focus, and another one has taken its place.
+    const lost = focused !== null && !focused.isConnected && (activeElement === null || activeElement === document.body);
+    if (lost) focusOn(heading);
+    return;
+  }
+  dealtWith = now;
+  focused = null;
   const moved = activeElement !== null && activeElement !== document.body && activeElement !== now.from;
-  if (now.how === "link" && !moved) heading.focus({ preventScroll: true });
+  if (now.how === "link" && !moved) focusOn(heading);
   // A reload comes back to its height, too.
   if (now.how !== "link" && (now.visit.top ?? 0) + (now.visit.followed ? 1 : 0) > 0) comeBack(now, heading);
-  else if (now.how === "history" && !moved) heading.focus({ preventScroll: true });
+  else if (now.how === "history" && !moved) focusOn(heading);
 }
 
 /** Pages grow as their data come; try until this one is long enough, or the person does something. */
@@ -27,7 +34,7 @@ function comeBack({ visit, how }: Arrival, heading: HTMLElement): void {
   const stop = new AbortController();
   for (const sign of SIGNS_OF_A_PERSON) addEventListener(sign, () => stop.abort(), { signal: stop.signal, passive: true });
   const started = arrival.peek();
-  if (how === "history") heading.focus({ preventScroll: true });
+  if (how === "history") focusOn(heading);
   const attempt = () => {
     if (stop.signal.aborted || arrival.peek() !== started) return stop.abort();
     const top = visit.top ?? 0;
@@ -39,6 +46,11 @@ function comeBack({ visit, how }: Arrival, heading: HTMLElement): void {
     requestAnimationFrame(attempt);
   };
   attempt();
+}
+
+function focusOn(heading: HTMLElement): void {
+  focused = heading;
+  heading.focus({ preventScroll: true });
 }
 
 function linkTo(address: string): HTMLElement | null {
