@@ -23,8 +23,10 @@ logger = logging.getLogger(__name__)
 _NO_HTTP: Final = "The request is no HTTP that can be understood, or its head is too long."
 
 
-_SILENT_FOR_S: Final = 1.0
-_LET_GO_WITHIN_S: Final = 5.0
+# A caller that sends while its kept connection is closed cannot know whether the request was read. Longer than callers
+# under load pause between two requests.
+_SILENT_FOR_S: Final = 2.5
+_LET_GO_WITHIN_S: Final = 7.5
 _LOOKED_AGAIN_AFTER_S: Final = 0.05
 
 
