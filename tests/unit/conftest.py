@@ -1,4 +1,4 @@
-"""A receiver on a real socket that keeps the raw bytes it was sent and answers as a test tells it."""
+"""A receiver on a real socket that keeps the raw bytes that it was sent and answers as a test says."""
 
 import asyncio
 import runpy
@@ -40,25 +40,15 @@ class ReceivedRequest:
 Answer = Callable[[ReceivedRequest], Awaitable[None]]
 
 
-def says(raw: bytes, *, then_close: bool = False) -> Answer:
-    """Answers with exactly these bytes."""
-
-    async def answer(request: ReceivedRequest) -> None:
-        request.writer.write(raw)
-        if then_close:
-            request.writer.close()
-
-    return answer
-
-
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+async def ok(request: ReceivedRequest) -> None:
+    request.writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 
 
 @dataclass
 class RawReceiver:
     """Listens on 127.0.0.1. `answer` may be replaced at any time; `requests` are in order of arrival."""
 
-    answer: Answer = field(default_factory=lambda: says(OK))
+    answer: Answer = ok
     requests: list[ReceivedRequest] = field(default_factory=list)
     connections: int = 0
     open_connections: int = 0

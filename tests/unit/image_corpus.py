@@ -1,7 +1,6 @@
-"""Images that a hostile, broken or merely odd phone could send, all of them made here.
+"""Images that a hostile, broken or merely odd phone could send, with the verdicts that they must get.
 
-`CORPUS` names each with the verdict that it must get: the codes of refusal that are right for it, or none when it is
-a photo like any other. What is appended to an image, or hidden in it, bears `SECRET`, which must never be served.
+What is appended to an image, or hidden in it, bears `SECRET`, which must never be served.
 """
 
 import io
@@ -22,11 +21,7 @@ JPEG, PNG, WEBP, HEIC = "image/jpeg", "image/png", "image/webp", "image/heic"
 MAX_SIDE = 16_384
 
 
-# --- pictures
-
-
 def picture(width: int = 96, height: int = 64, mode: str = "RGB") -> Image.Image:
-    """Not symmetric in any way: red at the top left, green at the top right, blue at the bottom left."""
     image = Image.new("RGB", (width, height), "grey")
     half = (width + 1) // 2, (height + 1) // 2
     image.paste("red", (0, 0, *half))
@@ -64,13 +59,10 @@ def animated(format_: str) -> bytes:
     return encoded(frames[0], format_, save_all=True, append_images=frames[1:], duration=50)
 
 
-# --- metadata
+Tags = dict[int, Any]
 
 
-def exif(
-    orientation: int | None = None, details: dict[int, Any] | None = None, gps: dict[int, Any] | None = None
-) -> bytes:
-    """EXIF as Pillow writes it: with the tags of the main directory, the Exif directory and the GPS directory."""
+def exif(orientation: int | None = None, details: Tags | None = None, gps: Tags | None = None) -> bytes:
     tags = Image.Exif()
     tags[0x010F] = SECRET.decode()  # the maker of the camera
     if orientation is not None:
@@ -83,8 +75,6 @@ def exif(
 
 
 def display_p3_profile(description: bytes = b"Display P3") -> bytes:
-    """A matrix profile of version 2.1 with the primaries that phones use."""
-
     def fixed(*values: float) -> bytes:
         return struct.pack(f">{len(values)}i", *(round(value * 65536) for value in values))
 
@@ -107,9 +97,6 @@ def display_p3_profile(description: bytes = b"Display P3") -> bytes:
     head = struct.pack(">I4sI4s4s4s", size, b"lcms", 0x02100000, b"mntr", b"RGB ", b"XYZ ")
     head += struct.pack(">6H", 2026, 1, 1, 0, 0, 0) + b"acsp" + b"\0" * 28 + fixed(0.9642, 1.0, 0.8249)
     return head.ljust(128, b"\0") + struct.pack(">I", len(tags)) + table + body
-
-
-# --- files built by hand
 
 
 def jpeg_segment(marker: int, body: bytes) -> bytes:
@@ -144,6 +131,11 @@ def flat_jpeg(
     return b"".join([*parts, b"\xff\xd9"])
 
 
+def without_tables() -> bytes:
+    whole = jpeg()
+    return b"\xff\xd8" + whole[whole.index(b"\xff\xc0") :].replace(b"\xff\xc4", b"\xff\xfe")
+
+
 def png_chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
@@ -171,32 +163,18 @@ def own_chunk(body: bytes) -> bytes:
 
 def expanding(size: int) -> bytes:
     """zlib data that becomes `size` bytes."""
-    packer = zlib.compressobj(9)
-    return b"".join(packer.compress(bytes(2**20)) for _ in range(size // 2**20)) + packer.flush()
+    return zlib.compress(bytes(size), 9)
 
 
 def riff(*chunks: tuple[bytes, bytes]) -> bytes:
-    body = b"WEBP" + b"".join(
-        kind + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2) for kind, data in chunks
-    )
+    parts = (kind + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2) for kind, data in chunks)
+    body = b"WEBP" + b"".join(parts)
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
 def webp_canvas(width: int, height: int) -> bytes:
     size = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
     return riff((b"VP8X", b"\0\0\0\0" + size), (b"VP8L", webp(lossless=True)[20:]))
-
-
-def webp_lossless_claim(width: int, height: int) -> bytes:
-    bits = (width - 1) | (height - 1) << 14
-    return riff((b"VP8L", b"\x2f" + struct.pack("<I", bits) + webp(lossless=True)[25:]))
-
-
-def webp_lossy_claim(width: int, height: int) -> bytes:
-    whole = bytearray(webp())
-    at = whole.index(b"\x9d\x01\x2a") + 3
-    whole[at : at + 4] = struct.pack("<HH", width, height)
-    return bytes(whole)
 
 
 def heic_claim(width: int, height: int) -> bytes:
@@ -225,9 +203,6 @@ def noise(size: int) -> bytes:
     return random.Random(4).randbytes(size)
 
 
-# --- the corpus
-
-
 @dataclass(frozen=True)
 class Case:
     name: str
@@ -236,7 +211,6 @@ class Case:
     """The refusals that are right; none when the image must be taken."""
     content_type: str = ""
     size: tuple[int, int] | None = None
-    """Of what is served."""
 
 
 def _refused(codes: str, *cases: tuple[str, Callable[[], bytes]]) -> Iterable[Case]:
@@ -256,54 +230,33 @@ REFUSED: list[Case] = [
     *_refused(
         "not_an_image",
         ("nothing", lambda: b""),
-        ("one byte", lambda: b"\xff"),
-        ("text", lambda: b"This is no photo. " * 50),
         ("noise", lambda: noise(5000)),
-        ("a program", lambda: b"\x7fELF\x02\x01\x01" + bytes(200)),
-        ("zeros", lambda: bytes(5000)),
         ("a PNG that was sent as text", lambda: png().replace(b"\r\n", b"\n", 1)),
         ("a JPEG behind a line of HTML comment", lambda: b"\n//--\n" + jpeg()),
     ),
     *_refused(
         "unsupported_format",
-        ("HTML", lambda: HTML),
         ("HTML, then a JPEG", lambda: HTML + jpeg()),
-        ("SVG", lambda: SVG),
         ("SVG with a prolog", lambda: b"\xef\xbb\xbf<?xml version='1.0'?>\n" + SVG),
-        ("PDF", lambda: PDF),
         ("PDF, then a JPEG", lambda: PDF + jpeg()),
-        ("ZIP", archive),
-        ("GIF", lambda: encoded(picture(), "GIF")),
-        ("an animated GIF", lambda: animated("GIF")),
         ("a GIF that is JavaScript", lambda: b"GIF89a/*" + bytes(20) + b"*/=1;alert(1);//" + SECRET),
         ("BMP", lambda: encoded(picture(), "BMP")),
         ("TIFF", lambda: encoded(picture(), "TIFF")),
         ("JPEG 2000", lambda: encoded(picture(), "JPEG2000")),
-        ("AVIF", lambda: encoded(picture(16, 16), "AVIF")),
-        ("a film", lambda: struct.pack(">I", 24) + b"ftypisom\0\0\0\0isommp42" + noise(500)),
         ("Photoshop", lambda: b"8BPS\0\x01" + bytes(100)),
     ),
     *_refused(
         "too_many_pixels",
-        (
-            "a JPEG that claims 30,000 x 30,000",
-            lambda: patched(jpeg(), b"\xff\xc0", 5, struct.pack(">HH", 30000, 30000)),
-        ),
         ("a JPEG that is 30,000 x 30,000", lambda: flat_jpeg(30000, 30000, colours=1)),
-        ("a PNG that claims 30,000 x 30,000", lambda: flat_png(30000, 30000, rows=1)),
         ("a PNG that is 30,000 x 30,000", lambda: flat_png(30000, 30000, bits=1, colour=0)),
         ("a PNG that claims 2,000,000,000 x 1", lambda: flat_png(2 * 10**9, 1, rows=0)),
-        ("a PNG just wider than allowed", lambda: flat_png(MAX_SIDE + 1, 1)),
         ("a PNG just larger than allowed", lambda: flat_png(8000, 6501, bits=1, colour=0)),
         ("a WebP that claims 30,000 x 30,000", lambda: webp_canvas(30000, 30000)),
-        ("a lossless WebP that claims 16,383 x 16,383", lambda: webp_lossless_claim(16383, 16383)),
-        ("a lossy WebP that claims 16,383 x 16,383", lambda: webp_lossy_claim(16383, 16383)),
         ("a HEIC that claims 30,000 x 30,000", lambda: heic_claim(30000, 30000)),
     ),
     *_refused(
         "truncated",
         ("a JPEG of which half came", lambda: (whole := jpeg())[: len(whole) // 2]),
-        ("a progressive JPEG of which half came", lambda: (whole := jpeg(progressive=True))[: len(whole) // 2]),
         ("a PNG of which half came", lambda: (whole := png())[: len(whole) // 2]),
         ("a WebP of which half came", lambda: (whole := webp())[: len(whole) // 2]),
         ("a HEIC of which half came", lambda: (whole := heic())[: len(whole) // 2]),
@@ -311,9 +264,6 @@ REFUSED: list[Case] = [
     ),
     *_refused(
         "truncated damaged",
-        ("the first three bytes of a JPEG", lambda: b"\xff\xd8\xff"),
-        ("the signature of a PNG", lambda: b"\x89PNG\r\n\x1a\n"),
-        ("the first box of a HEIC", lambda: heic()[:24]),
         ("a HEIC whose picture was overwritten", lambda: patched(heic(), b"mdat", 4, noise(200))),
         ("a PNG without pixels", lambda: png()[:33] + png_chunk(b"IEND", b"")),
     ),
@@ -321,15 +271,10 @@ REFUSED: list[Case] = [
         "damaged",
         ("a PNG with a wrong checksum", lambda: patched(png(), b"IHDR", 17, b"\0\0\0\0")),
         ("a PNG of width 0", lambda: flat_png(0, 5)),
-        ("a PNG of an unknown colour type", lambda: patched(png(), b"IHDR", 13, b"\x07")),
-        (
-            "a JPEG without tables",
-            lambda: b"\xff\xd8" + jpeg()[jpeg().index(b"\xff\xc0") :].replace(b"\xff\xc4", b"\xff\xfe"),
-        ),
+        ("a JPEG without tables", without_tables),
         ("a JPEG of height 0", lambda: patched(jpeg(), b"\xff\xc0", 5, b"\0\0")),
         ("a JPEG of twelve bits", lambda: patched(jpeg(), b"\xff\xc0", 4, b"\x0c")),
         ("a lossless JPEG", lambda: patched(jpeg(), b"\xff\xc0", 1, b"\xc3")),
-        ("a WebP full of noise", lambda: riff((b"VP8 ", webp()[20:30] + noise(2000)))),
         ("a WebP without an image", lambda: riff((b"VP8X", bytes(10)))),
         ("a HEIC that is larger than it says", lambda: heic_claim(8, 8)),
         ("a HEIC whose boxes were overwritten", lambda: patched(heic(), b"meta", 4, noise(200))),
@@ -346,41 +291,31 @@ ODD: list[Case] = [
         ("a progressive JPEG", lambda: jpeg(progressive=True)),
         ("a JPEG in grey", lambda: encoded(picture(mode="L"), "JPEG")),
         ("a JPEG in CMYK", lambda: encoded(picture(mode="CMYK"), "JPEG")),
-        ("a JPEG without subsampling", lambda: jpeg(subsampling=0, quality=100)),
         ("a JPEG of the lowest quality", lambda: jpeg(quality=1)),
         ("a JPEG that is HTML too", lambda: jpeg() + HTML),
-        ("a JPEG that is a ZIP too", lambda: jpeg() + archive()),
         ("a JPEG with a PDF in its comment", lambda: with_jpeg_segment(0xFE, PDF)),
-        ("a JPEG with a script in its comment", lambda: with_jpeg_segment(0xFE, b"<?php " + SECRET)),
         ("a JPEG with a second picture and a film behind it", lambda: jpeg() + jpeg() + b"MotionPhoto" + SECRET),
         ("a JPEG with notes of its maker", lambda: with_jpeg_segment(0xEB, b"JP\0\1" + SECRET * 1000)),
         ("a JPEG with XMP", lambda: with_jpeg_segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + SECRET)),
         ("a JPEG with a profile of 5 MB", lambda: jpeg(icc_profile=SECRET + bytes(5 * 10**6))),
         ("a JPEG with EXIF that ends early", lambda: with_jpeg_segment(0xE1, b"Exif\0\0MM\0*\0\0\0\x08\0\x05\x01")),
         ("a JPEG with EXIF that runs in a circle", lambda: with_jpeg_segment(0xE1, CIRCULAR_EXIF)),
-        ("a JPEG with noise for EXIF", lambda: with_jpeg_segment(0xE1, b"Exif\0\0" + noise(2000))),
         ("a HEIC", heic),
         ("a HEIC with transparency", lambda: heic(picture(mode="RGBA"))),
         ("a HEIC in tiles", lambda: heic(picture(96, 64), tile_size=64)),
-        ("a HEIC in grey", lambda: heic(picture(mode="L"))),
-        ("a HEIC with HTML behind it", lambda: heic() + HTML),
     ),
     *_taken(
         PNG,
         ("a PNG", png),
-        ("a PNG in black and white", lambda: encoded(picture(mode="1"), "PNG")),
-        ("a PNG in grey", lambda: encoded(picture(mode="L"), "PNG")),
         ("a PNG in grey with transparency", lambda: encoded(picture(mode="LA"), "PNG")),
         ("a PNG with a palette", lambda: encoded(picture(mode="P"), "PNG")),
         ("a PNG with transparency", lambda: encoded(picture(mode="RGBA"), "PNG")),
         ("a PNG with a transparent palette", lambda: encoded(picture(mode="P"), "PNG", transparency=3)),
         ("a PNG with one transparent colour", lambda: png(transparency=(255, 0, 0))),
         ("a PNG with sixteen bits of grey", lambda: flat_png(96, 64, bits=16, colour=0)),
-        ("a PNG with sixteen bits of each colour", lambda: flat_png(96, 64, bits=16)),
         ("a PNG with sixteen bits and transparency", lambda: flat_png(96, 64, bits=16, colour=6)),
         ("a PNG with fewer rows than it says", lambda: flat_png(96, 64, rows=5)),
         ("a PNG that moves", lambda: animated("PNG")),
-        ("a PNG that is a ZIP too", lambda: png() + archive()),
         ("a PNG with a script in its text", lambda: flat_png(96, 64, extra=png_chunk(b"tEXt", b"Title\0" + SECRET))),
         ("a PNG with 2 MB of its own kind", lambda: own_chunk(SECRET + bytes(2 * 10**6))),
     ),
@@ -390,15 +325,10 @@ ODD: list[Case] = [
         ("a WebP without loss", lambda: webp(lossless=True)),
         ("a WebP with transparency", lambda: encoded(picture(mode="RGBA"), "WEBP")),
         ("a WebP that moves", lambda: animated("WEBP")),
-        ("a WebP with HTML behind it", lambda: webp() + HTML),
         ("a WebP with XMP", lambda: webp(xmp=SECRET)),
     ),
     *_taken(JPEG, ("a JPEG of one pixel", lambda: encoded(picture(1, 1), "JPEG")), size=(1, 1)),
-    *_taken(PNG, ("a PNG of one pixel", lambda: encoded(picture(1, 1), "PNG")), size=(1, 1)),
-    *_taken(WEBP, ("a WebP of one pixel", lambda: encoded(picture(1, 1), "WEBP")), size=(1, 1)),
     *_taken(PNG, ("a PNG as wide as allowed", lambda: flat_png(MAX_SIDE, 1)), size=(MAX_SIDE, 1)),
     *_taken(JPEG, ("a JPEG as high as allowed", lambda: flat_jpeg(1, MAX_SIDE)), size=(1, MAX_SIDE)),
     *_taken(PNG, ("a PNG as wide as a hair", lambda: flat_png(1, 9000, colour=6)), size=(1, 9000)),
 ]
-
-CORPUS = [*REFUSED, *ODD]

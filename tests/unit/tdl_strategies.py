@@ -1,8 +1,4 @@
-"""Hypothesis strategies for template definitions, answers and JSON, shared by all tests that need many of them.
-
-`definitions()` gives documents that every part of the service must accept; `broken_definitions()` gives documents with
-exactly one thing wrong and the code of the problem that says so; `answers_to(definition)` gives what people may answer.
-"""
+"""Hypothesis strategies for template definitions, answers and JSON, shared by all tests that need many of them."""
 
 import copy
 from collections.abc import Callable
@@ -14,7 +10,7 @@ from hypothesis import strategies as st
 
 from checklist_crds.condition_rules import OPERATORS
 from checklist_crds.json_types import MAX_NUMBER
-from checklist_crds.template_types import Definition, Operator, Step, StepType
+from checklist_crds.template_types import Operator, Step, StepType
 
 Json = Any
 
@@ -49,9 +45,6 @@ datetimes = st.datetimes(timezones=st.just(UTC)).map(lambda moment: moment.isofo
 )
 
 
-# --- definitions
-
-
 @st.composite
 def definitions(draw: st.DrawFn, *, min_steps: int = 0, max_steps: int = 8) -> dict[str, Json]:
     """A valid template definition as an author may write it: optional fields present, null or left out."""
@@ -68,12 +61,8 @@ def definitions(draw: st.DrawFn, *, min_steps: int = 0, max_steps: int = 8) -> d
         if len(sections) == 4:
             sections[-1]["steps"] += steps
             break
-    scope, identity = draw(
-        st.sampled_from(["any", "external"]).flatmap(
-            lambda scope: st.tuples(st.just(scope), st.sampled_from(["none", "external", "member"]))
-        )
-        | st.just(("member", "member"))
-    )
+    open_to_all = st.tuples(st.sampled_from(["any", "external"]), st.sampled_from(["none", "external", "member"]))
+    scope, identity = draw(open_to_all | st.just(("member", "member")))
     settings = _some(allow_skip=st.booleans(), signature_on_complete=st.booleans(), est_minutes=numbers(0, 525_600))
     optional = draw(_some(description=texts(), tags=st.lists(visible_texts(), max_size=3), settings=settings))
     execution = {"scope": scope, "identity_required": identity}
@@ -104,7 +93,7 @@ def _steps(draw: st.DrawFn, index: int, earlier: list[dict[str, Json]]) -> dict[
         step["geo_required"] = True
     sources = [source for source in earlier if source["type"] != "instruction"]
     if sources and draw(st.booleans()):
-        step["condition"] = {"when": draw(conditions(sources))}
+        step["condition"] = {"when": draw(_conditions(sources))}
     return step
 
 
@@ -138,7 +127,7 @@ def _configs(draw: st.DrawFn, kind: StepType) -> dict[str, Json]:
     return config
 
 
-def condition_values(source: dict[str, Json]) -> st.SearchStrategy[Json]:
+def _condition_values(source: dict[str, Json]) -> st.SearchStrategy[Json]:
     """Single values that a condition on this step (as TDL) may compare with."""
     match StepType(source["type"]):
         case StepType.BOOLEAN:
@@ -160,21 +149,21 @@ def condition_values(source: dict[str, Json]) -> st.SearchStrategy[Json]:
 
 
 @st.composite
-def comparisons(draw: st.DrawFn, sources: list[dict[str, Json]]) -> dict[str, Json]:
+def _comparisons(draw: st.DrawFn, sources: list[dict[str, Json]]) -> dict[str, Json]:
     source = draw(st.sampled_from(sources))
     op = draw(st.sampled_from(sorted(OPERATORS[StepType(source["type"])])))
     if op is Operator.EXISTS:
         values: st.SearchStrategy[Json] = st.booleans()
     elif op in {Operator.IN, Operator.NOT_IN}:
-        values = st.lists(condition_values(source), min_size=1, max_size=3)
+        values = st.lists(_condition_values(source), min_size=1, max_size=3)
     else:
-        values = condition_values(source)
+        values = _condition_values(source)
     return {"step": source["id"], "op": op.value, "value": draw(values)}
 
 
-def conditions(sources: list[dict[str, Json]]) -> st.SearchStrategy[dict[str, Json]]:
+def _conditions(sources: list[dict[str, Json]]) -> st.SearchStrategy[dict[str, Json]]:
     """What stands under `when`: a comparison, or groups of them, two levels deep, at most 9 comparisons."""
-    single = comparisons(sources)
+    single = _comparisons(sources)
     inner = single | _groups(st.lists(single, min_size=1, max_size=3))
     return single | _groups(st.lists(inner, min_size=1, max_size=3))
 
@@ -182,8 +171,6 @@ def conditions(sources: list[dict[str, Json]]) -> st.SearchStrategy[dict[str, Js
 def _groups(members: st.SearchStrategy[list[Json]]) -> st.SearchStrategy[dict[str, Json]]:
     return st.builds(lambda name, parts: {name: parts}, st.sampled_from(["all", "any"]), members)
 
-
-# --- broken definitions
 
 _Breaker = Callable[[dict[str, Json], st.DrawFn], None]
 
@@ -214,7 +201,7 @@ def _with_step(**step: Json) -> _Breaker:
     return lambda data, _: _append(data, **step) and None
 
 
-def _with_condition(when: Json, **source: Json) -> _Breaker:
+def _when(when: Json, **source: Json) -> _Breaker:
     def apply(data: dict[str, Json], _: st.DrawFn) -> None:
         _append(data, **{"id": "s-source", "type": "number", "label": "Source"} | source)
         _append(data, condition={"when": when})
@@ -222,11 +209,15 @@ def _with_condition(when: Json, **source: Json) -> _Breaker:
     return apply
 
 
-def _repeat_step(data: dict[str, Json], draw: st.DrawFn) -> None:
+def _compared(op: str, value: Json, *, step: str = "s-source", **source: Json) -> _Breaker:
+    return _when({"step": step, "op": op, "value": value}, **source)
+
+
+def _repeat_step(data: dict[str, Json], _: st.DrawFn) -> None:
     _append(data, id=_first_step(data)["id"], type="instruction")
 
 
-def _repeat_section(data: dict[str, Json], draw: st.DrawFn) -> None:
+def _repeat_section(data: dict[str, Json], _: st.DrawFn) -> None:
     data["sections"].append({"id": data["sections"][0]["id"], "title": "Again", "steps": []})
 
 
@@ -234,8 +225,16 @@ def _drop(field_name: str) -> _Breaker:
     return lambda data, _: _first_step(data).pop(field_name) and None
 
 
+def _number(**config: Json) -> _Breaker:
+    return _with_step(type="number", config=config)
+
+
 _OPTIONS = [{"id": "o-a", "label": "A"}, {"id": "o-b", "label": "B"}]
 _GROUP = {"step": "s-source", "op": "gt", "value": 1}
+
+_MEMBER = {"scope": "member", "identity_required": "external"}
+_SELECT_THREE = {"type": "multi_choice", "config": {"options": _OPTIONS, "min_selected": 3}}
+_CHOICE = {"type": "choice", "config": {"options": _OPTIONS}}
 
 BREAKERS: dict[str, tuple[str, _Breaker]] = {
     "blank name": ("blank", _set("name", value=" \u00a0\u200b")),
@@ -246,10 +245,7 @@ BREAKERS: dict[str, tuple[str, _Breaker]] = {
     "number as a boolean": ("wrong_type", _set("settings", "allow_skip", value=1)),
     "negative duration": ("out_of_range", _set("settings", "est_minutes", value=-1)),
     "unknown scope": ("unknown_value", _set("execution", "scope", value="everybody")),
-    "member scope without identity": (
-        "identity_scope_mismatch",
-        _set("execution", value={"scope": "member", "identity_required": "external"}),
-    ),
+    "member scope without identity": ("identity_scope_mismatch", _set("execution", value=_MEMBER)),
     "step without a label": ("missing", _drop("label")),
     "step without a type": ("missing", _drop("type")),
     "step id twice": ("duplicate_id", _repeat_step),
@@ -266,51 +262,27 @@ BREAKERS: dict[str, tuple[str, _Breaker]] = {
     "choice without options": ("missing", _with_step(type="choice")),
     "choice with no option": ("too_few", _with_step(type="choice", config={"options": []})),
     "option id twice": ("duplicate_id", _with_step(type="choice", config={"options": [_OPTIONS[0]] * 2})),
-    "more to select than there is": (
-        "out_of_range",
-        _with_step(type="multi_choice", config={"options": _OPTIONS, "min_selected": 3}),
-    ),
-    "number bounds crossed": ("out_of_range", _with_step(type="number", config={"min": 2, "max": 1})),
-    "no number between the bounds": (
-        "out_of_range",
-        _with_step(type="number", config={"min": 0.1, "max": 0.9, "decimal": 0}),
-    ),
-    "too many decimals": ("out_of_range", _with_step(type="number", config={"decimal": 11})),
+    "more to select than there is": ("out_of_range", _with_step(**_SELECT_THREE)),
+    "number bounds crossed": ("out_of_range", _number(min=2, max=1)),
+    "no number between the bounds": ("out_of_range", _number(min=0.1, max=0.9, decimal=0)),
+    "too many decimals": ("out_of_range", _number(decimal=11)),
     "rating bounds crossed": ("out_of_range", _with_step(type="rating", config={"min": 6})),
     "rating with halves": ("wrong_type", _with_step(type="rating", config={"max": 4.5})),
     "config too deep": ("too_deep", _with_step(config={"zz": [[[[[[[[[[[1]]]]]]]]]]]})),
     "empty condition": ("missing", _with_step(condition={"when": {}})),
-    "two conditions in one": (
-        "ambiguous_condition",
-        _with_condition({"step": "s-source", "op": "gt", "value": 1, "all": [_GROUP]}),
-    ),
-    "comparison without a value": ("missing", _with_condition({"step": "s-source", "op": "eq"})),
-    "unknown source": ("invalid_reference", _with_condition({"step": "s-nowhere", "op": "exists", "value": True})),
-    "condition on itself": (
-        "invalid_reference",
-        _with_condition({"step": "s-appended", "op": "exists", "value": True}),
-    ),
-    "operator of another type": (
-        "operator_not_allowed",
-        _with_condition({"step": "s-source", "op": "contains", "value": "a"}),
-    ),
-    "unknown operator": ("unknown_value", _with_condition({"step": "s-source", "op": "like", "value": "a"})),
-    "value of another type": ("value_type", _with_condition({"step": "s-source", "op": "eq", "value": "5"})),
-    "empty list of values": ("value_type", _with_condition({"any": [{"step": "s-source", "op": "in", "value": []}]})),
-    "exists compared with text": ("value_type", _with_condition({"step": "s-source", "op": "exists", "value": "true"})),
-    "no such day": (
-        "value_type",
-        _with_condition({"step": "s-source", "op": "lt", "value": "2026-02-30"}, type="date"),
-    ),
-    "unknown option": (
-        "unknown_option",
-        _with_condition({"step": "s-source", "op": "eq", "value": "o-z"}, type="choice", config={"options": _OPTIONS}),
-    ),
-    "condition on an instruction": (
-        "operator_not_allowed",
-        _with_condition({"step": "s-source", "op": "exists", "value": True}, type="instruction"),
-    ),
-    "eleven comparisons": ("too_many", _with_condition({"all": [{"any": [_GROUP] * 6}, {"all": [_GROUP] * 5}]})),
+    "two conditions in one": ("ambiguous_condition", _when(_GROUP | {"all": [_GROUP]})),
+    "comparison without a value": ("missing", _when({"step": "s-source", "op": "eq"})),
+    "unknown source": ("invalid_reference", _compared("exists", True, step="s-nowhere")),
+    "condition on itself": ("invalid_reference", _compared("exists", True, step="s-appended")),
+    "operator of another type": ("operator_not_allowed", _compared("contains", "a")),
+    "unknown operator": ("unknown_value", _compared("like", "a")),
+    "value of another type": ("value_type", _compared("eq", "5")),
+    "empty list of values": ("value_type", _when({"any": [{"step": "s-source", "op": "in", "value": []}]})),
+    "exists compared with text": ("value_type", _compared("exists", "true")),
+    "no such day": ("value_type", _compared("lt", "2026-02-30", type="date")),
+    "unknown option": ("unknown_option", _compared("eq", "o-z", **_CHOICE)),
+    "condition on an instruction": ("operator_not_allowed", _compared("exists", True, type="instruction")),
+    "eleven comparisons": ("too_many", _when({"all": [{"any": [_GROUP] * 6}, {"all": [_GROUP] * 5}]})),
 }
 """What can be wrong with a definition: name -> (code of the problem, how to break it)."""
 
@@ -323,9 +295,6 @@ def broken_definitions(draw: st.DrawFn) -> tuple[str, dict[str, Json], str]:
     code, apply = BREAKERS[what]
     apply(data, draw)
     return what, data, code
-
-
-# --- answers
 
 
 @dataclass
@@ -347,19 +316,16 @@ def valid_values(step: Step) -> st.SearchStrategy[Json]:
             low = -1000 if config.min is None else int(config.min)
             return st.integers(low, max(low, int(config.max)) if config.max is not None else low + 2000)
         case StepType.RATING:
-            low, high = (
-                int(config.min if config.min is not None else 1),
-                int(config.max if config.max is not None else 5),
-            )
+            low = int(config.min if config.min is not None else 1)
+            high = int(config.max if config.max is not None else 5)
             return st.integers(low, high) | st.integers(low, high).map(float)
         case StepType.CHOICE:
             return st.sampled_from([option.id for option in config.options or ()])
         case StepType.MULTI_CHOICE:
             ids = [option.id for option in config.options or ()]
             fewest = config.min_selected if config.min_selected is not None else int(step.required)
-            return st.lists(
-                st.sampled_from(ids), unique=True, min_size=fewest, max_size=config.max_selected or len(ids)
-            )
+            most = config.max_selected or len(ids)
+            return st.lists(st.sampled_from(ids), unique=True, min_size=fewest, max_size=most)
         case StepType.DATE:
             return dates
         case StepType.TIME:
@@ -372,18 +338,3 @@ def valid_values(step: Step) -> st.SearchStrategy[Json]:
             return st.none()
         case _:
             return visible_texts() if step.required else texts(8) | st.sampled_from(["ok", "OK and a", " "])
-
-
-@st.composite
-def answers_to(draw: st.DrawFn, definition: Definition) -> tuple[dict[str, GivenAnswer], list[str]]:
-    """(answers by step id, skipped step ids): any state that a run may be in, the senseless ones among them."""
-    answers: dict[str, GivenAnswer] = {}
-    skipped: list[str] = []
-    for _, step in definition.steps():
-        if step.type is not StepType.INSTRUCTION and draw(st.integers(0, 3)):
-            photos = draw(st.lists(st.just("photo"), max_size=3))
-            geo = draw(st.none() | st.just({"lat": 1.0, "lng": 2.0, "accuracy_m": 3.0}))
-            answers[step.id] = GivenAnswer(draw(valid_values(step)), photos, geo)
-        if draw(st.integers(0, 5)) == 0:
-            skipped.append(step.id)
-    return answers, skipped

@@ -1,4 +1,3 @@
-import re
 import socket
 
 import pytest
@@ -8,9 +7,7 @@ from hypothesis import strategies as st
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
 from checklist_operator.delivery.addresses import AddressPolicy, BlockedAddress
 
-DENIED = re.findall(
-    r"\S+",
-    """
+DENIED = """
 168.63.129.16
 0.0.0.0 0.1.2.3 0.255.255.255 10.0.0.0 10.0.0.1 10.255.255.255 100.64.0.0 100.100.100.200 100.127.255.255 127.0.0.1
 127.1.2.3 127.255.255.255 169.254.0.0 169.254.169.254 169.254.170.2 169.254.255.255 172.16.0.0 172.17.0.1 172.31.255.255
@@ -21,55 +18,45 @@ DENIED = re.findall(
 2001:10::1 2001:20::1 2001:1ff:ffff::1 2001:db8::1 2001:db8:ffff::1 2002:7f00:1:: 2002:a9fe:a9fe:: 2002:c0a8:101::1
 3fff::1 3fff:fff:ffff::1 4000::1 5f00::1 8000::1 fc00::1 fd00:ec2::254 fdff::1 fe80::1 fe80::1%eth0 fe80::1%lo febf::1
 fec0::1 feff::1 ff00::1 ff02::1 ff02::1%1 ff0e::1 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff
-""",
-)
+"""
 
-ALLOWED = re.findall(
-    r"\S+",
-    """
+ALLOWED = """
 168.63.129.15 168.63.129.17
 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.1 169.253.255.255 169.255.0.0
 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0 192.88.98.255 192.88.100.0 192.167.255.255 192.169.0.0
 198.17.255.255 198.20.0.0 198.51.99.255 198.51.101.0 203.0.112.255 203.0.114.0 223.255.255.255
 2000::1 2001:200::1 2001:4860:4860::8888 2001:db7:ffff::1 2001:db9::1 2003::1 2606:4700:4700::1111 2a00::1
 3ffe:ffff::1 3fff:1000::1 ::ffff:8.8.8.8
-""",
-)
+"""
 
 
-@pytest.mark.parametrize("address", DENIED)
-def test_an_address_inside_anybodys_network_is_denied(address: str) -> None:
-    with pytest.raises(BlockedAddress):
-        AddressPolicy().check(address)
+def permitted(policy: AddressPolicy, addresses: str) -> list[str]:
+    return [address for address in addresses.split() if policy.permits(address)]
 
 
-@pytest.mark.parametrize("address", ALLOWED)
-def test_a_public_address_is_allowed_up_to_the_edges_of_the_table(address: str) -> None:
-    AddressPolicy().check(address)
+def test_exactly_the_addresses_inside_of_a_network_are_denied() -> None:
+    assert permitted(AddressPolicy(), DENIED + ALLOWED) == ALLOWED.split()
 
 
-@pytest.mark.parametrize("text", ["", "example.com", "1.2.3", "0x7f.1", "1.2.3.4.5", "127.0.0.1 ", "[::1]", "١.1.1.1"])
-def test_what_is_no_numeric_address_is_denied(text: str) -> None:
-    assert not AddressPolicy().permits(text)
+def test_text_that_is_no_numeric_address_is_denied() -> None:
+    for text in ("", "example.com", "1.2.3", "0x7f.1", "1.2.3.4.5", "127.0.0.1 ", "[::1]", "١.1.1.1"):
+        assert not AddressPolicy().permits(text), text
 
 
-NOTATIONS_OF_LOOPBACK = re.findall(
-    r"\S+",
-    """
+NOTATIONS_OF_LOOPBACK = """
 127.0.0.1 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 0X7F.1 2130706433 017700000001 127.0.0.1. 127.000.000.001
 １２７.0.0.1 127。0。0。1 127.0.0.%31 ①②⑦.0.0.1 [::1] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::FFFF:7F00:1]
 [0000:0000:0000:0000:0000:ffff:7f00:0001]
-""",
-)
+"""
 
 
-@pytest.mark.parametrize("host", NOTATIONS_OF_LOOPBACK)
-def test_every_notation_of_loopback_is_refused_in_a_url_and_denied_when_dialled(host: str) -> None:
-    with pytest.raises(InvalidTarget) as refused:
-        canonical_url(f"https://{host}/")
-    assert refused.value.code == "denied_address"
-    dialled = canonical_url(f"https://{host}/", allow_insecure=True).split("/")[2].strip("[]")
-    assert not AddressPolicy().permits(dialled)
+def test_every_notation_of_loopback_is_refused_in_a_url_and_denied_when_dialled() -> None:
+    for host in NOTATIONS_OF_LOOPBACK.split():
+        with pytest.raises(InvalidTarget) as refused:
+            canonical_url(f"https://{host}/")
+        assert refused.value.code == "denied_address", host
+        dialled = canonical_url(f"https://{host}/", allow_insecure=True).split("/")[2].strip("[]")
+        assert not AddressPolicy().permits(dialled), host
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -78,39 +65,23 @@ def test_a_mapped_address_is_judged_like_the_address_inside(number: int) -> None
     assert AddressPolicy().permits(f"::ffff:{inside}") == AddressPolicy().permits(inside)
 
 
-def test_the_operators_own_ranges_are_denied_too() -> None:
+def test_the_operators_own_ranges_are_denied_but_for_an_explicit_exception() -> None:
     policy = AddressPolicy.parse(denied="8.8.8.0/24, 2a00:1450::/32,::ffff:9.9.9.0/120")
-    assert not policy.permits("8.8.8.8")
-    assert not policy.permits("::ffff:8.8.8.8")
-    assert not policy.permits("2a00:1450::5")
-    assert not policy.permits("9.9.9.9")
-    assert policy.permits("8.8.4.4")
-
-
-def test_an_explicit_exception_opens_exactly_itself() -> None:
+    assert permitted(policy, "8.8.8.8 ::ffff:8.8.8.8 2a00:1450::5 9.9.9.9 8.8.4.4") == ["8.8.4.4"]
     policy = AddressPolicy.parse(denied="8.8.8.0/24", allowed="10.1.2.3,fd00:1::/32,8.8.8.8")
-    assert policy.permits("10.1.2.3")
-    assert policy.permits("::ffff:10.1.2.3")
-    assert policy.permits("fd00:1::9")
-    assert policy.permits("8.8.8.8")
-    assert not policy.permits("10.1.2.4")
-    assert not policy.permits("fd00:2::9")
-    assert not policy.permits("8.8.8.9")
+    opened = "10.1.2.3 ::ffff:10.1.2.3 fd00:1::9 8.8.8.8"
+    assert permitted(policy, f"{opened} 10.1.2.4 fd00:2::9 8.8.8.9") == opened.split()
 
 
 def test_an_exception_for_nat64_opens_the_way_and_not_what_lies_behind() -> None:
     policy = AddressPolicy.parse(allowed="64:ff9b::/96", denied="20.1.0.0/16")
-    assert policy.permits("64:ff9b::8.8.8.8")
-    for inside in ("10.0.0.1", "127.0.0.1", "169.254.169.254", "20.1.2.3"):
-        assert not policy.permits(f"64:ff9b::{inside}")
-    assert not policy.permits("64:ff9b:1::8.8.8.8")
+    behind = "64:ff9b::10.0.0.1 64:ff9b::127.0.0.1 64:ff9b::169.254.169.254 64:ff9b::20.1.2.3"
+    assert permitted(policy, f"64:ff9b::8.8.8.8 {behind} 64:ff9b:1::8.8.8.8") == ["64:ff9b::8.8.8.8"]
 
 
 def test_the_development_setting_opens_private_addresses_but_not_the_operators_own_list() -> None:
     policy = AddressPolicy.parse(denied="10.96.0.0/12", allow_insecure=True)
-    assert policy.permits("127.0.0.1")
-    assert policy.permits("::1")
-    assert not policy.permits("10.96.0.1")
+    assert permitted(policy, "127.0.0.1 ::1 10.96.0.1") == ["127.0.0.1", "::1"]
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/33", "nonsense", "10.0.0.1/8"])

@@ -7,19 +7,11 @@ from checklist_api.app_links import AndroidApp, AppLinks
 PRINT = ":".join(["AB"] * 32)
 
 
-def test_nothing_is_named_by_default() -> None:
-    links = AppLinks.from_environment({})
-    assert links == AppLinks()
-    assert (links.apple_store, links.google_store) == (None, None)
-
-
 def test_several_apps_are_named_with_commas_between() -> None:
-    links = AppLinks.from_environment(
-        {
-            "CHECKLISTS_APPLE_APPS": "ABCDE12345.com.example.one, FGHIJ67890.com.example.two",
-            "CHECKLISTS_ANDROID_APPS": f"com.example.one {PRINT}, com.example.two {PRINT}",
-        }
-    )
+    apple = "ABCDE12345.com.example.one, FGHIJ67890.com.example.two"
+    android = f"com.example.one {PRINT}, com.example.two {PRINT}"
+    links = AppLinks.from_environment({"CHECKLISTS_APPLE_APPS": apple, "CHECKLISTS_ANDROID_APPS": android})
+    assert AppLinks.from_environment({}) == AppLinks()
     assert links.apple_apps == ("ABCDE12345.com.example.one", "FGHIJ67890.com.example.two")
     assert links.android_apps == (AndroidApp("com.example.one", PRINT), AndroidApp("com.example.two", PRINT))
     assert len(links.android_association()) == 2

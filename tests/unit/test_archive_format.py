@@ -1,4 +1,4 @@
-"""The archive's format: what is written is what is read, with our own means and with everybody's; damage is seen."""
+"""The archive's format: what is written is what is read, and damage is seen."""
 
 import hashlib
 import json
@@ -42,38 +42,21 @@ def run_id(number: int) -> str:
 
 
 def a_run(number: int, *, version: int = 7) -> dict[str, Any]:
+    metadata = {"name": run_id(number), "namespace": "main", "resourceVersion": str(version)}
+    metadata |= {"creationTimestamp": "2026-11-03T12:00:00Z", "managedFields": [{"manager": "checklist-dispatch"}]}
+    resolved = {"organization": "acme", "templateId": "t-1", "templateVersion": 3, "templateName": "Opening"}
+    resolved |= {"revisionRef": {"name": "t-1-v3"}, "identityMode": "anonymous", "stepCount": 1, "applicableSteps": 1}
+    created_at = format_timestamp(START + timedelta(minutes=number))
     photo = {"key": f"photos/{run_id(number)}/p", "contentType": "image/jpeg", "bytes": 9, "sha256": "ab"}
     photo |= {"width": 1, "height": 1}
+    answer = {"value": '"line\\u2028two"', "photos": [photo], "at": "2026-11-03T12:30:00Z"}
+    status = {"phase": "Completed", "settled": True, "answers": {"s-a": answer}}
     return {
         "apiVersion": "checklists.dev/v1",
         "kind": "Run",
-        "metadata": {
-            "name": run_id(number),
-            "namespace": "main",
-            "resourceVersion": str(version),
-            "creationTimestamp": "2026-11-03T12:00:00Z",
-            "managedFields": [{"manager": "checklist-dispatch"}],
-        },
-        "spec": {
-            "createdAt": format_timestamp(START + timedelta(minutes=number)),
-            "executorRef": f"Küche {number} ☃",
-            "resolved": {
-                "organization": "acme",
-                "templateId": "t-1",
-                "templateVersion": 3,
-                "templateName": "Opening",
-                "revisionRef": {"name": "t-1-v3"},
-                "identityMode": "anonymous",
-                "stepCount": 1,
-                "applicableSteps": 1,
-            },
-        },
-        "status": {
-            "phase": "Completed",
-            "settled": True,
-            "answers": {"s-a": {"value": '"line\\u2028two"', "photos": [photo], "at": "2026-11-03T12:30:00Z"}},
-            "progress": {"total": 1, "answered": 1, "skipped": 0},
-        },
+        "metadata": metadata,
+        "spec": {"createdAt": created_at, "executorRef": f"Küche {number} ☃", "resolved": resolved},
+        "status": status | {"progress": {"total": 1, "answered": 1, "skipped": 0}},
     }
 
 
@@ -165,10 +148,9 @@ async def test_of_a_run_that_is_there_twice_the_later_state_is_read(store: Archi
     for part in parts:
         await kept(store, part)
     manifests = [part.manifest for part in parts]
-    found = await ArchiveReader(store).newest(manifests, run_id(2))
-    assert found is not None
-    assert found.version == 12
-    assert await ArchiveReader(store).newest(manifests, run_id(3)) is None
+    reader = ArchiveReader(store)
+    assert await reader.newest(manifests, run_id(2)) == a_record(2, version=12)
+    assert await reader.newest(manifests, run_id(3)) is None
 
 
 async def test_removed_deliveries_are_parts_of_their_own(store: ArchiveStore) -> None:
@@ -212,7 +194,7 @@ def test_lines_that_are_not_what_the_manifest_says_are_damage() -> None:
         list(verified_records(content, manifest))
 
 
-def test_a_manifest_speaks_of_its_own_part_alone() -> None:
+def test_a_manifest_speaks_of_its_own_part_alone_and_can_be_made_again_from_it() -> None:
     part, other = encoded(a_record(1)), encoded(a_record(2))
     assert Manifest.parse(part.manifest.encoded(), part.place) == part.manifest
     with pytest.raises(Damaged, match="another part"):
@@ -221,13 +203,9 @@ def test_a_manifest_speaks_of_its_own_part_alone() -> None:
         Manifest.parse(part.manifest.encoded().replace(b'"runs": 1', b'"runs": 2'), part.place)
     with pytest.raises(Damaged):
         Manifest.parse(b"{", part.place)
-
-
-def test_the_manifest_of_a_part_can_be_made_again_from_the_part() -> None:
-    part = encoded(a_record(1), a_record(2))
     assert manifest_of(part.content, part.place, written_at=NOW, written_by="operator-0") == part.manifest
     with pytest.raises(Damaged, match="its name"):
-        manifest_of(encoded(a_record(1)).content, part.place, written_at=NOW, written_by="operator-0")
+        manifest_of(other.content, part.place, written_at=NOW, written_by="operator-0")
 
 
 async def test_a_part_can_be_read_without_the_service(store: ArchiveStore, tmp_path: Path) -> None:
@@ -236,11 +214,11 @@ async def test_a_part_can_be_read_without_the_service(store: ArchiveStore, tmp_p
     await kept(store, part)
     await kept(store, encode_part(FOLDER, [RemovedDeliveries.of([a_delivery(3)])], written_at=NOW, written_by="o"))
     (line,) = re.findall(r"^(zstdcat .*)$", (ROOT / "docs" / "data.md").read_text(), re.MULTILINE)
+    rows = []
     if shutil.which("zstdcat") and shutil.which("jq"):
-        told = subprocess.run(["sh", "-c", line], cwd=tmp_path / "store", check=True, capture_output=True).stdout
-        rows = [row.split("\t") for row in told.decode().splitlines()]
+        printed = subprocess.run(["sh", "-c", line], cwd=tmp_path / "store", check=True, capture_output=True).stdout
+        rows = [row.split("\t") for row in printed.decode().splitlines()]
     else:
-        rows = []
         for file in sorted((tmp_path / "store").glob("archive/org-*/2026-11/*.jsonl.zst")):
             with zstandard.open(file, "rb") as opened:
                 found = [json.loads(one) for one in opened.read().splitlines()]

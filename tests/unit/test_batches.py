@@ -1,5 +1,3 @@
-"""Calls of many, made together."""
-
 import asyncio
 from collections.abc import Sequence
 
@@ -22,12 +20,15 @@ class Calls:
         return sum(values)
 
 
+pytestmark = pytest.mark.looptime
+
+
 @pytest.fixture
 def calls() -> Calls:
     return Calls()
 
 
-async def test_what_comes_together_or_while_a_call_is_under_way_is_one_call(calls: Calls) -> None:
+async def test_values_that_come_together_or_during_a_call_are_one_call(calls: Calls) -> None:
     batches: Batches[str, int, int] = Batches(calls, at_once=2)
     first = [asyncio.create_task(batches.add("a", value)) for value in (1, 2)]
     await asyncio.sleep(0.01)
@@ -40,7 +41,7 @@ async def test_what_comes_together_or_while_a_call_is_under_way_is_one_call(call
     assert calls.made[2:] == [("a", [3, 4, 5])]
 
 
-async def test_an_error_is_told_to_all_who_share_the_call_and_to_nobody_else(calls: Calls) -> None:
+async def test_an_error_is_that_of_all_who_share_the_call_and_of_no_later_one(calls: Calls) -> None:
     batches: Batches[str, int, int] = Batches(calls)
     calls.error = ValueError("no")
     calls.answering.set()
@@ -60,16 +61,15 @@ async def test_one_who_is_cancelled_leaves_the_call_to_the_others(calls: Calls) 
     assert await stays == 3
 
 
-async def test_closing_ends_everything_and_everybody_who_waits(calls: Calls) -> None:
+async def test_closing_ends_every_wait(calls: Calls) -> None:
     batches: Batches[str, int, int] = Batches(calls)
     waiting = [asyncio.create_task(batches.add("a", 1))]
     await asyncio.sleep(0.01)
     waiting.append(asyncio.create_task(batches.add("a", 2)))
     await asyncio.sleep(0.01)
     await batches.close()
-    assert all(
-        isinstance(end, asyncio.CancelledError) for end in await asyncio.gather(*waiting, return_exceptions=True)
-    )
+    ends = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(end) for end in ends] == [asyncio.CancelledError] * 2
     assert calls.made == [("a", [1])]
 
 

@@ -40,13 +40,8 @@ def in_flight() -> WebhookDeliveryStatus:
     return claimed(WebhookDeliveryStatus(attempt=1, next_attempt_at=NOW), Send(2), holder="before", now=NOW)
 
 
-# -- claims -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("jump", HOURS[:2])
-def test_a_new_leader_leaves_a_claim_alone_for_as_long_as_a_claim_holds_and_no_longer(
-    in_flight: WebhookDeliveryStatus, jump: timedelta
-) -> None:
+def test_a_new_leader_leaves_a_claim_alone_while_it_holds(in_flight: WebhookDeliveryStatus, jump: timedelta) -> None:
     now = NOW + jump
     assert step(in_flight, holder="after", now=now) == Wait(now + timedelta(seconds=CLAIM_S))
     assert step(in_flight, holder="after", now=now, led_for_s=CLAIM_S - 1) == Wait(now + timedelta(seconds=1))
@@ -58,21 +53,15 @@ def test_its_own_claim_an_operator_takes_up_at_once(in_flight: WebhookDeliverySt
     assert step(in_flight, holder="before", now=NOW + jump) == Send(2)
 
 
-def test_a_claim_that_has_run_out_holds_up_nobody_and_an_earlier_success_ends_it(
-    in_flight: WebhookDeliveryStatus,
-) -> None:
+def test_a_claim_ends_when_it_has_run_out_or_with_an_earlier_success(in_flight: WebhookDeliveryStatus) -> None:
     assert step(in_flight, holder="after", now=NOW + timedelta(seconds=CLAIM_S)) == Send(2)
     status = found_delivered(in_flight, now=NOW, generation=1)
     assert (status.phase, status.claim, status.next_attempt_at) == (DeliveryPhase.DELIVERED, None, None)
     assert status.conditions[0].reason == "DeliveredBefore"
 
 
-# -- what was left half-made --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("jump", HOURS)
 def test_what_looks_half_made_is_left_to_the_outbox_in_the_first_minute_of_a_leader(jump: timedelta) -> None:
-    """It may be in the outbox of its run, behind an event that goes before it."""
     now = NOW + timedelta(hours=2) + jump
     for led_for_s in (0, ORPHAN_S - 1):
         assert isinstance(step(WebhookDeliveryStatus(), holder="after", now=now, led_for_s=led_for_s), Wait)
@@ -80,11 +69,8 @@ def test_what_looks_half_made_is_left_to_the_outbox_in_the_first_minute_of_a_lea
     assert step(WebhookDeliveryStatus(), holder="after", now=late, led_for_s=ORPHAN_S) == Send(1)
 
 
-# -- a delivery that is just being made ---------------------------------------------------------------------------
-
-
 class Cluster:
-    """Holds one delivery; its clock is the true one. `between` runs after the creation, before the first record."""
+    """Holds one delivery, whose creation ends with `go_on`; its clock is the true one."""
 
     def __init__(self) -> None:
         self.body: dict[str, Any] | None = None
@@ -128,30 +114,27 @@ class HandOver:
     def __init__(self, clock: datetime = NOW) -> None:
         self.cluster = Cluster()
         client: Any = self.cluster
-        self.objects = DeliveryObjects(
-            client, FreshReads(client), RetrySchedule(), clock=lambda: clock, rng=lambda: 0.0
-        )
+        reads, schedule = FreshReads(client), RetrySchedule()
+        self.objects = DeliveryObjects(client, reads, schedule, clock=lambda: clock, rng=lambda: 0.0)
 
-    def begin(self) -> asyncio.Task[Any]:
-        run = Run.parse(
-            {
-                "metadata": {"name": "r-1", "namespace": "n", "uid": "u", "resourceVersion": "1"},
-                "spec": {"organizationRef": {"name": "org-1"}, "createdAt": format_timestamp(NOW)},
-            }
-        )
+    async def begin(self) -> asyncio.Task[Any]:
+        """Go on until the delivery is created."""
+        metadata = {"name": "r-1", "namespace": "n", "uid": "u", "resourceVersion": "1"}
+        spec = {"organizationRef": {"name": "org-1"}, "createdAt": format_timestamp(NOW)}
+        run = Run.parse({"metadata": metadata, "spec": spec})
         entry = OutboxEntry(seq=1, event=EventName.RUN_CANCELLED, event_id="evt-1", ts=NOW)
         outcome = Outcome(OutcomeClass.HTTP_5XX, 500, NOW, 20, "HTTP 500")
         message = {"event_id": "evt-1", "data": {}}
-        return asyncio.create_task(
-            self.objects.hand_over(run, entry, message, outcome, url="http://a.test/", organization="org-1")
-        )
+        place = {"url": "http://a.test/", "organization": "org-1"}
+        task = asyncio.create_task(self.objects.hand_over(run, entry, message, outcome, **place))
+        await self.cluster.created.wait()
+        return task
 
 
 @pytest.mark.parametrize("jump", HOURS)
-async def test_nobody_sends_what_is_just_being_handed_over_whatever_the_clock_says(jump: timedelta) -> None:
+async def test_a_delivery_that_is_being_handed_over_is_not_sent_whatever_the_clock_says(jump: timedelta) -> None:
     making = HandOver(NOW + jump)
-    task = making.begin()
-    await making.cluster.created.wait()
+    task = await making.begin()
     with pytest.raises(KubeConflict):
         await making.objects.get("n", "evt-1")
     making.cluster.go_on.set()
@@ -165,8 +148,7 @@ async def test_it_stays_in_hand_while_the_cluster_does_not_take_it() -> None:
     making = HandOver()
     making.cluster.go_on.set()
     making.cluster.failures = 5
-    task = making.begin()
-    await making.cluster.created.wait()
+    task = await making.begin()
     while making.cluster.failures:
         with pytest.raises(KubeConflict):
             await making.objects.get("n", "evt-1")
@@ -177,18 +159,15 @@ async def test_it_stays_in_hand_while_the_cluster_does_not_take_it() -> None:
 
 async def test_a_hand_over_that_was_cancelled_is_out_of_hand() -> None:
     making = HandOver()
-    task = making.begin()
-    await making.cluster.created.wait()
+    task = await making.begin()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert (await making.objects.get("n", "evt-1")).status.attempt == 0
 
 
 async def test_a_first_attempt_that_somebody_else_has_claimed_is_left_to_them() -> None:
-    """As when a leader slept, and another one took up what it had left half-made."""
     making = HandOver()
-    task = making.begin()
-    await making.cluster.created.wait()
+    task = await making.begin()
     claim = Claim(attempt=1, holder="after", until=NOW + timedelta(seconds=30))
     status = WebhookDeliveryStatus(phase=DeliveryPhase.IN_FLIGHT, claim=claim).to_kube()
     await making.cluster.patch_status(None, "", status, "n", resource_version="1")
@@ -198,13 +177,10 @@ async def test_a_first_attempt_that_somebody_else_has_claimed_is_left_to_them() 
 
     making.cluster.create = exists  # type: ignore[method-assign]
     making.cluster.go_on.set()
-    record = await asyncio.wait_for(task, 10)
+    record = await task
     assert record is None or record.attempts == 0
     assert making.cluster.body is not None
     assert making.cluster.body["status"]["claim"]["holder"] == "after"
-
-
-# -- gaps ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_gap_does_not_begin_before_the_attempt_has_ended() -> None:

@@ -1,7 +1,7 @@
 """The index of deliveries: what runs and WebhookDelivery objects say, put together, whoever speaks first."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid5
@@ -62,24 +62,18 @@ def recorded(run: int, seq: int, phase: str = "Delivered", **changes: Any) -> Js
 
 
 def metadata(name: str, version: int, changes: Json) -> Json:
-    return {
-        "name": name,
-        "namespace": changes.get("namespace", "main"),
-        "resourceVersion": str(version),
-        "annotations": changes.get("annotations", {}),
-    }
+    place = {"namespace": changes.get("namespace", "main"), "annotations": changes.get("annotations", {})}
+    return {"name": name, "resourceVersion": str(version), **place}
 
 
 def a_run(number: int, *events: Json, version: int = 1, **changes: Any) -> Json:
     """A run with these events: entries with a phase are records. `changes`: organization, namespace, url, status."""
     outbox = [event for event in events if "phase" not in event]
     records = [event for event in events if "phase" in event]
+    webhook = {"url": changes.get("url", URLS[0]), "events": ["*"]}
     return {
         "metadata": metadata(run_id(number), version, changes),
-        "spec": {
-            "webhook": {"url": changes.get("url", URLS[0]), "events": ["*"]},
-            "resolved": {"organization": changes.get("organization", "acme")},
-        },
+        "spec": {"webhook": webhook, "resolved": {"organization": changes.get("organization", "acme")}},
         "status": {"outbox": outbox, "deliveries": records, **changes.get("status", {})},
     }
 
@@ -92,20 +86,10 @@ def an_attempt(number: int = 1, *, minutes: float = 0, **changes: Any) -> Json:
 def an_object(run: int, seq: int, *attempts: Json, version: int = 1, **changes: Any) -> Json:
     """A WebhookDelivery. `changes`: namespace, url, annotations, status."""
     status = {"phase": "Pending", "attempt": len(attempts), "attempts": list(attempts)}
-    return {
-        "metadata": metadata(event_id(run, seq), version, changes),
-        "spec": {
-            "organizationRef": {"name": "acme"},
-            "runRef": {"name": run_id(run)},
-            "eventId": event_id(run, seq),
-            "event": "step.completed",
-            "seq": seq,
-            "ts": at(),
-            "url": changes.get("url", URLS[0]),
-            "payload": "{}",
-        },
-        "status": status | changes.get("status", {}),
-    }
+    refs = {"organizationRef": {"name": "acme"}, "runRef": {"name": run_id(run)}, "eventId": event_id(run, seq)}
+    message = {"event": "step.completed", "seq": seq, "ts": at(), "url": changes.get("url", URLS[0]), "payload": "{}"}
+    named = metadata(event_id(run, seq), version, changes)
+    return {"metadata": named, "spec": refs | message, "status": status | changes.get("status", {})}
 
 
 ENDED: Json = {"phase": "Failed", "settled": True, "finishedAt": at(1)}
@@ -128,6 +112,9 @@ def only_endpoint(index: DeliveryIndex, hours: int = 24) -> Endpoint:
 def test_an_event_goes_from_the_outbox_into_the_records_and_stays_one(index: DeliveryIndex) -> None:
     index.learn_run("UPSERT", a_run(1, waiting(1, 1)))
     assert (only(index).status, only(index).attempts) == ("pending", ())
+    index.informer.observe(an_object(1, 1))
+    assert (only(index).status, only(index).refusal) == ("pending", ReplayRefusal.RETRY_PENDING)
+    index.informer.forget(an_object(1, 1))
     index.learn_run("UPSERT", a_run(1, recorded(1, 1)))
     delivery = only(index)
     assert (delivery.status, delivery.attempts_made, delivery.listed_at) == ("delivered", 1, NOW.timestamp() * 1000)
@@ -140,12 +127,11 @@ def test_an_event_goes_from_the_outbox_into_the_records_and_stays_one(index: Del
 def test_whoever_speaks_first_the_object_knows_more(index: DeliveryIndex, object_first: bool) -> None:
     attempts = (an_attempt(1), an_attempt(2, minutes=1))
     kept = an_object(1, 1, *attempts, status={"nextAttemptAt": at(3)})
-    told: list[Callable[[], None]] = [
-        lambda: index.informer.observe(kept),
-        lambda: index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Pending"))),
-    ]
-    for tell in told if object_first else reversed(told):
-        tell()
+    for of_object in (object_first, not object_first):
+        if of_object:
+            index.informer.observe(kept)
+        else:
+            index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Pending")))
     delivery = only(index)
     assert [attempt.number for attempt in delivery.attempts] == [1, 2]
     assert delivery.next_attempt_at == (NOW + timedelta(minutes=3)).timestamp() * 1000
@@ -171,12 +157,6 @@ def test_what_the_run_no_longer_records_is_told_by_the_object_alone(index: Deliv
     assert [delivery.event.seq for delivery in listed(index)] == [1]
 
 
-def test_an_object_without_any_attempt_is_just_being_made(index: DeliveryIndex) -> None:
-    index.learn_run("UPSERT", a_run(1, waiting(1, 1)))
-    index.informer.observe(an_object(1, 1, status={"phase": "Pending"}))
-    assert (only(index).status, only(index).refusal) == ("pending", ReplayRefusal.RETRY_PENDING)
-
-
 def test_old_records_without_time_and_outcome_are_listed_as_well_as_may_be(index: DeliveryIndex) -> None:
     old = [recorded(1, 1), recorded(1, 2, "Failed", httpStatus=404), recorded(1, 3, "Failed")]
     final = recorded(2, 1, event="run.completed")
@@ -193,48 +173,35 @@ def test_old_records_without_time_and_outcome_are_listed_as_well_as_may_be(index
     assert only(index).happened_at == (NOW - timedelta(minutes=5)).timestamp() * 1000
 
 
-@pytest.mark.parametrize(
-    "status",
-    [
-        {"phase": "Pending", "attempt": 2},
-        {"phase": "InFlight", "attempt": 2},
-        {"phase": "Failed", "attempt": 5},
-        {"phase": "Failed", "attempt": 5, "settled": True},
-        {"phase": "Delivered", "attempt": 1, "settled": True},
-        {"phase": "Failed", "attempt": 0, "settled": True},
-        {"phase": "Failed", "attempt": 5, "replay": {"requestedAt": at()}},
-    ],
-)
-def test_what_can_be_replayed_is_as_the_operator_judges_it(index: DeliveryIndex, status: Json) -> None:
-    index.informer.observe(an_object(1, 1, status=status))
-    assert only(index).refusal is refusal_of(WebhookDeliveryStatus.model_validate(status))
-
-
-def test_what_was_asked_to_be_replayed_is_not_to_be_asked_again(index: DeliveryIndex) -> None:
-    index.informer.observe(an_object(1, 1, an_attempt(), status=ENDED, annotations={REPLAY_ANNOTATION: at()}))
+def test_a_delivery_can_be_replayed_as_the_operator_judges_it_and_only_once_at_a_time(index: DeliveryIndex) -> None:
+    failed: Json = {"phase": "Failed", "attempt": 5}
+    for version, status in enumerate(
+        [
+            *({"phase": phase, "attempt": 2} for phase in ("Pending", "InFlight")),
+            *(failed | more for more in ({}, {"settled": True}, {"replay": {"requestedAt": at()}})),
+            {"phase": "Delivered", "attempt": 1, "settled": True},
+            {"phase": "Failed", "attempt": 0, "settled": True},
+        ],
+        1,
+    ):
+        index.informer.observe(an_object(1, 1, version=version, status=status))
+        assert only(index).refusal is refusal_of(WebhookDeliveryStatus.model_validate(status)), status
+    asked_for = {REPLAY_ANNOTATION: at()}
+    index.informer.observe(an_object(1, 1, an_attempt(), version=9, status=ENDED, annotations=asked_for))
     assert only(index).refusal is ReplayRefusal.REPLAY_UNDER_WAY
 
 
-def test_ties_are_broken_by_the_id_and_pages_cut_the_list(index: DeliveryIndex) -> None:
-    index.learn_run("UPSERT", a_run(1, *(waiting(1, seq, minutes=seq // 3) for seq in range(1, 8))))
-    expected = sorted(((seq // 3, event_id(1, seq)) for seq in range(1, 8)), reverse=True)
-    found = [delivery.event.event_id for delivery in listed(index)]
-    assert found == [id_ for _, id_ in expected]
-    total, page = index.page("acme", ["main"], DeliveryFilter(), offset=4, limit=2)
-    assert (total, [delivery.event.event_id for delivery in page]) == (7, found[4:6])
-    assert index.page("acme", ["main"], DeliveryFilter(), offset=7, limit=2) == (7, [])
-
-
 @pytest.mark.parametrize("wanted", [{}, {"status": "pending"}, {"event": "step.completed", "host": "a.example.com"}])
-def test_pages_of_any_size_make_up_the_list(index: DeliveryIndex, wanted: Json) -> None:
+def test_pages_of_any_size_make_up_the_list_in_which_the_id_breaks_ties(index: DeliveryIndex, wanted: Json) -> None:
+    events = [(run, seq) for run in range(1, 4) for seq in range(1, 10)]
     for run in range(1, 4):
         index.learn_run("UPSERT", a_run(run, *(waiting(run, seq, minutes=seq // 4) for seq in range(1, 10))))
     everything = listed(index, **wanted)
+    expected = sorted(((seq // 4, event_id(run, seq)) for run, seq in events), reverse=True)
+    assert [each.event.event_id for each in everything] == [name for _, name in expected]
     for size in (1, 2, 5, 26):
-        pages = [
-            index.page("acme", ["main"], DeliveryFilter(**wanted), offset=offset, limit=size)
-            for offset in range(0, 27, size)
-        ]
+        offsets = range(0, 28, size)
+        pages = [index.page("acme", ["main"], DeliveryFilter(**wanted), offset=at, limit=size) for at in offsets]
         assert {total for total, _ in pages} == {27}
         assert [each for _, page in pages for each in page] == everything
 
@@ -273,19 +240,12 @@ def test_of_an_endpoint_only_the_host_is_kept() -> None:
     assert [host_of(url) for url in (*URLS, "http://[2001:db8::1]:80/x")] == [*HOSTS, "2001:db8::1"]
 
 
-# -- any history, in any order --------------------------------------------------------------------------------------
-
+ANSWERS = st.sampled_from([("success", 200), ("http_4xx", 410), ("timeout", None)])
 ATTEMPTS = st.builds(
-    lambda minutes, took, answer: an_attempt(minutes=minutes, durationMs=took, **answer),
+    lambda minutes, took, answer: an_attempt(minutes=minutes, durationMs=took, outcome=answer[0], httpStatus=answer[1]),
     minutes=st.integers(-6000, 0),
     took=st.integers(0, 10_000),
-    answer=st.sampled_from(
-        [
-            {"outcome": "success", "httpStatus": 200},
-            {"outcome": "http_4xx", "httpStatus": 410},
-            {"outcome": "timeout", "httpStatus": None},
-        ]
-    ),
+    answer=ANSWERS,
 )
 RUN_EVENTS = st.sampled_from([None, "waiting", "Delivered", "Failed", "Pending"])
 RUN_CHANGES = st.tuples(st.just("run"), st.integers(1, 3), st.lists(RUN_EVENTS, max_size=4))
@@ -294,8 +254,7 @@ STATES = st.none() | st.tuples(st.lists(ATTEMPTS, max_size=3), PHASES)
 OBJECT_CHANGES = st.tuples(st.just("object"), st.integers(1, 3), st.tuples(st.integers(1, 4), STATES))
 
 
-def told(changes: list[Any]) -> DeliveryIndex:
-    """An index that was told these changes one after the other."""
+def index_after(changes: list[Any]) -> DeliveryIndex:
     index = new_index()
     for version, (kind, run, what) in enumerate(changes, 1):
         url = URLS[run % 2]
@@ -320,12 +279,12 @@ def told(changes: list[Any]) -> DeliveryIndex:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.one_of(RUN_CHANGES, OBJECT_CHANGES), max_size=12))
-def test_after_any_history_the_index_is_as_one_that_was_told_only_the_end(changes: list[Any]) -> None:
+def test_after_any_history_the_index_is_as_one_that_learned_only_the_end(changes: list[Any]) -> None:
     last: dict[Any, Any] = {}
     for change in changes:
         kind, run, what = change
         last[kind, run, what[0] if kind == "object" else None] = change
-    long, short = told(changes), told(list(last.values()))
+    long, short = index_after(changes), index_after(list(last.values()))
     try:
         assert listed(long) == listed(short)
         for status in ("pending", "in_flight", "delivered", "failed"):
@@ -349,10 +308,10 @@ def test_an_object_that_claims_the_event_of_another_run_is_not_believed(index: D
 def figures(index: DeliveryIndex) -> dict[str, tuple[Any, ...]]:
     _, total, endpoints = index.endpoints.page("acme", ["main"], hours=24, offset=0, limit=100)
     assert total == len(endpoints)
-    return {endpoint.host: told_of(endpoint) for endpoint in endpoints}
+    return {endpoint.host: figures_of(endpoint) for endpoint in endpoints}
 
 
-def told_of(each: Endpoint) -> tuple[Any, ...]:
+def figures_of(each: Endpoint) -> tuple[Any, ...]:
     return each.deliveries, each.attempts, each.successes, each.pending, each.failed, each.latencies.total()
 
 
@@ -387,7 +346,7 @@ def test_hours_that_no_window_reaches_any_more_are_forgotten_and_figures_stay_ri
     # What was counted in an hour that is gone is taken off nowhere when the delivery goes.
     for seq, _ in enumerate(days, 1):
         index.informer.forget({"metadata": {"name": event_id(1, seq), "namespace": "main"}})
-    assert told_of(only_endpoint(index, MAX_WINDOW_HOURS)) == (1, 1, 0, 0, 1, 1)
+    assert figures_of(only_endpoint(index, MAX_WINDOW_HOURS)) == (1, 1, 0, 0, 1, 1)
     index.informer.forget({"metadata": {"name": event_id(2, 1), "namespace": "main"}})
     assert index.endpoints.page("acme", ["main"], hours=1, offset=0, limit=9)[1] == 0
     index.close()
@@ -410,15 +369,13 @@ def test_the_last_success_and_the_last_error_are_the_last_whatever_comes_first(i
     index.informer.observe(an_object(1, 1, an_attempt(minutes=-1), an_attempt(minutes=-9), status=ENDED))
     index.informer.observe(an_object(1, 2, an_attempt(minutes=-3, **good), an_attempt(minutes=-7, **good)))
     index.informer.observe(an_object(1, 3, an_attempt(minutes=-2, outcome="tls", httpStatus=None)))
-    endpoint, minute = only_endpoint(index, 1), 60_000
-    assert endpoint.last_success_at == NOW.timestamp() * 1000 - 3 * minute
-    assert endpoint.last_error is not None
-    last_error = (endpoint.last_error.started_at, endpoint.last_error.outcome)
-    assert last_error == (NOW.timestamp() * 1000 - minute, "http_5xx")
+    endpoint, now, minute = only_endpoint(index, 1), NOW.timestamp() * 1000, 60_000
+    error = endpoint.last_error
+    assert endpoint.last_success_at == now - 3 * minute
+    assert error is not None and (error.started_at, error.outcome) == (now - minute, "http_5xx")
 
 
 def test_events_of_one_number_which_only_a_hand_makes_have_an_order_of_their_own(index: DeliveryIndex) -> None:
     index.learn_run("UPSERT", a_run(1, *({**recorded(1, seq), "seq": 7} for seq in range(20))))
-    _, told = index.of_run(run_id(1), "main", offset=0, limit=50)
-    ids = [one.event.event_id for one in told]
+    ids = [one.event.event_id for one in index.of_run(run_id(1), "main", offset=0, limit=50)[1]]
     assert (len(ids), ids) == (20, sorted(ids))

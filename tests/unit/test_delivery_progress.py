@@ -2,20 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_crds.delivery_types import Attempt, Claim, OutcomeClass, WebhookDeliveryStatus
+from checklist_crds.delivery_types import Attempt, OutcomeClass, WebhookDeliveryStatus
 from checklist_crds.events import EventName
-from checklist_crds.run_types import (
-    MAX_DELIVERY_RECORDS,
-    DeliveryPhase,
-    DeliveryRecord,
-    OutboxEntry,
-    RunPhase,
-    RunStatus,
-)
+from checklist_crds.run_types import MAX_DELIVERY_RECORDS as MOST
+from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, RunPhase, RunStatus
 from checklist_operator.delivery_progress import (
     Conclude,
     Nothing,
@@ -33,8 +26,8 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=10)
 
 
-def step(status: WebhookDeliveryStatus, *, holder: str = "me", age_s: float = 0, led_for_s: float = 0) -> object:
-    return next_step(status, now=NOW, holder=holder, created_at=NOW - timedelta(seconds=age_s), led_for_s=led_for_s)
+def step(status: WebhookDeliveryStatus, *, age_s: float = 0, led_for_s: float = 0) -> object:
+    return next_step(status, now=NOW, holder="me", created_at=NOW - timedelta(seconds=age_s), led_for_s=led_for_s)
 
 
 def attempt(number: int, *, next_attempt_at: datetime | None = None, ok: bool = False) -> Attempt:
@@ -52,22 +45,9 @@ def test_a_delivery_waits_for_its_time_and_is_then_sent_with_the_next_number() -
     assert step(WebhookDeliveryStatus(attempt=2, next_attempt_at=NOW)) == Send(3)
 
 
-def test_our_own_claim_is_taken_up_at_once_and_that_of_another_when_it_has_run_out() -> None:
-    mine = claimed(WebhookDeliveryStatus(attempt=2, next_attempt_at=NOW), Send(3), holder="me", now=NOW)
-    assert step(mine) == Send(3)
-    assert step(mine, holder="other") == Wait(NOW + timedelta(seconds=30))
-    old = mine.model_copy(update={"claim": Claim(attempt=3, holder="me", until=NOW)})
-    assert step(old, holder="other") == Send(3)
-
-
 def test_a_delivery_that_is_just_being_made_is_left_alone_for_a_minute() -> None:
     assert step(WebhookDeliveryStatus(), age_s=5, led_for_s=3600) == Wait(NOW + timedelta(seconds=55))
     assert step(WebhookDeliveryStatus(), age_s=61, led_for_s=3600) == Send(1)
-
-
-def test_a_success_must_still_be_recorded_until_it_is_settled() -> None:
-    delivered = after(WebhookDeliveryStatus(attempt=1), attempt(2, ok=True), ok=True)
-    assert (step(delivered), step(settled(delivered))) == (Conclude(), Nothing())
 
 
 def test_a_failed_attempt_is_recorded_and_the_next_one_planned() -> None:
@@ -81,14 +61,16 @@ def test_a_failed_attempt_is_recorded_and_the_next_one_planned() -> None:
     assert (condition.type, condition.reason, condition.message) == ("Delivered", "Retrying", message)
 
 
-def test_the_fifth_failure_is_the_end() -> None:
+def test_a_success_and_the_fifth_failure_are_the_end_once_they_are_recorded() -> None:
+    delivered = after(WebhookDeliveryStatus(attempt=1), attempt(2, ok=True), ok=True)
+    assert (step(delivered), step(settled(delivered))) == (Conclude(), Nothing())
     status = after(WebhookDeliveryStatus(attempt=4), attempt(5))
     assert (status.phase, status.finished_at) == (DeliveryPhase.FAILED, NOW)
     assert status.conditions[0].reason == "AttemptsExhausted"
     assert step(status) == Conclude()
 
 
-def test_what_is_given_up_keeps_its_history() -> None:
+def test_a_delivery_that_is_given_up_keeps_its_history() -> None:
     retried = after(WebhookDeliveryStatus(attempt=1), attempt(2, next_attempt_at=LATER))
     status = given_up(retried, "RunDeleted", "gone", now=NOW, generation=1)
     assert (status.phase, len(status.attempts), status.next_attempt_at) == (DeliveryPhase.FAILED, 1, None)
@@ -134,24 +116,22 @@ def test_a_final_run_settles_with_its_last_event_and_not_while_one_is_retried() 
     assert with_records(retried, [record(2, DeliveryPhase.FAILED)]).settled is True
 
 
-@pytest.mark.parametrize(
-    ("before", "late", "stays"),
-    [
-        (DeliveryPhase.DELIVERED, DeliveryPhase.PENDING, DeliveryPhase.DELIVERED),
-        (DeliveryPhase.DELIVERED, DeliveryPhase.FAILED, DeliveryPhase.DELIVERED),
-        (DeliveryPhase.FAILED, DeliveryPhase.PENDING, DeliveryPhase.FAILED),
-        (DeliveryPhase.FAILED, DeliveryPhase.DELIVERED, DeliveryPhase.DELIVERED),
-        (DeliveryPhase.PENDING, DeliveryPhase.FAILED, DeliveryPhase.FAILED),
-    ],
-)
-def test_late_news_never_undo_an_end(before: DeliveryPhase, late: DeliveryPhase, stays: DeliveryPhase) -> None:
-    status = with_records(RunStatus(deliveries=[record(1, before)]), [record(1, late)])
-    assert [one.phase for one in status.deliveries] == [stays]
+def test_late_news_never_undo_an_end() -> None:
+    pending, delivered, failed = DeliveryPhase.PENDING, DeliveryPhase.DELIVERED, DeliveryPhase.FAILED
+    for before, late, stays in (
+        (delivered, pending, delivered),
+        (delivered, failed, delivered),
+        (failed, pending, failed),
+        (failed, delivered, delivered),
+        (pending, failed, failed),
+    ):
+        status = with_records(RunStatus(deliveries=[record(1, before)]), [record(1, late)])
+        assert [one.phase for one in status.deliveries] == [stays], (before, late)
 
 
 def test_a_long_run_forgets_its_oldest_finished_records_and_no_others() -> None:
-    many = [record(seq) for seq in range(1, MAX_DELIVERY_RECORDS + 1)]
+    many = [record(seq) for seq in range(1, MOST + 1)]
     many[0] = record(1, DeliveryPhase.PENDING)
-    status = with_records(RunStatus(deliveries=many), [record(MAX_DELIVERY_RECORDS + 1)])
-    assert len(status.deliveries) == MAX_DELIVERY_RECORDS
+    status = with_records(RunStatus(deliveries=many), [record(MOST + 1)])
+    assert len(status.deliveries) == MOST
     assert [one.seq for one in status.deliveries[:2]] == [1, 3]

@@ -12,6 +12,8 @@ from checklist_crds.kube.errors import KubeUnavailable
 from checklist_operator.division import OtherDivisions
 from checklist_operator.sharding import Shard
 
+pytestmark = pytest.mark.looptime
+
 
 class Leases:
     """The cluster, as far as leases go."""
@@ -40,22 +42,17 @@ class Leases:
 def waits(leases: Leases, shard: Shard) -> "asyncio.Task[None]":
     client: Any = leases
     loop = asyncio.get_running_loop()
-    others = OtherDivisions(
-        client, "checklists", "me", shard, clock=lambda: datetime(2026, 11, 21, tzinfo=UTC), steady=loop.time
-    )
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    others = OtherDivisions(client, "checklists", "me", shard, clock=lambda: now, steady=loop.time)
     return asyncio.create_task(others.until_gone())
 
 
-@pytest.mark.looptime
 async def test_leases_of_the_same_number_and_free_ones_and_foreign_ones_hinder_nobody() -> None:
-    leases = Leases(
-        checklist_dispatch_operator_0_of_3="a", checklist_dispatch_operator=None, another_controller="somebody"
-    )
-    await waits(leases, Shard(1, 3))
+    free_or_foreign = {"checklist_dispatch_operator": None, "another_controller": "another"}
+    await waits(Leases(checklist_dispatch_operator_0_of_3="a", **free_or_foreign), Shard(1, 3))
     assert asyncio.get_running_loop().time() == 0
 
 
-@pytest.mark.looptime
 async def test_a_lease_that_is_renewed_is_waited_for_until_it_is_given_back() -> None:
     leases = Leases(checklist_dispatch_operator="a")
     waiting = waits(leases, Shard(0, 2))
@@ -69,7 +66,6 @@ async def test_a_lease_that_is_renewed_is_waited_for_until_it_is_given_back() ->
     assert waiting.done()
 
 
-@pytest.mark.looptime
 async def test_one_that_ran_out_is_closed_so_that_its_holder_ends_when_it_wakes_and_nobody_waits_again() -> None:
     leases = Leases(checklist_dispatch_operator_1_of_2="dead")
     await waits(leases, Shard())
@@ -81,7 +77,6 @@ async def test_one_that_ran_out_is_closed_so_that_its_holder_ends_when_it_wakes_
     assert asyncio.get_running_loop().time() - began <= 1.5
 
 
-@pytest.mark.looptime
 async def test_while_the_cluster_does_not_answer_nobody_begins() -> None:
     leases = Leases()
     leases.answers = False

@@ -35,22 +35,10 @@ async def test_an_attempt_may_be_being_recorded_for_so_long_and_no_other_one() -
     await asyncio.sleep(3.0)
     assert left.for_s(["evt-0", "evt-2"], 4) == pytest.approx(2.0)
     assert (left.for_s(["evt-2"], 5), left.for_s(["evt-0"], 1), left.for_s([], 1)) == (0.0, 0.0, 0.0)
+    rest = {"evt-1": AttemptMade(1, pytest.approx(5.5)), "evt-2": AttemptMade(5, 9.0), "evt-3": AttemptMade(1, 9.0)}
+    assert left.with_ours({"evt-2": 5, "evt-3": 1}, 9.0) == rest
     await asyncio.sleep(3.0)
     assert (left.for_s(["evt-2"], 4), left.for_s(["evt-1"], 1)) == (0.0, pytest.approx(2.5))
-    await asyncio.sleep(3.0)
-    assert left.for_s(["evt-1"], 1) == 0.0
-
-
-@pytest.mark.looptime
-async def test_who_follows_is_told_what_is_left_of_it_and_what_came_later() -> None:
-    left = BeingRecorded(LEFT)
-    await asyncio.sleep(3.0)
-    assert left.with_ours({"evt-2": 5, "evt-3": 1}, 9.0) == {
-        "evt-1": AttemptMade(1, pytest.approx(5.5)),
-        "evt-2": AttemptMade(5, 9.0),
-        "evt-3": AttemptMade(1, 9.0),
-    }
-    await asyncio.sleep(3.0)
     assert left.with_ours({}, 9.0) == {"evt-1": AttemptMade(1, pytest.approx(2.5))}
     await asyncio.sleep(2.5)
-    assert left.with_ours({}, 9.0) == NO_HANDOVER
+    assert (left.for_s(["evt-1"], 1), left.with_ours({}, 9.0)) == (0.0, NO_HANDOVER)

@@ -1,4 +1,4 @@
-"""Events for people: told beside the work, once for each thing, and never more than the cluster can bear."""
+"""Events for people: one for each thing, and never more than the cluster can bear."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -13,17 +13,19 @@ from checklist_crds.kube.kinds import WEBHOOK_DELIVERY, Kind
 from checklist_operator import kube_events
 from checklist_operator.kube_events import EventRecorder, ObjectReference
 
+pytestmark = pytest.mark.looptime
+
 
 class Cluster:
-    """Keeps Events as the Kubernetes API does, or fails as it does."""
-
     def __init__(self) -> None:
         self.events: dict[str, dict[str, Any]] = {}
         self.written_at: list[float] = []
         self.fails: Exception | None = None
 
     async def create(self, kind: Kind, body: Mapping[str, Any], namespace: str) -> None:
-        self._written()
+        self.written_at.append(asyncio.get_running_loop().time())
+        if self.fails is not None:
+            raise self.fails
         name = body["metadata"]["name"]
         if name in self.events:
             raise KubeAlreadyExists(name)
@@ -34,11 +36,6 @@ class Cluster:
 
     async def patch(self, kind: Kind, name: str, patch: Mapping[str, Any], namespace: str) -> None:
         self.events[name] |= patch
-
-    def _written(self) -> None:
-        self.written_at.append(asyncio.get_running_loop().time())
-        if self.fails is not None:
-            raise self.fails
 
 
 @asynccontextmanager
@@ -55,7 +52,6 @@ def delivery(number: int = 1) -> ObjectReference:
     return ObjectReference(WEBHOOK_DELIVERY, "n", f"evt-{number}", f"uid-{number}")
 
 
-@pytest.mark.looptime
 async def test_the_same_thing_about_the_same_object_is_one_event_that_counts() -> None:
     cluster = Cluster()
     async with running(cluster) as recorder:
@@ -66,15 +62,14 @@ async def test_the_same_thing_about_the_same_object_is_one_event_that_counts() -
         recorder.warn(delivery(2), "ReplayFailed", "another")
         recorder.tell(delivery(), "Replayed", "at last")
         await asyncio.sleep(1)
-    told = {(one["involvedObject"]["uid"], one["reason"]): one for one in cluster.events.values()}
-    assert {key: (one["count"], one["message"], one["type"]) for key, one in told.items()} == {
-        ("uid-1", "ReplayFailed"): (3, "third", "Warning"),
-        ("uid-2", "ReplayFailed"): (1, "another", "Warning"),
-        ("uid-1", "Replayed"): (1, "at last", "Normal"),
-    }
+    fields = ("reason", "count", "message", "type")
+    assert [(one["involvedObject"]["uid"], *(one[field] for field in fields)) for one in cluster.events.values()] == [
+        ("uid-1", "ReplayFailed", 3, "third", "Warning"),
+        ("uid-2", "ReplayFailed", 1, "another", "Warning"),
+        ("uid-1", "Replayed", 1, "at last", "Normal"),
+    ]
 
 
-@pytest.mark.looptime
 async def test_a_flood_is_told_at_a_bounded_rate_and_what_is_too_much_is_dropped() -> None:
     cluster = Cluster()
     async with running(cluster, burst=10, per_s=2.0) as recorder:
@@ -88,7 +83,6 @@ async def test_a_flood_is_told_at_a_bounded_rate_and_what_is_too_much_is_dropped
     assert 110 <= len(cluster.written_at) <= 131
 
 
-@pytest.mark.looptime
 @pytest.mark.parametrize("fault", [KubeUnavailable("down"), KubeForbidden("events are not allowed", status=403)])
 async def test_what_cannot_be_written_is_lost_and_stops_nothing(
     fault: Exception, caplog: pytest.LogCaptureFixture

@@ -16,11 +16,12 @@ from checklist_operator.leader import Leadership
 from checklist_operator.settings import LeaseTimes
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+pytestmark = pytest.mark.looptime
 TIMES = LeaseTimes(duration=15, renew_deadline=10, retry_period=2)
 
 
 class OneLease:
-    """The cluster, as far as leases go: compare and swap on the version."""
+    """The cluster, as far as leases go."""
 
     def __init__(self) -> None:
         self.body: dict[str, Any] | None = None
@@ -66,11 +67,13 @@ class OneLease:
         return copy.deepcopy(self.body)
 
 
-class Wall:
-    """The wall clock of the machine, which the election itself looks at, too."""
+class Scene:
+    """The wall clock of the machine, which the election itself looks at, too; and candidates for one lease."""
 
     def __init__(self) -> None:
+        self.lease = OneLease()
         self.offset = timedelta()
+        self.slept = 0.0
 
     def __call__(self) -> datetime:
         return START + timedelta(seconds=asyncio.get_running_loop().time()) + self.offset
@@ -78,17 +81,22 @@ class Wall:
     def time(self) -> float:
         return self().timestamp()
 
+    def candidate(self, name: str) -> Leadership:
+        client: Any = self.lease
+        loop = asyncio.get_running_loop()
+        return Leadership(client, "checklists", name, TIMES, clock=self, steady=lambda: loop.time() + self.slept)
+
 
 @pytest.fixture
-def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
-    clock = Wall()
-    monkeypatch.setattr(leaderelection, "time", clock)
-    return clock
+def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
+    made = Scene()
+    monkeypatch.setattr(leaderelection, "time", made)
+    return made
 
 
-def candidate(lease: OneLease, name: str, wall: Wall) -> Leadership:
-    client: Any = lease
-    return Leadership(client, "checklists", name, TIMES, clock=wall, steady=asyncio.get_running_loop().time)
+async def holds(leader: Leadership) -> asyncio.Task[None]:
+    await leader.acquire()
+    return asyncio.create_task(leader.hold())
 
 
 async def waits(candidacy: Leadership) -> asyncio.Task[Handover]:
@@ -104,124 +112,95 @@ async def seconds_until(task: asyncio.Task[Any]) -> float:
     return asyncio.get_running_loop().time() - began
 
 
-@pytest.mark.looptime
 @pytest.mark.parametrize("hours", [2, -2], ids=["ahead", "back"])
-async def test_a_leader_that_is_well_keeps_the_lease_while_all_clocks_jump(wall: Wall, hours: int) -> None:
-    lease = OneLease()
-    leader, standby = candidate(lease, "leader", wall), candidate(lease, "standby", wall)
-    await leader.acquire()
-    holding = asyncio.create_task(leader.hold())
-    waiting = await waits(standby)
+async def test_a_leader_that_is_well_keeps_the_lease_while_all_clocks_jump(scene: Scene, hours: int) -> None:
+    holding = await holds(scene.candidate("leader"))
+    waiting = await waits(scene.candidate("standby"))
     for _ in range(4):
-        wall.offset += timedelta(hours=hours)
+        scene.offset += timedelta(hours=hours)
         await asyncio.sleep(20)
-    assert (lease.holder, holding.done(), waiting.done()) == ("leader", False, False)
+    assert (scene.lease.holder, holding.done(), waiting.done()) == ("leader", False, False)
     holding.cancel()
     waiting.cancel()
 
 
-@pytest.mark.looptime
 @pytest.mark.parametrize("hours", [2, 0, -2], ids=["ahead", "as it was", "back"])
-async def test_the_lease_of_a_leader_that_is_gone_is_taken_when_it_has_run_out(wall: Wall, hours: int) -> None:
-    lease = OneLease()
-    leader, standby = candidate(lease, "leader", wall), candidate(lease, "standby", wall)
-    await leader.acquire()
-    waiting = await waits(standby)
-    wall.offset = timedelta(hours=hours)
+async def test_the_lease_of_a_leader_that_is_gone_is_taken_when_it_has_run_out(scene: Scene, hours: int) -> None:
+    await scene.candidate("leader").acquire()
+    waiting = await waits(scene.candidate("standby"))
+    scene.offset = timedelta(hours=hours)
     assert 15 <= 5 + await seconds_until(waiting) <= 15 + 2 * TIMES.retry_period
-    assert lease.holder == "standby"
+    assert scene.lease.holder == "standby"
 
 
-@pytest.mark.looptime
 @pytest.mark.parametrize("hours", [2, 0, -2], ids=["ahead", "as it was", "back"])
-async def test_a_leader_without_its_cluster_ends_before_anybody_else_can_begin(wall: Wall, hours: int) -> None:
-    lease = OneLease()
-    leader = candidate(lease, "leader", wall)
-    await leader.acquire()
-    holding = asyncio.create_task(leader.hold())
+async def test_a_leader_without_its_cluster_ends_before_another_one_can_begin(scene: Scene, hours: int) -> None:
+    holding = await holds(scene.candidate("leader"))
     await asyncio.sleep(2.5)
-    lease.answers = False
-    wall.offset = timedelta(hours=hours)
+    scene.lease.answers = False
+    scene.offset = timedelta(hours=hours)
     assert 7 <= await seconds_until(holding) <= 10.5
 
 
-@pytest.mark.looptime
-async def test_a_leader_that_finds_another_one_ends_at_once(wall: Wall) -> None:
-    lease = OneLease()
-    leader = candidate(lease, "leader", wall)
-    await leader.acquire()
-    holding = asyncio.create_task(leader.hold())
+async def test_a_leader_that_finds_another_one_ends_at_once(scene: Scene) -> None:
+    leader = scene.candidate("leader")
+    holding = await holds(leader)
     await asyncio.sleep(1)
-    assert lease.body is not None
-    lease._store({**lease.body, "spec": {**lease.body["spec"], "holderIdentity": "thief", "renewTime": "now"}})
+    body = scene.lease.body
+    assert body is not None
+    scene.lease._store({**body, "spec": {**body["spec"], "holderIdentity": "thief", "renewTime": "now"}})
     assert await seconds_until(holding) <= TIMES.retry_period + 0.5
     await leader.release()
-    assert lease.holder == "thief"
+    assert scene.lease.holder == "thief"
 
 
-@pytest.mark.looptime
-async def test_a_leader_that_slept_through_its_lease_ends_as_soon_as_it_wakes(wall: Wall) -> None:
-    lease = OneLease()
-    slept = 0.0
-    client: Any = lease
-    loop = asyncio.get_running_loop()
-    leader = Leadership(client, "checklists", "leader", TIMES, clock=wall, steady=lambda: loop.time() + slept)
-    await leader.acquire()
-    holding = asyncio.create_task(leader.hold())
+async def test_a_leader_that_slept_through_its_lease_ends_as_soon_as_it_wakes(scene: Scene) -> None:
+    holding = await holds(scene.candidate("leader"))
     await asyncio.sleep(1)
-    lease.answers = False
-    slept = 60.0  # the machine was suspended: its steady clock went on
+    scene.lease.answers = False
+    scene.slept = 60.0  # the machine was suspended: its steady clock went on
     assert await seconds_until(holding) <= 0.5
 
 
-@pytest.mark.looptime
-async def test_a_lease_that_was_given_back_is_taken_at_the_next_look(wall: Wall) -> None:
-    lease = OneLease()
-    leader, standby = candidate(lease, "leader", wall), candidate(lease, "standby", wall)
+async def test_a_lease_that_was_given_back_is_taken_at_the_next_look(scene: Scene) -> None:
+    leader = scene.candidate("leader")
     await leader.acquire()
-    waiting = await waits(standby)
+    waiting = await waits(scene.candidate("standby"))
     await leader.release()
     assert await seconds_until(waiting) <= TIMES.retry_period
 
 
-@pytest.mark.looptime
-async def test_what_a_leader_leaves_is_told_to_those_who_follow_while_it_holds(wall: Wall) -> None:
-    lease = OneLease()
-    left = {"evt-1": AttemptMade(1, 10.0), "evt-2": AttemptMade(4, 2.5)}
-    first = candidate(lease, "first", wall)
+async def test_a_note_of_a_leader_goes_to_those_who_follow_while_it_holds(scene: Scene) -> None:
+    lease, left = scene.lease, {"evt-1": AttemptMade(1, 10.0), "evt-2": AttemptMade(4, 2.5)}
+    first = scene.candidate("first")
     assert await first.acquire() == NO_HANDOVER
     assert lease.body is not None
     lease.body["metadata"]["annotations"] = {"of-others": "kept"}
     await first.release(left)
-
-    second = candidate(lease, "second", wall)
+    second = scene.candidate("second")
     assert await second.acquire() == left
     holding = asyncio.create_task(second.hold())
     await asyncio.sleep(10.0 - TIMES.retry_period)
-    assert set(lease.body["metadata"]["annotations"]) == {"of-others", HANDOVER_ANNOTATION}, "a third one needs it"
+    assert set(lease.body["metadata"]["annotations"]) == {"of-others", HANDOVER_ANNOTATION}  # a third one needs it
     await asyncio.sleep(2 * TIMES.retry_period + 0.1)
     assert lease.body["metadata"]["annotations"] == {"of-others": "kept"}
     holding.cancel()
     await second.release()
-    assert await candidate(lease, "third", wall).acquire() == NO_HANDOVER
+    assert await scene.candidate("third").acquire() == NO_HANDOVER
 
 
-@pytest.mark.looptime
-async def test_a_note_to_a_leader_that_died_grows_old_and_a_release_without_a_note_takes_it_away(wall: Wall) -> None:
-    lease = OneLease()
-    first, second, third = (candidate(lease, name, wall) for name in ("first", "second", "third"))
+async def test_a_note_to_a_leader_that_died_grows_old_and_a_release_without_a_note_takes_it_away(scene: Scene) -> None:
+    first, second, third = (scene.candidate(name) for name in ("first", "second", "third"))
     await first.acquire()
     await first.release({"evt-1": AttemptMade(1, 10.0), "evt-2": AttemptMade(1, TIMES.duration + 3.0)})
     assert len(await second.acquire()) == 2
     assert await third.acquire() == {"evt-2": AttemptMade(1, pytest.approx(3.0))}
     await third.release()
-    assert await candidate(lease, "fourth", wall).acquire() == NO_HANDOVER
+    assert await scene.candidate("fourth").acquire() == NO_HANDOVER
 
 
-@pytest.mark.looptime
-async def test_the_lease_is_confirmed_only_while_the_cluster_says_that_it_is_ours(wall: Wall) -> None:
-    lease = OneLease()
-    leader = candidate(lease, "leader", wall)
+async def test_the_lease_is_confirmed_only_while_the_cluster_says_that_it_is_ours(scene: Scene) -> None:
+    lease, leader = scene.lease, scene.candidate("leader")
     with pytest.raises(KubeConflict):  # and not KubeNotFound, which would be said of the delivery
         await leader.confirm()
     await leader.acquire()

@@ -1,6 +1,4 @@
-"""The lease is renewed however much work waits for the Kubernetes API: it has a connection of its own. It is given back
-as soon as a term sends nothing more, with a note of what is still being recorded.
-"""
+"""The lease has a connection of its own, and is given back as soon as a term sends nothing more."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,8 +6,10 @@ from typing import Any, ClassVar
 
 import pytest
 from aiohttp import web
+from tests.unit.no_cluster import played_cluster
+from tests.waiting import eventually
 
-from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import RUN
 from checklist_operator import __main__ as operator_main
 from checklist_operator.handover import HANDOVER_ANNOTATION, AttemptMade, Handover, read_note
@@ -94,15 +94,6 @@ async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_with_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster = _ClusterThatOnlyKnowsLeases()
-    runner = web.AppRunner(cluster.application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    connection = KubeConnection(f"http://127.0.0.1:{runner.addresses[0][1]}", None, dict)
-
-    async def load() -> KubeConnection:
-        return connection
-
-    monkeypatch.setattr(operator_main.KubeConnection, "load", load)
     monkeypatch.setattr(operator_main, "Term", _BusyTerm)
     holders: list[str | None] = []
     monkeypatch.setattr(_BusyTerm, "on_end", staticmethod(lambda: holders.append(cluster.holder)))
@@ -110,20 +101,15 @@ async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_with_
     settings = Settings.from_environment({"CHECKLISTS_SEALING_KEYS": keys, "CHECKLISTS_OPERATOR_ID": "test"})
     lease = LeaseTimes(duration=4, renew_deadline=3, retry_period=1)
     operator = operator_main.Operator(settings.model_copy(update={"health_port": 0, "lease": lease}))
-    serving = asyncio.create_task(operator.run())
-    try:
-        async with asyncio.timeout(30):
-            while cluster.hanging < 64:
-                await asyncio.sleep(0.02)
-            # The work has taken all connections: the lease is renewed nevertheless, past the deadline of its holder.
-            before = cluster.renewals
-            while cluster.renewals < before + 4:
-                await asyncio.sleep(0.02)
+    async with played_cluster(cluster.application, monkeypatch):
+        serving = asyncio.create_task(operator.run())
+        await eventually(lambda: cluster.hanging >= 64)
+        # The work has taken all connections: the lease is renewed nevertheless, past the deadline of its holder.
+        before = cluster.renewals
+        await eventually(lambda: cluster.renewals >= before + 4)
         assert _BusyTerm.begun == 1
-    finally:
         operator.stop()
         await serving
-        await runner.cleanup()
     assert holders == ["test", None]
     assert cluster.lease is not None
     note = cluster.lease["metadata"]["annotations"][HANDOVER_ANNOTATION]

@@ -1,10 +1,13 @@
-"""Both programs write the same lines: the same fields, ids by the same names, and where a line belongs."""
+"""Log lines of both programs: the same fields, ids by the same names, where a line belongs, and what is an error."""
 
 import ast
 import asyncio
+import contextlib
+import io
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +15,10 @@ import pytest
 from checklist_api.logs import JsonLines as ApiLines
 from checklist_crds.log_lines import JsonLines, about, in_context
 from checklist_dev.repository import ROOT
+from checklist_operator.json_logging import configure_logging
 
 FIXED = {"ts", "level", "logger", "event"}
-NOT_OURS = {"run", "event", "delivery", "template", "message", "why", "level", "ts", "logger"}
-"""Names of fields that would be another word for one that there is, or take the place of one."""
+NOT_OURS = {*FIXED, "run", "delivery", "template", "message", "why"}  # other words for fields that there are
 
 
 def written(formatter: logging.Formatter, extra: dict[str, Any]) -> dict[str, Any]:
@@ -24,52 +27,72 @@ def written(formatter: logging.Formatter, extra: dict[str, Any]) -> dict[str, An
     return line
 
 
-def test_lines_of_both_programs_have_the_same_fields() -> None:
+def test_lines_of_both_programs_have_the_same_fields_and_no_others_than_they_are_about() -> None:
     of_api = written(ApiLines(), {"run_id": "r-1"})
-    of_operator = written(JsonLines(), about(run_id="r-1"))
+    of_operator = written(JsonLines(), {"answer": "private", **about(run_id="r-1")})
     assert of_api.keys() == of_operator.keys() == FIXED | {"run_id"}
-    assert of_api["event"] == "run.dispatched"
+    assert (of_operator["event"], of_operator["run_id"], of_operator["level"]) == ("run.dispatched", "r-1", "info")
+    assert "private" not in str(of_operator)
 
 
-async def test_a_line_says_which_request_it_belongs_to_and_none_after_another_began() -> None:
+async def test_a_line_says_which_request_it_belongs_to_unless_it_says_so_itself() -> None:
     async def request(number: int) -> list[str]:
         in_context(request_id=f"req-{number}")
         await asyncio.sleep(0)
-        return [written(ApiLines(), {})["request_id"] for _ in range(2)]
+        return [written(ApiLines(), extra)["request_id"] for extra in ({}, {"request_id": "other"})]
 
     answers = await asyncio.gather(*(asyncio.create_task(request(n)) for n in range(3)))
-    assert answers == [[f"req-{n}"] * 2 for n in range(3)]
+    assert answers == [[f"req-{n}", "other"] for n in range(3)]
     assert "request_id" not in written(ApiLines(), {})
 
 
-def test_what_a_line_says_itself_goes_before_its_surroundings() -> None:
-    async def request() -> dict[str, Any]:
-        in_context(request_id="req-1")
-        return written(ApiLines(), {"request_id": "req-2"})
-
-    assert asyncio.run(request())["request_id"] == "req-2"
-
-
-def facts(tree: ast.AST) -> list[str]:
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    return [word.arg or "" for call in calls if getattr(call.func, "id", "") == "about" for word in call.keywords]
+def names_of_facts(file: Path) -> set[str]:
+    """What a module gives to `about(...)`, and the literal keys of its `extra={...}`."""
+    calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+    found = [word.arg for call in calls if getattr(call.func, "id", "") == "about" for word in call.keywords]
+    extras = [word.value for call in calls for word in call.keywords if word.arg == "extra"]
+    keys = [key for extra in extras if isinstance(extra, ast.Dict) for key in extra.keys]
+    return {str(name) for name in [*found, *(key.value for key in keys if isinstance(key, ast.Constant))]}
 
 
-def extras(tree: ast.AST) -> list[str]:
-    words = [word for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords]
-    found = [word.value for word in words if word.arg == "extra" and isinstance(word.value, ast.Dict)]
-    return [str(key.value) for one in found for key in one.keys if isinstance(key, ast.Constant)]
+@pytest.mark.parametrize(("program", "forbidden"), [("operator", NOT_OURS), ("api", FIXED)])
+def test_a_program_uses_no_other_name_for_an_id_and_no_field_of_every_line(program: str, forbidden: set[str]) -> None:
+    found = {str(file): names_of_facts(file) for file in (ROOT / program / f"checklist_{program}").rglob("*.py")}
+    assert sum(map(bool, found.values())) > 10
+    assert {file: names & forbidden for file, names in found.items() if names & forbidden} == {}
+
+
+CLOSED = "unable to perform operation on <TCPTransport closed=True reading=False 0x1>; the handler is closed"
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What the log writes once the operator has configured it."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    stream = io.StringIO()
+    with contextlib.redirect_stderr(stream):
+        configure_logging("INFO")
+    yield stream
+    root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(False)
 
 
 @pytest.mark.parametrize(
-    ("program", "fields_of", "forbidden"),
-    [("operator", facts, NOT_OURS), ("api", extras, FIXED)],
-    ids=["operator", "api"],
+    ("logger", "message", "error", "level"),
+    [
+        ("asyncio", "Fatal error on SSL protocol", RuntimeError(CLOSED), "info"),
+        ("asyncio", "Fatal error on SSL protocol", RuntimeError("something else"), "error"),
+        ("asyncio", "Task exception was never retrieved", ValueError("the handler is closed"), "error"),
+        ("checklist_operator", "unexpected", RuntimeError(CLOSED), "error"),
+        ("kopf._cogs", "Request attempt failed; will retry", ValueError("x"), "warning"),
+        ("kopf._cogs", "Request attempt failed; escalating", ValueError("x"), "error"),
+    ],
 )
-def test_a_program_uses_no_other_name_for_an_id_and_no_field_of_every_line_for_its_own(
-    program: str, fields_of: Callable[[ast.AST], list[str]], forbidden: set[str]
+def test_an_error_is_what_somebody_has_to_look_at(
+    log: io.StringIO, logger: str, message: str, error: Exception, level: str
 ) -> None:
-    files = sorted((ROOT / program / f"checklist_{program}").rglob("*.py"))
-    found = {str(file): forbidden & set(fields_of(ast.parse(file.read_text()))) for file in files}
-    assert len(found) > 10
-    assert {name: fields for name, fields in found.items() if fields} == {}
+    logging.getLogger(logger).error(message, exc_info=error)
+    line = json.loads(log.getvalue())
+    assert (line["level"], line["event"]) == (level, message)
+    assert str(error) in line["exception"]

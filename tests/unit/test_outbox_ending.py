@@ -1,11 +1,10 @@
-"""An operator that was asked to end looks nothing up for attempts that it will not make; nor does the one that follows
-it while they are being recorded.
-"""
+"""Which runs of a full outbox an operator looks up at its end, and one that follows another at its start."""
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import Kind
@@ -34,45 +33,26 @@ class _Client:
 
 
 def _run(number: int) -> dict[str, Any]:
-    return {
-        "metadata": {
-            "name": f"r-{number}",
-            "namespace": "checklists",
-            "uid": str(number),
-            "resourceVersion": "1",
-            "creationTimestamp": "2026-11-22T12:00:00Z",
-        },
-        "spec": {"organizationRef": {"name": "acme"}, "templateRef": {"name": "t-opening"}},
-        "status": {"phase": "Pending", "outbox": [ENTRY]},
-    }
+    metadata = {"name": f"r-{number}", "namespace": "checklists", "uid": str(number), "resourceVersion": "1"}
+    metadata["creationTimestamp"] = "2026-11-22T12:00:00Z"
+    spec = {"organizationRef": {"name": "acme"}, "templateRef": {"name": "t-opening"}}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending", "outbox": [ENTRY]}}
 
 
 def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOutbox:
-    unused: Any = None
-    return RunOutbox(
-        client,
-        revisions=unused,
-        secrets=unused,
-        transmitter=cast(Any, _Transmitter()),
-        deliveries=unused,
-        pauses=unused,
-        metrics=unused,
-        events=unused,
-        clock=unused,
-        photos=unused,
-        being_recorded=BeingRecorded(left),
-        allow_insecure=False,
-        on_bug=bugs.append,
-    )
+    names = ("revisions", "secrets", "deliveries", "pauses", "metrics", "events", "clock", "photos")
+    unused: Any = dict.fromkeys(names)
+    transmitter: Any = _Transmitter()
+    being_recorded = BeingRecorded(left)
+    more = {"being_recorded": being_recorded, "allow_insecure": False, "on_bug": bugs.append}
+    return RunOutbox(client, transmitter=transmitter, **unused, **more)
 
 
 async def _listed(outbox: RunOutbox) -> None:
     """Twenty runs, as a start lists them, and time for the outbox to look at all of them."""
     for number in range(20):
         outbox.observe(None, _run(number))
-    async with asyncio.timeout(5.0):
-        while len(outbox.queue):
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not len(outbox.queue))
 
 
 async def test_a_start_looks_every_run_up_and_an_end_none() -> None:
@@ -96,7 +76,6 @@ async def test_what_the_leader_before_records_is_not_looked_up_until_it_should_h
     await _listed(outbox)
     assert client.asked == 0
     await asyncio.sleep(3.1)
-    while len(outbox.queue):
-        await asyncio.sleep(0.01)
+    await eventually(lambda: not len(outbox.queue))
     await outbox.close()
     assert (client.asked, bugs) == (20, [])
