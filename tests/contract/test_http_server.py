@@ -29,40 +29,41 @@ async def answer_to(api: Api, sent: bytes) -> tuple[str, dict[str, str], bytes]:
     return status, dict(line.split(": ", 1) for line in lines), body
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"\xff\xd8\xff" + SECRET + b"\r\n\r\n",
-        SECRET + b" / HTTP/1.1\r\nHost: x\r\n\r\n" + b"\0",
-        GET + b"Authorization: Bearer " + SECRET * 1000 + b"\r\n\r\n",
-        GET + SECRET + b"\r\n\r\n",
-        b"GET /v1/templates?page=" + SECRET * 1000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-        GET + b"Content-Length: " + SECRET + b"\r\n\r\n",
-        GET + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-    ],
+NO_HTTP = (
+    b"\xff\xd8\xff" + SECRET + b"\r\n\r\n",
+    SECRET + b" / HTTP/1.1\r\nHost: x\r\n\r\n" + b"\0",
+    GET + b"Authorization: Bearer " + SECRET * 1000 + b"\r\n\r\n",
+    GET + SECRET + b"\r\n\r\n",
+    b"GET /v1/templates?page=" + SECRET * 1000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    GET + b"Content-Length: " + SECRET + b"\r\n\r\n",
+    GET + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
 )
-async def test_what_is_no_http_is_an_error_like_any_other(
-    api: Api, sent: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+
+
+async def test_what_is_no_http_is_an_error_like_any_other(shared_api: Api, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    status, headers, body = await answer_to(api, sent)
-    assert status.split()[1] == "400"
-    document = json.loads(body)
-    assert (document["error"], set(document)) == ("invalid_parameter", {"error", "message", "request_id"})
-    assert headers["X-Request-Id"] == document["request_id"]
-    assert (headers["Server"], headers["Content-Type"]) == ("checklist-dispatch", "application/json")
-    assert SECRET not in body
+    for sent in NO_HTTP:
+        status, headers, body = await answer_to(shared_api, sent)
+        assert status.split()[1] == "400"
+        document = json.loads(body)
+        assert (document["error"], set(document)) == ("invalid_parameter", {"error", "message", "request_id"})
+        assert headers["X-Request-Id"] == document["request_id"]
+        assert (headers["Server"], headers["Content-Type"]) == ("checklist-dispatch", "application/json")
+        assert SECRET not in body
     assert SECRET.decode() not in caplog.text
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-async def test_a_request_whose_length_is_too_small_ends_with_its_connection(api: Api) -> None:
-    run = new_id("r")
+async def test_a_request_whose_length_is_too_small_ends_with_its_connection(shared_api: Api) -> None:
     sent = b"POST /v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" + b"\xff\xd8" + SECRET
-    status, _, body = await answer_to(api, sent)
+    status, _, body = await answer_to(shared_api, sent)
     assert status.split()[1] in {"400", "401"}
     assert SECRET not in body
-    assert (await api.anonymous.get(f"/v1/runs/{run}/preview")).status_code == 404
+    assert (await shared_api.anonymous.get(f"/v1/runs/{new_id('r')}/preview")).status_code == 404
+
+
+async def _here(_: web.Request) -> web.Response:
+    return web.Response(text="here")
 
 
 @pytest.fixture
@@ -74,10 +75,6 @@ async def runner() -> AsyncIterator[ApiRunner]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     yield runner
     await runner.cleanup()
-
-
-async def _here(_: web.Request) -> web.Response:
-    return web.Response(text="here")
 
 
 async def test_who_is_let_go_is_answered_and_told_that_the_connection_ends(runner: ApiRunner) -> None:
@@ -92,18 +89,13 @@ async def test_who_is_let_go_is_answered_and_told_that_the_connection_ends(runne
         letting_go.cancel()
 
 
-async def test_nobody_is_waited_for_who_says_nothing(runner: ApiRunner) -> None:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{runner.addresses[0][1]}", trust_env=False) as http:
-        async with asyncio.timeout(30):
-            await runner.let_go(silent_for_s=60, within_s=60)  # there is no connection
+async def test_callers_that_say_nothing_or_never_stop_are_not_waited_for_for_ever(runner: ApiRunner) -> None:
+    port = runner.addresses[0][1]
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http, asyncio.timeout(60):
+        await runner.let_go(silent_for_s=60, within_s=60)  # there is no connection
         await http.get("/")
-        async with asyncio.timeout(30):
-            await runner.let_go(silent_for_s=0.1, within_s=60)
-
-
-async def test_callers_that_never_stop_are_not_waited_for_for_ever(runner: ApiRunner) -> None:
-    _, writer = await asyncio.open_connection("127.0.0.1", runner.addresses[0][1])
-    writer.write(b"GET / HTTP/1.1\r\n")
-    async with asyncio.timeout(30):
+        await runner.let_go(silent_for_s=0.1, within_s=60)
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\n")
         await runner.let_go(silent_for_s=60, within_s=0.2)
-    writer.close()
+        writer.close()

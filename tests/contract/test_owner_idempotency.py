@@ -13,6 +13,14 @@ from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
 from checklist_crds.times import utc_now
 
 from .conftest import Account, Api, StartApi, definition
+from .executor_client import error_of
+
+IN_PROGRESS = (409, "idempotency_in_progress")
+
+
+@pytest.fixture
+def api(shared_api: Api) -> Api:
+    return shared_api
 
 
 async def post(account: Account, path: str, body: dict[str, Any], key: str = "key-1") -> httpx.Response:
@@ -23,6 +31,20 @@ async def used(api: Api) -> int:
     return int((await api.http.get("/v1/usage")).json()["used"])
 
 
+class Gate:
+    """A call that waits at its beginning until `go_on`."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self.reached, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, *given: Any) -> Any:
+        if RUN in given or isinstance(given[0], str):
+            self.reached.set()
+            await self.go_on.wait()
+        return await self._call(*given)
+
+
 async def test_a_repeated_dispatch_gets_the_first_answer_and_makes_no_second_run(api: Api) -> None:
     template = await api.account.create_template()
     body = {"template_id": template["id"], "expires_in_hours": 1, "executor_ref": "x"}
@@ -31,81 +53,87 @@ async def test_a_repeated_dispatch_gets_the_first_answer_and_makes_no_second_run
     again = await post(api.account, "/v1/runs", dict(reversed(body.items())))
     assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
     assert again.content == first.content
+    other = await post(api.account, "/v1/runs", body | {"executor_ref": "y"})
+    assert error_of(other) == (422, "idempotency_key_reused")
     assert (await api.http.get("/v1/runs")).json()["pagination"]["total"] == 1
     assert await used(api) == 1
+    # Nor do the end of the template and of the quota change the answer.
+    await api.http.delete(f"/v1/templates/{template['id']}")
+    await api.kube.patch(ORGANIZATION, api.organization, {"spec": {"plan": {"runsPerMonth": 1}}})
+    again = await post(api.account, "/v1/runs", body)
+    assert (again.status_code, again.content) == (201, first.content)
 
 
-async def test_another_payload_under_the_same_key_is_refused(api: Api) -> None:
-    template = await api.account.create_template()
-    await post(api.account, "/v1/runs", {"template_id": template["id"]})
-    response = await post(api.account, "/v1/runs", {"template_id": template["id"], "executor_ref": "y"})
-    assert (response.status_code, response.json()["error"]) == (422, "idempotency_key_reused")
-    assert await used(api) == 1
+async def test_a_repeated_create_gets_the_first_answer_whatever_became_of_the_template(api: Api) -> None:
+    body = definition(tags=["a"])
+    first = await post(api.account, "/v1/templates", body)
+    template_id = first.json()["id"]
+    await api.http.patch(f"/v1/templates/{template_id}", json={"name": "Changed", "tags": []})
+    again = await post(api.account, "/v1/templates", body)
+    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+    assert (again.content, again.headers["ETag"]) == (first.content, '"1"')
+    other = await post(api.account, "/v1/templates", definition(tags=["b"]))
+    assert error_of(other) == (422, "idempotency_key_reused")
+    assert (await api.http.get("/v1/templates")).json()["pagination"]["total"] == 1
 
 
 async def test_keys_of_organizations_and_of_routes_are_apart(api: Api) -> None:
-    other = await api.make_account()
-    templates = [await api.account.create_template(), await other.create_template()]
-    answers = [
-        await post(account, "/v1/runs", {"template_id": template["id"]})
-        for account, template in zip((api.account, other), templates, strict=True)
-    ]
-    assert [answer.status_code for answer in answers] == [201, 201]
+    for account in (api.account, await api.make_account()):
+        template = await account.create_template()
+        assert (await post(account, "/v1/runs", {"template_id": template["id"]})).status_code == 201
     assert (await post(api.account, "/v1/templates", definition())).status_code == 201
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "a b", "ß"])
-async def test_a_key_that_is_none_is_refused(api: Api, key: str) -> None:
+async def test_a_key_that_is_none_is_refused_before_what_is_wrong_in_the_body(api: Api) -> None:
+    for key in ("", "x" * 256, "a b", "ß"):
+        for path, body in (("/v1/runs", {"template_id": 7}), ("/v1/templates", {"name": "", "sections": 7})):
+            response = await api.http.post(path, json=body, headers={"Idempotency-Key": key.encode()})
+            assert error_of(response) == (400, "invalid_parameter"), (path, key)
+
+
+async def test_a_refused_dispatch_uses_up_no_key(api: Api) -> None:
+    account = await api.make_account(plan={"name": "none", "runsPerMonth": 0})
+    body = {"template_id": (await account.create_template())["id"]}
+    assert (await post(account, "/v1/runs", body)).status_code == 402
+    await api.kube.patch(ORGANIZATION, account.organization, {"spec": {"plan": {"runsPerMonth": 5}}})
+    assert (await post(account, "/v1/runs", body)).status_code == 201
+
+
+async def test_a_key_tells_nothing_about_the_payload_to_who_reads_the_cluster(api: Api) -> None:
     template = await api.account.create_template()
-    response = await api.http.post(
-        "/v1/runs", json={"template_id": template["id"]}, headers={"Idempotency-Key": key.encode()}
-    )
-    assert (response.status_code, response.json()["error"]) == (400, "invalid_parameter")
+    webhook = {"url": "https://a.example/", "secret": "guess-me-if-you-can", "events": ["*"]}
+    run = (await post(api.account, "/v1/runs", {"template_id": template["id"], "webhook": webhook})).json()
+    annotations = (await api.kube.get(RUN, run["run_id"], api.namespace))["metadata"]["annotations"]
+    assert "key-1" not in str(annotations)
+    assert "guess-me" not in str(annotations)
 
 
-async def test_a_key_that_is_none_is_told_before_what_is_wrong_in_the_body(api: Api) -> None:
-    for path, body in (("/v1/runs", {"template_id": 7}), ("/v1/templates", {"name": "", "sections": 7})):
-        response = await api.http.post(path, json=body, headers={"Idempotency-Key": ""})
-        assert (response.status_code, response.json()["error"]) == (400, "invalid_parameter")
-
-
-async def test_requests_at_the_same_time_make_one_run(start_api: StartApi) -> None:
+async def test_requests_at_the_same_time_make_one_run_and_one_template(start_api: StartApi) -> None:
     apis = [await start_api() for _ in range(3)]
-    account = apis[0].account
-    template = await account.create_template()
-    answers = await asyncio.gather(
-        *(post(api.account, "/v1/runs", {"template_id": template["id"]}, key="same-moment") for api in apis * 5)
-    )
-    made = [answer for answer in answers if answer.status_code == 201]
-    assert len([answer for answer in made if "Idempotency-Replayed" not in answer.headers]) == 1
-    assert len({answer.json()["run_id"] for answer in made}) == 1
-    for answer in answers:
-        if answer.status_code != 201:
-            assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_in_progress")
+    template = await apis[0].account.create_template()
+    for path, body, kind in (
+        ("/v1/runs", {"template_id": template["id"]}, RUN),
+        ("/v1/templates", definition(), TEMPLATE),
+    ):
+        before = len(await apis[0].all_of(kind))
+        answers = await asyncio.gather(*(post(api.account, path, body, key="same-moment") for api in apis * 5))
+        made = [answer for answer in answers if answer.status_code == 201]
+        assert len([answer for answer in made if "Idempotency-Replayed" not in answer.headers]) == 1
+        assert len({answer.content for answer in made}) == 1
+        assert {error_of(answer) for answer in answers if answer.status_code != 201} <= {IN_PROGRESS}
+        assert len(await apis[0].all_of(kind)) == before + 1
     assert await used(apis[0]) == 1
-    runs, _ = await apis[0].kube.list_all(RUN, apis[0].namespace)
-    assert len(runs) == 1
 
 
 async def test_a_dispatch_that_another_process_has_counted_but_not_made_is_in_progress(start_api: StartApi) -> None:
     api, other = await start_api(), await start_api()
-    template = await api.account.create_template()
-    body = {"template_id": template["id"]}
-    create = other.services.client.create
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    async def slow(kind: Any, body: Any, namespace: str | None = None) -> Any:
-        if kind is RUN:
-            reached.set()
-            await go_on.wait()
-        return await create(kind, body, namespace)
-
-    other.services.client.create = slow  # type: ignore[method-assign]
+    body = {"template_id": (await api.account.create_template())["id"]}
+    gate = Gate(other.services.client.create)
+    other.services.client.create = gate  # type: ignore[method-assign]
     first = asyncio.create_task(post(other.account, "/v1/runs", body))
-    await reached.wait()
-    meanwhile = await post(api.account, "/v1/runs", body)
-    assert (meanwhile.status_code, meanwhile.json()["error"]) == (409, "idempotency_in_progress")
-    go_on.set()
+    await gate.reached.wait()
+    assert error_of(await post(api.account, "/v1/runs", body)) == IN_PROGRESS
+    gate.go_on.set()
     assert (await first).status_code == 201
     replayed = await post(api.account, "/v1/runs", body)
     assert (replayed.status_code, replayed.json()) == (201, (await first).json())
@@ -138,23 +166,16 @@ async def test_a_repeated_dispatch_that_looked_just_before_the_first_was_made_is
     now = utc_now()
     api, other = await start_api(clock=lambda: now), await start_api(clock=lambda: now)
     body = {"template_id": (await api.account.create_template())["id"]}
-    reserve = other.services.quota.reserve
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    async def late(organization: str, run_id: str) -> Any:
-        reached.set()
-        await go_on.wait()
-        return await reserve(organization, run_id)
-
-    other.services.quota.reserve = late  # type: ignore[method-assign]
+    gate = Gate(other.services.quota.reserve)
+    other.services.quota.reserve = gate  # type: ignore[method-assign]
     if not confirmed:
         api.services.quota.confirm = lambda *_: None  # type: ignore[method-assign]
     repeated = asyncio.create_task(post(other.account, "/v1/runs", body))
-    await reached.wait()
+    await gate.reached.wait()
     first = await post(api.account, "/v1/runs", body)
     await api.services.quota.settle(api.organization)
-    now += timedelta(seconds=15)  # a count that nobody confirmed may be taken over
-    go_on.set()
+    now += timedelta(seconds=15)  # a count that is not confirmed may be taken over
+    gate.go_on.set()
     assert (await repeated).json() == first.json()
     await other.services.quota.settle(api.organization)
     quota = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
@@ -163,65 +184,12 @@ async def test_a_repeated_dispatch_that_looked_just_before_the_first_was_made_is
 
 
 async def test_a_key_is_good_for_24_hours_across_midnight_and_not_longer(start_api: StartApi) -> None:
-    now = (utc_now() + timedelta(days=2)).replace(hour=23, minute=0)
+    made_at = now = (utc_now() + timedelta(days=2)).replace(hour=23, minute=0)
     api = await start_api(clock=lambda: now)
-    template = await api.account.create_template()
-    body = {"template_id": template["id"]}
+    body = {"template_id": (await api.account.create_template())["id"]}
     first = await post(api.account, "/v1/runs", body)
     for hours, replayed in ((0.9, True), (1.1, True), (23.9, True), (24.1, False)):
-        made_at = now
         now = made_at + timedelta(hours=hours)
         again = await post(api.account, "/v1/runs", body)
         assert ("Idempotency-Replayed" in again.headers) is replayed
         assert (again.json() == first.json()) is replayed
-        now = made_at
-
-
-async def test_a_replay_is_given_after_the_template_is_gone_and_over_quota(api: Api) -> None:
-    template = await api.account.create_template()
-    first = await post(api.account, "/v1/runs", {"template_id": template["id"]})
-    await api.http.delete(f"/v1/templates/{template['id']}")
-    await api.kube.patch(ORGANIZATION, api.organization, {"spec": {"plan": {"runsPerMonth": 1}}})
-    again = await post(api.account, "/v1/runs", {"template_id": template["id"]})
-    assert (again.status_code, again.content) == (201, first.content)
-
-
-async def test_a_refused_dispatch_uses_up_no_key(api: Api) -> None:
-    account = await api.make_account(plan={"name": "none", "runsPerMonth": 0})
-    template = await account.create_template()
-    body = {"template_id": template["id"]}
-    assert (await post(account, "/v1/runs", body)).status_code == 402
-    await api.kube.patch(ORGANIZATION, account.organization, {"spec": {"plan": {"runsPerMonth": 5}}})
-    assert (await post(account, "/v1/runs", body)).status_code == 201
-
-
-async def test_a_key_tells_nothing_about_the_payload_to_who_reads_the_cluster(api: Api) -> None:
-    template = await api.account.create_template()
-    webhook = {"url": "https://a.example/", "secret": "guess-me-if-you-can", "events": ["*"]}
-    run = (await post(api.account, "/v1/runs", {"template_id": template["id"], "webhook": webhook})).json()
-    annotations = (await api.kube.get(RUN, run["run_id"], api.namespace))["metadata"]["annotations"]
-    assert "key-1" not in str(annotations)
-    assert "guess-me" not in str(annotations)
-
-
-async def test_a_repeated_create_gets_the_first_answer_whatever_became_of_the_template(api: Api) -> None:
-    body = definition(tags=["a"])
-    first = await post(api.account, "/v1/templates", body)
-    template_id = first.json()["id"]
-    await api.http.patch(f"/v1/templates/{template_id}", json={"name": "Changed", "tags": []})
-    again = await post(api.account, "/v1/templates", body)
-    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
-    assert again.content == first.content
-    assert again.headers["ETag"] == '"1"'
-    other = await post(api.account, "/v1/templates", definition(tags=["b"]))
-    assert (other.status_code, other.json()["error"]) == (422, "idempotency_key_reused")
-    assert (await api.http.get("/v1/templates")).json()["pagination"]["total"] == 1
-
-
-async def test_creates_at_the_same_time_make_one_template(start_api: StartApi) -> None:
-    apis = [await start_api() for _ in range(3)]
-    answers = await asyncio.gather(*(post(api.account, "/v1/templates", definition()) for api in apis * 3))
-    assert {answer.status_code for answer in answers} <= {201, 409}
-    assert len({answer.content for answer in answers if answer.status_code == 201}) == 1
-    templates, _ = await apis[0].kube.list_all(TEMPLATE, apis[0].namespace)
-    assert len(templates) == 1

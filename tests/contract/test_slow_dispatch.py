@@ -6,7 +6,7 @@ Here that one is alive, and only slow.
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -20,16 +20,6 @@ from .conftest import Account, Api, StartApi
 
 TAKEN_OVER_AFTER = timedelta(seconds=12)
 GIVEN_UP_AFTER = timedelta(seconds=26)
-
-
-class Clock:
-    """Of all replicas."""
-
-    def __init__(self) -> None:
-        self.now = utc_now()
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Held:
@@ -48,6 +38,10 @@ class Held:
         monkeypatch.setattr(api.services.client, "create", create)
 
 
+async def refuse(*_: Any) -> Any:
+    raise KubeInvalid("not today", status=422)
+
+
 async def dispatch(account: Account, template: str) -> httpx.Response:
     return await account.http.post("/v1/runs", json={"template_id": template}, headers={"Idempotency-Key": "key-1"})
 
@@ -57,20 +51,19 @@ async def counted(api: Api, *others: Api) -> tuple[int, int, int]:
     for one in (api, *others):
         await one.services.quota.settle(api.organization)
     quota = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
-    runs, _ = await api.kube.list_all(RUN, api.namespace)
-    return quota["used"], len(quota["pending"]), len(runs)
+    return quota["used"], len(quota["pending"]), len(await api.all_of(RUN))
 
 
 async def test_the_slow_one_takes_no_count_back_that_is_another_s_by_now(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock()
-    slow, quick = await start_api(clock=clock), await start_api(clock=clock)
+    now = utc_now()
+    slow, quick = await start_api(clock=lambda: now), await start_api(clock=lambda: now)
     template = (await slow.account.create_template())["id"]
     held = Held(slow, monkeypatch)
     first = asyncio.create_task(dispatch(slow.account, template))
     await held.reached.wait()
-    clock.now += TAKEN_OVER_AFTER
+    now += TAKEN_OVER_AFTER
     confirmed: list[Callable[[], None]] = []
     confirm = quick.services.quota.confirm
     monkeypatch.setattr(quick.services.quota, "confirm", lambda *which: confirmed.append(lambda: confirm(*which)))
@@ -87,18 +80,16 @@ async def test_the_slow_one_takes_no_count_back_that_is_another_s_by_now(
 async def test_whoever_took_a_count_over_in_vain_leaves_it_to_the_run_that_the_slow_one_makes(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock()
-    slow, refused = await start_api(clock=clock), await start_api(clock=clock)
+    now = utc_now()
+    slow, refused = await start_api(clock=lambda: now), await start_api(clock=lambda: now)
     template = (await slow.account.create_template())["id"]
+    monkeypatch.setattr(refused.services.client, "create", refuse)
+    assert (await dispatch(refused.account, template)).status_code == 500
+    assert await counted(refused) == (0, 0, 0), "what the cluster refuses is not counted"
     held = Held(slow, monkeypatch)
     first = asyncio.create_task(dispatch(slow.account, template))
     await held.reached.wait()
-    clock.now += TAKEN_OVER_AFTER
-
-    async def refuse(*_: Any) -> Any:
-        raise KubeInvalid("not today", status=422)
-
-    monkeypatch.setattr(refused.services.client, "create", refuse)
+    now += TAKEN_OVER_AFTER
     assert (await dispatch(refused.account, template)).status_code == 500
     await refused.services.quota.settle(slow.organization)
     held.go_on.set()
@@ -106,28 +97,18 @@ async def test_whoever_took_a_count_over_in_vain_leaves_it_to_the_run_that_the_s
     assert await counted(slow, refused) == (1, 0, 1)
 
 
-async def test_a_run_that_is_refused_by_the_cluster_is_not_counted(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    template = (await api.account.create_template())["id"]
-
-    async def refuse(*_: Any) -> Any:
-        raise KubeInvalid("not today", status=422)
-
-    monkeypatch.setattr(api.services.client, "create", refuse)
-    assert (await dispatch(api.account, template)).status_code == 500
-    assert await counted(api) == (0, 0, 0)
-
-
 async def test_a_run_is_not_made_any_more_when_the_operator_may_have_given_its_count_up(
     start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock()
-    api = await start_api(clock=clock)
+    now = utc_now()
+    api = await start_api(clock=lambda: now)
     template = (await api.account.create_template())["id"]
     ensure = api.services.dispatcher._revisions.ensure
 
     async def slowly(*given: Any) -> None:
+        nonlocal now
         await ensure(*given)
-        clock.now += GIVEN_UP_AFTER
+        now += GIVEN_UP_AFTER
 
     monkeypatch.setattr(api.services.dispatcher._revisions, "ensure", slowly)
     response = await dispatch(api.account, template)
