@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import eventually
+
 from checklist_crds.archive import ArchiveStore, Folder, PartPlace, Record, encode_part, month_of
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject
@@ -85,12 +87,7 @@ class ArchiveLab:
     async def loaded(self) -> None:
         """Until the API has seen off whatever left the cluster."""
         index = self.api.services.index
-        for _ in range(1000):
-            if not any(index.is_leaving(key) or index.has(key[1], key[0]) for key in self.deleted):
-                break
-            await asyncio.sleep(0.02)
-        else:
-            raise AssertionError("runs did not leave")
+        await eventually(lambda: not any(index.is_leaving(key) or index.has(key[1], key[0]) for key in self.deleted))
         await self.api.services.archive.wait_until_loaded()
 
     async def _delete(self, kind: Any, body: JsonObject) -> None:

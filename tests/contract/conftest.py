@@ -4,13 +4,14 @@ import base64
 import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 from tests.serving import serving
 
 from checklist_api.services import Services
@@ -18,7 +19,7 @@ from checklist_api.settings import Settings
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION
+from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, Kind
 from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, utc_now
@@ -29,25 +30,13 @@ WEBHOOK_SECRET = "a-secret-of-the-test"
 
 def definition(**changes: Any) -> dict[str, Any]:
     """A small TDL: one required boolean, one optional text that depends on it."""
-    return {
-        "name": "Opening check",
-        "settings": {"allow_skip": True},
-        "sections": [
-            {
-                "id": "g-one",
-                "title": "Kitchen",
-                "steps": [
-                    {"id": "s-clean", "type": "boolean", "label": "Is it clean?", "required": True},
-                    {
-                        "id": "s-why",
-                        "type": "text",
-                        "label": "What is not?",
-                        "condition": {"when": {"step": "s-clean", "op": "eq", "value": False}},
-                    },
-                ],
-            }
-        ],
-    } | changes
+    why_not = {"when": {"step": "s-clean", "op": "eq", "value": False}}
+    steps = [
+        {"id": "s-clean", "type": "boolean", "label": "Is it clean?", "required": True},
+        {"id": "s-why", "type": "text", "label": "What is not?", "condition": why_not},
+    ]
+    sections = [{"id": "g-one", "title": "Kitchen", "steps": steps}]
+    return {"name": "Opening check", "settings": {"allow_skip": True}, "sections": sections} | changes
 
 
 @dataclass(frozen=True)
@@ -96,6 +85,12 @@ class Api:
     def organization(self) -> str:
         return self.account.organization
 
+    async def all_of(self, kind: Kind) -> list[dict[str, Any]]:
+        """The objects of the account's organization in the cluster."""
+        found, _ = await self.kube.list_all(kind, self.namespace)
+        own = {"name": self.organization}
+        return [body for body in found if body["spec"].get("organizationRef") == own]
+
 
 StartApi = Callable[..., Awaitable[Api]]
 ALL_NAMESPACES = {"CHECKLISTS_WATCH_NAMESPACES": ""}
@@ -122,9 +117,7 @@ async def kube(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
 @pytest.fixture
 async def namespace(kube: KubeClient) -> str:
     """As the one of all tests, without a process for each."""
-    name = f"test-{uuid.uuid4().hex[:12]}"
-    await kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return name
+    return await _new_namespace(kube)
 
 
 @pytest.fixture
@@ -136,8 +129,14 @@ def photo_settings(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture(params=["file", "s3"])
 def each_store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Settings of a photo store: a folder, and then a real S3 server."""
+    return photo_store(request.param, request, tmp_path, monkeypatch)
+
+
+def photo_store(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
     settings = {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri()}
-    if request.param == "s3":
+    if kind == "s3":
         settings = request.getfixturevalue("s3").settings(tmp_path.name)
     for name, value in settings.items():
         monkeypatch.setenv(name, value)  # clouds' credentials are looked for in the environment of the process
@@ -158,6 +157,59 @@ async def start_api(  # noqa: PLR0917 - fixtures
     It watches the test's namespace alone: otherwise each would read what all tests before it have left in the cluster.
     APIs that one test starts share namespace, server key and `account`.
     """
+    async with _starting(control_plane, kube, namespace, _keys(server_key, sealing_keys) | photo_settings) as start:
+        yield start
+
+
+@pytest.fixture
+async def api(start_api: StartApi) -> Api:
+    """One API with an account, without rate limits."""
+    return await start_api()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def module_api(
+    control_plane: ControlPlane, sealing_keys: str, server_key: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Api]:
+    folder = tmp_path_factory.mktemp("shared")
+    photos = {"CHECKLISTS_PHOTO_STORE": (folder / "photos").as_uri(), "CHECKLISTS_UPLOAD_FOLDER": str(folder)}
+    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig))) as kube:
+        settings = _keys(server_key, sealing_keys) | photos
+        async with _starting(control_plane, kube, await _new_namespace(kube), settings) as start:
+            yield await start()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def shared_api(module_api: Api) -> Api:
+    """The API of the whole module, with an organization of the test's own. A module takes it by `api = shared_api`.
+
+    It is quicker than `api`, and right where tests look at their own organization only: namespace, accounts of people
+    and metrics are those of all tests of the module. These run on one event loop.
+    """
+    account = await module_api.make_account()
+    return replace(module_api, account=account, http=account.http)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "module_api" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
+
+
+def _keys(server_key: bytes, sealing_keys: str) -> dict[str, str]:
+    return {"CHECKLISTS_SERVER_KEY": base64.b64encode(server_key).decode(), "CHECKLISTS_SEALING_KEYS": sealing_keys}
+
+
+async def _new_namespace(kube: KubeClient) -> str:
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    await kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return name
+
+
+@asynccontextmanager
+async def _starting(
+    control_plane: ControlPlane, kube: KubeClient, namespace: str, shared: dict[str, str]
+) -> AsyncIterator[StartApi]:
     async with AsyncExitStack() as stack:
         connection = await KubeConnection.load(str(control_plane.kubeconfig))
         accounts: list[Account] = []
@@ -167,11 +219,9 @@ async def start_api(  # noqa: PLR0917 - fixtures
                 {
                     "CHECKLISTS_NAMESPACE": namespace,
                     "CHECKLISTS_WATCH_NAMESPACES": namespace,
-                    "CHECKLISTS_SERVER_KEY": base64.b64encode(server_key).decode(),
-                    "CHECKLISTS_SEALING_KEYS": sealing_keys,
                     "CHECKLISTS_BASE_URL": "https://checklists.example",
                     "CHECKLISTS_RATE_LIMIT": "off",
-                    **photo_settings,
+                    **shared,
                     **environment,
                 }
             )
@@ -185,21 +235,14 @@ async def start_api(  # noqa: PLR0917 - fixtures
                 return Account(organization, member, key, where, http)
 
             if accounts:
-                account = replace(
-                    accounts[0], http=await stack.enter_async_context(http_client(base_url, accounts[0].key))
-                )
+                http = await stack.enter_async_context(http_client(base_url, accounts[0].key))
+                account = replace(accounts[0], http=http)
             else:
                 account = await make_account()
                 accounts.append(account)
             return Api(base_url, services, kube, account, account.http, anonymous, make_account)
 
         yield start
-
-
-@pytest.fixture
-async def api(start_api: StartApi) -> Api:
-    """One API with an account, without rate limits."""
-    return await start_api()
 
 
 def http_client(base_url: str, key: str | None = None) -> httpx.AsyncClient:
@@ -213,19 +256,16 @@ async def _make_account(
     """`home`: a namespace of the organization's own."""
     organization, member, key = new_id("org"), new_id("u"), api_keys.new_key()
     own = {"namespace": home} if home else {}
-    await kube.create(
-        ORGANIZATION,
-        {
-            "apiVersion": ORGANIZATION.api_version,
-            "kind": ORGANIZATION.kind,
-            "metadata": {"name": organization, "labels": {ORGANIZATION_LABEL: organization}},
-            "spec": {"displayName": "Test organization", **own, **spec},
-        },
-    )
+    body = {
+        "apiVersion": ORGANIZATION.api_version,
+        "kind": ORGANIZATION.kind,
+        "metadata": {"name": organization, "labels": {ORGANIZATION_LABEL: organization}},
+        "spec": {"displayName": "Test organization", **own, **spec},
+    }
+    await kube.create(ORGANIZATION, body)
     where = home or namespace
-    await kube.create(
-        MEMBER, owned(MEMBER, member, organization, where, {"name": "Ada Lovelace", "email": "ada@example.com"}), where
-    )
+    person = {"name": "Ada Lovelace", "email": "ada@example.com"}
+    await kube.create(MEMBER, owned(MEMBER, member, organization, where, person), where)
     await kube.create(API_KEY, key_object(key, organization, where, member), where)
     return organization, member, key, where
 

@@ -49,7 +49,7 @@ class Desk:
         return response.json()
 
 
-async def member_of(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Person:
+async def at_desk(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Desk:
     """Somebody of `role` in the organization of `account` (of the API's own one, without), who is signed in.
 
     The member is made in the cluster, and the API reads members from a watch: returns when the API has seen it.
@@ -64,23 +64,14 @@ async def member_of(api: Api, role: str = "admin", *, account: Account | None = 
         **more,
     )
 
-    async def is_seen() -> bool:
+    async def token_once_seen() -> str:
         response = await api.anonymous.get("/dashboard/api/session", headers=person.headers)
-        return response.status_code == 200 and person.member_id in {
-            organization["member_id"] for organization in response.json()["organizations"]
-        }
+        session = response.json() if response.status_code == 200 else {"organizations": []}
+        is_seen = person.member_id in {organization["member_id"] for organization in session["organizations"]}
+        return str(session["csrf_token"]) if is_seen else ""
 
-    await eventually(is_seen)
-    return person
-
-
-async def at_desk(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Desk:
-    """Somebody of `role` in the organization of `account` (of the API's own one, without)."""
-    person = await member_of(api, role, account=account, **more)
-    response = await api.anonymous.get("/dashboard/api/session", headers=person.headers)
-    assert response.status_code == 200, response.text
-    return Desk(person, api.anonymous, person.csrf_headers(response.json()["csrf_token"]))
+    return Desk(person, api.anonymous, person.csrf_headers(await eventually(token_once_seen)))
 
 
-def error(response: httpx.Response) -> tuple[int, str]:
-    return response.status_code, response.json()["error"]
+async def member_of(api: Api, role: str = "admin", *, account: Account | None = None, **more: Any) -> Person:
+    return (await at_desk(api, role, account=account, **more)).person

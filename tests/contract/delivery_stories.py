@@ -1,20 +1,21 @@
 """What the operator writes of deliveries, written by hand: contract tests run without one."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from tests.waiting import eventually
+
 from checklist_crds.delivery_types import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.resource_types import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resource_types import OrganizationRef
 from checklist_crds.run_lifecycle import AnswerStep, Command, Submit
 from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, ObjectNameRef, OutboxEntry, Run
 from checklist_crds.times import utc_now
 
-from .conftest import Account, Api
+from .conftest import Account, Api, owned
 from .executor_client import WEBHOOK
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ ENDPOINT = "https://hooks.example.com/in/T0-a-token?key=a-password"
 
 @dataclass(frozen=True)
 class Story:
-    """A run with a webhook, whose events this test delivers or does not."""
+    """A run with a webhook, whose events a test delivers or does not."""
 
     api: Api
     account: Account
@@ -81,16 +82,7 @@ class Story:
             finished_at=last.started_at + timedelta(milliseconds=last.duration_ms) if ended else None,
         ).model_copy(update=status)
         namespace = self.account.namespace
-        body = {
-            "apiVersion": WEBHOOK_DELIVERY.api_version,
-            "kind": WEBHOOK_DELIVERY.kind,
-            "metadata": {
-                "name": entry.event_id,
-                "namespace": namespace,
-                "labels": {ORGANIZATION_LABEL: self.account.organization},
-            },
-            "spec": spec.to_kube(),
-        }
+        body = owned(WEBHOOK_DELIVERY, entry.event_id, self.account.organization, namespace, spec.to_kube())
         await self.api.kube.create(WEBHOOK_DELIVERY, body, namespace)
         await self.api.kube.patch_status(WEBHOOK_DELIVERY, entry.event_id, told.to_kube(), namespace)
         await self.records(*attempts, seq=seq)
@@ -107,6 +99,13 @@ async def dispatched(api: Api, account: Account | None = None, *, url: str = END
     """A new run whose events are wanted at `url`."""
     account = account or api.account
     return Story(api, account, await account.new_run(webhook=WEBHOOK | {"url": url, "events": ["*"]}))
+
+
+async def completed_story(api: Api, account: Account | None = None, *, url: str = ENDPOINT) -> Story:
+    """The same, and the run is completed: two events wait."""
+    story = await dispatched(api, account, url=url)
+    await story.completes()
+    return story
 
 
 def sent(number: int = 1, *, status: int = 200, at: datetime | None = None, took_ms: int = 40) -> Attempt:
@@ -134,15 +133,16 @@ def five_failures(at: datetime | None = None) -> Sequence[Attempt]:
     return made
 
 
-async def eventually(look: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
-    """What the watches bring soon."""
-    found = await look()
-    for _ in range(1000):
-        if holds(found):
-            return found
-        await asyncio.sleep(0.02)
-        found = await look()
-    raise AssertionError(f"never came: {found!r}")
+async def until(look: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
+    """What `look` gives as soon as it `holds`: the watches bring it."""
+    seen: list[T] = []
+
+    async def check() -> bool:
+        seen[:] = [await look()]
+        return holds(seen[0])
+
+    await eventually(check)
+    return seen[0]
 
 
 def _record(entry: OutboxEntry, attempts: Sequence[Attempt]) -> DeliveryRecord:
@@ -150,15 +150,6 @@ def _record(entry: OutboxEntry, attempts: Sequence[Attempt]) -> DeliveryRecord:
     phase = DeliveryPhase.PENDING if last.next_attempt_at is not None else DeliveryPhase.FAILED
     if last.outcome is OutcomeClass.SUCCESS:
         phase = DeliveryPhase.DELIVERED
-    return DeliveryRecord(
-        seq=entry.seq,
-        event=entry.event,
-        event_id=entry.event_id,
-        ts=entry.ts,
-        phase=phase,
-        attempts=last.number,
-        started_at=last.started_at,
-        duration_ms=last.duration_ms,
-        outcome=last.outcome,
-        http_status=last.http_status,
-    )
+    of_entry = {name: getattr(entry, name) for name in ("seq", "event", "event_id", "ts")}
+    of_attempt = {name: getattr(last, name) for name in ("started_at", "duration_ms", "outcome", "http_status")}
+    return DeliveryRecord(**of_entry, **of_attempt, phase=phase, attempts=last.number)

@@ -121,3 +121,8 @@ def paths(response: httpx.Response) -> list[str]:
 
 def error_of(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, response.json()["error"]
+
+
+def without_request_id(response: httpx.Response) -> tuple[int, bytes]:
+    """Status and body, to compare what two requests are answered."""
+    return response.status_code, response.content.replace(response.headers["X-Request-Id"].encode(), b"")

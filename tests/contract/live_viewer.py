@@ -8,12 +8,11 @@ from typing import Any
 
 import aiohttp
 import orjson
+from tests.waiting import WITHIN_S
 
 from checklist_dev.people import Person
 
 from .conftest import Api
-
-WITHIN_S = 60.0
 
 
 @dataclass

@@ -1,60 +1,35 @@
 """What the page of a run is told: the checklist with its answers, and the link, for those who may have it."""
 
-import httpx
-import pytest
+from checklist_crds.kube.kinds import RUN
 
-from .conftest import Api
-from .dashboard_client import at_desk, error
+from .conftest import Api, shared_api
+from .dashboard_client import at_desk
+from .executor_client import Json, Person, checklist, error_of, person_for, step, without_request_id
 
-TEMPLATE = {
-    "name": "Cold store check",
-    "settings": {"allow_skip": True},
-    "sections": [
-        {
-            "id": "g-1",
-            "title": "Cold store",
-            "steps": [
-                {"id": "s-intro", "type": "instruction", "label": "Put on your gloves"},
-                {"id": "s-ok", "type": "boolean", "label": "Is it clean?", "required": True},
-                {
-                    "id": "s-why",
-                    "type": "text",
-                    "label": "What is dirty?",
-                    "condition": {"when": {"step": "s-ok", "op": "eq", "value": False}},
-                },
-                {"id": "s-t", "type": "number", "label": "Temperature", "config": {"unit": "°C", "decimal": 1}},
-                {"id": "s-door", "type": "boolean", "label": "Is the door shut?", "required": True},
-            ],
-        }
-    ],
-}
+api = shared_api
+
+SECRET = "s" * 16
+WEBHOOK = {"url": "https://hooks.example.com/secret/path?key=1", "secret": SECRET, "events": ["run.completed"]}
+STEPS: list[Json] = [
+    step("intro", "instruction"),
+    step("ok", required=True),
+    step("why", "text", condition={"when": {"step": "s-ok", "op": "eq", "value": False}}),
+    step("t", "number", config={"unit": "°C", "decimal": 1}),
+    step("door", required=True),
+]
 
 
-async def _run(api: Api) -> tuple[str, str]:
-    """Id and token."""
-    template = await api.account.create_template(**TEMPLATE)
-    webhook = {"url": "https://hooks.example.com/secret/path?key=1", "secret": "s" * 16, "events": ["run.completed"]}
-    made = await api.account.dispatch(template["id"], webhook=webhook, executor_ref="order-7")
-    return made["run_id"], made["link"].partition("#")[2]
-
-
-async def _execute(api: Api, run_id: str, token: str, method: str, path: str, **sent: object) -> None:
-    response = await api.anonymous.request(
-        method,
-        f"/v1/executor/runs/{run_id}{path}",
-        headers={"Authorization": f"Executor {token}"},
-        json={"op_id": f"operation-{path}", **sent},
-    )
-    assert response.status_code == 200, response.text
+async def _run(api: Api) -> Person:
+    return await person_for(api, *STEPS, dispatch={"webhook": WEBHOOK, "executor_ref": "order-7"}, allow_skip=True)
 
 
 async def test_the_story_has_every_step_in_order_with_what_became_of_it(api: Api) -> None:
-    run_id, token = await _run(api)
-    await _execute(api, run_id, token, "PUT", "/answers/s-ok", value=True)
-    await _execute(api, run_id, token, "POST", "/steps/s-t/skip")
-    story = await (await at_desk(api, "viewer")).told(f"/runs/{run_id}/story")
+    person = await _run(api)
+    assert (await person.answer("ok")).status_code == 200
+    assert (await person.skip("t")).status_code == 200
+    story = await (await at_desk(api, "viewer")).told(f"/runs/{person.run_id}/story")
     [section] = story["sections"]
-    assert section["title"] == "Cold store"
+    assert section["title"] == "All"
     assert [(step["id"], step["state"], step["display"]) for step in section["steps"]] == [
         ("s-intro", "instruction", None),
         ("s-ok", "answered", "Yes"),
@@ -70,36 +45,35 @@ async def test_the_story_has_every_step_in_order_with_what_became_of_it(api: Api
 
 async def test_members_are_named_who_act_in_the_story(api: Api) -> None:
     desk = await at_desk(api, "editor", name="Robin Baker")
-    template = await api.account.create_template(**TEMPLATE)
+    template = await api.account.create_template(**checklist(*STEPS))
     made = (await desk.post("/runs", {"template_id": template["id"]})).json()
     story = await desk.told(f"/runs/{made['run_id']}/story")
-    assert (story["created_by_name"], story["people"]) == ("Robin Baker", {})
+    assert (story["created_by_name"], story["people"], story["webhook"]) == ("Robin Baker", {}, None)
 
 
 async def test_the_link_is_the_one_that_was_dispatched_and_is_for_those_who_may_dispatch(api: Api) -> None:
-    run_id, token = await _run(api)
+    person = await _run(api)
     editor, viewer = await at_desk(api, "editor"), await at_desk(api, "viewer")
-    response = await editor.get(f"/runs/{run_id}/link")
+    path = f"/runs/{person.run_id}"
+    response = await editor.get(f"{path}/link")
     told = response.json()
-    assert told["link"].endswith(f"/r/{run_id}#{token}")
+    assert told["link"] == f"https://checklists.example/r/{person.run_id}#{person.token}"
     assert response.headers["Cache-Control"] == "no-store"
     # A QR code is a square with three finders; each begins with a row of seven dark modules.
     assert told["qr"]["path"].startswith("M0 0h7v1h-7z")
     assert (told["qr"]["size"] - 17) % 4 == 0
-    assert error(await viewer.get(f"/runs/{run_id}/link")) == (403, "forbidden")
+    assert error_of(await viewer.get(f"{path}/link")) == (403, "forbidden")
+    for desk, link in ((editor, told["link"]), (viewer, None)):
+        rest = (await api.http.get(f"/v1{path}")).json()
+        webhook = {"host": "hooks.example.com", "events": ["run.completed"]}
+        assert await desk.told(path) == {**rest, "link": link, "webhook": webhook}
+    assert SECRET not in str(await api.kube.get(RUN, person.run_id, api.namespace))
 
 
-@pytest.mark.parametrize("part", ["story", "link"])
-async def test_a_foreign_run_is_told_of_like_one_that_is_not_there(api: Api, part: str) -> None:
-    other = await api.make_account()
-    template = await other.create_template()
-    foreign = (await other.dispatch(template["id"]))["run_id"]
-    desk = await at_desk(api)
-
-    def told(response: httpx.Response) -> tuple[int, bytes]:
-        return response.status_code, response.content.replace(response.headers["X-Request-Id"].encode(), b"")
-
-    theirs = await desk.get(f"/runs/{foreign}/{part}")
-    nobodys = await desk.get(f"/runs/r-00000000-0000-4000-8000-000000000000/{part}")
-    assert error(theirs) == (404, "run_not_found")
-    assert told(theirs) == told(nobodys)
+async def test_a_foreign_run_is_told_of_like_one_that_is_not_there(api: Api) -> None:
+    foreign, desk = await (await api.make_account()).new_run(), await at_desk(api)
+    for part in ("story", "link"):
+        theirs = await desk.get(f"/runs/{foreign}/{part}")
+        unknown = await desk.get(f"/runs/r-00000000-0000-4000-8000-000000000000/{part}")
+        assert error_of(theirs) == (404, "run_not_found")
+        assert without_request_id(theirs) == without_request_id(unknown)

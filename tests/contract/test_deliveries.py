@@ -1,11 +1,10 @@
 """History of deliveries by REST: lists, filters, one run, one delivery, endpoints (contract sections 5, 7 and 8)."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
-import httpx
 import pytest
+from tests.waiting import eventually
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
@@ -13,25 +12,11 @@ from checklist_crds.run_lifecycle import AnswerStep
 from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
-from .conftest import ALL_NAMESPACES, Account, Api, StartApi
-from .delivery_stories import dispatched, eventually, five_failures, sent
+from .conftest import ALL_NAMESPACES, Account, Api, StartApi, shared_api
+from .delivery_stories import completed_story, dispatched, five_failures, sent, until
+from .executor_client import error_of, without_request_id
 
-FIELDS = {
-    "event_id",
-    "run_id",
-    "event",
-    "seq",
-    "ts",
-    "status",
-    "host",
-    "attempts_made",
-    "attempts",
-    "next_attempt_at",
-    "finished_at",
-    "replayable",
-    "replay_refusal",
-    "last_replay",
-}
+api = shared_api
 
 
 async def listed(account: Account, path: str = "/v1/deliveries", **query: Any) -> list[dict[str, Any]]:
@@ -40,58 +25,37 @@ async def listed(account: Account, path: str = "/v1/deliveries", **query: Any) -
     return list(response.json()["data"])
 
 
-async def until_listed(
-    account: Account, number: int, path: str = "/v1/deliveries", **query: Any
-) -> list[dict[str, Any]]:
-    return await eventually(lambda: listed(account, path, **query), lambda found: len(found) == number)
+async def until_listed(account: Account, number: int, **query: Any) -> list[dict[str, Any]]:
+    return await until(lambda: listed(account, **query), lambda found: len(found) == number)
 
 
 async def test_an_event_is_listed_as_pending_as_soon_as_its_answer_is_given(api: Api) -> None:
     story = await dispatched(api)
     assert await listed(api.account) == []
     await story.does(AnswerStep(step_id="s-clean", value=True))
-    run = await story.run()
-    [entry] = run.status.outbox
-    expected = {
-        "event_id": entry.event_id,
-        "run_id": story.run_id,
-        "event": "step.completed",
-        "seq": 1,
-        "ts": format_timestamp(entry.ts),
-        "status": "pending",
-        "host": "hooks.example.com",
+    [entry] = (await story.run()).status.outbox
+    event = {"event_id": entry.event_id, "event": "step.completed", "seq": 1, "ts": format_timestamp(entry.ts)}
+    nothing_yet = {
         "attempts_made": 0,
         "attempts": [],
         "next_attempt_at": None,
         "finished_at": None,
-        "replayable": False,
-        "replay_refusal": "retry_pending",
         "last_replay": None,
     }
+    expected = event | nothing_yet | {"run_id": story.run_id, "status": "pending", "host": "hooks.example.com"}
+    expected |= {"replayable": False, "replay_refusal": "retry_pending"}
     assert await listed(api.account) == [expected]
     assert await listed(api.account, f"/v1/runs/{story.run_id}/deliveries") == [expected]
     assert await story.shown(entry.event_id) == expected
 
 
 async def test_one_that_was_delivered_at_once_shows_its_one_attempt_from_the_run_alone(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
+    story = await completed_story(api)
     at = utc_now()
-    event_id = await story.records(sent(at=at, took_ms=41), seq=1)
-    shown = await story.shown(event_id)
+    shown = await story.shown(await story.records(sent(at=at, took_ms=41), seq=1))
     assert shown["status"] == "delivered"
-    assert shown["attempts"] == [
-        {
-            "number": 1,
-            "started_at": format_timestamp(at),
-            "duration_ms": 41,
-            "outcome": "success",
-            "http_status": 200,
-            "manual": False,
-            "next_attempt_at": None,
-            "detail": None,
-        }
-    ]
+    answer = {"outcome": "success", "http_status": 200, "detail": None, "manual": False, "next_attempt_at": None}
+    assert shown["attempts"] == [answer | {"number": 1, "started_at": format_timestamp(at), "duration_ms": 41}]
     assert shown["finished_at"] == format_timestamp(at + timedelta(milliseconds=41))
     # What a step said is not kept; what a final run says of itself can be told again.
     assert (shown["replayable"], shown["replay_refusal"]) == (False, "payload_not_kept")
@@ -100,93 +64,59 @@ async def test_one_that_was_delivered_at_once_shows_its_one_attempt_from_the_run
 
 
 async def test_one_that_is_retried_shows_every_attempt_and_when_the_next_is_due(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
+    story = await completed_story(api)
     first, second, *_ = five_failures(utc_now())
-    event_id = await story.keeps(first, second)
-    shown = await story.shown(event_id)
+    shown = await story.shown(await story.keeps(first, second))
     assert shown["status"] == "pending"
     assert [attempt["number"] for attempt in shown["attempts"]] == [1, 2]
     assert shown["attempts"][0]["detail"] == "The endpoint answered with 503."
     assert shown["attempts"][0]["next_attempt_at"] == shown["attempts"][1]["started_at"]
     assert shown["next_attempt_at"] == format_timestamp(second.next_attempt_at or utc_now())
     assert (shown["attempts_made"], shown["finished_at"], shown["replay_refusal"]) == (2, None, "retry_pending")
-    [listed_one] = await eventually(
-        lambda: listed(api.account, event="step.completed"), lambda found: len(found[0]["attempts"]) == 2
-    )
-    assert listed_one == shown
+    await until(lambda: listed(api.account, event="step.completed"), lambda found: found == [shown])
+    flying = await story.shown(await story.keeps(five_failures()[0], seq=2, phase=DeliveryPhase.IN_FLIGHT))
+    assert (flying["status"], flying["replayable"]) == ("in_flight", False)
 
 
-async def test_one_that_failed_for_good_is_replayable_and_one_in_flight_is_not(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
-    failed = await story.shown(await story.keeps(*five_failures(), seq=1))
-    assert (failed["status"], failed["attempts_made"], failed["replayable"]) == ("failed", 5, True)
-    assert failed["finished_at"] is not None
-    flying = await story.keeps(five_failures()[0], seq=2, phase=DeliveryPhase.IN_FLIGHT)
-    assert [(await story.shown(flying))[name] for name in ("status", "replayable")] == ["in_flight", False]
-
-
-async def test_a_failure_that_is_not_written_to_its_end_cannot_be_replayed_yet(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
-    shown = await story.shown(await story.keeps(*five_failures(), settled=None))
-    assert (shown["status"], shown["replay_refusal"]) == ("failed", "retry_pending")
-
-
-async def test_a_run_shows_its_events_in_their_order_page_by_page(api: Api) -> None:
-    story, other = await dispatched(api), await dispatched(api)
-    await other.completes()
-    await story.completes()
+async def test_a_run_shows_its_own_events_in_their_order_page_by_page(api: Api) -> None:
+    story = await completed_story(api)
+    await completed_story(api)
     await story.records(sent(), seq=2)
     path = f"/v1/runs/{story.run_id}/deliveries"
-    found = await eventually(
+    found = await until(
         lambda: listed(api.account, path), lambda found: [each["status"] for each in found] == ["pending", "delivered"]
     )
     assert [(each["seq"], each["event"]) for each in found] == [(1, "step.completed"), (2, "run.completed")]
-    assert all(set(each) == FIELDS for each in found)
     second = (await api.http.get(path, params={"page": 2, "per_page": 1})).json()
-    assert [each["seq"] for each in second["data"]] == [2]
+    assert second["data"] == found[1:]
     assert second["pagination"] == {"total": 2, "page": 2, "per_page": 1, "next_page": None}
-
-
-async def test_a_run_without_a_webhook_has_no_deliveries(api: Api) -> None:
-    run_id = await api.account.new_run()
-    assert await listed(api.account, f"/v1/runs/{run_id}/deliveries") == []
-    assert await listed(api.account) == []
+    without_webhook = await api.account.new_run()
+    assert await listed(api.account, f"/v1/runs/{without_webhook}/deliveries") == []
 
 
 async def test_the_list_filters_by_status_event_run_host_and_outcome(api: Api) -> None:
-    one = await dispatched(api)
-    two = await dispatched(api, url="https://other.example.com/")
-    await one.completes()
-    await two.completes()
-    failed = await one.keeps(*five_failures(), seq=1)
-    delivered = await two.records(sent(), seq=2)
+    one, two = await completed_story(api), await completed_story(api, url="https://other.example.com/")
+    failed, delivered = await one.keeps(*five_failures(), seq=1), await two.records(sent(), seq=2)
 
     async def ids(**query: str) -> set[str]:
         return {each["event_id"] for each in await listed(api.account, **query)}
 
-    await eventually(lambda: ids(status="failed"), lambda found: found == {failed})
-    await eventually(lambda: ids(status="delivered"), lambda found: found == {delivered})
+    await until(lambda: ids(status="failed"), lambda found: found == {failed})
+    await until(lambda: ids(status="delivered"), lambda found: found == {delivered})
     assert len(await ids()) == 4
     assert len(await ids(status="pending")) == 2
     assert delivered in await ids(event="run.completed")
     assert len(await ids(event="run.completed")) == 2
-    assert await ids(run_id=one.run_id) == {
-        each["event_id"] for each in await listed(api.account, host="HOOKS.example.com")
-    }
+    assert await ids(run_id=one.run_id) == await ids(host="HOOKS.example.com")
     assert await ids(run_id=one.run_id, status="failed", outcome="http_5xx") == {failed}
     assert await ids(outcome="success") == {delivered}
-    assert await ids(outcome="timeout") == set()
-    assert await ids(host="nowhere.example.com") == set()
-    assert await ids(run_id="r-nonsense") == set()
+    for nothing in ({"outcome": "timeout"}, {"host": "nowhere.example.com"}, {"run_id": "r-nonsense"}):
+        assert await ids(**nothing) == set()
 
 
 async def test_the_newest_come_first_page_by_page_and_times_exclude_their_instant(api: Api) -> None:
-    stories = [await dispatched(api) for _ in range(3)]
-    for story in stories:
-        await story.completes()
+    for _ in range(3):
+        await completed_story(api)
     everything = await listed(api.account)
     keys = [(each["ts"], each["event_id"]) for each in everything]
     assert keys == sorted(keys, reverse=True)
@@ -201,113 +131,76 @@ async def test_the_newest_come_first_page_by_page_and_times_exclude_their_instan
     assert [each["ts"] for each in before] == [ts for ts, _ in keys if ts < middle]
 
 
-async def test_a_filter_that_makes_no_sense_is_refused(api: Api) -> None:
-    for query in (
-        "status=open",
-        "status=",
-        "status=failed&status=pending",
-        "event=step.started",
-        "outcome=bad",
-        "created_after=yesterday",
-        "created_before=2026-11-21T13:50:00",
-        "page=0",
-        "per_page=x",
-    ):
-        response = await api.http.get(f"/v1/deliveries?{query}")
-        assert (response.status_code, response.json()["error"]) == (400, "invalid_parameter"), query
-
-
-def without_request_id(response: httpx.Response) -> tuple[int, dict[str, Any]]:
-    body = response.json()
-    body.pop("request_id")
-    return response.status_code, body
+async def test_a_filter_or_a_window_that_makes_no_sense_is_refused(api: Api) -> None:
+    filters = (
+        *("status=open", "status=", "status=failed&status=pending", "event=step.started", "outcome=bad"),
+        *("created_after=yesterday", "created_before=2026-11-21T13:50:00", "page=0", "per_page=x"),
+    )
+    windows = ("0", "-1", "x", "745", "1.5", "", "9999999999")
+    for path in (*(f"deliveries?{query}" for query in filters), *(f"endpoints?window_hours={w}" for w in windows)):
+        assert error_of(await api.http.get(f"/v1/{path}")) == (400, "invalid_parameter"), path
 
 
 async def test_a_foreign_delivery_is_answered_like_one_that_never_was(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
+    story = await completed_story(api)
     event_id = await story.keeps(*five_failures())
-    await story.shown(event_id)
     stranger = await api.make_account()
     for method, suffix in (("GET", ""), ("POST", "/replay")):
-        answers = [
+        answers = {
             without_request_id(await stranger.http.request(method, f"/v1/deliveries/{id_}{suffix}"))
             for id_ in (event_id, new_id("evt"), "evt-nonsense", "%2e%2e")
-        ]
-        assert answers[0][0] == 404
-        assert answers[0][1]["error"] == "delivery_not_found"
-        assert answers == [answers[0]] * 4
+        }
+        [(status, body)] = answers
+        assert (status, b"delivery_not_found" in body) == (404, True)
     foreign_run = await stranger.http.get(f"/v1/runs/{story.run_id}/deliveries")
-    assert (foreign_run.status_code, foreign_run.json()["error"]) == (404, "run_not_found")
+    assert error_of(foreign_run) == (404, "run_not_found")
     assert await listed(stranger) == []
-    assert (await stranger.http.get("/v1/endpoints")).json()["data"] == []
+    assert await endpoints(stranger) == []
     assert (await story.shown(event_id))["last_replay"] is None
 
 
 async def test_a_delivery_in_another_organizations_namespace_is_not_there(start_api: StartApi) -> None:
     api = await start_api(**ALL_NAMESPACES)
-    story = await dispatched(api)
-    await story.completes()
-    event_id = await story.keeps(*five_failures())
-    body = await api.kube.get(WEBHOOK_DELIVERY, event_id, api.namespace)
-    stranger = await api.make_account()
-    forged = new_id("evt")
+    story = await completed_story(api)
+    body = await api.kube.get(WEBHOOK_DELIVERY, await story.keeps(*five_failures()), api.namespace)
+    stranger, forged = await api.make_account(), new_id("evt")
     spec = body["spec"] | {"eventId": forged, "organizationRef": {"name": stranger.organization}}
     metadata = {"name": forged, "namespace": "default"}
     await api.kube.create(WEBHOOK_DELIVERY, {**body, "metadata": metadata, "spec": spec, "status": {}}, "default")
-    index = api.services.deliveries
-    for _ in range(1000):
-        if index.find(forged, ["default"], stranger.organization):
-            break
-        await asyncio.sleep(0.02)
-    assert index.find(forged, ["default"], stranger.organization) is not None
+    await eventually(lambda: api.services.deliveries.find(forged, ["default"], stranger.organization))
     assert await listed(stranger) == []
-    assert (await stranger.http.get("/v1/endpoints")).json()["data"] == []
+    assert await endpoints(stranger) == []
     assert (await stranger.http.get(f"/v1/deliveries/{forged}")).status_code == 404
     await api.kube.delete(WEBHOOK_DELIVERY, forged, "default")
 
 
-async def test_what_the_url_says_beyond_its_host_is_shown_nowhere(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
+async def test_what_the_url_says_beyond_its_host_is_shown_nowhere_and_what_is_deleted_leaves_the_list(api: Api) -> None:
+    story = await completed_story(api)
     event_id = await story.keeps(*five_failures())
     await until_listed(api.account, 1, status="failed")
-    paths = ("/v1/deliveries", f"/v1/deliveries/{event_id}", f"/v1/runs/{story.run_id}/deliveries", "/v1/endpoints")
-    for path in paths:
+    one = f"/v1/deliveries/{event_id}"
+    for path in ("/v1/deliveries", one, f"/v1/runs/{story.run_id}/deliveries", "/v1/endpoints"):
         text = (await api.http.get(path)).text
         assert "hooks.example.com" in text
         assert "T0-a-token" not in text
         assert "a-password" not in text
-
-
-async def test_a_run_that_is_deleted_takes_its_deliveries_from_the_list(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
-    event_id = await story.keeps(*five_failures())
-    await until_listed(api.account, 1, status="failed")
     await api.kube.delete(RUN, story.run_id, api.namespace)
     await api.kube.delete(WEBHOOK_DELIVERY, event_id, api.namespace)
     await until_listed(api.account, 0)
-    assert (await api.http.get(f"/v1/deliveries/{event_id}")).status_code == 404
+    assert (await api.http.get(one)).status_code == 404
 
 
-async def test_another_process_of_the_service_shows_the_same(start_api: StartApi) -> None:
+async def test_another_process_of_the_service_shows_the_same_also_when_it_starts_later(start_api: StartApi) -> None:
     one, other = await start_api(), await start_api()
-    story = await dispatched(one)
-    await story.completes()
-    event_id = await story.keeps(*five_failures(), seq=2)
-    here = await eventually(lambda: listed(one.account), lambda found: found[0]["status"] == "failed")
-    there = await eventually(lambda: listed(other.account), lambda found: found == here)
-    assert there[0]["event_id"] == event_id
-
-
-async def test_a_process_that_starts_later_knows_what_was_before_it(start_api: StartApi) -> None:
-    story = await dispatched(await start_api())
-    await story.completes()
+    story = await completed_story(one)
     await story.keeps(*five_failures(), seq=1)
     await story.records(sent(), seq=2)
+    here = await until(
+        lambda: listed(one.account), lambda found: {each["status"] for each in found} == {"failed", "delivered"}
+    )
+    await until(lambda: listed(other.account), lambda found: found == here)
     later = await start_api()
-    assert {each["status"] for each in await listed(later.account)} == {"failed", "delivered"}
+    assert await listed(later.account) == here
 
 
 async def endpoints(account: Account, **query: Any) -> list[dict[str, Any]]:
@@ -315,46 +208,28 @@ async def endpoints(account: Account, **query: Any) -> list[dict[str, Any]]:
 
 
 async def test_an_endpoint_shows_how_it_does(api: Api) -> None:
-    bad, good = await dispatched(api), await dispatched(api, url="https://good.example.com/hook")
-    for story in (bad, good):
-        await story.completes()
+    bad, good = await completed_story(api), await completed_story(api, url="https://good.example.com/hook")
     failures = five_failures()
     await bad.keeps(*failures, seq=1)
     at = utc_now()
     await good.records(sent(at=at, took_ms=100), seq=1)
     await good.records(sent(at=at, took_ms=1000), seq=2)
-    one, two = await eventually(
-        lambda: endpoints(api.account), lambda found: [each["attempts"] for each in found] == [2, 5]
-    )
-    assert [one["host"], two["host"]] == ["good.example.com", "hooks.example.com"]
-    assert {name: one[name] for name in ("deliveries", "success_rate", "pending", "failed", "last_error")} == {
-        "deliveries": 2,
-        "success_rate": 1.0,
-        "pending": 0,
-        "failed": 0,
-        "last_error": None,
-    }
-    assert one["last_success_at"] == format_timestamp(at)
-    assert one["latency_p50_ms"] == pytest.approx(100, rel=0.05)
-    assert one["latency_p95_ms"] == pytest.approx(1000, rel=0.05)
-    assert {name: two[name] for name in ("deliveries", "success_rate", "pending", "failed", "last_success_at")} == {
-        "deliveries": 2,
-        "success_rate": 0.0,
-        "pending": 1,
-        "failed": 1,
-        "last_success_at": None,
-    }
-    last = failures[-1]
-    assert two["last_error"] == {"at": format_timestamp(last.started_at), "outcome": "http_5xx", "http_status": 503}
+    found = await until(lambda: endpoints(api.account), lambda found: [each["attempts"] for each in found] == [2, 5])
+    names = ("host", "deliveries", "success_rate", "pending", "failed", "last_error", "last_success_at")
+    last_error = {"at": format_timestamp(failures[-1].started_at), "outcome": "http_5xx", "http_status": 503}
+    assert [tuple(each[name] for name in names) for each in found] == [
+        ("good.example.com", 2, 1.0, 0, 0, None, format_timestamp(at)),
+        ("hooks.example.com", 2, 0.0, 1, 1, last_error, None),
+    ]
+    assert found[0]["latency_p50_ms"] == pytest.approx(100, rel=0.05)
+    assert found[0]["latency_p95_ms"] == pytest.approx(1000, rel=0.05)
 
 
 async def test_the_window_of_the_endpoints_is_in_full_hours(start_api: StartApi) -> None:
     now = utc_now()
     api = await start_api(clock=lambda: now)
-    story = await dispatched(api)
-    await story.completes()
-    await story.records(sent(at=now), seq=1)
-    await eventually(lambda: endpoints(api.account), lambda found: found[0]["attempts"] == 1)
+    await (await completed_story(api)).records(sent(at=now), seq=1)
+    await until(lambda: endpoints(api.account), lambda found: found[0]["attempts"] == 1)
     now += timedelta(hours=3)
     response = (await api.http.get("/v1/endpoints", params={"window_hours": 2})).json()
     assert parse_timestamp(response["since"]) == (now - timedelta(hours=2)).replace(minute=0, second=0, microsecond=0)
@@ -365,21 +240,10 @@ async def test_the_window_of_the_endpoints_is_in_full_hours(start_api: StartApi)
     assert (there["attempts"], there["success_rate"]) == (1, 1.0)
 
 
-async def test_a_window_that_makes_no_sense_is_refused(api: Api) -> None:
-    for hours in ("0", "-1", "x", "745", "1.5", "", "9999999999"):
-        response = await api.http.get("/v1/endpoints", params={"window_hours": hours})
-        assert (response.status_code, response.json()["error"]) == (400, "invalid_parameter"), hours
-
-
 async def test_none_of_it_is_for_those_without_a_key(api: Api) -> None:
     one = f"/v1/deliveries/{new_id('evt')}"
-    for path in (
-        "/v1/deliveries",
-        one,
-        "/v1/endpoints",
-        "/v1/deliveries/replays",
-        f"/v1/runs/{new_id('r')}/deliveries",
-    ):
+    many = ("/v1/deliveries", "/v1/endpoints", "/v1/deliveries/replays", f"/v1/runs/{new_id('r')}/deliveries")
+    for path in (one, *many):
         assert (await api.anonymous.get(path)).status_code == 401
     for path in (f"{one}/replay", "/v1/deliveries/replay"):
         assert (await api.anonymous.post(path)).status_code == 401

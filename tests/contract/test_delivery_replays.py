@@ -4,38 +4,47 @@
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 
 from checklist_api import replay_directory
-from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION, LastReplay, ReplayRequest
+from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
+from checklist_crds.times import parse_timestamp, utc_now
 
-from .conftest import Account, Api, StartApi, owned
-from .delivery_stories import dispatched, eventually, five_failures, sent
+from .conftest import Api, StartApi, owned, shared_api
+from .delivery_stories import completed_story, five_failures, sent, until
+from .executor_client import error_of, paths, without_request_id
 
-KEY = {"Idempotency-Key": "mondays-outage"}
+api = shared_api
 
-
-async def replay_objects(account: Account, api: Api) -> list[dict[str, Any]]:
-    label = f"{ORGANIZATION_LABEL}={account.organization}"
-    found, _ = await api.kube.list_all(DELIVERY_REPLAY, account.namespace, label_selector=label)
-    return found
+KEY, OTHER_KEY = {"Idempotency-Key": "mondays-outage"}, {"Idempotency-Key": "all-of-monday"}
+REPLAYS = "/v1/deliveries/replays"
 
 
 async def a_failed_one(api: Api) -> str:
-    story = await dispatched(api)
-    await story.completes()
-    return await story.keeps(*five_failures())
+    return await (await completed_story(api)).keeps(*five_failures())
+
+
+async def replay_of(api: Api, event_id: str, **headers: str) -> httpx.Response:
+    return await api.http.post(f"/v1/deliveries/{event_id}/replay", headers=headers)
+
+
+async def bulk(api: Api, headers: dict[str, str] | None = None, **wanted: Any) -> httpx.Response:
+    return await api.http.post("/v1/deliveries/replay", json={"filter": wanted}, headers=headers)
+
+
+async def listed(api: Api, path: str = "/v1/deliveries", **query: str) -> list[dict[str, Any]]:
+    response = await api.http.get(path, params=query)
+    assert response.status_code == 200, response.text
+    return list(response.json()["data"])
 
 
 async def test_a_replay_of_a_failed_delivery_is_an_annotation_that_says_when_and_who(api: Api) -> None:
     event_id = await a_failed_one(api)
     before = utc_now()
-    response = await api.http.post(f"/v1/deliveries/{event_id}/replay")
+    response = await replay_of(api, event_id)
     assert response.status_code == 202
     shown = response.json()
     assert (shown["status"], shown["replayable"], shown["replay_refusal"]) == ("failed", False, "replay_under_way")
@@ -43,113 +52,64 @@ async def test_a_replay_of_a_failed_delivery_is_an_annotation_that_says_when_and
     assert before <= parse_timestamp(annotations[REPLAY_ANNOTATION]) <= utc_now()
     assert annotations[REPLAY_BY_ANNOTATION] == "Ada Lovelace"
     assert (await api.http.get(f"/v1/deliveries/{event_id}")).json() == shown
-    [listed] = (await api.http.get("/v1/deliveries?status=failed")).json()["data"]
-    assert listed == shown
+    assert await listed(api, status="failed") == [shown]
+    assert error_of(await replay_of(api, event_id)) == (409, "replay_refused")
 
 
-async def test_a_second_replay_is_refused_until_the_first_has_ended(api: Api) -> None:
-    event_id = await a_failed_one(api)
-    path = f"/v1/deliveries/{event_id}"
-    assert (await api.http.post(f"{path}/replay")).status_code == 202
-    for _ in range(2):  # asked for; then, as the operator accepted it
-        refused = await api.http.post(f"{path}/replay")
-        assert (refused.status_code, refused.json()["error"]) == (409, "replay_refused")
-        accepted = ReplayRequest(requested_at=utc_now(), requested_by="Ada").to_kube()
-        await api.kube.patch_status(WEBHOOK_DELIVERY, event_id, {"replay": accepted, "settled": None}, api.namespace)
-        await api.kube.patch(
-            WEBHOOK_DELIVERY, event_id, {"metadata": {"annotations": {REPLAY_ANNOTATION: None}}}, api.namespace
-        )
-    assert (await api.http.get(path)).json()["replay_refusal"] == "replay_under_way"
-    at = utc_now()
-    ended = LastReplay(
-        requested_at=at, requested_by="Ada", attempted_at=at, outcome=OutcomeClass.HTTP_5XX, http_status=503
-    ).to_kube()
-    again = sent(5, status=503).model_copy(update={"manual": True})
-    attempts = [attempt.to_kube() for attempt in (*five_failures(), again)]
-    await api.kube.patch_status(
-        WEBHOOK_DELIVERY,
-        event_id,
-        {"replay": None, "lastReplay": ended, "settled": True, "attempts": attempts},
-        api.namespace,
-    )
-    shown = (await api.http.get(path)).json()
-    assert (shown["status"], shown["replayable"]) == ("failed", True)
-    assert [(attempt["number"], attempt["manual"]) for attempt in shown["attempts"]][4:] == [(5, False), (5, True)]
-    assert shown["last_replay"] == {
-        "requested_at": format_timestamp(at),
-        "requested_by": "Ada",
-        "attempted_at": format_timestamp(at),
-        "outcome": "http_5xx",
-        "http_status": 503,
-    }
-    [listed] = await eventually(
-        lambda: _listed(api, status="failed"), lambda found: found[0]["last_replay"] is not None
-    )
-    assert listed == shown
-    assert (await api.http.post(f"{path}/replay")).status_code == 202
-
-
-async def test_while_a_retry_is_to_come_a_replay_is_refused_and_asks_for_nothing(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
+async def test_what_may_still_be_sent_or_is_not_kept_is_not_replayed(api: Api) -> None:
+    story = await completed_story(api)
     retried = await story.keeps(*five_failures(utc_now())[:2], seq=1)
     waiting = (await story.run()).status.outbox[0].event_id
     for event_id in (retried, waiting):
-        refused = await api.http.post(f"/v1/deliveries/{event_id}/replay")
-        assert (refused.status_code, refused.json()["error"]) == (409, "replay_refused")
+        assert error_of(await replay_of(api, event_id)) == (409, "replay_refused")
     body = await api.kube.get(WEBHOOK_DELIVERY, retried, api.namespace)
     assert REPLAY_ANNOTATION not in body["metadata"].get("annotations", {})
-    assert await replay_objects(api.account, api) == []
-
-
-async def test_what_a_step_said_is_no_longer_kept_once_it_was_delivered(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
-    event_id = await story.records(sent(), seq=1)
-    refused = await api.http.post(f"/v1/deliveries/{event_id}/replay")
-    assert (refused.status_code, refused.json()["error"]) == (409, "payload_not_kept")
-    assert await replay_objects(api.account, api) == []
+    delivered_step = await (await completed_story(api)).records(sent(), seq=1)
+    assert error_of(await replay_of(api, delivered_step)) == (409, "payload_not_kept")
+    assert await api.all_of(DELIVERY_REPLAY) == []
 
 
 async def test_the_event_of_a_final_run_is_replayed_through_an_object_for_just_that_event(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
+    story = await completed_story(api)
     event_id = await story.records(sent(), seq=2)
-    response = await api.http.post(f"/v1/deliveries/{event_id}/replay")
+    response = await replay_of(api, event_id)
     assert (response.status_code, response.json()["replay_refusal"]) == (202, "replay_under_way")
-    [made] = await replay_objects(api.account, api)
+    [made] = await api.all_of(DELIVERY_REPLAY)
     assert made["spec"] == {
         "organizationRef": {"name": api.organization},
         "filter": {"runRef": {"name": story.run_id}, "eventIds": [event_id]},
         "requestedBy": "Ada Lovelace",
     }
-    again = await api.http.post(f"/v1/deliveries/{event_id}/replay")
-    assert (again.status_code, again.json()["error"]) == (409, "replay_refused")
+    assert error_of(await replay_of(api, event_id)) == (409, "replay_refused")
     await api.kube.patch_status(DELIVERY_REPLAY, made["metadata"]["name"], {"phase": "Completed"}, api.namespace)
-    await eventually(lambda: story.shown(event_id), lambda shown: shown["replayable"])
-    assert (await api.http.post(f"/v1/deliveries/{event_id}/replay")).status_code == 202
-    assert len(await replay_objects(api.account, api)) == 2
+    await until(lambda: story.shown(event_id), lambda shown: shown["replayable"])
+    assert (await replay_of(api, event_id)).status_code == 202
+    assert len(await api.all_of(DELIVERY_REPLAY)) == 2
 
 
-async def test_a_key_makes_a_replay_of_one_delivery_safe_to_ask_for_again(start_api: StartApi) -> None:
+async def test_a_key_makes_a_replay_safe_to_ask_for_again_through_any_process(start_api: StartApi) -> None:
     one, other = await start_api(), await start_api()
     event_id = await a_failed_one(one)
-    path = f"/v1/deliveries/{event_id}/replay"
-    await eventually(lambda: _listed(other, status="failed"), lambda found: len(found) == 1)
-    first = await one.http.post(path, headers=KEY)
-    second = await other.http.post(path, headers=KEY)
-    assert (first.status_code, second.status_code) == (202, 202)
-    assert "Idempotency-Replayed" not in first.headers
-    assert second.headers["Idempotency-Replayed"] == "true"
-    [made] = await replay_objects(one.account, one)
-    assert made["spec"]["filter"]["eventIds"] == [event_id]
-    reused = await one.http.post(f"/v1/deliveries/{await a_failed_one(one)}/replay", headers=KEY)
-    assert (reused.status_code, reused.json()["error"]) == (422, "idempotency_key_reused")
+    await until(lambda: listed(other, status="failed"), lambda found: len(found) == 1)
+    single = [await replay_of(api, event_id, **KEY) for api in (one, other)]
+    many = [await bulk(api, OTHER_KEY, host="hooks.example.com") for api in (one, other)]
+    for first, second in (single, many):
+        assert (first.status_code, second.status_code) == (202, 202)
+        assert "Idempotency-Replayed" not in first.headers
+        assert second.headers["Idempotency-Replayed"] == "true"
+    assert many[0].json() == many[1].json()
+    filters = [body["spec"]["filter"] for body in await one.all_of(DELIVERY_REPLAY)]
+    assert sorted(str(each.get("host") or each["eventIds"]) for each in filters) == [
+        f"['{event_id}']",
+        "hooks.example.com",
+    ]
+    for reused in (await replay_of(one, await a_failed_one(one), **KEY), await bulk(one, OTHER_KEY)):
+        assert error_of(reused) == (422, "idempotency_key_reused")
 
 
 async def test_many_who_ask_at_once_get_one_replay(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     event_id = await a_failed_one(api)
-    await eventually(lambda: _listed(api, status="failed"), lambda found: len(found) == 1)
+    await until(lambda: listed(api, status="failed"), lambda found: len(found) == 1)
     patch, all_have_read = api.services.client.patch, asyncio.Barrier(4)
     waited = 0
 
@@ -161,168 +121,96 @@ async def test_many_who_ask_at_once_get_one_replay(api: Api, monkeypatch: pytest
         return await patch(*arguments, **options)
 
     monkeypatch.setattr(api.services.client, "patch", patch_when_all_have_read)
-    answers = await asyncio.gather(*(api.http.post(f"/v1/deliveries/{event_id}/replay") for _ in range(4)))
+    answers = await asyncio.gather(*(replay_of(api, event_id) for _ in range(4)))
     assert sorted(answer.status_code for answer in answers) == [202, 409, 409, 409]
 
 
 async def test_a_bulk_replay_is_an_object_that_says_what_and_who(api: Api) -> None:
     run_id, event_id = new_id("r"), new_id("evt")
-    wanted = {
+    same = {"event": "run.completed", "outcome": "timeout"}
+    wanted = same | {
         "status": "failed",
         "run_id": run_id,
         "event_ids": [event_id, event_id],
-        "event": "run.completed",
         "host": "Hooks.Example.com",
-        "outcome": "timeout",
         "finished_after": "2026-11-21T07:00:00+01:00",
         "finished_before": None,
     }
     response = await api.http.post("/v1/deliveries/replay", json={"filter": wanted, "dry_run": True})
     assert response.status_code == 202
     shown = response.json()
-    assert response.headers["Location"] == f"/v1/deliveries/replays/{shown['replay_id']}"
-    understood = {
-        "status": "failed",
-        "run_id": run_id,
-        "event_ids": [event_id],
-        "event": "run.completed",
-        "host": "hooks.example.com",
-        "outcome": "timeout",
-        "finished_after": "2026-11-21T06:00:00.000Z",
-        "finished_before": None,
-    }
-    requested_at = shown.pop("requested_at")
-    assert parse_timestamp(requested_at) <= utc_now()
-    assert shown == {
-        "replay_id": shown["replay_id"],
-        "status": "pending",
-        "filter": understood,
-        "dry_run": True,
-        "requested_by": "Ada Lovelace",
-        "total": None,
-        "done": 0,
-        "delivered": 0,
-        "failed": 0,
-        "refused": 0,
-        "refusals": [],
-        "started_at": None,
-        "finished_at": None,
-    }
-    [made] = await replay_objects(api.account, api)
+    assert response.headers["Location"] == f"{REPLAYS}/{shown['replay_id']}"
+    instant = "2026-11-21T06:00:00.000Z"
+    assert parse_timestamp(shown.pop("requested_at")) <= utc_now()
+    filter_shown = wanted | {"event_ids": [event_id], "host": "hooks.example.com", "finished_after": instant}
+    counts = {"total": None, "done": 0, "delivered": 0, "failed": 0, "refused": 0, "refusals": []}
+    asked = {"status": "pending", "filter": filter_shown, "dry_run": True, "requested_by": "Ada Lovelace"}
+    times = {"started_at": None, "finished_at": None}
+    assert shown == counts | asked | times | {"replay_id": shown["replay_id"]}
+    [made] = await api.all_of(DELIVERY_REPLAY)
+    names = {"phase": "Failed", "runRef": {"name": run_id}, "eventIds": [event_id], "host": "hooks.example.com"}
     assert made["spec"] == {
         "organizationRef": {"name": api.organization},
         "dryRun": True,
         "requestedBy": "Ada Lovelace",
-        "filter": {
-            "phase": "Failed",
-            "runRef": {"name": run_id},
-            "eventIds": [event_id],
-            "event": "run.completed",
-            "host": "hooks.example.com",
-            "outcome": "timeout",
-            "finishedAfter": "2026-11-21T06:00:00.000Z",
-        },
+        "filter": same | names | {"finishedAfter": instant},
     }
-
-
-async def test_its_progress_is_shown_as_the_operator_writes_it(api: Api) -> None:
-    replay_id = (await api.http.post("/v1/deliveries/replay", json={"filter": {}})).json()["replay_id"]
-    status = {
-        "phase": "Running",
-        "total": 7,
-        "done": 4,
-        "delivered": 1,
-        "failed": 1,
-        "refused": 2,
-        "refusals": [{"reason": "payload_not_kept", "count": 2}],
-        "startedAt": "2026-11-21T09:00:00.500Z",
-    }
-    await api.kube.patch_status(DELIVERY_REPLAY, replay_id, status, api.namespace)
-    shown = (await api.http.get(f"/v1/deliveries/replays/{replay_id}")).json()
-    assert shown["status"] == "running"
-    assert [shown[name] for name in ("total", "done", "delivered", "failed", "refused")] == [7, 4, 1, 1, 2]
-    assert shown["refusals"] == status["refusals"]
-    assert (shown["started_at"], shown["finished_at"]) == ("2026-11-21T09:00:00.500Z", None)
-    await eventually(lambda: _listed(api, "/v1/deliveries/replays"), lambda found: found == [shown])
 
 
 async def test_replays_are_listed_newest_first_and_each_for_its_organization_only(api: Api) -> None:
+    name = f"after-the-outage-{api.organization[-4:]}"
+    body = owned(DELIVERY_REPLAY, name, api.organization, api.namespace, {"filter": {"host": "a.example"}})
+    await api.kube.create(DELIVERY_REPLAY, body, api.namespace)
+    [by_kubectl] = await until(lambda: listed(api, REPLAYS), lambda found: len(found) == 1)
+    shown = (by_kubectl["replay_id"], by_kubectl["filter"]["host"], by_kubectl["requested_by"])
+    assert shown == (name, "a.example", None)
+    assert (await api.http.get(f"{REPLAYS}/{name}")).json() == by_kubectl
+    await asyncio.sleep(0.002)
     ids = []
     for _ in range(3):
-        ids.append((await api.http.post("/v1/deliveries/replay", json={"filter": {}})).json()["replay_id"])
+        ids.append((await bulk(api)).json()["replay_id"])
         await asyncio.sleep(0.002)
-    page = (await api.http.get("/v1/deliveries/replays", params={"per_page": 2})).json()
+    page = (await api.http.get(REPLAYS, params={"per_page": 2})).json()
     assert [each["replay_id"] for each in page["data"]] == [ids[2], ids[1]]
-    assert page["pagination"] == {"total": 3, "page": 1, "per_page": 2, "next_page": 2}
+    assert page["pagination"] == {"total": 4, "page": 1, "per_page": 2, "next_page": 2}
     stranger = await api.make_account()
-    assert (await stranger.http.get("/v1/deliveries/replays")).json()["data"] == []
-    answers = []
-    for name in (ids[0], new_id("rpl"), "no", "No", "%2e%2e", "x" * 300):
-        response = await stranger.http.get(f"/v1/deliveries/replays/{name}")
-        body = response.json()
-        body.pop("request_id")
-        answers.append((response.status_code, body))
-    assert answers == [answers[0]] * 6
-    assert (answers[0][0], answers[0][1]["error"]) == (404, "replay_not_found")
+    assert (await stranger.http.get(REPLAYS)).json()["data"] == []
+    [(status, answer)] = {
+        without_request_id(await stranger.http.get(f"{REPLAYS}/{name}"))
+        for name in (ids[0], new_id("rpl"), "no", "No", "%2e%2e", "x" * 300)
+    }
+    assert (status, b"replay_not_found" in answer) == (404, True)
 
 
-async def test_a_replay_is_stopped_by_its_owner_and_by_nobody_else(api: Api) -> None:
-    path = (await api.http.post("/v1/deliveries/replay", json={"filter": {}})).headers["Location"]
+async def test_a_replay_is_stopped_by_its_owner_and_by_no_other(api: Api) -> None:
+    path = (await bulk(api)).headers["Location"]
     stranger = await api.make_account()
     assert (await stranger.http.delete(path)).status_code == 404
-    assert len(await replay_objects(api.account, api)) == 1
+    assert len(await api.all_of(DELIVERY_REPLAY)) == 1
     stopped = await api.http.delete(path)
     assert (stopped.status_code, stopped.content) == (204, b"")
-    assert await replay_objects(api.account, api) == []
-    assert await _listed(api, "/v1/deliveries/replays") == []
+    assert await api.all_of(DELIVERY_REPLAY) == []
+    assert await listed(api, REPLAYS) == []
     for method in ("GET", "DELETE"):
-        gone = await api.http.request(method, path)
-        assert (gone.status_code, gone.json()["error"]) == (404, "replay_not_found")
+        assert error_of(await api.http.request(method, path)) == (404, "replay_not_found")
 
 
 async def test_an_organization_has_so_many_replays_and_no_more_until_some_are_gone(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replay_directory, "MAX_KEPT", 3)
-    body: dict[str, Any] = {"filter": {}}
-    paths = [(await api.http.post("/v1/deliveries/replay", json=body)).headers["Location"] for _ in range(2)]
-    first = await api.http.post("/v1/deliveries/replay", json=body, headers=KEY)
-    refused = await api.http.post("/v1/deliveries/replay", json=body)
-    assert (refused.status_code, refused.json()["error"]) == (429, "rate_limited")
+    paths = [(await bulk(api)).headers["Location"] for _ in range(2)]
+    first = await bulk(api, KEY)
+    refused = await bulk(api)
+    assert error_of(refused) == (429, "rate_limited")
     assert int(refused.headers["Retry-After"]) >= 1
-    again = await api.http.post("/v1/deliveries/replay", json=body, headers=KEY)
+    again = await bulk(api, KEY)
     assert (again.status_code, again.json()) == (202, first.json())
     stranger = await api.make_account()
-    assert (await stranger.http.post("/v1/deliveries/replay", json=body)).status_code == 202
+    assert (await stranger.http.post("/v1/deliveries/replay", json={"filter": {}})).status_code == 202
     assert (await api.http.delete(paths[0])).status_code == 204
-    assert (await api.http.post("/v1/deliveries/replay", json=body)).status_code == 202
-    assert len(await replay_objects(api.account, api)) == 3
-
-
-async def test_a_replay_made_with_kubectl_is_listed_like_the_others(api: Api) -> None:
-    body = owned(
-        DELIVERY_REPLAY, "after-the-outage", api.organization, api.namespace, {"filter": {"host": "a.example"}}
-    )
-    await api.kube.create(DELIVERY_REPLAY, body, api.namespace)
-    [shown] = await eventually(lambda: _listed(api, "/v1/deliveries/replays"), lambda found: len(found) == 1)
-    assert (shown["replay_id"], shown["filter"]["host"], shown["requested_by"]) == (
-        "after-the-outage",
-        "a.example",
-        None,
-    )
-    assert (await api.http.get("/v1/deliveries/replays/after-the-outage")).json() == shown
-
-
-async def test_a_key_makes_a_bulk_replay_safe_to_ask_for_again(start_api: StartApi) -> None:
-    one, other = await start_api(), await start_api()
-    body = {"filter": {"host": "hooks.example.com"}}
-    first = await one.http.post("/v1/deliveries/replay", json=body, headers=KEY)
-    second = await other.http.post("/v1/deliveries/replay", json=body, headers=KEY)
-    assert second.headers["Idempotency-Replayed"] == "true"
-    assert first.json() == second.json()
-    assert len(await replay_objects(one.account, one)) == 1
-    reused = await one.http.post("/v1/deliveries/replay", json={"filter": {}}, headers=KEY)
-    assert (reused.status_code, reused.json()["error"]) == (422, "idempotency_key_reused")
+    assert (await bulk(api)).status_code == 202
+    assert len(await api.all_of(DELIVERY_REPLAY)) == 3
 
 
 UNCLEAR: list[tuple[dict[str, Any], int, list[str]]] = [
@@ -346,63 +234,41 @@ UNCLEAR: list[tuple[dict[str, Any], int, list[str]]] = [
 
 
 async def test_a_bulk_replay_that_is_not_clear_is_refused_whole(api: Api) -> None:
-    for body, status, paths in UNCLEAR:
+    for body, status, wrong in UNCLEAR:
         response = await api.http.post("/v1/deliveries/replay", json=body)
-        assert response.status_code == status, response.text
-        assert [problem["path"] for problem in response.json()["details"]] == paths, body
-    assert await replay_objects(api.account, api) == []
+        assert (response.status_code, paths(response)) == (status, wrong), body
+    assert await api.all_of(DELIVERY_REPLAY) == []
 
 
 async def test_checks_come_in_their_order_whatever_else_is_wrong(api: Api) -> None:
-    json_type, one, many = (
-        {"Content-Type": "application/json"},
-        f"/v1/deliveries/{new_id('evt')}/replay",
-        "/v1/deliveries/replay",
+    json_type, one = {"Content-Type": "application/json"}, f"/v1/deliveries/{new_id('evt')}/replay"
+    calls: tuple[tuple[Any, bytes, dict[str, str], int, str], ...] = (
+        (api.anonymous, b"{", {}, 401, "unauthorized"),
+        (api.http, b"x" * 300_000, json_type, 413, "payload_too_large"),
+        (api.http, b"{}", {"Content-Type": "text/plain"}, 415, "unsupported_media_type"),
+        (api.http, b"{", json_type, 400, "malformed_json"),
+        (api.http, b"{}", json_type | {"Idempotency-Key": "not visible"}, 400, "invalid_parameter"),
     )
-    for path in (one, many):
-        calls: tuple[tuple[Any, bytes, dict[str, str], int, str], ...] = (
-            (api.anonymous, b"{", {}, 401, "unauthorized"),
-            (api.http, b"x" * 300_000, json_type, 413, "payload_too_large"),
-            (api.http, b"{}", {"Content-Type": "text/plain"}, 415, "unsupported_media_type"),
-            (api.http, b"{", json_type, 400, "malformed_json"),
-            (api.http, b"{}", json_type | {"Idempotency-Key": "not visible"}, 400, "invalid_parameter"),
-        )
+    for path in (one, "/v1/deliveries/replay"):
         for client, content, headers, status, code in calls:
-            response = await client.post(path, content=content, headers=headers)
-            assert (response.status_code, response.json()["error"]) == (status, code), path
+            assert error_of(await client.post(path, content=content, headers=headers)) == (status, code), path
     assert (await api.http.post(one, content=b"{}", headers=json_type)).status_code == 404
     for method, path in (("GET", one), ("DELETE", one), ("DELETE", "/v1/deliveries"), ("POST", "/v1/endpoints")):
         assert (await api.http.request(method, path)).status_code == 405
 
 
-async def test_a_delivery_whose_run_was_deleted_meanwhile_is_told_by_what_is_left(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
-    kept, gone = await story.keeps(*five_failures(), seq=1), (await story.run()).status.outbox[0].event_id
-    await api.kube.delete(RUN, story.run_id, api.namespace)
-    assert (await story.shown(kept))["status"] == "failed"
-    assert (await api.http.post(f"/v1/deliveries/{gone}/replay")).status_code == 404
-
-
 async def test_what_outlived_its_run_says_beforehand_that_it_cannot_be_replayed(start_api: StartApi) -> None:
     api = await start_api()
-    story = await dispatched(api)
-    await story.completes()
-    kept = await story.keeps(*five_failures(), seq=1)
-    await eventually(lambda: _listed(api, status="failed"), lambda found: len(found) == 1)
+    story = await completed_story(api)
+    kept, gone = await story.keeps(*five_failures(), seq=1), (await story.run()).status.outbox[0].event_id
+    await until(lambda: listed(api, status="failed"), lambda found: len(found) == 1)
     await api.kube.delete(RUN, story.run_id, api.namespace)
-    [listed] = await eventually(lambda: _listed(api), lambda found: len(found) == 1 and not found[0]["replayable"])
-    shown = await story.shown(kept)
-    assert shown["replay_refusal"] == listed["replay_refusal"] == "run_deleted"
+    [shown] = await until(lambda: listed(api), lambda found: len(found) == 1 and not found[0]["replayable"])
+    assert await story.shown(kept) == shown
+    assert (shown["status"], shown["replay_refusal"]) == ("failed", "run_deleted")
     for headers in ({}, KEY):
-        refused = await api.http.post(f"/v1/deliveries/{kept}/replay", headers=headers)
-        assert (refused.status_code, refused.json()["error"]) == (409, "replay_refused")
+        assert error_of(await replay_of(api, kept, **headers)) == (409, "replay_refused")
+    assert (await replay_of(api, gone)).status_code == 404
     assert "annotations" not in (await api.kube.get(WEBHOOK_DELIVERY, kept, api.namespace))["metadata"]
-    assert await replay_objects(api.account, api) == []
-    assert (await _listed(await start_api())) == [shown]
-
-
-async def _listed(api: Api, path: str = "/v1/deliveries", **query: str) -> list[dict[str, Any]]:
-    response = await api.http.get(path, params=query)
-    assert response.status_code == 200, response.text
-    return list(response.json()["data"])
+    assert await api.all_of(DELIVERY_REPLAY) == []
+    assert await listed(await start_api()) == [shown]

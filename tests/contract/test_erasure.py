@@ -1,4 +1,4 @@
-"""`checklist-dispatch erase` beside a real API server, with the photo store and the archive in a folder and in S3."""
+"""`checklist-dispatch erase` with a real API server, and with the photo store and the archive in a folder and in S3."""
 
 import asyncio
 import base64
@@ -30,7 +30,7 @@ from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 
 from .archive_lab import ArchiveLab
-from .conftest import Api, StartApi, owned
+from .conftest import Api, owned, photo_store
 from .delivery_stories import Story, five_failures
 from .executor_client import Person, person_for, step
 from .pictures import drawing, picture
@@ -39,47 +39,52 @@ ADA, BOB = "ada.lovelace@example.org", "bob@example.org"
 Json = dict[str, Any]
 
 
-@pytest.fixture
-def a_store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Settings of a photo store: a folder, or where a test is parametrised so a real S3 server."""
-    settings = {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri()}
-    if getattr(request, "param", "file") == "s3":
-        settings = request.getfixturevalue("s3").settings(tmp_path.name)
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)  # clouds' credentials are looked for in the environment of the process
-    return settings | {"CHECKLISTS_UPLOAD_FOLDER": str(tmp_path)}
-
-
-EACH_STORE = pytest.mark.parametrize("a_store", ["file", "s3"], indirect=True)
+EACH_STORE = pytest.mark.parametrize("photo_settings", ["file", "s3"], indirect=True)
 
 
 @pytest.fixture
-def photo_settings(a_store: dict[str, str]) -> dict[str, str]:
-    return a_store
+def photo_settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    return photo_store(getattr(request, "param", "file"), request, tmp_path, monkeypatch)
+
+
+class Eraser:
+    """The command as a person calls it."""
+
+    def __init__(self, organization: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.organization = organization
+        self._folder = folder
+        self._capsys = capsys
+        self._receipts = 0
+
+    async def __call__(self, *arguments: object) -> tuple[int, str]:
+        """Its exit status, and what it printed on standard output."""
+        self._capsys.readouterr()
+        status = await asyncio.to_thread(main, ["erase", *map(str, arguments)])
+        return status, self._capsys.readouterr().out
+
+    async def person(self, *who: object) -> tuple[int, str, Json, Path]:
+        """Erases Ada, or who else is named. The last are the receipt and its file."""
+        self._receipts += 1
+        file = self._folder / f"receipt-{self._receipts}.json"
+        who = who if "--member" in who else ("--email", ADA, *who)
+        status, said = await self("--organization", self.organization, *who, "--yes", "--receipt", file)
+        return status, said, json.loads(file.read_text()), file
 
 
 @pytest.fixture
 def erase(  # noqa: PLR0917 - fixtures
     control_plane: ControlPlane,
-    namespace: str,
+    api: Api,
     server_key: bytes,
-    a_store: dict[str, str],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Any:
-    """The command as a person calls it: its exit status, and what it printed on standard output."""
+) -> Eraser:
     monkeypatch.setenv("KUBECONFIG", str(control_plane.kubeconfig))
     monkeypatch.setenv("CHECKLISTS_SERVER_KEY", base64.b64encode(server_key).decode())
-    monkeypatch.setenv("CHECKLISTS_NAMESPACE", namespace)
-    monkeypatch.setenv("CHECKLISTS_WATCH_NAMESPACES", namespace)
-    monkeypatch.setenv("CHECKLISTS_PHOTO_STORE", a_store["CHECKLISTS_PHOTO_STORE"])
-
-    async def call(*arguments: object) -> tuple[int, str]:
-        capsys.readouterr()
-        status = await asyncio.to_thread(main, ["erase", *map(str, arguments)])
-        return status, capsys.readouterr().out
-
-    return call
+    monkeypatch.setenv("CHECKLISTS_NAMESPACE", api.namespace)
+    monkeypatch.setenv("CHECKLISTS_WATCH_NAMESPACES", api.namespace)
+    return Eraser(api.organization, tmp_path, capsys)
 
 
 async def answered(api: Api, email: str, *, ends: bool = True, **dispatch: Any) -> Person:
@@ -128,11 +133,9 @@ async def all_objects(store: ArchiveStore) -> dict[str, bytes | None]:
 
 
 @EACH_STORE
-async def test_all_of_one_person_goes_and_everything_of_others_stays(
-    start_api: StartApi, erase: Any, a_store: dict[str, str], tmp_path: Path
-) -> None:
-    api = await start_api()
-    lab, url = ArchiveLab(api), a_store["CHECKLISTS_PHOTO_STORE"]
+async def test_all_of_one_person_goes_and_everything_of_others_stays(api: Api, erase: Eraser) -> None:
+    lab = ArchiveLab(api)
+    url = lab.url
     archived, other_archived = await answered(api, "Ada.Lovelace@Example.ORG"), await answered(api, BOB)
     await settle(api, archived, other_archived)
     (place,) = await lab.archive(archived.run_id, other_archived.run_id)
@@ -150,13 +153,10 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(
     others_line = lines_of(await lab.store.get(place.key) or b"", old)[old.run_ids.index(other_archived.run_id)]
 
     listing = asyncio.create_task(_others_are_always_listed(api, {other_archived.run_id, other_live.run_id}))
-    file = tmp_path / "receipt.json"
-    status, said = await erase("--organization", api.organization, "--email", ADA, "--yes", "--receipt", file)
+    status, said, receipt, file = await erase.person()
     assert status == 0, said
-    receipt = json.loads(file.read_text())
-    assert {run["id"] for run in receipt["erased"]["runs"]} == {
-        archived.run_id, live.run_id, waiting.run_id, by_reference,
-    }  # fmt: skip
+    gone = [archived.run_id, live.run_id, waiting.run_id, by_reference]
+    assert sorted(run["id"] for run in receipt["erased"]["runs"]) == sorted(gone)
     counts = receipt["erased"]["counts"]
     assert (counts["runs"], counts["runs_live"], counts["runs_archived"]) == (4, 3, 1)
     assert receipt["erased"]["deliveries"] == [event]
@@ -177,20 +177,17 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(
     (told,) = receipt["erased"]["parts"]
     assert (told["part"], told["sha256"], told["instead"]) == (place.key, old.sha256, new.key)
     assert told["sha256_instead"] == manifest.sha256
-    live_ids = {body["metadata"]["name"] for body in (await api.kube.list_all(RUN, api.namespace))[0]}
-    assert live_ids == {other_live.run_id}
-    assert (await api.kube.list_all(WEBHOOK_DELIVERY, api.namespace))[0] == []
+    assert [body["metadata"]["name"] for body in await api.all_of(RUN)] == [other_live.run_id]
+    assert await api.all_of(WEBHOOK_DELIVERY) == []
 
     # What people are told.
-    gone = [archived.run_id, live.run_id, waiting.run_id, by_reference]
-
-    async def nobody_sees_them() -> bool:
+    async def they_are_not_found() -> bool:
         answers = [await api.http.get(f"/v1/runs/{run_id}") for run_id in gone]
         rows = (await api.http.get("/v1/runs")).json()["data"]
         return {answer.status_code for answer in answers} == {404} and not {row["run_id"] for row in rows} & set(gone)
 
     await api.services.archive.look(object_id("org", api.organization))
-    await eventually(nobody_sees_them)
+    await eventually(they_are_not_found)
     assert (await archived.call("GET")).status_code == (await live.call("GET")).status_code == 404
     listing.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -199,14 +196,13 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(
     assert (await api.http.get("/v1/usage")).json() == used
 
     # The audit trail tells of it, and not whom it was about.
-    entries = [body["spec"] for body in (await api.kube.list_all(AUDIT_ENTRY, api.namespace))[0]]
+    entries = [body["spec"] for body in await api.all_of(AUDIT_ENTRY)]
     (entry,) = [spec for spec in entries if spec["action"] == "person.erased"]
     assert entry["details"]["runs"] == "4" and ADA not in json.dumps(entries).casefold()
 
     # A second time there is nothing, and the receipt is what it says it is.
-    again = tmp_path / "again.json"
-    assert (await erase("--organization", api.organization, "--email", ADA, "--yes", "--receipt", again))[0] == 0
-    assert json.loads(again.read_text())["erased"]["counts"]["runs"] == 0
+    status, _, again, _ = await erase.person()
+    assert (status, again["erased"]["counts"]["runs"]) == (0, 0)
     assert (await erase("--check-receipt", file))[0] == 0
     assert (await erase("--check-receipt", file, "--email", ADA.upper()))[0] == 0
     assert (await erase("--check-receipt", file, "--email", BOB)) == (1, "genuine, but not about this email\n")
@@ -216,7 +212,7 @@ async def test_all_of_one_person_goes_and_everything_of_others_stays(
 
 
 async def _others_are_always_listed(api: Api, others: set[str]) -> None:
-    """While a part is written anew and afterwards: whoever lists sees everybody else's runs, in the archive as well."""
+    """While a part is written again and afterwards, lists have all runs of others, in the archive as well."""
     while True:
         response = await api.http.get("/v1/runs?per_page=100")
         assert others <= {row["run_id"] for row in response.json()["data"]}, response.text
@@ -225,65 +221,55 @@ async def _others_are_always_listed(api: Api, others: set[str]) -> None:
         await asyncio.sleep(0.01)
 
 
-@EACH_STORE
-async def test_a_legal_hold_stops_the_erasure_of_that_run_alone(
-    api: Api, erase: Any, a_store: dict[str, str], tmp_path: Path
-) -> None:
-    url = a_store["CHECKLISTS_PHOTO_STORE"]
+async def test_a_legal_hold_stops_the_erasure_of_that_run_alone(api: Api, erase: Eraser) -> None:
+    lab = ArchiveLab(api)
     held, free = await answered(api, ADA), await answered(api, ADA)
     hold = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: "true"}}}
     await api.kube.patch(RUN, held.run_id, hold, api.namespace)
-    before, photos = await story_of(held), await keys_of(url, held)
-    named, file = ("--organization", api.organization, "--email", ADA), tmp_path / "receipt.json"
-    status, said = await erase(*named, "--yes", "--receipt", file)
-    receipt = json.loads(file.read_text())
+    before, photos = await story_of(held), await keys_of(lab.url, held)
+    status, said, receipt, _ = await erase.person()
     assert status == 1 and f"held back: {held.run_id}" in said
     assert receipt["held"] == [{"run": held.run_id, "why": "a legal hold is on the run"}]
     assert not receipt["complete"] and not any(receipt["proof"]["left"].values())
     assert [run["id"] for run in receipt["erased"]["runs"]] == [free.run_id]
-    assert await story_of(held) == before and await keys_of(url, held) == photos
-    assert await keys_of(url, free) == []
+    assert await story_of(held) == before and await keys_of(lab.url, held) == photos
+    assert await keys_of(lab.url, free) == []
     # On the organization it holds all, also what the archive has.
     await api.kube.patch(RUN, held.run_id, {"metadata": {"annotations": None}}, api.namespace)
     await settle(api, held)
-    lab = ArchiveLab(api)
     await lab.archive(held.run_id)
     await api.kube.patch(ORGANIZATION, api.organization, hold)
     contents = await all_objects(lab.store)
-    status, said = await erase(*named, "--yes", "--receipt", tmp_path / "second.json")
+    status, said, *_ = await erase.person()
     assert status == 1 and "a legal hold is on the organization" in said
     assert await all_objects(lab.store) == contents
     await api.kube.patch(ORGANIZATION, api.organization, {"metadata": {"annotations": None}})
-    assert (await erase(*named, "--yes", "--receipt", tmp_path / "third.json"))[0] == 0
-    assert await all_objects(lab.store) == {} and await keys_of(url, held) == []
+    assert (await erase.person())[0] == 0
+    assert await all_objects(lab.store) == {} and await keys_of(lab.url, held) == []
 
 
-async def test_a_dry_run_tells_what_would_go_and_changes_nothing(api: Api, erase: Any) -> None:
+async def test_a_dry_run_tells_what_would_go_and_changes_nothing(api: Api, erase: Eraser) -> None:
     lab = ArchiveLab(api)
     live, archived = await answered(api, ADA), await answered(api, ADA)
     await settle(api, archived)
     await lab.archive(archived.run_id)
 
     async def everything() -> Any:
-        kinds = (RUN, WEBHOOK_DELIVERY, AUDIT_ENTRY, MEMBER)
-        objects = [(await api.kube.list_all(kind, api.namespace))[0] for kind in kinds]
+        objects = [await api.all_of(kind) for kind in (RUN, WEBHOOK_DELIVERY, AUDIT_ENTRY, MEMBER)]
         return objects, await all_objects(lab.store), await keys_of(lab.url, live, archived)
 
     before = await everything()
     status, said = await erase("--organization", api.organization, "--email", ADA, "--dry-run")
     assert status == 0
-    assert {line.split("  ")[0]: line.split("  ")[1] for line in said.splitlines()[:2]} == {
-        live.run_id: "cluster", archived.run_id: "archive",
-    }  # fmt: skip
+    where = dict(line.split("  ")[:2] for line in said.splitlines()[:2])
+    assert where == {live.run_id: "cluster", archived.run_id: "archive"}
     assert "1 live runs, 1 archived runs, 8 photo objects" in said.splitlines()[-1]
     assert await everything() == before
     assert [stored async for stored in lab.store.erasures(object_id("org", api.organization))] == []
 
 
-async def test_deliveries_that_left_before_their_run_and_replays_go_as_well(
-    api: Api, erase: Any, tmp_path: Path
-) -> None:
-    """Of a run that is there, and of one that somebody deleted by hand: its payload still says whose it was."""
+async def test_deliveries_that_left_before_their_run_and_replays_go_as_well(api: Api, erase: Eraser) -> None:
+    """Of a run that is there, and of one that was deleted by hand: its payload still says whose it was."""
     store = ArchiveLab(api).store
     person, stranger, lost = await answered(api, ADA), await answered(api, BOB), new_id("r")
     identity = {"mode": "external", "name": "A", "email": ADA}
@@ -301,15 +287,10 @@ async def test_deliveries_that_left_before_their_run_and_replays_go_as_well(
     await store.put(part.place.manifest_key, part.manifest.encoded())
     for run_id in (person.run_id, stranger.run_id):
         spec = {"filter": {"runRef": {"name": run_id}}}
-        await api.kube.create(
-            DELIVERY_REPLAY,
-            owned(DELIVERY_REPLAY, f"replay-{run_id}", api.organization, api.namespace, spec),
-            api.namespace,
-        )
-    file = tmp_path / "receipt.json"
-    status, said = await erase("--organization", api.organization, "--email", ADA, "--yes", "--receipt", file)
+        body = owned(DELIVERY_REPLAY, f"replay-{run_id}", api.organization, api.namespace, spec)
+        await api.kube.create(DELIVERY_REPLAY, body, api.namespace)
+    status, said, receipt, _ = await erase.person()
     assert status == 0, said
-    receipt = json.loads(file.read_text())
     assert {run["id"] for run in receipt["erased"]["runs"]} == {person.run_id, lost}
     assert len(receipt["erased"]["deliveries"]) == 2
     assert receipt["erased"]["replays"] == [f"replay-{person.run_id}"]
@@ -317,104 +298,84 @@ async def test_deliveries_that_left_before_their_run_and_replays_go_as_well(
     manifest = await store.manifest(place)
     assert manifest is not None
     assert await ArchiveReader(store).records(manifest) == [lines[2]]
-    replays = (await api.kube.list_all(DELIVERY_REPLAY, api.namespace))[0]
-    assert [body["metadata"]["name"] for body in replays] == [f"replay-{stranger.run_id}"]
+    assert [body["metadata"]["name"] for body in await api.all_of(DELIVERY_REPLAY)] == [f"replay-{stranger.run_id}"]
 
 
-async def test_a_member_goes_with_their_account_only_when_that_is_asked_for(
-    api: Api, erase: Any, tmp_path: Path
-) -> None:
+async def test_a_member_goes_with_their_account_only_when_that_is_asked_for(api: Api, erase: Eraser) -> None:
     member = new_id("u")
     body = owned(MEMBER, member, api.organization, api.namespace, {"name": "Ada", "email": ADA.upper()})
     await api.kube.create(MEMBER, body, api.namespace)
     run = await api.account.new_run()
     await api.kube.patch_status(RUN, run, {"identity": {"userId": member}, "assignedTo": member}, api.namespace)
-    named = ("--organization", api.organization, "--yes", "--receipt")
-    assert (await erase(*named, tmp_path / "1.json", "--email", ADA))[0] == 0
-    first = json.loads((tmp_path / "1.json").read_text())
+    status, _, first, _ = await erase.person()
+    assert status == 0
     assert [(one["id"], one["why"]) for one in first["erased"]["runs"]] == [(run, ["member"])]
     assert any(member in one["what"] for one in first["stays"])
     assert await api.kube.get(MEMBER, member, api.namespace)
-    status, _ = await erase(*named, tmp_path / "2.json", "--member", member, "--with-account")
-    second = json.loads((tmp_path / "2.json").read_text())
+    status, _, second, _ = await erase.person("--member", member, "--with-account")
     assert status == 0 and second["erased"]["account"] == [f"Member {api.namespace}/{member}"]
-    members = (await api.kube.list_all(MEMBER, api.namespace))[0]
-    assert member not in {body["metadata"]["name"] for body in members}
+    assert member not in {body["metadata"]["name"] for body in await api.all_of(MEMBER)}
     assert (await api.kube.list_all(LOCAL_ACCOUNT, api.namespace))[0] == []
 
 
-async def test_a_run_that_was_dispatched_a_moment_ago_stays_counted(api: Api, erase: Any, tmp_path: Path) -> None:
+async def test_a_run_of_a_moment_ago_stays_counted_and_another_organizations_are_not_touched(
+    api: Api, erase: Eraser
+) -> None:
+    theirs = await (await api.make_account()).new_run(executor_ref=ADA)
     run = await api.account.new_run(executor_ref=ADA)
     body = await api.kube.get(ORGANIZATION, api.organization)
     quota = {**body["status"]["quota"], "pending": [{"runId": run, "since": "2026-11-22T12:00:00Z"}]}
     await api.kube.patch_status(ORGANIZATION, api.organization, {"quota": quota})
-    file = tmp_path / "receipt.json"
-    assert (await erase("--organization", api.organization, "--email", ADA, "--yes", "--receipt", file))[0] == 0
+    assert (await erase.person())[0] == 0
     after = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
     assert after.get("pending", []) == [] and after["used"] == quota["used"] == 1
-
-
-async def test_another_organizations_runs_are_not_touched(api: Api, erase: Any, tmp_path: Path) -> None:
-    mine = await api.account.new_run(executor_ref=ADA)
-    other = await api.make_account()
-    theirs = await other.new_run(executor_ref=ADA)
-    file = tmp_path / "receipt.json"
-    assert (await erase("--organization", api.organization, "--email", ADA, "--yes", "--receipt", file))[0] == 0
     left = {body["metadata"]["name"] for body in (await api.kube.list_all(RUN, api.namespace))[0]}
-    assert theirs in left and mine not in left
+    assert left == {theirs}
 
 
-@EACH_STORE
-async def test_a_part_that_cannot_be_read_is_told_and_the_rest_is_erased(api: Api, erase: Any, tmp_path: Path) -> None:
+async def test_a_part_that_cannot_be_read_is_told_and_the_rest_is_erased(api: Api, erase: Eraser) -> None:
     lab = ArchiveLab(api)
     archived, live = await answered(api, ADA), await api.account.new_run(executor_ref=ADA)
     await settle(api, archived)
     (place,) = await lab.archive(archived.run_id)
     whole = await lab.store.get(place.key) or b""
     await lab.store.put(place.key, whole[:-1])
-    named = ("--organization", api.organization, "--email", ADA, "--yes", "--receipt")
-    status, said = await erase(*named, tmp_path / "1.json")
+    status, said, first, _ = await erase.person()
     assert status == 1 and f"left: {place.key}" in said
-    assert [run["id"] for run in json.loads((tmp_path / "1.json").read_text())["erased"]["runs"]] == [live]
+    assert [run["id"] for run in first["erased"]["runs"]] == [live]
     await lab.store.put(place.key, whole)
-    status, said = await erase(*named, tmp_path / "2.json")
-    second = json.loads((tmp_path / "2.json").read_text())
+    status, said, second, _ = await erase.person()
     assert status == 0 and len(second["attempts"]) == 2, said
     assert {run["id"] for run in second["erased"]["runs"]} == {live, archived.run_id}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--email", ADA, "--yes"], "--organization says"),
-        (["--organization", "{organization}", "--yes"], "who is meant"),
-        (["--organization", "nobody", "--email", ADA, "--yes"], "there is no organization nobody"),
-        (["--organization", "{organization}", "--member", "nobody", "--yes"], "has no member nobody"),
-        (["--check-receipt", "none.json"], "none.json cannot be read"),
-    ],
-)
-async def test_what_cannot_be_done_is_said_in_one_line(
-    api: Api, erase: Any, arguments: list[str], why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_cannot_be_done_is_said_in_one_line(erase: Eraser, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr("builtins.print", lambda *texts, **_: said.append(" ".join(map(str, texts))))
-    status, _ = await erase(*(argument.format(organization=api.organization) for argument in arguments))
-    assert status == 2 and len(said) == 1 and why in said[0]
+    organization = ("--organization", erase.organization)
+    for arguments, why in (
+        (["--email", ADA, "--yes"], "--organization says"),
+        ([*organization, "--yes"], "who is meant"),
+        (["--organization", "nobody", "--email", ADA, "--yes"], "there is no organization nobody"),
+        ([*organization, "--member", "nobody", "--yes"], "has no member nobody"),
+        (["--check-receipt", "none.json"], "none.json cannot be read"),
+    ):
+        said.clear()
+        status, _ = await erase(*arguments)
+        assert status == 2 and len(said) == 1 and why in said[0]
 
 
 async def test_snapshots_of_a_backup_that_still_have_the_runs_are_named(
-    api: Api, erase: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    api: Api, erase: Eraser, tmp_path: Path
 ) -> None:
     live, archived = await answered(api, ADA), await answered(api, ADA)
     await settle(api, archived)
-    lab = ArchiveLab(api)
-    await lab.archive(archived.run_id)
+    await ArchiveLab(api).archive(archived.run_id)
     url = (tmp_path / "backup").as_uri()
     assert await asyncio.to_thread(main, ["backup", "--to", url, "--organization", api.organization]) == 0
-    file = tmp_path / "receipt.json"
-    named = ("--organization", api.organization, "--email", ADA, "--yes", "--backup", url, "--receipt", file)
-    assert (await erase(*named))[0] == 0
-    (told,) = [one for one in json.loads(file.read_text())["elsewhere"] if one["where"] == f"backup {url}"]
+    status, _, receipt, _ = await erase.person("--backup", url)
+    assert status == 0
+    (told,) = [one for one in receipt["elsewhere"] if one["where"] == f"backup {url}"]
     (snapshot,) = [path.name for path in (tmp_path / "backup" / "snapshots").iterdir()]
     assert f"{snapshot} (2 runs)" in told["what"]
-    assert live.run_id in {run["id"] for run in json.loads(file.read_text())["erased"]["runs"]}
+    assert live.run_id in {run["id"] for run in receipt["erased"]["runs"]}

@@ -6,12 +6,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from checklist_crds.kube.kinds import RUN
-
-from .conftest import Api, StartApi
+from .conftest import Api, StartApi, shared_api
 from .executor_app_settings import APPLE_APP, APPS, FINGERPRINT
 from .executor_client import person_for, step
 from .test_pages import Page
+
+api = shared_api
 
 pytestmark = pytest.mark.usefixtures("web_app")
 
@@ -49,8 +49,12 @@ async def test_the_service_worker_keeps_its_name_and_is_asked_for_each_time(api:
     assert again.headers["Content-Security-Policy"] == first.headers["Content-Security-Policy"]
 
 
-async def test_all_files_of_the_page_are_there_at_their_relative_addresses(api: Api) -> None:
-    page = Page((await api.anonymous.get("/r/index.html")).text)
+async def test_the_page_of_no_run_has_all_its_files_at_their_relative_addresses_and_no_other_is_served(
+    api: Api,
+) -> None:
+    response = await api.anonymous.get("/r/index.html")
+    assert (response.status_code, response.headers["Cache-Control"]) == (200, "no-cache")
+    page = Page(response.text)
     assert page.links
     for link in page.links:
         address = httpx.URL("https://example.com/prefix/r/index.html").join(link)
@@ -58,68 +62,27 @@ async def test_all_files_of_the_page_are_there_at_their_relative_addresses(api: 
         response = await api.anonymous.get(address.path.removeprefix("/prefix"))
         assert response.status_code == 200, link
         assert "html" not in response.headers["Content-Type"]
-
-
-async def test_the_page_of_no_run_tells_of_no_run(api: Api) -> None:
-    response = await api.anonymous.get("/r/index.html")
-    assert (response.status_code, response.headers["Cache-Control"]) == (200, "no-cache")
-    page = Page(response.text)
     assert not [name for name in page.meta if name.startswith("og:")]
     assert "preview" not in page.ids
     assert page.scripts == 1
+    for other in ("assets/app.js", "assets/..%2findex.html", "icons/nothing.png", "assets/", "sw.js.br"):
+        assert (await api.anonymous.get(f"/r/{other}")).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "path", ["/r/assets/app.js", "/r/assets/..%2findex.html", "/r/icons/nothing.png", "/r/assets/", "/r/sw.js.br"]
-)
-async def test_nothing_else_is_served(api: Api, path: str) -> None:
-    assert (await api.anonymous.get(path)).status_code == 404
-
-
-@pytest.mark.parametrize("agent", ["WhatsApp/2.24", "facebookexternalhit/1.1", "Mozilla/5.0 (iPhone)"])
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_opening_the_page_leaves_no_trace(api: Api, method: str, agent: str) -> None:
-    person = await person_for(api, step("a"))
-    before = await api.kube.get(RUN, person.run_id, api.namespace)
-    response = await api.anonymous.request(method, f"/r/{person.run_id}", headers={"User-Agent": agent})
-    assert response.status_code == 200
-    assert bool(response.content) is (method == "GET")
-    after = await api.kube.get(RUN, person.run_id, api.namespace)
-    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-
-
-async def test_apples_systems_are_told_which_apps_take_run_links(start_api: StartApi) -> None:
+async def test_installations_name_the_apps_that_take_run_links_and_the_page_offers_them(start_api: StartApi) -> None:
     api = await start_api(**APPS)
-    response = await api.anonymous.get("/.well-known/apple-app-site-association")
-    assert response.headers["Content-Type"] == "application/json"
-    (details,) = response.json()["applinks"]["details"]
+    apple = await api.anonymous.get("/.well-known/apple-app-site-association")
+    (details,) = apple.json()["applinks"]["details"]
     assert details["appIDs"] == [APPLE_APP]
     assert [component["/"] for component in details["components"]] == ["/r/r-*"]
-
-
-async def test_android_is_told_which_app_takes_run_links(start_api: StartApi) -> None:
-    api = await start_api(**APPS)
-    response = await api.anonymous.get("/.well-known/assetlinks.json")
-    assert response.headers["Content-Type"] == "application/json"
-    (statement,) = response.json()
+    android = await api.anonymous.get("/.well-known/assetlinks.json")
+    (statement,) = android.json()
     assert statement["relation"] == ["delegate_permission/common.handle_all_urls"]
     assert statement["target"]["package_name"] == "com.example.checklists"
     assert statement["target"]["sha256_cert_fingerprints"] == [FINGERPRINT]
+    assert {apple.headers["Content-Type"], android.headers["Content-Type"]} == {"application/json"}
 
-
-async def test_without_an_app_there_is_nothing_to_associate_and_nothing_to_install(api: Api) -> None:
-    for name in ("apple-app-site-association", "assetlinks.json"):
-        assert (await api.anonymous.get(f"/.well-known/{name}")).status_code == 404
-    person = await person_for(api, step("a"))
-    response = await api.anonymous.get(f"/r/{person.run_id}")
-    for word in ("apple-itunes-app", "install-", "apps.apple.com", "play.google.com"):
-        assert word not in response.text
-
-
-async def test_with_an_app_the_page_offers_to_install_it_while_there_is_something_to_answer(
-    start_api: StartApi,
-) -> None:
-    api = await start_api(**APPS)
+    # While there is something to answer, and no longer.
     person = await person_for(api, step("a"))
     stores = {
         "https://apps.apple.com/app/id123456789",
@@ -131,6 +94,15 @@ async def test_with_an_app_the_page_offers_to_install_it_while_there_is_somethin
     assert page.meta["apple-itunes-app"] == "app-id=123456789"
     await person.cancel()
     assert not stores & set(Page((await api.anonymous.get(f"/r/{person.run_id}")).text).links)
+
+
+async def test_without_an_app_there_is_nothing_to_associate_and_nothing_to_install(api: Api) -> None:
+    for name in ("apple-app-site-association", "assetlinks.json"):
+        assert (await api.anonymous.get(f"/.well-known/{name}")).status_code == 404
+    person = await person_for(api, step("a"))
+    response = await api.anonymous.get(f"/r/{person.run_id}")
+    for word in ("apple-itunes-app", "install-", "apps.apple.com", "play.google.com"):
+        assert word not in response.text
 
 
 async def test_the_first_load_is_at_most_100_kb_with_everything_in_it(api: Api) -> None:
