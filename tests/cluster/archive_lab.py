@@ -12,7 +12,7 @@ from tests.cluster.replay_lab import made_failed
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Manifest, Record, RemovedDeliveries
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
+from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import Clock, format_timestamp, utc_now
 from checklist_operator.controllers.archiver import Archiver
 from checklist_operator.controllers.retention import Retention
@@ -76,7 +76,7 @@ class Archiving:
 
 
 async def keep(lab: Lab, **retention: Any) -> None:
-    await lab.client.patch(ORGANIZATION, lab.organization, {"spec": {"retention": retention or None}})
+    await lab.configure(retention=retention or None)
 
 
 async def settled_run(lab: Lab, *, days_ago: float = 0, deliveries: int = 0) -> str:

@@ -5,8 +5,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
+import pytest
 import pytest_asyncio
-from tests.cluster.operator_lab import BASE_URL, SEALING_KEYS, SERVER_KEY, Lab, OperatorProcess, Receiver
+from tests.cluster.operator_lab import (
+    BASE_URL,
+    SEALING_KEYS,
+    SERVER_KEY,
+    Lab,
+    OperatorProcess,
+    Receiver,
+    StartOperator,
+)
+from tests.cluster.severed_line import SeveredLine
 from tests.contract.conftest import http_client, key_object
 from tests.serving import serving
 
@@ -41,13 +51,46 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 @pytest_asyncio.fixture
-async def operator(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> AsyncIterator[OperatorProcess]:
-    """A leading operator of the namespace. The test fails if it logged an error."""
-    made = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace)
+async def operator(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[OperatorProcess]:
+    """A leading operator with the OPERATOR_SETTINGS of the module. The test fails if it logged an error."""
+    settings = getattr(request.module, "OPERATOR_SETTINGS", {})
+    made = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, **settings)
     await made.start()
     yield made
     await made.stop()
     assert '"level": "error"' not in made.output, made.output[-4000:]
+
+
+@pytest_asyncio.fixture
+async def start_operator(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> AsyncIterator[StartOperator]:
+    """`await start_operator("second", word="standby", CHECKLISTS_...="...")`: each is stopped in the end.
+
+    The test fails if one logged an error, except where its `kubeconfig` is another than that of the cluster.
+    """
+    started: list[OperatorProcess] = []
+
+    async def start(
+        name: str = "operator", *, word: str | None = "leading", kubeconfig: Path | None = None, **settings: str
+    ) -> OperatorProcess:
+        made = OperatorProcess(tmp_path, kubeconfig or control_plane.kubeconfig, namespace, name=name, **settings)
+        made.cut_off = kubeconfig is not None
+        started.append(made)
+        await made.start(word=word)
+        return made
+
+    yield start
+    for made in started:
+        await made.stop()
+    for made in started:
+        assert made.cut_off or '"level": "error"' not in made.output, made.output[-4000:]
+
+
+@pytest_asyncio.fixture
+async def line(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[SeveredLine]:
+    async with SeveredLine(control_plane, tmp_path).standing() as made:
+        yield made
 
 
 @pytest_asyncio.fixture

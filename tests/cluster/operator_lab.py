@@ -7,12 +7,13 @@ import base64
 import json
 import os
 import re
+import ssl
 import sys
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from aiohttp import web
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, SECRET, TEMPLATE, WEBHOOK_DELIVERY
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, SECRET, TEMPLATE, WEBHOOK_DELIVERY, Kind
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
@@ -37,6 +39,7 @@ SERVER_KEY = bytes(range(1, 33))
 BASE_URL = "https://checklists.example"
 SEALING_KEYS = "k1:" + base64.b64encode(bytes(range(32))).decode()
 WEBHOOK_SECRET = "a secret of the caller"
+OTHER_SECRET = "ein Geheimnis mit ß und ☃"
 
 
 @dataclass
@@ -53,6 +56,10 @@ class Delivered:
         parsed: dict[str, Any] = json.loads(self.body)
         return parsed
 
+    @property
+    def attempt(self) -> int:
+        return int(self.envelope["delivery_attempt"])
+
 
 Answer = Callable[[Delivered], Awaitable[int] | int]
 
@@ -65,15 +72,15 @@ class Receiver:
     received: list[Delivered] = field(default_factory=list)
     port: int = 0
     _runner: web.AppRunner | None = None
+    _scheme: str = "http"
 
-    async def start(self) -> None:
+    async def start(self, tls: ssl.SSLContext | None = None) -> None:
         application = web.Application(client_max_size=4 << 20)
         application.router.add_post("/{path:.*}", self._receive)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
-        await site.start()
-        self.port = self._runner.addresses[0][1]
+        await web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=tls).start()
+        self.port, self._scheme = self._runner.addresses[0][1], "https" if tls else "http"
 
     async def stop(self) -> None:
         if self._runner is not None:
@@ -82,7 +89,7 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/hook"
+        return f"{self._scheme}://127.0.0.1:{self.port}/hook"
 
     async def _receive(self, request: web.Request) -> web.Response:
         at = time.time()
@@ -95,9 +102,29 @@ class Receiver:
         """The envelopes of one run, in order of arrival."""
         return [one.envelope for one in self.received if one.envelope["run_id"] == run]
 
+    def attempts(self, run: str) -> list[int]:
+        """The numbers of the attempts of one run's events, in order of arrival."""
+        return [event["delivery_attempt"] for event in self.events(run)]
+
+    def hold(self, which: Callable[[Delivered], bool] = lambda _: True, *, others: int = 200) -> asyncio.Event:
+        """Answer `which` with 200 when the event that is returned is set, and the others at once with this status."""
+        gate = asyncio.Event()
+
+        async def answer(one: Delivered) -> int:
+            if not which(one):
+                return others
+            await gate.wait()
+            return 200
+
+        self.answer = answer
+        return gate
+
 
 class OperatorProcess:
     """`python -m checklist_operator` for one namespace, with gaps of 0.2 s between attempts."""
+
+    cut_off = False
+    """Whether the test cuts its line to the cluster: then it may log errors."""
 
     def __init__(self, folder: Path, kubeconfig: Path, namespace: str, *, name: str = "operator", **settings: str):
         self.port = free_ports(1)[0]
@@ -161,10 +188,8 @@ class OperatorProcess:
         """What it has logged since it was last started."""
         return self.child.output()
 
-    @property
-    def rss_mb(self) -> float:
-        status = Path(f"/proc/{self.child.pid}/status").read_text()
-        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+StartOperator = Callable[..., Awaitable[OperatorProcess]]
 
 
 class Lab:
@@ -181,33 +206,22 @@ class Lab:
 
     async def prepare(self, **spec: Any) -> None:
         """An organization that lives in this namespace, and a template of three steps."""
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": "Organization",
-            "metadata": {"name": self.organization, "labels": {ORGANIZATION_LABEL: self.organization}},
-            "spec": {"displayName": "Acme", "namespace": self.namespace, **spec},
-        }
-        await self.client.create(ORGANIZATION, body)
+        labels = {ORGANIZATION_LABEL: self.organization}
+        spec = {"displayName": "Acme", "namespace": self.namespace, **spec}
+        await self.client.create(ORGANIZATION, resource("Organization", self.organization, spec, labels=labels))
         self.template = await self.client.create(TEMPLATE, self.template_body(f"t-{uuid.uuid4()}"), self.namespace)
 
     def template_body(self, name: str, **spec: Any) -> JsonObject:
         steps = [{"id": f"s-{n}", "type": "number", "label": "How many?"} for n in range(3)]
-        return {
-            "apiVersion": API_VERSION,
-            "kind": "Template",
-            "metadata": {
-                "name": name,
-                "namespace": self.namespace,
-                "labels": {ORGANIZATION_LABEL: self.organization},
-            },
-            "spec": {
-                "organizationRef": {"name": self.organization},
-                "name": "Opening",
-                "settings": {"allow_skip": True},
-                "sections": [{"id": "g-1", "title": "Kitchen", "steps": steps}],
-                **spec,
-            },
-        }
+        sections = [{"id": "g-1", "title": "Kitchen", "steps": steps}]
+        basis = {"name": "Opening", "settings": {"allow_skip": True}, "sections": sections}
+        return self.owned("Template", name, labelled=True, **{**basis, **spec})
+
+    def owned(self, kind: str, name: str, /, *, labelled: bool = False, **spec: Any) -> JsonObject:
+        """The body of an object of this organization in this namespace."""
+        spec = {"organizationRef": {"name": self.organization}, **spec}
+        labels = {ORGANIZATION_LABEL: self.organization} if labelled else None
+        return resource(kind, name, spec, namespace=self.namespace, labels=labels)
 
     async def dispatch(
         self, url: str | None = None, *, expires_in_s: float | None = None, events: list[str] | None = None
@@ -217,7 +231,6 @@ class Lab:
         await self.revisions.ensure(taken.revision, taken.definition)
         name = f"r-{uuid.uuid4()}"
         spec: JsonObject = {
-            "organizationRef": {"name": self.organization},
             "templateId": taken.resolved.template_id,
             "createdAt": format_timestamp(utc_now()),
             "resolved": taken.resolved.to_kube(),
@@ -227,36 +240,40 @@ class Lab:
         if url is not None:
             sealed = self.key_ring.seal(WEBHOOK_SECRET, owner=run_owner(self.namespace, name))
             spec["webhook"] = {"url": url, "events": events or ["*"], "sealedSecret": sealed}
-        labels = {ORGANIZATION_LABEL: self.organization}
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": "Run",
-            "metadata": {"name": name, "namespace": self.namespace, "labels": labels},
-            "spec": spec,
-        }
-        await self.client.create(RUN, body, self.namespace)
+        await self.client.create(RUN, self.owned("Run", name, labelled=True, **spec), self.namespace)
         return name
+
+    async def cancelled(self, url: str | None = None) -> str:
+        """A run that was dispatched and cancelled and has settled; its id."""
+        run = await self.dispatch(url)
+        await self.cancel(run)
+        await self.until_settled(run)
+        return run
 
     async def apply_run(self, **spec: Any) -> str:
-        """A run as a person makes it: nothing but its spec."""
+        """A run as a person makes it: nothing but its spec. Its template is that of the lab unless the spec says so."""
         name = f"r-{uuid.uuid4()}"
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": "Run",
-            "metadata": {"name": name, "namespace": self.namespace},
-            "spec": spec,
-        }
-        await self.client.create(RUN, body, self.namespace)
+        if not spec.keys() & {"templateRef", "templateId"}:
+            spec["templateRef"] = {"name": self.template["metadata"]["name"]}
+        await self.client.create(RUN, resource("Run", name, spec, namespace=self.namespace), self.namespace)
         return name
 
+    async def apply_run_with_secret(self, url: str, *, secret: str = OTHER_SECRET, **webhook: Any) -> str:
+        """A run whose webhook secret is in the Secret `hook`, and which is admitted; its id."""
+        await self.secret("hook", secret)
+        run = await self.apply_run(
+            organizationRef={"name": self.organization},
+            webhook={"url": url, "events": ["*"], "secretRef": {"name": "hook"}, **webhook},
+        )
+        await self.until_admitted(run)
+        return run
+
     async def secret(self, name: str, text: str) -> None:
-        body = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": name, "namespace": self.namespace},
-            "data": {"secret": base64.b64encode(text.encode()).decode()},
-        }
-        await self.client.create(SECRET, body, self.namespace)
+        metadata = {"name": name, "namespace": self.namespace}
+        data = {"secret": base64.b64encode(text.encode()).decode()}
+        await self.client.create(
+            SECRET, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}, self.namespace
+        )
 
     async def answer(self, run: str, step: int = 0, value: float = 1) -> None:
         await self.store.change(self.namespace, run, AnswerStep(step_id=f"s-{step}", value=value))
@@ -268,7 +285,42 @@ class Lab:
         await self.store.change(self.namespace, run, Cancel(reason="enough"))
 
     async def run(self, name: str) -> Run:
-        return Run.parse(await self.client.get(RUN, name, self.namespace))
+        return Run.parse(await self.get(RUN, name))
+
+    async def get(self, kind: Kind, name: str) -> JsonObject:
+        return await self.client.get(kind, name, self.namespace if kind.namespaced else None)
+
+    async def configure(self, **spec: Any) -> None:
+        """Change the spec of the organization."""
+        await self.client.patch(ORGANIZATION, self.organization, {"spec": spec})
+
+    async def is_gone(self, kind: Kind, name: str) -> bool:
+        try:
+            await self.get(kind, name)
+        except KubeNotFound:
+            return True
+        return False
+
+    async def until(self, kind: Kind, name: str, holds: Callable[[JsonObject], Any]) -> JsonObject:
+        """The object as soon as `holds(body)`."""
+
+        async def look() -> JsonObject | None:
+            body = await self.get(kind, name)
+            return body if holds(body) else None
+
+        found: JsonObject = await eventually(look)
+        return found
+
+    async def until_condition(self, kind: Kind, name: str, condition_type: str, **wanted: str) -> dict[str, Any]:
+        """The condition of an object as soon as it has these fields."""
+        body = await self.until(
+            kind, name, lambda body: wanted.items() <= (condition(body, condition_type) or {}).items()
+        )
+        return condition(body, condition_type) or {}
+
+    async def until_admitted(self, run: str) -> Run:
+        await self.until_condition(RUN, run, "Admitted", status="True")
+        return await self.run(run)
 
     async def until_settled(self, run: str, *, within_s: float = 60.0) -> Run:
         """The run; its deliveries, which are told last, are settled then, too."""
@@ -282,17 +334,24 @@ class Lab:
         return found
 
     async def deliveries(self, run: str) -> list[JsonObject]:
-        items, _ = await self.client.list_all(
-            WEBHOOK_DELIVERY, self.namespace, field_selector=f"spec.runRef.name={run}"
-        )
+        selector = f"spec.runRef.name={run}"
+        items, _ = await self.client.list_all(WEBHOOK_DELIVERY, self.namespace, field_selector=selector)
         return items
+
+
+def resource(
+    kind: str, name: str, spec: Mapping[str, Any], *, namespace: str = "", labels: Mapping[str, str] | None = None
+) -> JsonObject:
+    """The body of an object of ours."""
+    metadata = {
+        "name": name,
+        **({"namespace": namespace} if namespace else {}),
+        **({"labels": labels} if labels else {}),
+    }
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": dict(spec)}
 
 
 def condition(body: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
     """The condition of this type of an object, if it has one."""
     conditions = (body.get("status") or {}).get("conditions") or ()
     return next((dict(one) for one in conditions if one["type"] == kind), None)
-
-
-def seconds_after(moment: datetime, other: datetime) -> float:
-    return (moment - other).total_seconds()

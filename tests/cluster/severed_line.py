@@ -2,39 +2,38 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
+
+from checklist_dev.controlplane import ControlPlane
 
 
 class SeveredLine:
-    """Connections to `port` go on to `target`, unless the line is `down`."""
+    """Connections go on to the control plane, unless the line is `down`; `kubeconfig` leads to the line."""
 
-    def __init__(self, target_port: int) -> None:
-        self._target_port = target_port
-        self._server: asyncio.Server | None = None
+    def __init__(self, cluster: ControlPlane, folder: Path) -> None:
+        self._cluster = cluster
+        self._target_port = int(cluster.server.rsplit(":", 1)[1])
         self._writers: set[asyncio.StreamWriter] = set()
-        self.port = 0
+        self.kubeconfig = folder / "kubeconfig-by-proxy"
         self.down = False
 
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    async def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
+    @contextlib.asynccontextmanager
+    async def standing(self) -> AsyncIterator["SeveredLine"]:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        text = self._cluster.kubeconfig.read_text()
+        address = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        self.kubeconfig.write_text(text.replace(self._cluster.server, address))
+        try:
+            yield self
+        finally:
+            server.close()
             self.cut()
 
     def cut(self) -> None:
         """Every connection breaks at once, in the middle of whatever is being sent."""
         for writer in list(self._writers):
             writer.transport.abort()
-
-    def kubeconfig(self, original: Path, folder: Path) -> Path:
-        """A kubeconfig whose server is this line."""
-        text = original.read_text().replace(f"https://127.0.0.1:{self._target_port}", f"https://127.0.0.1:{self.port}")
-        path = folder / "kubeconfig-by-proxy"
-        path.write_text(text)
-        return path
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.down:
