@@ -2,6 +2,7 @@
 
 import ipaddress
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from checklist_operator.delivery.sender import tls_context
 
 HOST = "hooks.example"
+_DAYS = timedelta(days=2)
 
 
 @dataclass
@@ -26,21 +28,9 @@ class Authority:
 
     @classmethod
     def make(cls, folder: Path) -> Self:
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "authority of the test")])
-        now = datetime.now(UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(days=2))
-            .not_valid_after(now + timedelta(days=2))
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(key, hashes.SHA256())
-        )
-        return cls(folder, key, certificate)
+        key, name = ec.generate_private_key(ec.SECP256R1()), _name("authority of the test")
+        builder = _builder(name, name, key).add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+        return cls(folder, key, builder.sign(key, hashes.SHA256()))
 
     @property
     def pem(self) -> str:
@@ -56,36 +46,25 @@ class Authority:
         self,
         *,
         host: str = HOST,
-        starts: timedelta = timedelta(days=-2),
-        ends: timedelta = timedelta(days=2),
+        also: Sequence[str] = (),
+        starts: timedelta = -_DAYS,
+        ends: timedelta = _DAYS,
         own: bool = False,
         padding: int = 0,
     ) -> Path:
-        """A key and a certificate for `host`, in one file; `own`: signed by itself; `padding`: bytes without use."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
-        now = datetime.now(UTC)
-        builder = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name if own else self.certificate.subject)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now + starts)
-            .not_valid_after(now + ends)
-            .add_extension(x509.SubjectAlternativeName([_general_name(host)]), critical=False)
-        )
+        """A key and a certificate for `host` in one file; `own`: signed by itself; `padding`: bytes without use."""
+        key, name = ec.generate_private_key(ec.SECP256R1()), _name(host[:64])
+        builder = _builder(name, name if own else self.certificate.subject, key, starts, ends)
+        names = x509.SubjectAlternativeName([_general_name(one) for one in (host, *also)])
+        builder = builder.add_extension(names, critical=False)
         if padding:
             nonsense = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.55555.1"), bytes(padding))
             builder = builder.add_extension(nonsense, critical=False)
         certificate = builder.sign(key if own else self.key, hashes.SHA256())
-        file = self.folder / f"{host}-{certificate.serial_number:x}.pem"
-        file.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-            + certificate.public_bytes(serialization.Encoding.PEM)
-        )
+        file = self.folder / f"{certificate.serial_number:x}.pem"
+        pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+        private = key.private_bytes(pem, pkcs8, serialization.NoEncryption())
+        file.write_bytes(private + certificate.public_bytes(pem))
         return file
 
     def server_context(self, **options: Any) -> ssl.SSLContext:
@@ -93,6 +72,23 @@ class Authority:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.chain_file(**options))
         return context
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    starts: timedelta = -_DAYS,
+    ends: timedelta = _DAYS,
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
+    builder = builder.serial_number(x509.random_serial_number())
+    return builder.not_valid_before(now + starts).not_valid_after(now + ends)
 
 
 def _general_name(host: str) -> x509.GeneralName:

@@ -4,15 +4,11 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-_listening: "list[list[Dialled]]" = []
+Dialled = tuple[str, int]
+"""Address and port."""
 
-
-@dataclass(frozen=True)
-class Dialled:
-    address: str
-    port: int
+_listening: list[list[Dialled]] = []
 
 
 def _hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -21,7 +17,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     made, target = arguments
     if isinstance(made, socket.socket) and made.type == socket.SOCK_STREAM and isinstance(target, tuple):
         for heard in _listening:
-            heard.append(Dialled(target[0], target[1]))
+            heard.append((target[0], target[1]))
 
 
 sys.addaudithook(_hook)
@@ -29,7 +25,7 @@ sys.addaudithook(_hook)
 
 @contextmanager
 def dialled_addresses() -> Iterator[list[Dialled]]:
-    """The TCP connects that are tried meanwhile, by anybody in this process."""
+    """The TCP connects that this process tries meanwhile."""
     heard: list[Dialled] = []
     _listening.append(heard)
     try:

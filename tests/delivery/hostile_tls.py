@@ -9,15 +9,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from OpenSSL import SSL
 from tests.delivery.authority import Authority
-from tests.delivery.hostile import Behave, Hostile, read_until_end, reset, says
+from tests.delivery.hostile import Behave, Hostile, closes_at_once, read_until_end, reset, says
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-
-
-_answers = says(OK)
+_answers_ok = says(OK)
 
 
 @dataclass(frozen=True)
@@ -25,21 +24,22 @@ class Session:
     """`context` makes the receiver's side; `behave` is what it does inside the session, if one comes about."""
 
     context: Callable[[Authority], ssl.SSLContext]
-    verdict: str
+    verdict: str = "tls"
     detail: str = ""
-    behave: Behave = _answers
+    behave: Behave = _answers_ok
 
 
-def _old(version: ssl.TLSVersion) -> Callable[[Authority], ssl.SSLContext]:
-    def make(authority: Authority) -> ssl.SSLContext:
-        context = authority.server_context()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            context.minimum_version = context.maximum_version = version
-        context.set_ciphers("ALL:@SECLEVEL=0")
-        return context
+def _certificate(detail: str, **options: object) -> Session:
+    return Session(lambda authority: authority.server_context(**options), "tls", detail)
 
-    return make
+
+def _old(version: ssl.TLSVersion, authority: Authority) -> ssl.SSLContext:
+    context = authority.server_context()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = context.maximum_version = version
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    return context
 
 
 def _asks_for_our_certificate(authority: Authority) -> ssl.SSLContext:
@@ -69,10 +69,6 @@ def _has_no_cipher_of_ours(authority: Authority) -> ssl.SSLContext:
     return context
 
 
-async def _closes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.close()
-
-
 async def _resets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.read(1)
     reset(writer)
@@ -99,48 +95,38 @@ async def _ends_without_notice(reader: asyncio.StreamReader, writer: asyncio.Str
 
 
 SESSIONS: dict[str, Session] = {
-    "expired": Session(lambda a: a.server_context(ends=timedelta(days=-1)), "tls", "certificate has expired"),
-    "not yet valid": Session(
-        lambda a: a.server_context(starts=timedelta(days=1)), "tls", "certificate is not yet valid"
-    ),
-    "self-signed": Session(lambda a: a.server_context(own=True), "tls", "self-signed certificate"),
-    "for another host": Session(lambda a: a.server_context(host="other.example"), "tls", "Hostname mismatch"),
-    "for a host above": Session(lambda a: a.server_context(host="example"), "tls", "Hostname mismatch"),
-    "for every host": Session(lambda a: a.server_context(host="*"), "tls", "Hostname mismatch"),
-    "for every host of a registry": Session(lambda a: a.server_context(host="*.example"), "tls", "Hostname mismatch"),
-    "with a certificate of a megabyte": Session(lambda a: a.server_context(padding=1_000_000), "tls"),
-    "TLS 1.0": Session(_old(ssl.TLSVersion.TLSv1), "tls"),
-    "TLS 1.1": Session(_old(ssl.TLSVersion.TLSv1_1), "tls"),
-    "without a cipher of ours": Session(_has_no_cipher_of_ours, "tls"),
-    "that knows no such name": Session(_knows_no_such_name, "tls"),
-    "that wants our certificate": Session(_asks_for_our_certificate, "tls"),
+    "expired": _certificate("certificate has expired", ends=timedelta(days=-1)),
+    "not yet valid": _certificate("certificate is not yet valid", starts=timedelta(days=1)),
+    "self-signed": _certificate("self-signed certificate", own=True),
+    "for another host": _certificate("Hostname mismatch", host="other.example"),
+    "for a host above": _certificate("Hostname mismatch", host="example"),
+    "for every host": _certificate("Hostname mismatch", host="*"),
+    "for every host of a registry": _certificate("Hostname mismatch", host="*.example"),
+    "with a certificate of a megabyte": _certificate("", padding=1_000_000),
+    "TLS 1.0": Session(partial(_old, ssl.TLSVersion.TLSv1)),
+    "TLS 1.1": Session(partial(_old, ssl.TLSVersion.TLSv1_1)),
+    "without a cipher of ours": Session(_has_no_cipher_of_ours),
+    "that knows no such name": Session(_knows_no_such_name),
+    "that wants our certificate": Session(_asks_for_our_certificate),
     "that would rather speak HTTP/2": Session(_speaks_only_http2, "success"),
-    "that closes after the handshake": Session(Authority.server_context, "protocol", "", _closes),
+    "that closes after the handshake": Session(Authority.server_context, "protocol", "", closes_at_once),
     "that resets after the handshake": Session(Authority.server_context, "protocol", "", _resets),
     "that breaks its session": Session(Authority.server_context, "tls", "the TLS session broke", _breaks_the_session),
     "that ends without notice": Session(Authority.server_context, "success", "", _ends_without_notice),
 }
 
 
-def _answers_the_handshake(raw: bytes, *, then_reset: bool = False, every_s: float = 0) -> Behave:
+def _answers(raw: bytes, *, then_reset: bool = False, every_s: float = 0) -> Behave:
     async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
-        if every_s:
-            for byte in raw:
-                writer.write(bytes((byte,)))
-                await asyncio.sleep(every_s)
+        for byte in raw if every_s else b"":
+            writer.write(bytes((byte,)))
+            await asyncio.sleep(every_s)
         writer.write(raw)
         await writer.drain()
-        if then_reset:
-            reset(writer)
-        else:
-            writer.close()
+        reset(writer) if then_reset else writer.close()
 
     return behave
-
-
-async def _says_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await read_until_end(reader)
 
 
 async def _floods(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -152,60 +138,35 @@ async def _floods(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 HANDSHAKES: dict[str, Hostile] = {
-    "no TLS at all": Hostile(_answers_the_handshake(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "tls"),
-    "SSH": Hostile(_answers_the_handshake(b"SSH-2.0-x\r\n"), "tls"),
-    "an alert": Hostile(_answers_the_handshake(b"\x15\x03\x03\x00\x02\x02\x28"), "tls"),
-    "half a record": Hostile(_answers_the_handshake(b"\x16\x03\x03"), "tls"),
-    "nothing": Hostile(_answers_the_handshake(b""), "tls"),
-    "a reset": Hostile(_answers_the_handshake(b"\x16\x03\x03", then_reset=True), "tls"),
-    "silence": Hostile(_says_nothing, "timeout", 5),
-    "a dribble": Hostile(_answers_the_handshake(b"\x16\x03\x03\x40\x00\x02" + bytes(16_000), every_s=1), "timeout", 5),
+    "no TLS at all": Hostile(_answers(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "tls"),
+    "an alert": Hostile(_answers(b"\x15\x03\x03\x00\x02\x02\x28"), "tls"),
+    "half a record": Hostile(_answers(b"\x16\x03\x03"), "tls"),
+    "nothing": Hostile(_answers(b""), "tls"),
+    "a reset": Hostile(_answers(b"\x16\x03\x03", then_reset=True), "tls"),
+    "silence": Hostile(lambda reader, _: read_until_end(reader), "timeout", 5),
+    "a dribble": Hostile(_answers(b"\x16\x03\x03\x40\x00\x02" + bytes(16_000), every_s=1), "timeout", 5),
     "a flood": Hostile(_floods, "tls"),
 }
 """By what is said to our first message; plain TCP otherwise."""
 
 
 def renegotiates(connection: socket.socket, chain_file: str) -> bool:
-    """Serves one request on a TLS 1.2 session, asks for another handshake in the middle, and answers with 200.
+    """Serve one request on a TLS 1.2 session, ask for another handshake in the middle, and answer with 200.
 
     Blocks; meant for a thread. Returns whether the other side agreed to the second handshake.
     """
     context = SSL.Context(SSL.TLSv1_2_METHOD)
-    session = _accepted(context, connection, chain_file)
+    context.use_certificate_file(chain_file)
+    context.use_privatekey_file(chain_file)
+    session = SSL.Connection(context, connection)
+    session.set_accept_state()
     with suppress(SSL.Error, OSError), connection:
         session.do_handshake()
         session.recv(1)
         session.renegotiate()
-        session.do_handshake()  # sends the wish; what comes of it is seen while reading on
+        session.do_handshake()  # sends the request; what comes of it is seen while reading on
         while session.renegotiate_pending():
             session.recv(65_536)
         session.sendall(OK)
         return True
     return False
-
-
-def wants_a_certificate_too_late(connection: socket.socket, chain_file: str) -> bool:
-    """TLS 1.3: for the other side the handshake is over when it learns that its certificate is missed.
-
-    Blocks. Returns whether a request was received.
-    """
-    context = SSL.Context(SSL.TLS_METHOD)
-    context.set_min_proto_version(SSL.TLS1_3_VERSION)
-    context.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, lambda *_: True)
-    session = _accepted(context, connection, chain_file)
-    with suppress(SSL.Error, OSError), connection:
-        try:
-            session.do_handshake()
-            return bool(session.recv(1))
-        except SSL.Error:
-            while connection.recv(65_536):  # an end before that would overtake the alert
-                pass
-    return False
-
-
-def _accepted(context: SSL.Context, connection: socket.socket, chain_file: str) -> SSL.Connection:
-    context.use_certificate_file(chain_file)
-    context.use_privatekey_file(chain_file)
-    session = SSL.Connection(context, connection)
-    session.set_accept_state()
-    return session

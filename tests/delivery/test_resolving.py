@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,20 +10,19 @@ import pytest
 import uvloop
 from tests.delivery.authority import Authority
 from tests.delivery.name_server import NXDOMAIN, SILENCE, NameServer, Reply, addresses
+from tests.delivery.sending import asking, deliver
+from tests.waiting import eventually
 
 from checklist_operator.delivery import resolving
-from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.failure import OwnFault
 from checklist_operator.delivery.resolving import LookupFailed, Resolver, ResolverUnavailable, parse_servers
-from checklist_operator.delivery.sender import Sender
 
-SECRET = b"sixteen or more characters"
-LOOPBACK = AddressPolicy.parse(allowed="127.0.0.1")
+URL = "https://hooks.example/"
 
 
 @asynccontextmanager
-async def resolver(server: NameServer, **options: Any) -> AsyncIterator[Resolver]:
-    made = Resolver(servers=(server.address,), **options)
+async def resolver(*servers: str, **options: Any) -> AsyncIterator[Resolver]:
+    made = Resolver(servers=servers, **options)
     try:
         yield made
     finally:
@@ -31,7 +30,7 @@ async def resolver(server: NameServer, **options: Any) -> AsyncIterator[Resolver
 
 
 async def found(server: NameServer, name: str = "hooks.example", **options: Any) -> list[str]:
-    async with resolver(server, **options) as asked:
+    async with resolver(server.address, **options) as asked:
         return [result["host"] for result in await asked.resolve(name, 443)]
 
 
@@ -40,7 +39,7 @@ async def found(server: NameServer, name: str = "hooks.example", **options: Any)
 
 async def test_addresses_of_both_families_are_found_those_of_ipv6_first(name_server: NameServer) -> None:
     name_server.answer = lambda name, kind: addresses("192.0.2.7", "2001:db8::7")
-    async with resolver(name_server) as asked:
+    async with resolver(name_server.address) as asked:
         results = await asked.resolve("hooks.example", 8443)
     assert [(one["hostname"], one["host"], one["port"], one["family"]) for one in results] == [
         ("hooks.example", "2001:db8::7", 8443, socket.AF_INET6),
@@ -49,16 +48,18 @@ async def test_addresses_of_both_families_are_found_those_of_ipv6_first(name_ser
     assert sorted(name_server.asked) == [("hooks.example", "A"), ("hooks.example", "AAAA")]
 
 
-async def test_a_name_of_one_family_needs_no_other(name_server: NameServer) -> None:
-    name_server.answer = lambda name, kind: addresses("2001:db8::7")
-    assert await found(name_server) == ["2001:db8::7"]
-    name_server.answer = lambda name, kind: addresses("192.0.2.7")
-    assert await found(name_server) == ["192.0.2.7"]
-
-
-async def test_one_family_is_enough_when_the_other_is_never_answered(name_server: NameServer) -> None:
-    name_server.answer = lambda name, kind: addresses("192.0.2.7") if kind == "A" else SILENCE
-    assert await found(name_server) == ["192.0.2.7"]
+@pytest.mark.parametrize(
+    ("a", "aaaa", "expected"),
+    [
+        (Reply(), addresses("2001:db8::7"), "2001:db8::7"),
+        (addresses("192.0.2.7"), Reply(), "192.0.2.7"),
+        (addresses("192.0.2.7"), SILENCE, "192.0.2.7"),
+        (Reply(("192.0.2.7",), truncated=True), Reply(), "192.0.2.7"),  # asked for again over TCP
+    ],
+)
+async def test_one_family_is_enough(a: Reply, aaaa: Reply, expected: str, name_server: NameServer) -> None:
+    name_server.answer = lambda name, kind: a if kind == "A" else aaaa
+    assert await found(name_server) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -77,14 +78,9 @@ async def test_a_name_that_leads_nowhere_is_a_dns_failure_that_says_why(
     reply: Reply, detail: str, name_server: NameServer, authority: Authority
 ) -> None:
     name_server.answer = lambda name, kind: reply
-    async with Sender(LOOPBACK, name_servers=(name_server.address,), ssl_context=authority.trusting) as sender:
-        outcome = await sender.send("https://hooks.example/", b"{}", SECRET, "r-1")
+    async with asking(name_server, authority) as sender:
+        outcome = await deliver(sender, URL)
     assert (outcome.outcome_class, outcome.http_status, outcome.detail) == ("dns", None, detail)
-
-
-async def test_an_answer_too_long_for_a_datagram_is_asked_for_again_over_tcp(name_server: NameServer) -> None:
-    name_server.answer = lambda name, kind: Reply(("192.0.2.7",), truncated=True)
-    assert await found(name_server) == ["192.0.2.7"]
 
 
 async def test_of_a_name_with_hundreds_of_addresses_only_a_few_are_tried(name_server: NameServer) -> None:
@@ -92,9 +88,8 @@ async def test_of_a_name_with_hundreds_of_addresses_only_a_few_are_tried(name_se
     assert len(set(await found(name_server))) == resolving.MAX_ADDRESSES
 
 
-async def test_a_name_that_got_an_address_at_last_is_reached_at_the_next_attempt(name_server: NameServer) -> None:
-    """No failure is kept: with a channel that c-ares shares, this one would be, for an hour."""
-    async with resolver(name_server) as asked:
+async def test_no_failure_is_kept(name_server: NameServer) -> None:
+    async with resolver(name_server.address) as asked:
         for failure in (Reply(), NXDOMAIN, Reply(rcode="SERVFAIL")):
             name_server.answer = lambda name, kind, failure=failure: failure
             with pytest.raises(LookupFailed):
@@ -103,39 +98,27 @@ async def test_a_name_that_got_an_address_at_last_is_reached_at_the_next_attempt
             assert len(await asked.resolve("hooks.example")) == 1
 
 
-@pytest.mark.parametrize(("ttl", "questions"), [(0, 6), (20, 2), (86_400, 2)])
-async def test_addresses_are_kept_as_long_as_their_name_says(ttl: int, questions: int, name_server: NameServer) -> None:
-    name_server.answer = lambda name, kind: Reply(("192.0.2.7",), ttl=ttl)
-    async with resolver(name_server) as asked:
+@pytest.mark.parametrize(
+    ("reply", "limit_s", "questions"),
+    [
+        (Reply(("192.0.2.7",), ttl=0), 30.0, 6),
+        (Reply(("192.0.2.7",), ttl=20), 30.0, 2),
+        (Reply(("192.0.2.7",), ttl=0, alias="elsewhere.example"), 30.0, 6),
+        (Reply(("192.0.2.7",), ttl=86_400), 0.0, 6),
+    ],
+)
+async def test_addresses_are_kept_as_long_as_their_name_says_up_to_the_limit(
+    reply: Reply, limit_s: float, questions: int, name_server: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolving, "MAX_KEPT_S", limit_s)
+    name_server.answer = lambda name, kind: reply
+    async with resolver(name_server.address) as asked:
         for _ in range(3):
             await asked.resolve("hooks.example")
     assert len(name_server.asked) == questions
 
 
-async def test_an_alias_that_is_not_to_be_kept_keeps_nothing(name_server: NameServer) -> None:
-    name_server.answer = lambda name, kind: Reply(("192.0.2.7",), ttl=0, alias="elsewhere.example")
-    async with resolver(name_server) as asked:
-        for _ in range(2):
-            await asked.resolve("hooks.example")
-    assert len(name_server.asked) == 4
-
-
-async def test_nothing_is_kept_for_longer_than_the_limit(
-    name_server: NameServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(resolving, "MAX_KEPT_S", 0.05)
-    name_server.answer = lambda name, kind: Reply(("192.0.2.7",), ttl=86_400)
-    async with resolver(name_server) as asked:
-        await asked.resolve("hooks.example")
-        await asyncio.sleep(0.1)
-        await asked.resolve("hooks.example")
-    assert len(name_server.asked) == 4
-
-
-# --- which name is asked for ----------------------------------------------------------------------------------------
-
-
-async def test_names_are_absolute_so_that_the_clusters_search_list_adds_nothing(
+async def test_names_are_absolute_except_in_development(
     name_server: NameServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCALDOMAIN", "default.svc.cluster.local svc.cluster.local")
@@ -143,11 +126,7 @@ async def test_names_are_absolute_so_that_the_clusters_search_list_adds_nothing(
     with pytest.raises(LookupFailed):
         await found(name_server)
     assert {name for name, _ in name_server.asked} == {"hooks.example"}
-
-
-async def test_development_keeps_the_search_list_and_localhost(
-    name_server: NameServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.delenv("RES_OPTIONS")
     monkeypatch.setenv("LOCALDOMAIN", "containers.test")
     name_server.answer = lambda name, kind: addresses("192.0.2.7") if name == "web.containers.test" else NXDOMAIN
     assert await found(name_server, "web", search=True) == ["192.0.2.7"]
@@ -157,9 +136,12 @@ async def test_development_keeps_the_search_list_and_localhost(
 # --- silence --------------------------------------------------------------------------------------------------------
 
 
-async def healthy_beside_dead(authority: Authority, dead: int) -> None:
-    """Sends to one healthy receiver while `dead` lookups wait for servers that never answer."""
+def test_silent_names_take_nothing_from_a_healthy_receiver(authority: Authority) -> None:
+    """On the event loop of production."""
+    uvloop.run(_healthy_among_silent(authority, silent=300))
 
+
+async def _healthy_among_silent(authority: Authority, silent: int) -> None:
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
@@ -170,82 +152,58 @@ async def healthy_beside_dead(authority: Authority, dead: int) -> None:
     async with (
         NameServer(answer) as name_server,
         await asyncio.start_server(take, "127.0.0.1", 0, ssl=authority.server_context()) as server,
-        Sender(LOOPBACK, name_servers=(name_server.address,), ssl_context=authority.trusting) as sender,
+        asking(name_server, authority) as sender,
     ):
-        port = server.sockets[0].getsockname()[1]
-        waiting = [
-            asyncio.create_task(sender.send(f"https://h{n}.dead.example/", b"{}", SECRET, "r-1")) for n in range(dead)
-        ]
-        while len({name for name, _ in name_server.asked}) < dead:
-            await asyncio.sleep(0.01)
-        outcome = await sender.send(f"https://hooks.example:{port}/", b"{}", SECRET, "r-1")
+        waiting = [asyncio.create_task(deliver(sender, f"https://h{n}.dead.example/")) for n in range(silent)]
+        await eventually(lambda: len({name for name, _ in name_server.asked}) == silent)
+        outcome = await deliver(sender, f"https://hooks.example:{server.sockets[0].getsockname()[1]}/")
         assert outcome.ok, outcome
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def test_names_whose_servers_never_answer_take_nothing_from_a_healthy_receiver(authority: Authority) -> None:
-    await healthy_beside_dead(authority, 300)
-
-
-def test_nor_do_they_on_the_event_loop_of_production(authority: Authority) -> None:
-    uvloop.run(healthy_beside_dead(authority, 300))
-
-
-async def test_the_silence_of_a_names_servers_is_a_timeout(
-    name_server: NameServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "of_the_root",
+    [NXDOMAIN, Reply(rcode="SERVFAIL"), Reply(rcode="REFUSED"), Reply()],
+    ids=["NXDOMAIN", "SERVFAIL", "REFUSED", "nothing"],
+)
+async def test_the_silence_of_a_names_servers_is_a_timeout_when_our_name_server_is_alive(
+    of_the_root: Reply, name_server: NameServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolving, "LOOKUP_S", 0.2)
     monkeypatch.setattr(resolving, "PROBE_S", 9.0)
-    name_server.answer = lambda name, kind: NXDOMAIN if kind == "NS" else SILENCE
-    async with Sender(LOOPBACK, name_servers=(name_server.address,), ssl_context=authority.trusting) as sender:
-        outcome = await sender.send("https://hooks.example/", b"{}", SECRET, "r-1")
+    name_server.answer = lambda name, kind: of_the_root if kind == "NS" else SILENCE
+    async with asking(name_server, authority) as sender:
+        outcome = await deliver(sender, URL)
     assert (outcome.outcome_class, outcome.detail) == ("timeout", "the name was not resolved in time")
     assert (".", "NS") in name_server.asked
 
 
-@pytest.mark.parametrize("reply", [Reply(rcode="SERVFAIL"), Reply(rcode="REFUSED"), Reply()], ids=lambda one: one.rcode)
-async def test_whatever_our_name_server_says_of_the_root_it_is_alive(
-    reply: Reply, name_server: NameServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(resolving, "LOOKUP_S", 0.2)
-    monkeypatch.setattr(resolving, "PROBE_S", 60.0)
-    name_server.answer = lambda name, kind: reply if kind == "NS" else SILENCE
-    with pytest.raises(TimeoutError):
-        await found(name_server)
-
-
-async def test_a_name_server_of_ours_that_says_nothing_at_all_uses_up_no_attempt(
+async def test_a_silent_name_server_of_ours_uses_up_no_attempt(
     name_server: NameServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolving, "LOOKUP_S", 0.2)
     monkeypatch.setattr(resolving, "PROBE_S", 0.2)
     name_server.answer = lambda name, kind: SILENCE
-    async with Sender(LOOPBACK, name_servers=(name_server.address,), ssl_context=authority.trusting) as sender:
-        sends = [sender.send(f"https://h{n}.example/", b"{}", SECRET, "r-1") for n in range(20)]
+    async with asking(name_server, authority) as sender:
+        sends = [deliver(sender, f"https://h{n}.example/") for n in range(20)]
         results = await asyncio.gather(*sends, return_exceptions=True)
     assert [str(result) for result in results if isinstance(result, OwnFault)] == ["no name server answers"] * 20
     assert sum(kind == "NS" for _, kind in name_server.asked) < 10, "lookups that fail together ask together"
 
 
-async def test_a_name_server_of_ours_that_is_gone_uses_up_no_attempt(authority: Authority) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-    async with Sender(LOOPBACK, name_servers=(f"127.0.0.1:{port}",), ssl_context=authority.trusting) as sender:
-        with pytest.raises(OwnFault, match="no name server can be asked"):
-            await sender.send("https://hooks.example/", b"{}", SECRET, "r-1")
-
-
-async def test_a_second_name_server_answers_when_the_first_is_gone(name_server: NameServer) -> None:
+async def test_an_absent_name_server_of_ours_uses_up_no_attempt_and_a_second_one_answers(
+    name_server: NameServer, authority: Authority
+) -> None:
+    async with NameServer() as gone:
+        pass
     name_server.answer = lambda name, kind: addresses("192.0.2.7")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-    asked = Resolver(servers=(f"127.0.0.1:{port}", name_server.address))
-    assert [result["host"] for result in await asked.resolve("hooks.example")] == ["192.0.2.7"]
-    await asked.close()
+    async with resolver(gone.address, name_server.address) as asked:
+        assert [result["host"] for result in await asked.resolve("hooks.example")] == ["192.0.2.7"]
+    async with asking(gone, authority) as sender:
+        with pytest.raises(OwnFault, match="no name server can be asked"):
+            await deliver(sender, URL)
 
 
 @pytest.mark.parametrize("raw", [b"", b"\x81\x80", b"\xff" * 40, b"\x81\x80" + bytes(8), b"no DNS at all"])
@@ -268,25 +226,19 @@ async def test_closing_ends_every_lookup_as_our_own_fault(
     name_server.answer = lambda name, kind: SILENCE
     if until == "probing":
         monkeypatch.setattr(resolving, "LOOKUP_S", 0.05)
-    sender = Sender(LOOPBACK, name_servers=(name_server.address,), ssl_context=authority.trusting)
-    tasks = [asyncio.create_task(sender.send(f"https://h{n}.example/", b"{}", SECRET, "r-1")) for n in range(10)]
-    seen: Callable[[], bool] = (
-        (lambda: any(kind == "NS" for _, kind in name_server.asked))
-        if until == "probing"
-        else lambda: bool(name_server.asked)
-    )
-    while not seen():
-        await asyncio.sleep(0.01)
+    sender = asking(name_server, authority)
+    tasks = [asyncio.create_task(deliver(sender, f"https://h{n}.example/")) for n in range(10)]
+    await eventually(lambda: any(until == "asked" or kind == "NS" for _, kind in name_server.asked))
     await sender.close()
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(result) for result in results] == [OwnFault] * 10
 
 
-async def test_a_closed_resolver_asks_nobody(name_server: NameServer) -> None:
-    asked = Resolver(servers=(name_server.address,))
-    await asked.close()
-    with pytest.raises(ResolverUnavailable):
-        await asked.resolve("hooks.example")
+async def test_a_closed_resolver_asks_no_name_server(name_server: NameServer) -> None:
+    async with resolver(name_server.address) as asked:
+        await asked.close()
+        with pytest.raises(ResolverUnavailable):
+            await asked.resolve("hooks.example")
     assert name_server.asked == []
 
 
@@ -294,10 +246,9 @@ async def test_a_cancelled_lookup_leaves_no_socket_behind(name_server: NameServe
     name_server.answer = lambda name, kind: SILENCE
     loop: Any = asyncio.get_running_loop()
     before = len(loop._selector.get_map())
-    async with resolver(name_server) as asked:
+    async with resolver(name_server.address) as asked:
         tasks = [asyncio.create_task(asked.resolve(f"h{n}.example")) for n in range(20)]
-        while len({name for name, _ in name_server.asked}) < 20:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: len({name for name, _ in name_server.asked}) == 20)
         assert len(loop._selector.get_map()) >= before + 20
         for task in tasks:
             task.cancel()
@@ -312,7 +263,6 @@ async def test_a_cancelled_lookup_leaves_no_socket_behind(name_server: NameServe
     ("text", "servers"),
     [
         ("", ()),
-        ("10.96.0.10", ("10.96.0.10:53",)),
         (" 10.96.0.10:5353 , 8.8.8.8,", ("10.96.0.10:5353", "8.8.8.8:53")),
         ("fd00::a", ("[fd00::a]:53",)),
         ("[fd00::a]:5353,[FD00::B]", ("[fd00::a]:5353", "[fd00::b]:53")),
