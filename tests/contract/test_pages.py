@@ -57,14 +57,14 @@ class Page(HTMLParser):
 
 pytestmark = pytest.mark.usefixtures("web_app")
 
-DOCS = Page(docs_html(openapi_document("https://checklists.example")))
+
+@pytest.fixture
+def api(shared_api: Api) -> Api:
+    return shared_api
 
 
 def assert_well_guarded(response: httpx.Response, html: Page, *, app: bool = False) -> None:
-    """The headers of the design's "Stack", and a page that could do no harm without them either.
-
-    Only the page that the app lives in (`app`) has a script: the app, from a file.
-    """
+    """A page could do no harm without these headers either. Only that of the app (`app`) has a script, from a file."""
     policy = response.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; ")
     assert "style-src 'self'" in policy.split("; ")
@@ -89,10 +89,11 @@ async def get_page(api: Api, path: str) -> tuple[httpx.Response, Page]:
 # --- the page behind the link
 
 
-async def test_the_link_opens_a_page_with_what_the_preview_gives(api: Api) -> None:
+async def test_the_link_opens_a_page_with_what_the_preview_gives_and_where_the_run_stands(api: Api) -> None:
     person = await person_for(api, step("a"), step("b"), dispatch={"expires_in_hours": 24})
     preview = (await api.anonymous.get(f"/v1/runs/{person.run_id}/preview")).json()
-    response, page = await get_page(api, f"/r/{person.run_id}")
+    path = f"/r/{person.run_id}"
+    response, page = await get_page(api, path)
     assert response.status_code == 200
     assert_well_guarded(response, page, app=True)
     for shown in (preview["template_name"], preview["created_by_name"], "2 steps", "Not started"):
@@ -100,17 +101,23 @@ async def test_the_link_opens_a_page_with_what_the_preview_gives(api: Api) -> No
     assert preview["expires_at"] in response.text
     assert response.headers["Permissions-Policy"].startswith("camera=(self), geolocation=(self)")
     assert (response.headers["Cache-Control"], page.meta["robots"]) == ("no-store", "noindex, nofollow")
+    await person.answer("a")
+    assert "Started" in (await get_page(api, path))[1].text
+    await person.submit()
+    response, page = await get_page(api, path)
+    assert response.status_code == 200
+    assert "Completed" in page.text
+    assert "Open until" not in page.text
+    cancelled = await person_for(api, step("a"))
+    await cancelled.cancel()
+    assert "Cancelled" in (await get_page(api, f"/r/{cancelled.run_id}"))[1].text
 
 
 async def test_messengers_are_told_nothing_but_what_the_preview_gives(api: Api) -> None:
     person = await person_for(api, step("a"), dispatch={"executor_ref": "internal reference"})
     response, page = await get_page(api, f"/r/{person.run_id}")
     told = {name: text for name, text in page.meta.items() if name.startswith("og:")}
-    assert told == {
-        "og:type": "website",
-        "og:title": "Checklist",
-        "og:description": "1 step, from Ada Lovelace",
-    }
+    assert told == {"og:type": "website", "og:title": "Checklist", "og:description": "1 step, from Ada Lovelace"}
     for hidden in ("internal reference", api.organization, "hooks.example.com", "s-a"):
         assert hidden not in response.text
 
@@ -124,47 +131,29 @@ async def test_whatever_a_template_is_called_stays_text(api: Api) -> None:
     assert page.meta["og:title"] == EVIL
 
 
-async def test_each_state_says_where_the_run_stands(api: Api) -> None:
-    person = await person_for(api, step("a"))
-    path = f"/r/{person.run_id}"
-    assert "Not started" in (await get_page(api, path))[1].text
-    await person.answer("a")
-    assert "Started" in (await get_page(api, path))[1].text
-    await person.submit()
-    response, page = await get_page(api, path)
-    assert response.status_code == 200
-    assert "Completed" in page.text
-    assert "Open until" not in page.text
-    cancelled = await person_for(api, step("a"))
-    await cancelled.cancel()
-    assert "Cancelled" in (await get_page(api, f"/r/{cancelled.run_id}"))[1].text
-
-
-@pytest.mark.parametrize(
-    ("accepted", "language", "shown"),
-    [
-        ("de-CH,de;q=0.9,en;q=0.5", "de", ("Noch nicht begonnen", "2 Schritte", "Ohne lässt sich")),
-        ("es", "es", ("Sin empezar", "2 pasos", "otro navegador")),
-        ("it, fr;q=0.8, en;q=0.7", "fr", ("Pas encore commencée", "2 étapes", "autre navigateur")),
-        ("ar-EG", "ar", ("لم تبدأ بعد", "خطوتان", "متصفح آخر")),
-        ("ja,*;q=0.5", "en", ("Not started", "2 steps", "another browser")),
-        ("de;q=0,;;,=,fr;q=x", "en", ("Not started",)),
-    ],
+LANGUAGES_ASKED_FOR = (
+    ("de-CH,de;q=0.9,en;q=0.5", "de", ("Noch nicht begonnen", "2 Schritte", "Ohne lässt sich")),
+    ("es", "es", ("Sin empezar", "2 pasos", "otro navegador")),
+    ("it, fr;q=0.8, en;q=0.7", "fr", ("Pas encore commencée", "2 étapes", "autre navigateur")),
+    ("ar-EG", "ar", ("لم تبدأ بعد", "خطوتان", "متصفح آخر")),
+    ("ja,*;q=0.5", "en", ("Not started", "2 steps", "another browser")),
+    ("de;q=0,;;,=,fr;q=x", "en", ("Not started",)),
 )
-async def test_the_page_without_scripts_speaks_the_browsers_language(
-    api: Api, accepted: str, language: str, shown: tuple[str, ...]
-) -> None:
+
+
+async def test_the_page_without_scripts_speaks_the_browsers_language(api: Api) -> None:
     person = await person_for(api, step("a"), step("b"))
-    headers = {"Accept-Language": accepted}
-    response = await api.anonymous.get(f"/r/{person.run_id}", headers=headers)
-    assert response.headers["Vary"] == "Accept-Language"
-    direction = "rtl" if language == "ar" else "ltr"
-    assert f'<div id="preview" class="run" lang="{language}" dir="{direction}">' in response.text
-    for text in shown:
-        assert text in Page(response.text).text
-    refused = await api.anonymous.get(f"/r/{new_id('r')}", headers=headers)
-    assert refused.status_code == 404
-    assert f'lang="{language}" dir="{direction}"' in refused.text
+    for accepted, language, shown in LANGUAGES_ASKED_FOR:
+        headers = {"Accept-Language": accepted}
+        response = await api.anonymous.get(f"/r/{person.run_id}", headers=headers)
+        assert response.headers["Vary"] == "Accept-Language"
+        direction = "rtl" if language == "ar" else "ltr"
+        assert f'<div id="preview" class="run" lang="{language}" dir="{direction}">' in response.text
+        for text in shown:
+            assert text in Page(response.text).text
+        refused = await api.anonymous.get(f"/r/{new_id('r')}", headers=headers)
+        assert refused.status_code == 404
+        assert f'lang="{language}" dir="{direction}"' in refused.text
 
 
 def test_every_language_of_the_page_says_everything() -> None:
@@ -195,12 +184,12 @@ async def test_an_expired_link_is_410_from_its_instant_on(start_api: StartApi) -
     assert_well_guarded(response, page, app=True)
 
 
-@pytest.mark.parametrize("run_id", ["r-00000000-0000-4000-8000-000000000000", "r-1", "%3Cscript%3E", "x" * 3000])
-async def test_an_unknown_run_is_a_404_page(api: Api, run_id: str) -> None:
-    response, page = await get_page(api, f"/r/{run_id}")
-    assert response.status_code == 404
-    assert "no such checklist" in page.text
-    assert_well_guarded(response, page, app=True)
+async def test_an_unknown_run_is_a_404_page(api: Api) -> None:
+    for run_id in ("r-00000000-0000-4000-8000-000000000000", "r-1", "%3Cscript%3E", "x" * 3000):
+        response, page = await get_page(api, f"/r/{run_id}")
+        assert response.status_code == 404
+        assert "no such checklist" in page.text
+        assert_well_guarded(response, page, app=True)
 
 
 async def test_run_pages_count_for_their_address(start_api: StartApi) -> None:
@@ -230,40 +219,32 @@ async def test_the_landing_page_leads_to_documentation_and_document(api: Api) ->
     assert {"docs", "v1/openapi.json"} <= set(page.links)
     for link in page.links:
         assert (await api.anonymous.get(f"/{link}")).status_code == 200, link
-
-
-async def test_the_documentation_is_served_with_the_services_own_address(api: Api) -> None:
     response, page = await get_page(api, "/docs")
-    assert response.status_code == 200
     assert_well_guarded(response, page)
     assert "https://checklists.example" in page.text
 
 
 def test_the_documentation_describes_every_operation_event_and_schema_at_an_anchor() -> None:
     document: dict[str, Any] = openapi_document("https://checklists.example")
+    docs = Page(docs_html(document))
     wanted = {operation.id for operation in OPERATIONS}
     wanted |= {"event-" + name.replace(".", "-") for name in document["webhooks"]}
     wanted |= {f"schema-{name}" for name in document["components"]["schemas"]} - {"schema-JsonValue"}
-    assert wanted <= set(DOCS.ids)
-    assert len(DOCS.ids) == len(set(DOCS.ids))
+    assert wanted | {link[1:] for link in docs.links if link.startswith("#")} <= set(docs.ids)
+    assert len(docs.ids) == len(set(docs.ids))
+    texts = (openapi_examples.RUN_ID, '"error": "quota_exceeded"', "required_steps_missing", "Signature-Input")
+    for shown in (*texts, *(operation.path for operation in OPERATIONS)):
+        assert shown in docs.text
 
 
-def test_every_link_inside_the_documentation_leads_somewhere() -> None:
-    targets = {link[1:] for link in DOCS.links if link.startswith("#")}
-    assert targets <= set(DOCS.ids)
-
-
-def test_the_documentation_shows_paths_examples_and_error_codes() -> None:
-    for operation in OPERATIONS:
-        assert operation.path in DOCS.text
-    for shown in (openapi_examples.RUN_ID, '"error": "quota_exceeded"', "required_steps_missing", "Signature-Input"):
-        assert shown in DOCS.text
-
-
-async def test_the_style_sheet_never_changes_under_its_name_and_loads_nothing(api: Api) -> None:
-    _, page = await get_page(api, "/")
-    path = next(link for link in page.links if link.endswith(".css"))
-    response = await api.anonymous.get(f"/{path}")
+async def test_the_style_sheet_never_changes_loads_nothing_and_is_found_behind_a_path_prefix(api: Api) -> None:
+    person = await person_for(api, step("a"))
+    for path in ("/", "/docs", f"/r/{person.run_id}"):
+        _, page = await get_page(api, path)
+        sheet = next(link for link in page.links if link.endswith(".css") and "pages/" in link)
+        prefixed = httpx.URL(f"https://example.com/prefix{path}").join(sheet)
+        assert prefixed.path.startswith("/prefix/pages/style."), path
+    response = await api.anonymous.get(prefixed.path.removeprefix("/prefix"))
     assert response.headers["Content-Type"] == "text/css; charset=utf-8"
     assert "immutable" in response.headers["Cache-Control"]
     assert "url(" not in response.text
@@ -271,12 +252,3 @@ async def test_the_style_sheet_never_changes_under_its_name_and_loads_nothing(ap
     assert "prefers-color-scheme: dark" in response.text
     for other in ("pages/style.css", "pages/..%2fapp.py", "pages/app.py"):
         assert (await api.anonymous.get(f"/{other}")).status_code == 404
-
-
-async def test_a_page_finds_its_style_sheet_behind_a_path_prefix(api: Api) -> None:
-    person = await person_for(api, step("a"))
-    for path in ("/", "/docs", f"/r/{person.run_id}"):
-        _, page = await get_page(api, path)
-        sheet = next(link for link in page.links if link.endswith(".css") and "pages/" in link)
-        prefixed = httpx.URL(f"https://example.com/prefix{path}").join(sheet)
-        assert prefixed.path.startswith("/prefix/pages/style."), path

@@ -1,105 +1,68 @@
-"""Keys of a bucket in files: used, read again, and refused where they make no sense."""
+"""Keys of a bucket in files: used by commands and by the API, and read again."""
 
-import asyncio
-import base64
+import logging
 from pathlib import Path
 
 import pytest
-from tests.contract.pictures import picture
 from tests.mounted_secret import MountedSecret
-from tests.replicas.api_processes import api_processes
+from tests.waiting import eventually
 
-from checklist_crds.object_store import S3Keys, StoreUnavailable
+from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.photo_store import PhotoStore
-from checklist_crds.settings.held import SecretText
-from checklist_dev.controlplane import ControlPlane
 from checklist_dev.s3_server import S3Server
 
-from .conftest import Api, http_client
+from .conftest import StartApi
+from .executor_client import person_for, step
+from .pictures import picture
 
-STEPS = [{"id": "s-a", "type": "photo", "label": "Take a photo"}]
-
-
-def without_keys(s3: S3Server, prefix: str) -> dict[str, str]:
-    keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-    return {name: value for name, value in s3.settings(prefix).items() if name not in keys}
+KEY = "photos/r-1/one"
 
 
-async def test_keys_hold_from_the_next_request_on(
-    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = without_keys(s3, tmp_path.name)
+@pytest.fixture
+def settings(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Those of a bucket, without its keys; also in the environment of the process, where the client looks."""
+    settings = s3.settings(tmp_path.name)
+    del settings["AWS_ACCESS_KEY_ID"], settings["AWS_SECRET_ACCESS_KEY"]
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    (file := tmp_path / "photo").write_bytes(b"bytes of a photo")
-    secret_key = SecretText(s3.secret_key)
-    keys = S3Keys(SecretText(s3.access_key), secret_key)
-    store = PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"], keys)
-    await store.put("photos/r-1/one", file, "image/jpeg")
-    for secret, holds in (("another, which is not good", False), (s3.secret_key, True)):
-        secret_key.renew(secret)
-        async with asyncio.timeout(30):
-            while await _is_refused(store) is holds:
-                await asyncio.sleep(0.05)
-    assert await store.read("photos/r-1/one", at_most=99) == b"bytes of a photo"
+    return settings
+
+
+def named(files: MountedSecret) -> dict[str, str]:
+    return {
+        "CHECKLISTS_S3_ACCESS_KEY_ID_FILE": str(files.path("id")),
+        "CHECKLISTS_S3_SECRET_ACCESS_KEY_FILE": str(files.path("secret")),
+    }
 
 
 async def test_commands_find_them_by_the_same_names(
-    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3Server, tmp_path: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As `kubectl exec` has them in a pod."""
     files = MountedSecret(tmp_path / "mounted", id=f"{s3.access_key}\n", secret=f"{s3.secret_key}\n")
-    named = {
-        "CHECKLISTS_S3_ACCESS_KEY_ID_FILE": str(files.path("id")),
-        "CHECKLISTS_S3_SECRET_ACCESS_KEY_FILE": str(files.path("secret")),
-    }
-    settings = without_keys(s3, tmp_path.name) | named
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
     (file := tmp_path / "photo").write_bytes(b"bytes of a photo")
-    store = PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"])
-    await store.put("photos/r-1/one", file, "image/jpeg")
-    assert not await _is_refused(store)
-    for name in named:
-        monkeypatch.delenv(name)
+    with monkeypatch.context() as patch:
+        for name, value in named(files).items():
+            patch.setenv(name, value)
+        store = PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"])
+        await store.put(KEY, file, "image/jpeg")
+        assert await store.read(KEY, at_most=99) == b"bytes of a photo"
     with pytest.raises(StoreUnavailable):
-        await PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"]).read("photos/r-1/one", at_most=99)
-
-
-async def _is_refused(store: PhotoStore) -> bool:
-    try:
-        await store.read("photos/r-1/one", at_most=99)
-    except StoreUnavailable:
-        return True
-    return False
+        await PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"]).read(KEY, at_most=99)
 
 
 async def test_a_running_api_takes_the_keys_that_a_secret_holds_now(
-    api: Api, s3: S3Server, control_plane: ControlPlane, tmp_path: Path, server_key: bytes
+    start_api: StartApi, s3: S3Server, tmp_path: Path, settings: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    template = await api.account.create_template(sections=[{"id": "g-1", "title": "All", "steps": STEPS}])
-    link = (await api.account.dispatch(template["id"]))["link"]
+    caplog.set_level(logging.DEBUG)
     files = MountedSecret(tmp_path / "mounted", id=s3.access_key, secret="secret-of-yesterday")
-    settings = without_keys(s3, tmp_path.name) | {
-        "CHECKLISTS_SERVER_KEY": base64.b64encode(server_key).decode(),
-        "CHECKLISTS_S3_ACCESS_KEY_ID_FILE": str(files.path("id")),
-        "CHECKLISTS_S3_SECRET_ACCESS_KEY_FILE": str(files.path("secret")),
-    }
-    run_id, _, token = link.rpartition("/")[2].partition("#")
-    headers = {"Authorization": f"Executor {token}", "Content-Type": "image/jpeg"}
-    async with (
-        api_processes(1, tmp_path, control_plane.kubeconfig, api.namespace, **settings) as [program],
-        http_client(program.url) as http,
-    ):
+    api = await start_api(**settings, **named(files))
+    person = await person_for(api, step("a", "photo"))
 
-        async def uploaded() -> int:
-            path = f"/v1/executor/runs/{run_id}/answers/s-a/photos"
-            return (await http.post(path, content=picture(size=(64, 48)), headers=headers)).status_code
+    async def is_taken() -> bool:
+        return (await person.upload("a", picture(size=(64, 48)))).status_code in (200, 201)
 
-        assert await uploaded() == 503
-        files.change(secret=s3.secret_key)
-        async with asyncio.timeout(60):
-            while await uploaded() not in (200, 201):
-                await asyncio.sleep(0.2)
-        assert program.child.running
-        assert s3.secret_key not in program.child.output()
+    assert (await person.upload("a", picture(size=(64, 48)))).status_code == 503
+    files.change(secret=s3.secret_key)
+    await eventually(is_taken, every_s=0.2)
+    assert s3.secret_key not in caplog.text
