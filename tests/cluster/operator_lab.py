@@ -123,8 +123,7 @@ class Receiver:
 class OperatorProcess:
     """`python -m checklist_operator` for one namespace, with gaps of 0.2 s between attempts."""
 
-    cut_off = False
-    """Whether the test cuts its line to the cluster: then it may log errors."""
+    may_log_errors = False
 
     def __init__(self, folder: Path, kubeconfig: Path, namespace: str, *, name: str = "operator", **settings: str):
         self.port = free_ports(1)[0]

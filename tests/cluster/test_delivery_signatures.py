@@ -7,16 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.cluster.operator_lab import WEBHOOK_SECRET, Lab, OperatorProcess
+from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess
 from tests.signatures.judges import ALL, Case, judge
 from tests.signatures.receivers import SECRET, running
-from tests.waiting import eventually
 
 from checklist_crds.webhook_url import canonical_url
 from checklist_dev.verifiers import Programs, make_programs
-
-OTHER_SECRET = "ein Geheimnis mit ß und ☃"
-PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +39,10 @@ async def raw_receiver() -> AsyncIterator[tuple[int, list[bytes]]]:
         yield server.sockets[0].getsockname()[1], received
 
 
-async def until_admitted(lab: Lab, run: str) -> None:
-    async def is_admitted() -> bool:
-        return (await lab.run(run)).resolved is not None
-
-    await eventually(is_admitted, within_s=PATIENCE_S)
-
-
 async def complete(lab: Lab, run: str) -> None:
     await lab.answer(run)
     await lab.submit(run)
-    await lab.until_settled(run, within_s=PATIENCE_S)
+    await lab.until_settled(run)
 
 
 async def test_every_verifier_accepts_what_the_operator_sends_for_sealed_and_for_referenced_secrets(
@@ -64,20 +53,12 @@ async def test_every_verifier_accepts_what_the_operator_sends_for_sealed_and_for
         sealed = await lab.dispatch(canonical_url(url, allow_insecure=True))
         await complete(lab, sealed)
         count = len(received)
-        await lab.secret("hook", OTHER_SECRET)
-        referenced = await lab.apply_run(
-            organizationRef={"name": lab.organization},
-            templateRef={"name": lab.template["metadata"]["name"]},
-            webhook={"url": url, "events": ["run.cancelled"], "secretRef": {"name": "hook"}},
-        )
-        await until_admitted(lab, referenced)
+        referenced = await lab.apply_run_with_secret(url, events=["run.cancelled"])
         await lab.cancel(referenced)
-        await lab.until_settled(referenced, within_s=PATIENCE_S)
+        await lab.until_settled(referenced)
     secrets = [WEBHOOK_SECRET] * count + [OTHER_SECRET] * (len(received) - count)
-    cases = [
-        Case(canonical_url(url, allow_insecure=True), secret, raw)
-        for secret, raw in zip(secrets, received, strict=True)
-    ]
+    sent_to = canonical_url(url, allow_insecure=True)
+    cases = [Case(sent_to, secret, raw) for secret, raw in zip(secrets, received, strict=True)]
     assert (count, len(received)) == (4, 6)  # two events and one, each in two attempts
     for verdicts in await asyncio.to_thread(judge, programs, cases):
         assert {name for name, verdict in verdicts.items() if verdict.accepted} == ALL, verdicts
@@ -91,13 +72,7 @@ async def test_an_example_receiver_gets_every_event_of_a_run_once(
     lab: Lab, operator: OperatorProcess, programs: Programs, tmp_path: Path, name: str
 ) -> None:
     async with running(name, programs, tmp_path / "inbox") as receiver:
-        await lab.secret("hook", SECRET)
-        run = await lab.apply_run(
-            organizationRef={"name": lab.organization},
-            templateRef={"name": lab.template["metadata"]["name"]},
-            webhook={"url": receiver.url, "events": ["*"], "secretRef": {"name": "hook"}},
-        )
-        await until_admitted(lab, run)
+        run = await lab.apply_run_with_secret(receiver.url, secret=SECRET)
         await complete(lab, run)
         worked_on = {await receiver.worked_on() for _ in range(2)}
     events = [json.loads(path.read_bytes()) for path in (tmp_path / "inbox" / "events").glob("*.json")]

@@ -2,34 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 
-import pytest_asyncio
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
+from tests.cluster.operator_lab import Lab, Receiver, StartOperator
 from tests.delivery.name_server import NameServer, Reply, addresses
 from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import RUN
-from checklist_dev.controlplane import ControlPlane
 from checklist_dev.ports import free_ports
-
-StartOperator = Callable[..., Awaitable[OperatorProcess]]
-
-
-@pytest_asyncio.fixture
-async def start_operator(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> AsyncIterator[StartOperator]:
-    started: list[OperatorProcess] = []
-
-    async def start(**settings: str) -> OperatorProcess:
-        made = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, **settings)
-        started.append(made)
-        await made.start()
-        return made
-
-    yield start
-    for made in started:
-        await made.stop()
 
 
 async def test_a_name_that_leads_into_our_network_is_tried_five_times_and_never_dialled(
@@ -52,9 +31,7 @@ async def test_a_name_that_leads_into_our_network_is_tried_five_times_and_never_
     async with NameServer(answer) as name_server, await asyncio.start_server(accept, "127.0.0.1", 0) as trap:
         port = trap.sockets[0].getsockname()[1]
         await start_operator(CHECKLISTS_ALLOW_INSECURE_TARGETS="0", CHECKLISTS_DNS_SERVERS=name_server.address)
-        run = await lab.dispatch(f"https://rebind.example:{port}/hook")
-        await lab.cancel(run)
-        await lab.until_settled(run)
+        run = await lab.cancelled(f"https://rebind.example:{port}/hook")
         assert {name for name, _ in name_server.asked} == {"rebind.example"}
     (body,) = await lab.deliveries(run)
     attempts = body["status"]["attempts"]

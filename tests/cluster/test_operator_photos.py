@@ -1,83 +1,47 @@
-"""Photos in the operator's hands: addresses and thumbnails in events, and the collection of what nobody needs."""
+"""Photos under the operator: addresses and thumbnails in events, and the collection of what is not needed."""
 
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
+from tests.cluster.archive_lab import keep
+from tests.cluster.operator_lab import Lab, Receiver, StartOperator
 from tests.cluster.photo_lab import PhotoLab
 from tests.waiting import eventually
 
 from checklist_api.photos.limits import THUMBNAIL_BYTES
-from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
+from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.run_commands import AddPhoto, RemovePhotos
-from checklist_dev.controlplane import ControlPlane
 from checklist_dev.s3_server import S3Server
 
 WEEK_S = 7 * 86_400
+SWEEPING = {
+    "CHECKLISTS_SWEEP_SECONDS": "0.5",
+    "CHECKLISTS_PHOTO_SWEEP_SECONDS": "0.5",
+    "CHECKLISTS_PHOTO_ORPHAN_SECONDS": "3",
+}
 
 
-@pytest.fixture(params=["file", "s3"])
-def store_settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The same store for the operator and for the test."""
-    if request.param == "file":
-        return {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri()}
-    server: S3Server = request.getfixturevalue("s3")
-    settings = server.settings(tmp_path.name)
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
-    return settings
-
-
-@pytest_asyncio.fixture
-async def photos(lab: Lab, store_settings: dict[str, str], tmp_path: Path) -> PhotoLab:
-    made = PhotoLab(lab, PhotoStore.open(store_settings["CHECKLISTS_PHOTO_STORE"]), tmp_path)
+async def photo_lab(lab: Lab, store: str, folder: Path) -> PhotoLab:
+    made = PhotoLab(lab, PhotoStore.open(store), folder)
     await made.prepare()
     return made
 
 
 @pytest_asyncio.fixture
-async def patient_operator(
-    control_plane: ControlPlane, namespace: str, tmp_path: Path, store_settings: dict[str, str]
-) -> AsyncIterator[OperatorProcess]:
-    """One that takes no photo for an orphan as long as a test lasts."""
-    orphans = {"CHECKLISTS_PHOTO_ORPHAN_SECONDS": "3600", "CHECKLISTS_PHOTO_SWEEP_SECONDS": "3600"}
-    made = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, **orphans, **store_settings)
-    await made.start()
-    yield made
-    await made.stop()
+async def photos(lab: Lab, tmp_path: Path) -> PhotoLab:
+    return await photo_lab(lab, (tmp_path / "photos").as_uri(), tmp_path)
 
 
-@pytest_asyncio.fixture
-async def operator(
-    control_plane: ControlPlane, namespace: str, tmp_path: Path, store_settings: dict[str, str]
-) -> AsyncIterator[OperatorProcess]:
-    """One that sweeps photos twice a second, and takes them for orphans after three."""
-    made = OperatorProcess(
-        tmp_path,
-        control_plane.kubeconfig,
-        namespace,
-        CHECKLISTS_SWEEP_SECONDS="0.5",
-        CHECKLISTS_PHOTO_SWEEP_SECONDS="0.5",
-        CHECKLISTS_PHOTO_ORPHAN_SECONDS="3",
-        **store_settings,
-    )
-    await made.start()
-    yield made
-    await made.stop()
-    assert '"level": "error"' not in made.output, made.output[-4000:]
-
-
-async def test_a_completed_step_brings_its_photos(
-    photos: PhotoLab, receiver: Receiver, operator: OperatorProcess
+async def test_events_bring_thumbnails_and_addresses_of_photos(
+    photos: PhotoLab, lab: Lab, receiver: Receiver, start_operator: StartOperator
 ) -> None:
-    run = await photos.lab.dispatch(receiver.url)
+    await start_operator()
+    run = await lab.dispatch(receiver.url)
     for number in range(2):
         await photos.add(run, thumbnail=b"picture %d" % number)
     await eventually(lambda: len(receiver.received) == 2)
@@ -88,20 +52,36 @@ async def test_a_completed_step_brings_its_photos(
     for photo in data["photos"]:
         assert WEEK_S - 60 < (photos.seconds_left(photo["url"]) or 0) <= WEEK_S
 
+    # An event does not wait for a thumbnail that is not there.
+    photo = await photos.put(run)
+    gone = [one.key for one in await photos.store.objects_of(run) if one.key.startswith(photo.key)]
+    await photos.store.delete(gone)
+    await lab.store.change(lab.namespace, run, AddPhoto(step_id="s-0", photo=photo))
+    await eventually(lambda: len(receiver.received) == 3)
+    data = receiver.events(run)[2]["data"]
+    assert (data["photos"][2]["thumbnail"], data["thumbnails_dropped"]) == (None, True)
+
+    await lab.submit(run)
+    await eventually(lambda: len(receiver.received) == 4)
+    data = receiver.events(run)[3]["data"]
+    assert [(photo["step_id"], photo["photo_index"]) for photo in data["photos"]] == [("s-0", n) for n in range(3)]
+    for of_event, of_answer in zip(data["photos"], data["answers"]["s-0"]["photos"], strict=True):
+        for url in (of_event["url"], of_answer["url"], of_answer["thumbnail_url"]):
+            assert photos.seconds_left(url) is not None
+
 
 async def test_an_event_without_pictures_does_not_overtake_those_whose_pictures_are_still_read(
-    photos: PhotoLab, receiver: Receiver, operator: OperatorProcess
+    photos: PhotoLab, lab: Lab, receiver: Receiver, start_operator: StartOperator
 ) -> None:
     receiver.answer = lambda _: 500  # so that each event gets a delivery, which says when its attempts started
-    await operator.stop()
-    run = await photos.lab.dispatch(receiver.url)
+    run = await lab.dispatch(receiver.url)
     for _ in range(2):
         await photos.add(run, thumbnail=bytes(THUMBNAIL_BYTES))
-    await photos.lab.answer(run, 1)
-    await operator.start()
+    await lab.answer(run, 1)
+    await start_operator()
 
     async def starts() -> list[str] | None:
-        deliveries = sorted(await photos.lab.deliveries(run), key=lambda delivery: delivery["spec"]["seq"])
+        deliveries = sorted(await lab.deliveries(run), key=lambda delivery: delivery["spec"]["seq"])
         attempts = [(delivery.get("status") or {}).get("attempts") or [] for delivery in deliveries]
         return [made[0]["startedAt"] for made in attempts] if len(attempts) == 3 and all(attempts) else None
 
@@ -110,77 +90,34 @@ async def test_an_event_without_pictures_does_not_overtake_those_whose_pictures_
     assert started == sorted(started)
 
 
-async def test_a_completed_run_brings_the_addresses_of_all_photos(
-    photos: PhotoLab, receiver: Receiver, operator: OperatorProcess
+async def test_each_attempt_has_addresses_of_its_own_and_none_is_kept(
+    photos: PhotoLab, lab: Lab, receiver: Receiver, start_operator: StartOperator
 ) -> None:
-    run = await photos.lab.dispatch(receiver.url, events=["run.completed"])
-    await photos.add(run)
-    await photos.lab.submit(run)
-    await eventually(lambda: receiver.received)
-    data = receiver.events(run)[0]["data"]
-    (photo,) = data["photos"]
-    (of_answer,) = data["answers"]["s-0"]["photos"]
-    assert (photo["step_id"], photo["photo_index"]) == ("s-0", 0)
-    for url in (photo["url"], of_answer["url"], of_answer["thumbnail_url"]):
-        assert photos.seconds_left(url) is not None
-
-
-async def test_addresses_are_made_anew_for_each_attempt_and_none_is_kept(
-    photos: PhotoLab, receiver: Receiver, operator: OperatorProcess
-) -> None:
-    async def at_the_third_attempt(one: object) -> int:
-        await asyncio.sleep(1.0)
-        return 200 if len(receiver.received) == 3 else 500
-
-    receiver.answer = at_the_third_attempt
-    run = await photos.lab.dispatch(receiver.url, events=["step.completed"])
+    await start_operator(CHECKLISTS_RETRY_GAPS="1.1,1.1,1.1,1.1")  # addresses have whole seconds
+    receiver.answer = lambda one: 200 if one.attempt == 3 else 500
+    run = await lab.dispatch(receiver.url, events=["step.completed"])
     photo = await photos.add(run, thumbnail=b"picture")
     await eventually(lambda: len(receiver.received) == 3)
     sent = [event["data"]["photos"][0] for event in receiver.events(run)]
     assert len({one["url"] for one in sent}) == 3
     assert {one["thumbnail"] for one in sent} == {base64.b64encode(b"picture").decode()}
     assert all(photos.seconds_left(one["url"]) for one in sent)
-    (delivery,) = await photos.lab.deliveries(run)
+    (delivery,) = await lab.deliveries(run)
     kept = json.loads(delivery["spec"]["payload"])["data"]["photos"]
     assert kept == [{"photo_index": 0, "url": photo.key, "thumbnail": None}]
 
 
-async def test_thumbnails_make_way_from_the_last_one_on_and_the_event_says_so(
-    photos: PhotoLab, receiver: Receiver, operator: OperatorProcess
-) -> None:
-    run = await photos.lab.dispatch(receiver.url, events=["step.completed"])
-    for _ in range(12):
-        await photos.add(run, thumbnail=bytes(THUMBNAIL_BYTES))
-    await eventually(lambda: len(receiver.received) == 12)
-    last = max(receiver.events(run), key=lambda event: event["seq"])
-    thumbnails = [photo["thumbnail"] is not None for photo in last["data"]["photos"]]
-    assert thumbnails == [True] * 10 + [False] * 2
-    assert last["data"]["thumbnails_dropped"] is True
-    assert max(len(one.body) for one in receiver.received) <= 256 * 1024
-
-
-async def test_an_event_does_not_wait_for_a_thumbnail_that_is_not_there(
-    photos: PhotoLab, receiver: Receiver, operator: OperatorProcess
-) -> None:
-    run = await photos.lab.dispatch(receiver.url, events=["run.cancelled", "step.completed"])
-    photo = await photos.put(run)
-    await photos.store.delete([stored.key for stored in await photos.store.objects_of(run)])
-    await photos.lab.store.change(photos.lab.namespace, run, AddPhoto(step_id="s-0", photo=photo))
-    await eventually(lambda: receiver.received)
-    data = receiver.events(run)[0]["data"]
-    assert (data["photos"][0]["thumbnail"], data["thumbnails_dropped"]) == (None, True)
-
-
 async def test_photos_of_a_deleted_run_go_at_once(
-    photos: PhotoLab, patient_operator: OperatorProcess, receiver: Receiver
+    photos: PhotoLab, lab: Lab, receiver: Receiver, start_operator: StartOperator
 ) -> None:
-    run, other = [await photos.lab.dispatch(receiver.url, events=["step.completed"]) for _ in range(2)]
+    await start_operator(CHECKLISTS_PHOTO_ORPHAN_SECONDS="3600", CHECKLISTS_PHOTO_SWEEP_SECONDS="3600")
+    run, other = [await lab.dispatch(receiver.url, events=["step.completed"]) for _ in range(2)]
     for name in (run, run, other):
         await photos.add(name)
     assert len(await photos.keys(run)) == 2
-    # Its watch runs, and has shown it all of that: what nobody saw goes by the sweep.
+    # Its watch runs, and has shown it all of that: what no watch has shown goes by the sweep.
     await eventually(lambda: len(receiver.events(run)) == 2)
-    await photos.lab.client.delete(RUN, run, photos.lab.namespace)
+    await lab.client.delete(RUN, run, lab.namespace)
 
     async def gone() -> bool:
         return not await photos.keys(run)
@@ -191,41 +128,45 @@ async def test_photos_of_a_deleted_run_go_at_once(
 
 @pytest.mark.parametrize("archive", [True, False])
 async def test_photos_go_with_a_run_whose_retention_is_over_unless_it_is_archived(
-    photos: PhotoLab, operator: OperatorProcess, archive: bool
+    photos: PhotoLab, lab: Lab, start_operator: StartOperator, archive: bool
 ) -> None:
-    run = await photos.lab.dispatch()
+    await start_operator(**SWEEPING)
+    run = await lab.dispatch()
     await photos.add(run)
-    await photos.lab.submit(run)
-    retention = {"finishedRunsDays": 1.0 / 86_400, "archive": archive}
-    await photos.lab.client.patch(ORGANIZATION, photos.lab.organization, {"spec": {"retention": retention}})
+    await lab.submit(run)
+    await keep(lab, finishedRunsDays=1.0 / 86_400, archive=archive)
 
     async def gone() -> bool:
-        try:
-            await photos.lab.client.get(RUN, run, photos.lab.namespace)
-        except KubeNotFound:
-            return archive or not await photos.keys(run)
-        return False
+        return await lab.is_gone(RUN, run) and (archive or not await photos.keys(run))
 
     await eventually(gone)
     await asyncio.sleep(2.0)  # more than one sweep of photos
     assert bool(await photos.keys(run)) is archive
 
 
-async def test_a_finished_run_keeps_its_photos(photos: PhotoLab, operator: OperatorProcess) -> None:
-    run = await photos.lab.dispatch()
-    await photos.add(run)
-    await photos.lab.submit(run)
-    await photos.lab.until_settled(run)
-    await asyncio.sleep(5)
-    assert len(await photos.keys(run)) == 1
-
-
-async def test_orphans_go_when_they_are_old_enough_and_what_is_in_use_stays(
-    photos: PhotoLab, operator: OperatorProcess
+@pytest.mark.parametrize("kind", ["file", "s3"])
+async def test_orphans_go_when_they_are_old_enough_and_what_is_in_use_stays(  # noqa: PLR0917 - fixtures
+    lab: Lab,
+    start_operator: StartOperator,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
 ) -> None:
-    run = await photos.lab.dispatch()
+    settings = {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri()}
+    if kind == "s3":
+        server: S3Server = request.getfixturevalue("s3")
+        settings = server.settings(tmp_path.name)
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+    photos = await photo_lab(lab, settings["CHECKLISTS_PHOTO_STORE"], tmp_path)
+    await start_operator(**SWEEPING, **settings)
+    finished = await lab.dispatch()
+    await photos.add(finished)
+    await lab.submit(finished)
+    run = await lab.dispatch()
     used, taken_back, never_added = await photos.add(run), await photos.add(run), await photos.put(run)
-    await photos.lab.store.change(photos.lab.namespace, run, RemovePhotos(step_id="s-0", photo_index=1))
+    await lab.store.change(lab.namespace, run, RemovePhotos(step_id="s-0", photo_index=1))
     gone_run = "r-00000000-0000-4000-8000-000000000abc"
     await photos.put(gone_run)
     assert await photos.keys(run) == {used.key, taken_back.key, never_added.key}
@@ -238,38 +179,19 @@ async def test_orphans_go_when_they_are_old_enough_and_what_is_in_use_stays(
     await eventually(only_the_used_one_is_left)
     await asyncio.sleep(1.5)
     assert await photos.keys(run) == {used.key}
+    assert len(await photos.keys(finished)) == 1
 
 
-async def test_without_the_servers_key_an_event_with_photos_waits_and_says_why(
-    photos: PhotoLab,
-    receiver: Receiver,
-    control_plane: ControlPlane,
-    tmp_path: Path,
-    store_settings: dict[str, str],
+async def test_without_the_key_of_the_server_an_event_with_photos_waits_and_says_why(
+    photos: PhotoLab, lab: Lab, receiver: Receiver, start_operator: StartOperator
 ) -> None:
-    operator = OperatorProcess(
-        tmp_path,
-        control_plane.kubeconfig,
-        photos.lab.namespace,
-        name="keyless",
-        **{**store_settings, "CHECKLISTS_SERVER_KEY": ""},
-    )
-    await operator.start()
-    run = await photos.lab.dispatch(receiver.url, events=["step.completed"])
+    operator = await start_operator("keyless", CHECKLISTS_SERVER_KEY="")
+    run = await lab.dispatch(receiver.url, events=["step.completed"])
     await photos.add(run)
-
-    async def told() -> bool:
-        body = await photos.lab.client.get(RUN, run, photos.lab.namespace)
-        return (condition(body, "Delivering") or {}).get("reason") == "PhotoKeyMissing"
-
-    await eventually(told)
+    await lab.until_condition(RUN, run, "Delivering", reason="PhotoKeyMissing")
     assert receiver.received == []
     await operator.stop()
-    with_key = OperatorProcess(
-        tmp_path, control_plane.kubeconfig, photos.lab.namespace, name="keyless", **store_settings
-    )
-    await with_key.start()
+    await start_operator("keyless")
     await eventually(lambda: receiver.received)
-    await with_key.stop()
-    items, _ = await photos.lab.client.list_all(WEBHOOK_DELIVERY, photos.lab.namespace)
+    items, _ = await lab.client.list_all(WEBHOOK_DELIVERY, lab.namespace)
     assert items == []
