@@ -19,6 +19,7 @@ from checklist_operator.controllers.photo_collector import PhotoCollector
 HERE, ELSEWHERE = "checklists", "team-a"
 MANY = 120
 PAGE = 50
+AT = "2026-11-21T12:00:00Z"
 
 
 def run_id(number: int) -> str:
@@ -38,16 +39,10 @@ class Cluster:
         self.gone_after: int | None = None
 
     def add(self, run: str, *keys: str, namespace: str = HERE) -> None:
-        photos = [
-            {"index": 0, "key": key, "contentType": "image/jpeg", "bytes": 1, "sha256": "ab", "width": 1, "height": 1}
-            for key in keys
-        ]
-        answer = {"value": "null", "photos": photos, "at": "2026-11-21T12:00:00Z"}
-        self.runs[namespace][run] = {
-            "metadata": {"name": run, "namespace": namespace, "creationTimestamp": "2026-11-21T12:00:00Z"},
-            "spec": {},
-            "status": {"answers": {"s-a": answer}},
-        }
+        photo = {"index": 0, "contentType": "image/jpeg", "bytes": 1, "sha256": "ab", "width": 1, "height": 1}
+        answer = {"value": "null", "photos": [photo | {"key": key} for key in keys], "at": AT}
+        metadata = {"name": run, "namespace": namespace, "creationTimestamp": AT}
+        self.runs[namespace][run] = {"metadata": metadata, "spec": {}, "status": {"answers": {"s-a": answer}}}
 
     async def get(self, _: Kind, name: str, namespace: str) -> dict[str, Any]:
         self.gets += 1
@@ -113,8 +108,7 @@ def rig(tmp_path: Path) -> Rig:
 
 
 async def many_runs(rig: Rig) -> tuple[set[str], set[str]]:
-    """Runs in two namespaces, each with a photo and an orphan, and photos of two runs that are gone. What shall stay,
-    and what shall go."""
+    """Runs in two namespaces, each with a photo and an orphan, and two that are gone: what must stay, and what go."""
     stay, go = set(), set()
     for number in range(MANY):
         run = run_id(number)
@@ -128,23 +122,20 @@ async def many_runs(rig: Rig) -> tuple[set[str], set[str]]:
     return stay, go
 
 
-async def test_very_many_runs_are_read_in_pages_and_only_runs_that_no_list_shows_are_read_alone(rig: Rig) -> None:
+@pytest.mark.parametrize("gone_after", [None, 1], ids=["whole lists", "a list that expires in the middle"])
+async def test_very_many_runs_are_read_in_pages_and_only_runs_that_no_list_shows_are_read_alone(
+    rig: Rig, gone_after: int | None
+) -> None:
     stay, go = await many_runs(rig)
+    rig.cluster.gone_after = gone_after
     assert await rig.collector_for(clock=utc_now, orphan_after=timedelta(hours=1)).sweep() == 0, "all are young"
     assert await rig.left() == stay | go
     rig.cluster.lists = rig.cluster.gets = 0
     assert await rig.collector.sweep() == len(go)
     assert await rig.left() == stay
     assert rig.removed == ["Photo"] * len(go)
-    assert rig.cluster.lists == 3
-    assert rig.cluster.gets == 2 * 2  # the two that are gone, in both namespaces
-
-
-async def test_a_list_that_expires_in_the_middle_leaves_nothing_behind(rig: Rig) -> None:
-    stay, go = await many_runs(rig)
-    rig.cluster.gone_after = 1
-    assert await rig.collector.sweep() == len(go)
-    assert await rig.left() == stay
+    if not gone_after:  # both of those that are gone, in both namespaces
+        assert (rig.cluster.lists, rig.cluster.gets) == (3, 2 * 2)
 
 
 async def test_few_runs_with_photos_are_read_alone_however_many_have_none(rig: Rig) -> None:
@@ -174,20 +165,12 @@ async def test_what_a_killed_process_left_half_written_goes_too(rig: Rig) -> Non
 async def test_photos_of_archived_runs_stay(rig: Rig, runs: int) -> None:
     archived = [run_id(number) for number in range(runs)]
     await rig.put(*(key(run, "used") for run in archived), key(run_id(runs), "used"))
-    body = {
-        "metadata": {"namespace": HERE, "creationTimestamp": "2026-11-21T12:00:00Z"},
-        "spec": {
-            "resolved": {
-                "organization": "acme",
-                "templateId": "t-1",
-                "templateVersion": 1,
-                "templateName": "Opening",
-                "identityMode": "anonymous",
-                "applicableSteps": 1,
-            }
-        },
-    }
-    records = [Record.of({**body, "metadata": {**body["metadata"], "name": run}}, None, []) for run in archived]
+    resolved = {"organization": "acme", "templateId": "t-1", "templateVersion": 1, "templateName": "Opening"}
+    resolved |= {"identityMode": "anonymous", "applicableSteps": 1}
+    metadata = {"namespace": HERE, "creationTimestamp": AT}
+    records = [
+        Record.of({"metadata": {**metadata, "name": run}, "spec": {"resolved": resolved}}, None, []) for run in archived
+    ]
     folder = Folder("org-00000000-0000-4000-8000-000000000001", "2026-11")
     part = encode_part(folder, records, written_at=utc_now(), written_by="operator-0")
     await rig.archive.put(part.place.key, part.content)

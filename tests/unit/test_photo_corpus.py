@@ -34,24 +34,16 @@ async def process(workers: ImageWorkers, folder: Path, content: bytes) -> Proces
     return await workers.process(upload, into)
 
 
-def test_the_corpus_is_as_large_as_it_should_be() -> None:
-    assert len(REFUSED) >= 40
-    assert len(ODD) >= 40
-    assert len({case.name for case in REFUSED + ODD}) == len(REFUSED + ODD)
-
-
 @in_one_loop
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 async def test_it_is_refused(case: Case, workers: ImageWorkers, tmp_path: Path) -> None:
     pids = workers.pids
     with pytest.raises(PhotoRefused) as caught:
         await process(workers, tmp_path, case.make())
-    assert caught.value.status == 422
-    assert caught.value.code == "answer_invalid"
+    assert (caught.value.status, caught.value.code) == (422, "answer_invalid")
     [problem] = caught.value.as_body()["details"]
-    assert problem["path"] == "photo"
+    assert (problem["path"], problem["message"][-1]) == ("photo", ".")
     assert problem["code"] in case.codes
-    assert problem["message"].endswith(".")
     assert not any((tmp_path / "made").iterdir())
     assert not pids or workers.pids == pids, "an image brought down its worker"
 

@@ -13,7 +13,8 @@ from tests.unit.image_corpus import encoded, exif, picture
 
 from checklist_api.photos.exif_facts import ExifFacts, facts_of
 
-TAKEN, FILE_ZONE, ZONE, SCAN_ZONE, FRACTION = 0x9003, 0x9010, 0x9011, 0x9012, 0x9291
+NAMES = {"taken": 0x9003, "file_zone": 0x9010, "zone": 0x9011, "scan_zone": 0x9012, "fraction": 0x9291}
+TAKEN = "2026:11:21 13:50:00"
 LATITUDE_SIDE, LATITUDE, LONGITUDE_SIDE, LONGITUDE, CLOCK, STATUS, DAY = 1, 2, 3, 4, 7, 9, 29
 BERLIN = {LATITUDE_SIDE: "N", LATITUDE: (52.0, 31.0, 12.0), LONGITUDE_SIDE: "E", LONGITUDE: (13.0, 24.0, 18.0)}
 
@@ -24,13 +25,8 @@ def facts(raw: bytes) -> ExifFacts:
         return facts_of(image)
 
 
-def captured(**tags: Any) -> datetime | None:
-    names = {"taken": TAKEN, "zone": ZONE, "fraction": FRACTION, "scan_zone": SCAN_ZONE, "file_zone": FILE_ZONE}
-    return facts(exif(details={names[name]: value for name, value in tags.items()})).captured_at
-
-
-def satellite_time(day: Any, clock: Any) -> datetime | None:
-    return facts(exif(gps={DAY: day, CLOCK: clock})).captured_at
+def captured(**tags: str) -> Any:
+    return facts(exif(details={NAMES[name]: value for name, value in tags.items()})).captured_at
 
 
 def place(**changes: Any) -> tuple[float, float] | None:
@@ -52,71 +48,51 @@ def place(**changes: Any) -> tuple[float, float] | None:
 def test_the_time_of_the_camera_is_turned_into_utc_by_its_zone(taken: str, zone: str, expected: str) -> None:
     moment = captured(taken=taken, zone=zone)
     assert moment == datetime.fromisoformat(expected)
-    assert moment is not None
     assert moment.tzinfo is UTC
-    with_fraction = captured(taken=taken, zone=zone, fraction="123456")
-    assert with_fraction == moment + timedelta(milliseconds=123)
+    assert captured(taken=taken, zone=zone, fraction="123456") == moment + timedelta(milliseconds=123)
 
 
-@pytest.mark.parametrize(
-    "zones",
-    [
+def test_the_zone_is_that_of_the_shot_and_else_another_of_the_same_clock() -> None:
+    for zones in (
         {"zone": "+01:00", "scan_zone": "+02:00", "file_zone": "+03:00"},
         {"scan_zone": "+01:00", "file_zone": "+03:00"},
         {"zone": "   :  ", "file_zone": "+01:00"},
         {"file_zone": "+01:00"},
-    ],
-)
-def test_the_zone_is_that_of_the_shot_and_else_another_of_the_same_clock(zones: dict[str, str]) -> None:
-    assert captured(taken="2026:11:21 13:50:00", **zones) == datetime(2026, 11, 21, 12, 50, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    "tags",
-    [
-        {"taken": "0000:00:00 00:00:00", "zone": "+01:00"},
-        {"taken": "    :  :     :  :  ", "zone": "+01:00"},
-        {"taken": "2026:02:30 13:50:00", "zone": "+01:00"},
-        {"taken": "1970:01:01 00:00:00", "zone": "+00:00"},
-        {"taken": "9999:12:31 23:59:59", "zone": "-12:00"},
-        {"taken": "0001:01:01 00:00:00", "zone": "+12:00"},
-        {"zone": "+01:00"},
-    ],
-)
-def test_without_a_time_that_can_be_told_there_is_none(tags: dict[str, str]) -> None:
-    assert captured(**tags) is None
-
-
-def test_the_time_of_the_satellites_stands_in_when_the_camera_names_no_zone() -> None:
-    raw = exif(details={TAKEN: "2026:11:21 13:50:00"}, gps={DAY: "2026:11:21", CLOCK: (12.0, 50.0, 1.5)})
-    found = facts(raw)
-    assert found.captured_at == datetime(2026, 11, 21, 12, 50, 1, 500000, tzinfo=UTC)
-    assert not found.zone_assumed
+    ):
+        found = facts(exif(details={NAMES["taken"]: TAKEN} | {NAMES[name]: zone for name, zone in zones.items()}))
+        assert (found.captured_at, found.zone_assumed) == (datetime(2026, 11, 21, 12, 50, tzinfo=UTC), False)
 
 
 @pytest.mark.parametrize("zone", [None, "   :  ", "+99:00", "CET"])
-def test_a_clock_whose_zone_nothing_tells_is_taken_for_utc_and_that_is_told(zone: str | None) -> None:
-    found = facts(exif(details={TAKEN: "2026:11:21 13:50:00"} | ({ZONE: zone} if zone else {})))
-    assert found.captured_at == datetime(2026, 11, 21, 13, 50, tzinfo=UTC)
-    assert found.zone_assumed
+def test_a_clock_without_a_known_zone_is_taken_for_utc_and_marked(zone: str | None) -> None:
+    found = facts(exif(details={NAMES["taken"]: TAKEN} | ({NAMES["zone"]: zone} if zone else {})))
+    assert (found.captured_at, found.zone_assumed) == (datetime(2026, 11, 21, 13, 50, tzinfo=UTC), True)
 
 
-def test_a_zone_that_the_file_names_is_not_assumed() -> None:
-    assert not facts(exif(details={TAKEN: "2026:11:21 13:50:00", ZONE: "+01:00"})).zone_assumed
-    assert not facts(b"").zone_assumed
-
-
-@pytest.mark.parametrize(
-    ("day", "clock"),
-    [
+def test_a_time_that_cannot_be_is_none() -> None:
+    for taken, zone in {
+        "0000:00:00 00:00:00": "+01:00",
+        "    :  :     :  :  ": "+01:00",
+        "2026:02:30 13:50:00": "+01:00",
+        "1970:01:01 00:00:00": "+00:00",
+        "9999:12:31 23:59:59": "-12:00",
+        "0001:01:01 00:00:00": "+12:00",
+    }.items():
+        assert captured(taken=taken, zone=zone) is None, taken
+    assert captured(zone="+01:00") is None
+    for day, clock in (
         ("2026:11:21", (IFDRational(1, 0), 0.0, 0.0)),
         ("2026:11:21", (25.0, 0.0, 0.0)),
         ("2026:11:21", (12.0, 0.0)),
         ("today", (12.0, 0.0, 0.0)),
-    ],
-)
-def test_a_broken_time_of_the_satellites_is_none(day: str, clock: Any) -> None:
-    assert satellite_time(day, clock) is None
+    ):
+        assert facts(exif(gps={DAY: day, CLOCK: clock})).captured_at is None
+
+
+def test_the_time_of_the_satellites_stands_in_when_the_camera_names_no_zone() -> None:
+    found = facts(exif(details={NAMES["taken"]: TAKEN}, gps={DAY: "2026:11:21", CLOCK: (12.0, 50.0, 1.5)}))
+    assert found.captured_at == datetime(2026, 11, 21, 12, 50, 1, 500000, tzinfo=UTC)
+    assert not found.zone_assumed
 
 
 def test_a_place_is_given_in_degrees_and_south_and_west_are_negative() -> None:
@@ -142,19 +118,16 @@ def test_a_place_that_cannot_be_is_none(changes: dict[str, Any]) -> None:
     assert place(**changes) is None
 
 
-@pytest.mark.parametrize("orientation", [0, 9, 65_535])
-def test_an_orientation_that_does_not_exist_is_the_usual_one(orientation: int) -> None:
-    assert facts(exif(orientation)).orientation == 1
-
-
-def test_an_image_without_metadata_has_no_facts() -> None:
+def test_without_usable_metadata_there_are_no_facts() -> None:
+    assert [facts(exif(orientation)).orientation for orientation in (0, 9, 65_535)] == [1, 1, 1]
     assert facts_of(picture()) == ExifFacts()
+    assert not facts(b"").zone_assumed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_metadata_with_overwritten_bytes_never_raises_and_stays_in_its_bounds(data: st.DataObject) -> None:
-    raw = bytearray(exif(6, {TAKEN: "2026:11:21 13:50:00", ZONE: "+01:00"}, BERLIN))
+    raw = bytearray(exif(6, {NAMES["taken"]: TAKEN, NAMES["zone"]: "+01:00"}, BERLIN))
     for at, value in data.draw(st.dictionaries(st.integers(6, len(raw) - 1), st.integers(0, 255), max_size=12)).items():
         raw[at] = value
     image = picture(2, 2)

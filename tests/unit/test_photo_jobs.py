@@ -1,7 +1,6 @@
 """What a worker says is not believed where it can be checked: it has read a hostile file."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,10 @@ def job(tmp_path: Path) -> Job:
     return Job(tmp_path / "upload", tmp_path)
 
 
-def test_a_job_survives_its_line_whatever_its_paths_are_called() -> None:
-    job = Job(Path('/tmp/a\nb/ü "quoted"'), Path("/tmp/with spaces"))
-    assert job.line().count(b"\n") == 1
-    assert Job.parse(job.line()) == job
-
-
-def test_an_honest_outcome_is_read_as_it_was_meant(job: Job) -> None:
+def test_a_job_and_its_outcome_survive_their_lines(job: Job) -> None:
+    odd = Job(Path('/tmp/a\nb/ü "quoted"'), Path("/tmp/with spaces"))
+    assert odd.line().count(b"\n") == 1
+    assert Job.parse(odd.line()) == odd
     made = outcome_of(outcome_line(job), job)
     assert (made.content_type, made.width, made.height) == (ImageFormat.PNG, 96, 64)
 
@@ -39,27 +35,16 @@ def test_every_refusal_has_its_sentence_and_survives_its_line(code: RefusalCode,
     assert (caught.value.code, caught.value.message) == (code, MESSAGES[code])
 
 
-@pytest.mark.parametrize(
-    "lie",
-    [
-        {"content_type": "text/html"},
-        {"content_type": "image/heic"},
-        {"content_type": "image/webp"},
-        {"bytes": 5},
-        {"sha256": "short"},
-        {"sha256": "ab"},
-        {"width": 0},
-        {"height": 16_385},
-        {"width": 16_000, "height": 16_000},
-        {"width": "many"},
-        {"captured_at": "2026-11-21T13:50:00"},
-        {"captured_at": "yesterday"},
-        {"place": [91, 0]},
-        {"place": [0, float("nan")]},
-        {"place": [1]},
-    ],
-    ids=str,
-)
+LIES: list[dict[str, Any]] = [
+    *({"content_type": kind} for kind in ("text/html", "image/heic", "image/webp")),
+    *({"bytes": 5}, {"sha256": "short"}, {"sha256": "ab"}),
+    *({"width": 0}, {"height": 16_385}, {"width": 16_000, "height": 16_000}, {"width": "many"}),
+    *({"captured_at": "2026-11-21T13:50:00"}, {"captured_at": "yesterday"}),
+    *({"place": [91, 0]}, {"place": [0, float("nan")]}, {"place": [1]}),
+]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=str)
 def test_an_outcome_that_cannot_be_true_is_a_failure_of_the_worker(lie: dict[str, Any], job: Job) -> None:
     document = json.loads(outcome_line(job))
     document["made"] |= lie
@@ -67,34 +52,22 @@ def test_an_outcome_that_cannot_be_true_is_a_failure_of_the_worker(lie: dict[str
         outcome_of(json.dumps(document).encode(), job)
 
 
-@pytest.mark.parametrize(
-    "line", [b"", b"\n", b"[]\n", b"{}\n", b"null\n", b'{"made":null}\n', b'{"refused":"because"}\n', b"\xff\n"]
-)
-def test_an_outcome_that_is_none_is_a_failure_of_the_worker(line: bytes, job: Job) -> None:
-    with pytest.raises(WorkerFailed):
-        outcome_of(line, job)
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [Job.clear, lambda job: job.thumbnail_path.write_bytes(bytes(THUMBNAIL_BYTES + 1))],
-    ids=["no files", "a thumbnail that is too large for an event"],
-)
-def test_an_outcome_whose_files_are_not_right_is_a_failure_of_the_worker(
-    spoil: Callable[[Job], object], job: Job
-) -> None:
-    line = outcome_line(job)
-    spoil(job)
-    with pytest.raises(WorkerFailed):
-        outcome_of(line, job)
-
-
-def test_a_file_or_folder_that_cannot_be_used_is_no_verdict_on_the_image_and_says_why(job: Job, tmp_path: Path) -> None:
+def test_an_outcome_without_a_result_or_its_files_is_a_failure_of_the_worker(job: Job, tmp_path: Path) -> None:
+    for none in (b"", b"\n", b"[]\n", b"{}\n", b"null\n", b'{"made":null}\n', b'{"refused":"because"}\n', b"\xff\n"):
+        with pytest.raises(WorkerFailed):
+            outcome_of(none, job)
     with pytest.raises(WorkerFailed, match="ENOSPC"):
         outcome_of(line_of_failure("ENOSPC"), job)
     for unusable in (Job(job.upload, tmp_path / "nowhere"), Job(tmp_path / "no-upload", tmp_path)):
         with pytest.raises(WorkerFailed, match="ENOENT"):
             outcome_of(outcome_line(unusable), unusable)
+    line = outcome_line(job)
+    job.thumbnail_path.write_bytes(bytes(THUMBNAIL_BYTES + 1))  # too large for an event
+    with pytest.raises(WorkerFailed):
+        outcome_of(line, job)
+    job.clear()
+    with pytest.raises(WorkerFailed):
+        outcome_of(line, job)
 
 
 def test_a_heic_is_known_by_any_of_its_brands_and_other_files_are_refused_by_name() -> None:
@@ -115,8 +88,5 @@ def test_a_heic_is_known_by_any_of_its_brands_and_other_files_are_refused_by_nam
 )
 def test_the_size_of_a_webp_is_known_before_it_is_decoded(content: bytes) -> None:
     assert webp_size(content[:HEAD_BYTES]) == (96, 64)
-
-
-def test_a_webp_that_ends_in_its_head_has_no_size_or_the_right_one() -> None:
     for length in range(30):
-        assert webp_size(webp(lossless=True)[:length]) in {None, (96, 64)}, length
+        assert webp_size(content[:length]) in {None, (96, 64)}, length

@@ -1,5 +1,6 @@
 """Signed addresses of photos, and the keys behind them."""
 
+import base64
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,7 +25,8 @@ class Signer:
 
     def __init__(self, key: bytes = KEYS[0]) -> None:
         self.now = START
-        self.urls = SignedUrls(ServerKeys(key), "https://checklists.example", lambda: self.now)
+        self.keys = ServerKeys(key)
+        self.urls = SignedUrls(self.keys, "https://checklists.example", lambda: self.now)
 
     def made(self, *, thumbnail: bool = False) -> tuple[str, str]:
         """(expiry, signature)"""
@@ -35,11 +37,16 @@ class Signer:
         return self.urls.seconds_left(RUN, photo, expires, signature, thumbnail=thumbnail)
 
 
-def test_an_address_holds_until_it_expires() -> None:
+def test_an_address_holds_until_it_expires_or_its_key_is_gone() -> None:
     signer = Signer()
     made = signer.made()
     for seconds, left in ((0, 3600), (3599, 1), (3600, None)):
         signer.now = START + timedelta(seconds=seconds)
+        assert signer.left(*made) == left
+    signer.now = START
+    old, new = (base64.b64encode(key).decode() for key in KEYS)
+    for keys, left in ((f"{new},{old}", 3600), (new, None)):
+        signer.keys.renew(keys)
         assert signer.left(*made) == left
 
 
@@ -69,13 +76,10 @@ def test_no_text_is_taken_for_a_signature(photo: str, expires: str, signature: s
     assert signer.left(*signer.made(), photo=photo) is None
 
 
-def test_the_same_upload_lands_in_the_same_place_and_no_other_does() -> None:
+def test_keys_name_their_run_and_upload_and_other_texts_are_no_keys() -> None:
     assert photo_id(RUN, "one", "ab") == PHOTO
     others = {photo_id(RUN, "two", "ab"), photo_id(RUN, "one", "cd"), photo_id(RUN[:-1] + "2", "one", "ab")}
     assert len({PHOTO, photo_id(RUN, None, "ab"), photo_id(RUN, None, "ab"), *others}) == 6
-
-
-def test_keys_say_whose_they_are_and_other_texts_are_no_keys() -> None:
     assert parts_of(KEY) == parts_of(thumbnail_key(KEY)) == (RUN, PHOTO)
     for text in ("", "photos", f"photos/{RUN}", f"photos/{RUN}/x", f"other/{RUN}/{PHOTO}", KEY + "/x"):
         assert parts_of(text) is None

@@ -1,10 +1,16 @@
 """The arithmetic of the monthly quota: exact, and honest about runs that were counted but never made."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.memory_cluster import MemoryCluster
+from tests.waiting import eventually
 
+from checklist_crds.kube.kinds import ORGANIZATION
+from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.quota import (
     Quota,
     Verdict,
@@ -24,15 +30,9 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 def test_runs_are_refused_exactly_at_the_limit() -> None:
     quota, verdicts = reserve(Quota(), ["a", "b", "c"], limit=2, now=NOW)
     assert list(verdicts.values()) == [Verdict.RESERVED, Verdict.RESERVED, Verdict.OVER_QUOTA]
-    assert quota.used == 2
-    assert set(quota.pending) == {"a", "b"}
-
-
-def test_a_limit_of_zero_refuses_everything_and_no_limit_refuses_nothing() -> None:
-    _, none_allowed = reserve(Quota(), ["a"], limit=0, now=NOW)
-    _, all_allowed = reserve(Quota(used=10**6, period="2026-11"), ["a"], limit=None, now=NOW)
-    assert none_allowed["a"] is Verdict.OVER_QUOTA
-    assert all_allowed["a"] is Verdict.RESERVED
+    assert (quota.used, set(quota.pending)) == (2, {"a", "b"})
+    assert reserve(Quota(), ["a"], limit=0, now=NOW)[1]["a"] is Verdict.OVER_QUOTA
+    assert reserve(Quota(used=10**6, period="2026-11"), ["a"], limit=None, now=NOW)[1]["a"] is Verdict.RESERVED
 
 
 def test_a_confirmed_run_stays_counted_and_a_released_one_does_not() -> None:
@@ -42,7 +42,7 @@ def test_a_confirmed_run_stays_counted_and_a_released_one_does_not() -> None:
     assert release(quota, ["a", "b", "unknown"]) == quota, "confirmed, released before, and unknown"
 
 
-def test_a_count_is_taken_back_by_whoever_made_it_and_not_after_it_was_taken_over() -> None:
+def test_a_count_is_taken_back_by_its_maker_and_not_after_it_was_taken_over() -> None:
     quota, _ = reserve(Quota(), ["a", "b"], limit=None, now=NOW)
     later = NOW + timedelta(seconds=10)
     quota, _ = reserve(quota, ["a"], limit=None, now=later)
@@ -67,35 +67,19 @@ def test_a_new_month_starts_at_zero_and_keeps_what_is_pending() -> None:
     assert release(quota, ["a"]).used == 1, "a run of the old month gives nothing back to the new one"
 
 
-def test_a_clock_that_jumps_back_does_not_reopen_the_past_month() -> None:
-    quota = Quota("2026-12", 5)
-    assert quota.at(NOW) == quota
-
-
-def test_the_month_ends_at_the_first_instant_of_the_next_one_in_utc() -> None:
+def test_months_are_of_utc_and_do_not_open_again() -> None:
     assert resets_at("2026-12") == datetime(2027, 1, 1, tzinfo=UTC)
     assert resets_at("2026-02") == datetime(2026, 3, 1, tzinfo=UTC)
     assert period_of(datetime.fromisoformat("2026-12-01T00:30:00+02:00")) == "2026-11"
+    assert Quota("2026-12", 5).at(NOW) == Quota("2026-12", 5), "of a clock that jumps back"
+    of_this_month = {"limit": 9, "used": 0, "resets_at": "2026-12-01T00:00:00.000Z"}
+    assert usage(Quota("2026-10", 7), limit=9, now=NOW) == of_this_month
 
 
-def test_usage_speaks_of_the_current_month() -> None:
-    assert usage(Quota("2026-10", 7), limit=9, now=NOW) == {
-        "limit": 9,
-        "used": 0,
-        "resets_at": "2026-12-01T00:00:00.000Z",
-    }
+_ACTION = st.sampled_from(["reserve", "confirm", "release"])
 
 
-def test_the_status_form_reads_back() -> None:
-    quota, _ = reserve(Quota(), ["a"], limit=None, now=NOW)
-    assert Quota.parse(quota.as_status()) == quota
-    assert Quota.parse(None) == Quota()
-
-
-_STEP = st.tuples(st.sampled_from(["reserve", "confirm", "release"]), st.integers(0, 12))
-
-
-@given(st.lists(_STEP, max_size=60), st.integers(0, 6))
+@given(st.lists(st.tuples(_ACTION, st.integers(0, 12)), max_size=60), st.integers(0, 6))
 def test_used_is_always_the_runs_made_plus_those_pending(steps: list[tuple[str, int]], limit: int) -> None:
     quota, made = Quota(), set[str]()
     for action, number in steps:
@@ -112,6 +96,7 @@ def test_used_is_always_the_runs_made_plus_those_pending(steps: list[tuple[str, 
 
 
 def test_days_are_counted_and_a_month_that_began_before_they_were_still_reads() -> None:
+    assert Quota.parse(None) == Quota()
     old = Quota.parse({"period": "2026-11", "used": 7, "pending": []})
     quota, _ = reserve(old, ["a", "b"], limit=None, now=NOW)
     quota = release(quota, ["b"])
@@ -120,7 +105,7 @@ def test_days_are_counted_and_a_month_that_began_before_they_were_still_reads() 
     assert release(old, ["a"]) == old
 
 
-def test_a_run_that_is_taken_over_counts_for_the_day_and_month_of_whoever_makes_it() -> None:
+def test_a_run_that_is_taken_over_counts_for_the_day_and_month_of_its_maker() -> None:
     before_midnight = datetime(2026, 11, 30, 23, 59, 55, tzinfo=UTC)
     quota, _ = reserve(Quota(), ["a"], limit=1, now=before_midnight)
     quota, verdicts = reserve(quota, ["a"], limit=1, now=before_midnight + timedelta(seconds=15))
@@ -132,12 +117,7 @@ def test_a_run_that_is_taken_over_counts_for_the_day_and_month_of_whoever_makes_
     assert (same_month.used, same_month.by_day) == (1, {22: 1})
 
 
-_STORY = st.lists(
-    st.tuples(st.sampled_from(["reserve", "confirm", "release"]), st.integers(0, 9), st.integers(0, 40)), max_size=60
-)
-
-
-@given(_STORY)
+@given(st.lists(st.tuples(_ACTION, st.integers(0, 9), st.integers(0, 40)), max_size=60))
 def test_the_days_always_add_up_to_what_is_used(story: list[tuple[str, int, int]]) -> None:
     """Over months, with runs that are taken over and given back days later, and with what is written read again."""
     quota, now = Quota(), datetime(2026, 11, 1, tzinfo=UTC)
@@ -150,7 +130,32 @@ def test_the_days_always_add_up_to_what_is_used(story: list[tuple[str, int, int]
                 quota = confirm(quota, [str(number)])
             case "release":
                 quota = release(quota, [str(number)])
-        quota = Quota.parse(quota.as_status())
+        written = quota.as_status()
+        assert Quota.parse(written) == quota
+        quota = Quota.parse(written)
         assert sum(quota.by_day.values()) == quota.used
         assert all(1 <= day <= 31 and used > 0 for day, used in quota.by_day.items())
-        assert len(quota.as_status()["byDay"]) <= 31
+        assert len(written["byDay"]) <= 31
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize(("action", "arguments", "used"), [("release", [NOW], 0), ("confirm", [], 2)])
+async def test_the_end_of_what_another_process_has_counted_since_is_written(
+    action: str, arguments: list[datetime], used: int
+) -> None:
+    cluster: Any = MemoryCluster()
+    cluster.put(ORGANIZATION, "acme", {"displayName": "Acme"})
+
+    def quota() -> Quota:
+        return Quota.parse(cluster.read(ORGANIZATION, "acme")["status"].get("quota"))
+
+    api, operator = (QuotaLedger(cluster, lambda: NOW) for _ in range(2))
+    await api.reserve("acme", "r-1")
+    getattr(operator, action)("acme", "r-1", *arguments)
+    await eventually(lambda: not quota().pending)
+    # The operator remembers the count as it is now. Another run is counted, and its process dies.
+    await api.reserve("acme", "r-2")
+    await eventually(lambda: quota().pending.keys() == {"r-2"})
+    getattr(operator, action)("acme", "r-2", *arguments)
+    await eventually(lambda: not quota().pending)
+    assert quota().used == used

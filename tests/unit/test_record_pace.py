@@ -14,8 +14,7 @@ from checklist_operator.controllers.record_pace import (
 
 
 class Time:
-    def __init__(self) -> None:
-        self.now = 100.0
+    now = 100.0
 
     def __call__(self) -> float:
         return self.now
@@ -36,50 +35,49 @@ def crowd(pace: RecordPace, runs: int, results: int = 1) -> None:
         pace.waits(number, results)
 
 
+def patience(pace: RecordPace, run: int = 0, *, more: bool = False, urgent: bool = False) -> float:
+    return pace.patience_s(run, more_to_come=more, urgent=urgent)
+
+
 def test_a_lone_result_is_written_at_once_unless_more_is_under_way(pace: RecordPace) -> None:
     crowd(pace, 1)
-    assert pace.patience_s(0, more_to_come=False, urgent=False) == 0
-    assert pace.patience_s(0, more_to_come=True, urgent=False) == GATHER_S
+    assert patience(pace) == 0
+    assert patience(pace, more=True) == GATHER_S
 
 
-def test_under_load_writes_keep_to_a_pace_and_wait_no_longer_than_allowed(pace: RecordPace) -> None:
+def test_under_load_writes_keep_to_a_pace_and_wait_no_longer_than_allowed_unless_urgent(pace: RecordPace) -> None:
     crowd(pace, 45)
-    assert pace.patience_s(0, more_to_come=False, urgent=False) == pytest.approx(45 / WRITES_PER_S)
+    assert patience(pace) == pytest.approx(45 / WRITES_PER_S)
     crowd(pace, 400)
-    assert pace.patience_s(0, more_to_come=False, urgent=False) == LONGEST_S
-
-
-def test_what_is_urgent_does_not_wait(pace: RecordPace) -> None:
-    crowd(pace, 60)
-    assert pace.patience_s(0, more_to_come=False, urgent=True) == 0
-    assert pace.patience_s(0, more_to_come=True, urgent=True) == GATHER_S
+    assert patience(pace) == LONGEST_S
+    assert patience(pace, urgent=True) == 0
+    assert patience(pace, more=True, urgent=True) == GATHER_S
 
 
 def test_enough_results_of_one_run_are_worth_a_write(pace: RecordPace) -> None:
     crowd(pace, 60)
     pace.waits(7, ENOUGH)
-    assert pace.patience_s(7, more_to_come=False, urgent=False) == 0
-    assert pace.patience_s(8, more_to_come=False, urgent=False) > 1
+    assert patience(pace, 7) == 0
+    assert patience(pace, 8) > 1
 
 
 def test_what_a_crash_would_repeat_is_bounded(pace: RecordPace) -> None:
     crowd(pace, MOST_WAITING // 2, results=2)
-    assert pace.patience_s(0, more_to_come=False, urgent=False) == LONGEST_S
+    assert patience(pace) == LONGEST_S
     pace.waits("one more", 1)
-    assert pace.patience_s(0, more_to_come=False, urgent=False) == 0
+    assert patience(pace) == 0
 
 
-def test_when_the_load_is_over_everything_is_written(pace: RecordPace, time: Time) -> None:
+def test_when_the_load_is_over_everything_is_written_and_what_was_written_counts_no_more(
+    pace: RecordPace, time: Time
+) -> None:
     crowd(pace, 60)
     time.now += QUIET_S + 0.01
-    assert pace.patience_s(0, more_to_come=False, urgent=False) == 0
-    pace.waits("somebody", 1)
-    assert pace.patience_s(0, more_to_come=False, urgent=False) > 1
-
-
-def test_what_was_written_or_forgotten_counts_no_more(pace: RecordPace) -> None:
-    crowd(pace, 60)
+    assert patience(pace) == 0
+    pace.waits("another", 1)
+    assert patience(pace) > 1
     for number in range(59):
         pace.waits(number, 0)
+    pace.waits("another", 0)
     pace.waits("never seen", 0)
-    assert pace.patience_s(59, more_to_come=False, urgent=False) == 0
+    assert patience(pace, 59) == 0

@@ -49,14 +49,13 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 REQUEST = ReplayRequest(requested_at=NOW, requested_by="Ada")
 SPEC = WebhookDeliverySpec.model_validate(
     {
-        "organizationRef": {"name": "acme"},
-        "runRef": {"name": "r-1"},
-        "eventId": "evt-1",
-        "event": "run.completed",
-        "seq": 1,
-        "ts": format_timestamp(NOW),
-        "url": "https://hooks.example/",
-        "payload": "{}",
+        **{
+            "organizationRef": {"name": "acme"},
+            "runRef": {"name": "r-1"},
+            "eventId": "evt-1",
+            "event": "run.completed",
+        },
+        **{"seq": 1, "ts": format_timestamp(NOW), "url": "https://hooks.example/", "payload": "{}"},
     }
 )
 
@@ -104,27 +103,21 @@ def told(status: WebhookDeliveryStatus) -> tuple[str, str]:
     return one.status.value, one.reason
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["2026-11-21T12:00:00Z", "2026-11-21t12:00:00.000z", "2026-11-21 13:00:00+01:00", " 2026-11-21T12:00:00.000999Z "],
-)
-def test_every_form_of_rfc_3339_names_a_request_to_the_millisecond(text: str) -> None:
-    request = requested(metadata(text))
-    assert request is not None
-    assert request.requested_at == NOW
-    assert ReplayRequest.model_validate(request.to_kube()) == request
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *["", "true", "now", "2026-11-21", "2026-11-21T12:00:00", "20261121T120000Z", "2026-W47-6T12:00:00Z"],
-        *["2026-02-30T12:00:00Z", "2026-11-21T24:30:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-01:00"],
+def test_every_form_of_rfc_3339_names_a_request_to_the_millisecond_and_nothing_else_does() -> None:
+    for text in (
+        *("2026-11-21T12:00:00Z", "2026-11-21t12:00:00.000z"),
+        *("2026-11-21 13:00:00+01:00", " 2026-11-21T12:00:00.000999Z "),
+    ):
+        request = requested(metadata(text))
+        assert request is not None
+        assert request.requested_at == NOW
+        assert ReplayRequest.model_validate(request.to_kube()) == request
+    for text in (
+        *("", "true", "now", "2026-11-21", "2026-11-21T12:00:00", "20261121T120000Z", "2026-W47-6T12:00:00Z"),
+        *("2026-02-30T12:00:00Z", "2026-11-21T24:30:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-01:00"),
         "\u0662\u0660\u0662\u0666-11-21T12:00:00Z",
-    ],
-)
-def test_anything_else_is_no_request(text: str) -> None:
-    assert requested(metadata(text)) is None
+    ):
+        assert requested(metadata(text)) is None, text
     assert judge(None, ended()) == Refuse(ReplayRefusal.INVALID_TIMESTAMP)
 
 
@@ -134,22 +127,17 @@ def test_no_text_breaks_the_reading_of_a_request(text: str) -> None:
     assert request is None or request.requested_at.tzinfo is not None
 
 
-def test_who_asks_is_who_says_so_or_else_the_program_that_set_the_annotation() -> None:
+def test_the_requester_is_the_one_named_or_else_the_program_that_set_the_annotation() -> None:
     at = format_timestamp(NOW)
     fields: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, f"f:{REPLAY_ANNOTATION}": {}}}}
     managed: list[dict[str, Any]] = [
         {"manager": "operator", "fieldsV1": {"f:status": {}}},
         {"manager": "kubectl", "fieldsV1": fields},
     ]
-    by_program = requested(metadata(at, managedFields=managed))
     named = metadata(at, managedFields=managed)
     named["annotations"][REPLAY_BY_ANNOTATION] = "A" * 300
-    by_name = requested(named)
-    nobody = requested(metadata(at))
-    assert by_program is not None
-    assert by_name is not None
-    assert nobody is not None
-    assert (by_program.requested_by, by_name.requested_by, nobody.requested_by) == ("kubectl", "A" * 200, None)
+    requests = [requested(each) for each in (metadata(at, managedFields=managed), named, metadata(at))]
+    assert [request and request.requested_by for request in requests] == ["kubectl", "A" * 200, None]
 
 
 @pytest.mark.parametrize("status", [ended(), ended(ok=True), ended(ok=True, number=2)])
@@ -238,8 +226,7 @@ def test_a_replay_that_can_never_be_sent_ends_and_says_so() -> None:
 def test_a_long_history_keeps_the_attempts_of_the_schedule_and_the_newest_replays() -> None:
     status = WebhookDeliveryStatus()
     for number in range(1, 6):
-        due = None if number == 5 else NOW
-        made = attempt(number, next_attempt_at=due)
+        made = attempt(number, next_attempt_at=None if number == 5 else NOW)
         status = after_attempt(status, made, ok=False, now=NOW, generation=1)
     status = settled(status)
     for second in range(MAX_RECORDED + 20):
@@ -251,18 +238,13 @@ def test_a_long_history_keeps_the_attempts_of_the_schedule_and_the_newest_replay
 
 @pytest.mark.parametrize("ok", [True, False])
 def test_the_history_of_an_event_without_a_delivery_comes_from_its_run(ok: bool) -> None:
-    record = DeliveryRecord(
-        seq=1,
-        event=EventName.RUN_COMPLETED,
-        event_id="evt-1",
-        ts=NOW,
-        phase=DeliveryPhase.DELIVERED if ok else DeliveryPhase.FAILED,
-        attempts=1 if ok else 5,
-        started_at=NOW,
-        duration_ms=1500,
-        outcome=OutcomeClass.SUCCESS if ok else OutcomeClass.DNS,
-        http_status=204 if ok else None,
+    ending: dict[str, Any] = (
+        {"phase": DeliveryPhase.DELIVERED, "attempts": 1, "outcome": OutcomeClass.SUCCESS, "http_status": 204}
+        if ok
+        else {"phase": DeliveryPhase.FAILED, "attempts": 5, "outcome": OutcomeClass.DNS, "http_status": None}
     )
+    event = {"seq": 1, "event": EventName.RUN_COMPLETED, "event_id": "evt-1", "ts": NOW}
+    record = DeliveryRecord(**event, **ending, started_at=NOW, duration_ms=1500)
     status = with_history(record, now=NOW + timedelta(days=1), generation=1)
     assert status.finished_at == NOW + timedelta(seconds=1.5)
     assert judge(REQUEST, status) == Accept(REQUEST)

@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 class Cluster:
-    """One organization that keeps everything, a run for whoever asks, and the deliveries that are put into it."""
+    """One organization that keeps everything, a run for every question, and the deliveries that are put into it."""
 
     def __init__(self) -> None:
         self.deliveries: list[dict[str, Any]] = []
@@ -44,26 +44,9 @@ def delivery(number: int, finished_at: datetime) -> dict[str, Any]:
 async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -> None:
     cluster, now = Cluster(), NOW
     client, metrics = cast(KubeClient, cluster), Metrics()
-    archiver = Archiver(
-        client,
-        ArchiveStore.open(tmp_path.as_uri()),
-        clock=lambda: now,
-        writer="operator",
-        shard=Shard(),
-        leads=lambda: True,
-        metrics=metrics,
-        on_removed=lambda kind: None,
-    )
-    retention = Retention(
-        client,
-        archiver,
-        clock=lambda: now,
-        namespaces=("checklists",),
-        shard=Shard(),
-        metrics=metrics,
-        on_removed=lambda kind: None,
-        on_run_removed=lambda key: None,
-    )
+    both: dict[str, Any] = {"clock": lambda: now, "shard": Shard(), "metrics": metrics, "on_removed": lambda _: None}
+    archiver = Archiver(client, ArchiveStore.open(tmp_path.as_uri()), writer="operator", leads=lambda: True, **both)
+    retention = Retention(client, archiver, namespaces=("checklists",), on_run_removed=lambda _: None, **both)
     most = 0
     for sweep in range(100):  # every five minutes, ten new deliveries in each; the older ones have left
         cluster.deliveries = [delivery(10 * sweep + each, now - timedelta(minutes=20)) for each in range(10)]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from checklist_crds.errors import AnswerInvalid, IdempotencyKeyReused, NotFound, RequiredStepsMissing, RunClosed
-from checklist_crds.run_commands import AddPhoto, Cancel, ClearAnswer, DrawSignature, RemovePhotos, SkipStep, Submit
+from checklist_crds.errors import AnswerInvalid, IdempotencyKeyReused, NotFound, RequiredStepsMissing
+from checklist_crds.run_commands import AddPhoto, DrawSignature, RemovePhotos, Submit
 from checklist_crds.run_lifecycle import Decision
 from checklist_crds.run_photos import keys_in_use, photo_of_operation, photos_of
 from checklist_crds.run_types import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, RunPhase
@@ -17,15 +17,8 @@ numbers = itertools.count()
 
 
 def photo(**fields: Any) -> PhotoRef:
-    made = {
-        "key": f"k{next(numbers)}",
-        "content_type": "image/jpeg",
-        "bytes": 9,
-        "sha256": "ab",
-        "width": 4,
-        "height": 3,
-    }
-    return PhotoRef(**made | fields)
+    made = {"key": f"k{next(numbers)}", "content_type": "image/jpeg", "bytes": 9, "sha256": "ab", "width": 4}
+    return PhotoRef(**made | {"height": 3} | fields)
 
 
 def upload(life: Life, name: str, **fields: Any) -> Decision:
@@ -46,38 +39,31 @@ def revisions(life: Life) -> list[int]:
     return [entry.frozen["revision"] for entry in life.status.outbox]
 
 
-def test_the_first_photo_starts_the_run_and_answers_a_photo_step() -> None:
-    life = Life(checklist(step("a", "photo")))
-    upload(life, "a")
-    assert life.status.phase is RunPhase.IN_PROGRESS
-    assert (life.events, life.run.progress.answered) == (["step.completed"], 1)
-    assert life.status.outbox[0].frozen["photos"][0]["key"] == life.status.answers["s-a"].photos[0].key
-
-
 def test_a_photo_step_is_completed_at_its_minimum_and_again_with_each_further_photo() -> None:
     life = Life(checklist(step("a", "photo", config={"min": 2, "max": 3})))
     upload(life, "a")
-    assert life.events == []
+    assert (life.status.phase, life.events, life.progress) == (RunPhase.IN_PROGRESS, [], (1, 0, 0))
     upload(life, "a")
+    assert (life.events, life.progress) == (["step.completed"], (1, 1, 0))
+    assert life.status.outbox[0].frozen["photos"][0]["key"] == life.status.answers["s-a"].photos[0].key
     upload(life, "a")
     assert revisions(life) == [1, 2]
+    assert refused(life, "a") == "too_many"
 
 
-def test_value_and_photos_complete_a_step_in_either_order() -> None:
-    for photos_first in (True, False):
-        life = Life(checklist(step("a", photo={"min": 1, "max": 2})))
-        for is_photo in (photos_first, not photos_first):
-            assert life.events == []
-            upload(life, "a") if is_photo else life.answers("a")
-        assert revisions(life) == [1]
-        assert len(life.status.outbox[0].frozen["photos"]) == 1
-
-
-def test_no_step_takes_more_than_its_maximum() -> None:
-    life = Life(checklist(step("a", "photo", config={"max": 2}), step("b", photo={"max": 1})))
-    for name in ("a", "a", "b"):
-        upload(life, name)
-    assert [refused(life, name) for name in ("a", "b")] == ["too_many"] * 2
+@pytest.mark.parametrize("photos_first", [True, False])
+def test_value_and_photos_complete_a_step_in_either_order_and_the_value_stays_without_them(photos_first: bool) -> None:
+    life = Life(checklist(step("a", photo={"min": 1, "max": 1})))
+    for is_photo in (photos_first, not photos_first):
+        assert life.events == []
+        upload(life, "a") if is_photo else life.answers("a")
+    assert revisions(life) == [1]
+    assert len(life.status.outbox[0].frozen["photos"]) == 1
+    assert refused(life, "a") == "too_many"
+    life.answers("a", False)
+    assert indexes(life, "a") == [0]
+    life.does(RemovePhotos(step_id="s-a"))
+    assert (life.status.answers["s-a"].value, indexes(life, "a")) == (False, [])
 
 
 def test_a_step_that_asks_for_no_photos_or_does_not_apply_takes_none() -> None:
@@ -85,22 +71,6 @@ def test_a_step_that_asks_for_no_photos_or_does_not_apply_takes_none() -> None:
     assert refused(life, "a") == "photos_not_taken"
     assert refused(life, "b") == "not_applicable"
     life.refuses(AddPhoto(step_id="s-read", photo=photo()), NotFound)
-
-
-def test_an_index_is_given_once_and_never_again() -> None:
-    life = Life(checklist(step("a", "photo"), allow_skip=True))
-    for _ in range(3):
-        upload(life, "a")
-    life.does(RemovePhotos(step_id="s-a", photo_index=1))
-    assert indexes(life, "a") == [0, 2]
-    life.does(RemovePhotos(step_id="s-a", photo_index=2))
-    upload(life, "a")
-    assert indexes(life, "a") == [0, 3]
-    for taking_all in (RemovePhotos(step_id="s-a"), ClearAnswer(step_id="s-a"), SkipStep(step_id="s-a")):
-        life.does(taking_all)
-        assert "s-a" not in life.status.answers
-        upload(life, "a")
-    assert indexes(life, "a") == [6]
 
 
 def test_taking_a_photo_back_is_an_event_as_long_as_the_step_stays_answered() -> None:
@@ -117,14 +87,6 @@ def test_taking_a_photo_back_is_an_event_as_long_as_the_step_stays_answered() ->
     assert revisions(life) == [1, 2, 3, 4]
 
 
-def test_the_value_stays_when_its_photos_go() -> None:
-    life = Life(checklist(step("a", photo={"max": 2})))
-    life.answers("a")
-    upload(life, "a")
-    life.does(RemovePhotos(step_id="s-a"))
-    assert (life.status.answers["s-a"].value, indexes(life, "a")) == (True, [])
-
-
 def test_a_place_given_before_the_photo_stays() -> None:
     life = Life(checklist(step("a", "photo", geo=True, geo_required=True, required=True)))
     upload(life, "a")
@@ -138,19 +100,12 @@ def test_a_place_given_before_the_photo_stays() -> None:
 
 def test_a_photo_that_is_sent_again_is_kept_once() -> None:
     life = Life(checklist(step("a", "photo"), step("b", "photo")))
-    command = AddPhoto(step_id="s-a", photo=photo(), op_id="one")
-    life.does(command)
-    assert life.does(AddPhoto(step_id="s-a", photo=photo(), op_id="one")).replayed
-    assert len(list(photos_of(life.status))) == 1
+    upload(life, "a", op_id="one")
+    assert upload(life, "a", op_id="one").replayed
     assert photo_of_operation(life.status.answers["s-a"], "one") == life.status.answers["s-a"].photos[0]
     assert photo_of_operation(life.status.answers["s-a"], "two") is None
     life.refuses(AddPhoto(step_id="s-b", photo=photo(), op_id="one"), IdempotencyKeyReused)
-
-
-def test_a_photo_is_known_by_its_operation_even_when_the_list_of_operations_has_forgotten_it() -> None:
-    life = Life(checklist(step("a", "photo")))
-    upload(life, "a", op_id="one")
-    life.set_status(life.status.model_copy(update={"operations": ""}))
+    life.update(operations="")  # even when the list of operations has forgotten it
     upload(life, "a", op_id="one")
     assert indexes(life, "a") == [0]
 
@@ -164,41 +119,25 @@ def test_a_run_takes_no_more_photos_than_its_limits() -> None:
     answers = {f"s-{number}": full for number in range(MAX_PHOTOS // 20)}
     # Taking photos back makes room up to MAX_PHOTOS_EVER only.
     for update in ({"answers": answers}, {"answers": {}, "photo_counts": {"s-a": MAX_PHOTOS_EVER}}):
-        life.set_status(life.status.model_copy(update=update))
+        life.update(**update)
         assert refused(life, "b") == "too_many"
 
 
-def test_a_closed_run_takes_no_photo_and_gives_none_back() -> None:
-    life = Life(checklist(step("a", "photo")))
-    upload(life, "a")
-    life.does(Cancel())
-    life.refuses(AddPhoto(step_id="s-a", photo=photo()), RunClosed)
-    life.refuses(RemovePhotos(step_id="s-a"), RunClosed)
-    assert indexes(life, "a") == [0]
-
-
-# --- drawings
-
-
-def test_the_drawing_of_a_signature_step_is_nothing_without_the_name() -> None:
+def test_the_drawing_of_a_signature_step_is_nothing_without_the_name_and_is_replaced_by_a_new_one() -> None:
     life = Life(checklist(step("a", "signature", required=True)))
     upload(life, "a")
     assert (life.events, life.status.answers["s-a"].photos) == ([], [])
     assert paths(life.refuses(Submit(), RequiredStepsMissing)) == ["s-a"]
     life.answers("a", {"name": "Ada"})
     assert revisions(life) == [1]
-    assert life.status.outbox[0].frozen["drawing"]["key"] == life.status.answers["s-a"].drawing.key  # type: ignore[union-attr]
-
-
-def test_a_new_drawing_replaces_the_one_before() -> None:
-    life = Life(checklist(step("a", "signature")))
-    life.answers("a", {"name": "Ada"})
-    upload(life, "a")
+    first = life.status.answers["s-a"].drawing
+    assert first is not None
+    assert life.status.outbox[0].frozen["drawing"]["key"] == first.key
     upload(life, "a")
     drawing = life.status.answers["s-a"].drawing
     assert drawing is not None
-    assert (drawing.index, len(list(photos_of(life.status))), revisions(life)) == (1, 1, [1, 2, 3])
-    assert len(keys_in_use(life.status)) == 2, "the event of the first one is still to be sent"
+    assert (drawing.index, len(list(photos_of(life.status))), revisions(life)) == (1, 1, [1, 2])
+    assert keys_in_use(life.status) == {first.key, drawing.key}, "the event of the first one is still to be sent"
     life.does(RemovePhotos(step_id="s-a"))
     assert life.status.answers["s-a"].drawing is None
     assert life.status.answers["s-a"].value is not None
@@ -212,32 +151,20 @@ def test_a_signature_step_that_asks_for_photos_takes_photos() -> None:
     assert (indexes(life, "a"), revisions(life)) == ([0], [1])
 
 
-def test_submit_takes_the_drawn_signature_in() -> None:
-    life = Life(checklist(step("a"), signature_on_complete=True))
-    life.does(DrawSignature(photo=photo(), op_id="one"))
-    assert (life.status.phase, life.events) == (RunPhase.PENDING, [])
-    second = photo()
-    life.does(DrawSignature(photo=second, op_id="two"))
-    life.refuses(Submit(), RequiredStepsMissing)
-    life.does(Submit(signature_name="Ada"))
-    signature = life.status.signature
-    assert signature is not None
-    assert signature.photo is not None
-    assert (signature.name, signature.photo.key, life.status.drawing) == ("Ada", second.key, None)
-
-
-def test_a_drawing_can_be_taken_back_and_is_asked_for_by_the_checklist_only() -> None:
-    life = Life(checklist(step("a"), signature_on_complete=True))
-    life.does(DrawSignature(photo=photo()))
-    life.does(DrawSignature(photo=None))
-    life.does(Submit(signature_name="Ada"))
-    assert life.status.signature is not None
-    assert life.status.signature.photo is None
+def test_submit_takes_the_drawn_signature_in_unless_it_was_taken_back() -> None:
+    for last in (photo(), None):
+        life = Life(checklist(step("a"), signature_on_complete=True))
+        life.does(DrawSignature(photo=photo(), op_id="one"))
+        assert (life.status.phase, life.events) == (RunPhase.PENDING, [])
+        life.does(DrawSignature(photo=last, op_id="two"))
+        life.refuses(Submit(), RequiredStepsMissing)
+        life.does(Submit(signature_name="Ada"))
+        signature = life.status.signature
+        assert signature is not None
+        drawn = signature.photo.key if signature.photo else None
+        assert (signature.name, drawn, life.status.drawing) == ("Ada", last.key if last else None, None)
     error: Any = Life(checklist(step("a"))).refuses(DrawSignature(photo=photo()), AnswerInvalid)
     assert error.details[0].code == "signature_not_asked"
-
-
-# --- what the store must keep
 
 
 def test_photos_of_waiting_events_are_in_use_even_when_the_answer_lost_them() -> None:
@@ -246,7 +173,7 @@ def test_photos_of_waiting_events_are_in_use_even_when_the_answer_lost_them() ->
     life.does(RemovePhotos(step_id="s-a"))
     upload(life, "a", photo=photo(key="kept"))
     assert keys_in_use(life.status) == {"gone", "kept"}
-    life.set_status(life.status.model_copy(update={"outbox": []}))
+    life.update(outbox=[])
     assert keys_in_use(life.status) == {"kept"}
 
 

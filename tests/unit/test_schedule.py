@@ -17,12 +17,9 @@ def no_jitter() -> float:
 def test_the_four_gaps_lie_between_five_attempts() -> None:
     due = [RetrySchedule().next_attempt_at(FINISHED, attempt, no_jitter) for attempt in range(1, MAX_ATTEMPTS + 1)]
     assert due == [*(FINISHED + timedelta(seconds=gap) for gap in (30, 120, 600, 3600)), None]
-
-
-@pytest.mark.parametrize("attempt", [0, -1, 6])
-def test_there_is_no_other_attempt_number(attempt: int) -> None:
-    with pytest.raises(ValueError, match="1 to 5"):
-        RetrySchedule().next_attempt_at(FINISHED, attempt, no_jitter)
+    for attempt in (0, -1, 6):
+        with pytest.raises(ValueError, match="1 to 5"):
+            RetrySchedule().next_attempt_at(FINISHED, attempt, no_jitter)
 
 
 @given(
@@ -50,17 +47,11 @@ def test_jitter_adds_up_to_a_twentieth_and_at_most_fifteen_seconds() -> None:
         assert (with_most - without).total_seconds() == pytest.approx(most, abs=0.002)
 
 
-def test_a_schedule_without_jitter_asks_no_random_source_for_anything_that_counts() -> None:
-    schedule = RetrySchedule.parse("1,2,3,4", jitter_fraction=0)
-    assert schedule.next_attempt_at(FINISHED, 2, lambda: 0.9) == FINISHED + timedelta(seconds=2)
-
-
 def test_the_setting_is_four_numbers_of_seconds() -> None:
     assert RetrySchedule.parse("30, 120,600,3600") == RetrySchedule()
     assert RetrySchedule.parse("0.1,0.2,0.3,0.4").gaps == (0.1, 0.2, 0.3, 0.4)
-
-
-def test_any_other_setting_is_refused_with_an_example() -> None:
+    exact = RetrySchedule.parse("1,2,3,4", jitter_fraction=0)
+    assert exact.next_attempt_at(FINISHED, 2, lambda: 0.9) == FINISHED + timedelta(seconds=2)
     wrong_counts = ["", "30", "30,120,600", "30,120,600,3600,21600", "1,2,,4"]
     wrong_numbers = ["1,2,3,x", "1,2,3,0", "1,2,3,-1", "1,2,3,nan", "1,2,3,inf"]
     for text in wrong_counts + wrong_numbers:

@@ -1,9 +1,8 @@
 """Server keys while one takes the place of another: the first one signs, all of them verify."""
 
 import base64
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -11,8 +10,6 @@ from checklist_api.idempotency import Idempotency, require_same_payload
 from checklist_crds.errors import IdempotencyKeyReused
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.photo_keys import photo_id
-from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.resource_types import CREATED_AT_ANNOTATION, FINGERPRINT_ANNOTATION
 from checklist_crds.sealing import ServerKeys, executor_token, is_executor_token
 
@@ -29,59 +26,32 @@ def test_links_of_both_keys_open_while_both_are_there_and_the_first_one_makes_th
     assert is_executor_token(both, RUN_ID, before)
     assert is_executor_token(both, RUN_ID, after)
     assert not is_executor_token(ServerKeys(NEW), RUN_ID, before)
+    # A token has one form only. The last two bits of its last character are no part of the bytes.
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    same_bytes = after[:-1] + letters[letters.index(after[-1]) ^ 1]
+    for other in (same_bytes, f"{after}=", f" {after}", after.lower(), ""):
+        assert not is_executor_token(both, RUN_ID, other)
 
 
-def test_a_token_has_one_form_only() -> None:
-    keys = ServerKeys(OLD)
-    token = executor_token(keys, RUN_ID)
-    last = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    same_bytes = token[:-1] + last[last.index(token[-1]) ^ 1]  # its last two bits are no part of the bytes
-    for other in (same_bytes, f"{token}=", f" {token}", token.lower(), ""):
-        assert not is_executor_token(keys, RUN_ID, other)
-
-
-def test_one_key_is_written_as_ever_and_more_with_commas_between() -> None:
+def test_keys_are_written_with_commas_between_and_a_wrong_list_changes_nothing() -> None:
     assert ServerKeys.parse(_b64(OLD)).all == (OLD,)
     both = ServerKeys.parse(f"{_b64(NEW)}, {_b64(OLD)}\n")
     assert (both.current, both.all) == (NEW, (NEW, OLD))
     assert repr(both) == "ServerKeys(2)"
+    for text in ("", ",", "c2hvcnQ=", "not base64", "{0},", "{0},{0}", "{0} {0}"):
+        with pytest.raises(ValueError, match=r"^must ") as refused:
+            both.renew(text.format(_b64(OLD)))
+        assert _b64(OLD) not in str(refused.value)
+        assert both.all == (NEW, OLD)
 
 
-@pytest.mark.parametrize("text", ["", ",", "c2hvcnQ=", "not base64", "{0},", "{0},{0}", "{0} {0}"])
-def test_what_is_no_list_of_keys_is_refused_and_changes_nothing(text: str) -> None:
-    keys = ServerKeys(NEW)
-    with pytest.raises(ValueError, match=r"^must ") as refused:
-        keys.renew(text.format(_b64(OLD)))
-    assert _b64(OLD) not in str(refused.value)
-    assert keys.all == (NEW,)
+class _Cluster(dict[str, dict[str, Any]]):
+    """Objects by their names."""
 
-
-def test_addresses_of_photos_hold_as_long_as_their_key_is_there() -> None:
-    keys = ServerKeys(OLD)
-    urls = SignedUrls(keys, "https://checklists.example", lambda: NOW)
-    photo = photo_id(RUN_ID, "one", "ab")
-    query = parse_qs(urlsplit(urls.url(f"photos/{RUN_ID}/{photo}", timedelta(hours=1))).query)
-
-    def left() -> int | None:
-        return urls.seconds_left(RUN_ID, photo, query["e"][0], query["s"][0], thumbnail=False)
-
-    assert left() == 3600
-    keys.renew(f"{_b64(NEW)},{_b64(OLD)}")
-    assert left() == 3600
-    keys.renew(_b64(NEW))
-    assert left() is None
-
-
-class _Cluster:
-    """The objects of one test."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, dict[str, Any]] = {}
-
-    async def get(self, kind: object, name: str, namespace: str) -> dict[str, Any]:
-        if name not in self.objects:
+    async def get(self, kind: object, name: str, namespace: str) -> dict[str, Any]:  # type: ignore[override]
+        if name not in self:
             raise KubeNotFound("no such object")
-        return self.objects[name]
+        return self[name]
 
 
 async def test_a_request_that_comes_again_after_the_key_was_replaced_meets_what_the_first_one_made() -> None:
@@ -89,17 +59,8 @@ async def test_a_request_that_comes_again_after_the_key_was_replaced_meets_what_
     idempotency = Idempotency(cluster, keys, lambda: NOW)  # type: ignore[arg-type]
     with idempotency.claim("again", "org", "r", {"template_id": "t"}) as claim:
         assert claim is not None
-        made = {
-            "metadata": {
-                "name": claim.name,
-                "annotations": {
-                    FINGERPRINT_ANNOTATION: claim.fingerprint,
-                    CREATED_AT_ANNOTATION: "2026-11-22T11:00:00Z",
-                },
-            },
-            "spec": {},
-        }
-        cluster.objects[claim.name] = made
+        notes = {FINGERPRINT_ANNOTATION: claim.fingerprint, CREATED_AT_ANNOTATION: "2026-11-22T11:00:00Z"}
+        made = cluster[claim.name] = {"metadata": {"name": claim.name, "annotations": notes}, "spec": {}}
     keys.renew(f"{_b64(NEW)},{_b64(OLD)}")
     with idempotency.claim("again", "org", "r", {"template_id": "t"}) as again:
         assert again is not None

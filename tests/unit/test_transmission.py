@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checklist_operator.delivery.failure import OwnFault
-from checklist_operator.delivery.fairness import Limits, Permits
+from checklist_operator.delivery.fairness import Permits
 from checklist_operator.delivery.outcome import Outcome, OutcomeClass
 from checklist_operator.faults import OurFault
 from checklist_operator.metrics import Metrics
@@ -33,19 +33,13 @@ class Recorder:
         return self._outcome
 
 
-def transmitter(sender: Any, *, leads: bool = True, limits: Limits | None = None) -> Transmitter:
-    return Transmitter(sender, Permits(limits), Metrics(), leads=lambda: leads)
+def transmitter(sender: Any, *, leads: bool = True) -> Transmitter:
+    return Transmitter(sender, Permits(None), Metrics(), leads=lambda: leads)
 
 
 async def transmit(over: Transmitter) -> Outcome:
     async with over.permit(URL, "org-1", first=True):
         return await over.send(URL, b"{}", b"secret", "r-1", attempt=1)
-
-
-async def test_a_transmitter_that_holds_the_lease_sends() -> None:
-    sender = Recorder()
-    assert (await transmit(transmitter(sender))).ok
-    assert sender.sent == 1
 
 
 @pytest.mark.looptime
@@ -72,20 +66,18 @@ async def test_without_the_lease_or_near_its_end_a_transmission_waits_to_be_canc
     assert sending.cancelled()
 
 
-async def test_a_fault_of_our_own_says_nothing_about_the_receiver() -> None:
+async def test_the_length_of_an_answer_is_noted_for_fairness_and_a_fault_of_our_own_is_not() -> None:
+    for duration_ms, in_doubt in ((20, False), (9_000, True)):
+        over = transmitter(sender := Recorder(duration_ms=duration_ms))
+        assert (await transmit(over)).ok
+        assert sender.sent == 1
+        assert over._permits._standings.is_in_doubt("a.example", asyncio.get_running_loop().time()) is in_doubt
     sender = Recorder()
     sender.fault = OwnFault("out of sockets")
     over = transmitter(sender)
     with pytest.raises(OurFault, match="out of sockets"):
         await transmit(over)
     assert over._permits._standings.is_unheard("a.example")
-
-
-async def test_how_long_an_answer_took_is_noted_for_fairness() -> None:
-    for duration_ms, in_doubt in ((20, False), (9_000, True)):
-        over = transmitter(Recorder(duration_ms=duration_ms))
-        await transmit(over)
-        assert over._permits._standings.is_in_doubt("a.example", asyncio.get_running_loop().time()) is in_doubt
 
 
 async def test_five_timeouts_lead_to_the_slow_lane() -> None:

@@ -1,15 +1,12 @@
 """When the web app is built, with which Node, and what is said when it cannot be; with stand-ins for node and npm."""
 
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from checklist_dev.failures import Failure
 from checklist_dev.web.build import Workspace
-from checklist_dev.web.node import Node, node_on_path
 
 NODE = """#!/bin/sh
 case "$1" in
@@ -51,20 +48,14 @@ class Checkout:
         self.said: list[str] = []
 
     def lock(self, version: str) -> None:
-        packages = {
-            "": {},
-            "node_modules/preact": {"version": version},
-            "node_modules/odd": {"version": "1", "optional": True},
-        }
+        packages = {"": {}, "node_modules/preact": {"version": version}}
+        packages["node_modules/odd"] = {"version": "1", "optional": True}
         (self.web / "package-lock.json").write_text(json.dumps({"packages": packages}))
 
     def build(self) -> list[str]:
         """What was called."""
         self._calls.write_text("")
         Workspace(self.root, cache=self.root / "cache", report=self.said.append, env=self.env).ensure_built()
-        return self.calls()
-
-    def calls(self) -> list[str]:
         return self._calls.read_text().splitlines()
 
     @property
@@ -77,49 +68,24 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
-def test_the_first_build_installs_the_packages_and_says_so(checkout: Checkout) -> None:
+def test_a_change_is_built_again_and_only_changed_packages_are_installed(checkout: Checkout) -> None:
+    (checkout.web / "node_modules" / "preact").mkdir(parents=True)  # of an interrupted installation
     assert checkout.build() == ["npm ci", "build"]
     assert checkout.page.is_file()
     assert len(checkout.said) == 3
-
-
-def test_without_a_change_nothing_is_done_nothing_is_said_and_no_node_is_needed(checkout: Checkout) -> None:
-    checkout.build()
+    for change, calls in (
+        (lambda: checkout.source.write_text("two"), ["build"]),
+        (lambda: checkout.source.rename(checkout.source.with_name("other.tsx")), ["build"]),
+        (checkout.page.unlink, ["build"]),
+        (lambda: checkout.lock("1.0.1"), ["npm ci", "build"]),
+        (lambda: (checkout.web / "executor" / "main.test.tsx").write_text("no built file depends on it"), []),
+    ):
+        change()
+        assert checkout.build() == calls
+        assert checkout.build() == []
     checkout.said.clear()
-    checkout.env["PATH"] = ""
+    checkout.env["PATH"] = ""  # without a change, no Node is needed
     assert (checkout.build(), checkout.said) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("change", "calls"),
-    [
-        (lambda checkout: checkout.source.write_text("two"), ["build"]),
-        (lambda checkout: checkout.source.rename(checkout.source.with_name("other.tsx")), ["build"]),
-        (lambda checkout: checkout.page.unlink(), ["build"]),
-        (lambda checkout: checkout.lock("1.0.1"), ["npm ci", "build"]),
-    ],
-    ids=["a changed source", "a renamed source", "a lost file", "changed packages"],
-)
-def test_a_change_is_built_again_and_only_changed_packages_are_installed(
-    checkout: Checkout, change: Callable[[Checkout], object], calls: list[str]
-) -> None:
-    checkout.build()
-    change(checkout)
-    assert checkout.build() == calls
-    assert checkout.build() == []
-
-
-def test_packages_of_an_interrupted_installation_are_not_trusted(checkout: Checkout) -> None:
-    (checkout.web / "node_modules" / "preact").mkdir(parents=True)
-    assert checkout.build() == ["npm ci", "build"]
-
-
-@pytest.mark.parametrize("name", ["executor/main.test.tsx", "executor/testing/fake.ts", "node_modules/x/index.js"])
-def test_what_no_built_file_depends_on_is_no_change(checkout: Checkout, name: str) -> None:
-    checkout.build()
-    (checkout.web / name).parent.mkdir(parents=True, exist_ok=True)
-    (checkout.web / name).write_text("new")
-    assert checkout.build() == []
 
 
 def test_a_failed_build_is_one_line_with_the_reason_and_leaves_what_was_there(checkout: Checkout) -> None:
@@ -135,27 +101,9 @@ def test_a_failed_build_is_one_line_with_the_reason_and_leaves_what_was_there(ch
     assert "working" in Path(line.rpartition("(see ")[2].rstrip(")")).read_text()
     assert checkout.page.read_text() == before
     assert list(checkout.page.parents[2].glob(".web_dist-*")) == []
-    del checkout.env["BUILD_FAILS"]
-    assert checkout.build() == ["build"]
-
-
-def test_packages_that_cannot_be_had_are_one_line_too(checkout: Checkout) -> None:
+    checkout.lock("1.0.1")
     checkout.env["NPM_FAILS"] = "1"
     with pytest.raises(Failure, match=r"could not be installed: npm error 404 no such package$"):
         checkout.build()
-
-
-def test_only_a_node_that_runs_the_build_tools_is_taken(checkout: Checkout) -> None:
-    taken = []
-    for version in ("v20.18.3", "v20.19.0", "v21.7.3", "v22.11.0", "v22.12.0", "v24.1.0"):
-        checkout.env["NODE_VERSION"] = version
-        if node_on_path(checkout.env) is not None:
-            taken.append(version)
-    assert taken == ["v20.19.0", "v22.12.0", "v24.1.0"]
-    (checkout.bin / "npm").unlink()
-    assert node_on_path({**checkout.env, "PATH": str(checkout.bin)}) is None, "without npm"
-
-
-def test_what_node_starts_finds_the_same_node() -> None:
-    env = Node(Path("/opt/node/bin/node"), ("npm",)).env({"PATH": "/usr/bin"})
-    assert env["PATH"].split(os.pathsep) == ["/opt/node/bin", "/usr/bin"]
+    del checkout.env["BUILD_FAILS"], checkout.env["NPM_FAILS"]
+    assert checkout.build() == ["npm ci", "build"]

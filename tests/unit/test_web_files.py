@@ -29,18 +29,11 @@ def test_the_shortest_body_that_the_client_takes_is_chosen(accepted: str, coding
     assert best_coding(accepted, BODIES) == coding
 
 
-def test_without_a_build_there_is_no_page_and_no_file(tmp_path: Path) -> None:
-    assert WebFiles.read(tmp_path / "nothing") == WebFiles()
-
-
 def test_files_are_known_by_their_addresses_with_all_their_bodies(tmp_path: Path) -> None:
+    assert WebFiles.read(tmp_path / "nothing") == WebFiles()
     (tmp_path / "assets").mkdir()
-    for name, text in {
-        "index.html": "page",
-        "sw.js": "worker",
-        "assets/app-1.js": "app",
-        "assets/app-1.js.br": "b",
-    }.items():
+    texts = {"index.html": "page", "sw.js": "worker", "assets/app-1.js": "app", "assets/app-1.js.br": "b"}
+    for name, text in texts.items():
         (tmp_path / name).write_text(text)
     found = WebFiles.read(tmp_path)
     assert found.page == "page"

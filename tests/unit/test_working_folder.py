@@ -65,6 +65,14 @@ def test_folders_of_processes_that_were_killed_go_at_the_next_start(tmp_path: Pa
     assert sorted(tmp_path.glob(f"{PREFIX}*/")) == sorted([living.folder, ours.path])
     ours.release()
     assert set(tmp_path.iterdir()) == set(tmp_path.glob(f"{living.folder.name}*"))
+    first, second = WorkingFolder(tmp_path / "of one"), WorkingFolder(tmp_path / "of one")  # of one process
+    first.take()
+    second.take()
+    (first.path / "upload").write_bytes(b"x")
+    second.release()
+    assert (first.path / "upload").exists()
+    first.release()
+    assert list((tmp_path / "of one").iterdir()) == []
 
 
 def test_the_number_of_a_process_says_nothing(tmp_path: Path, owners: list[Owner]) -> None:
@@ -86,14 +94,3 @@ def test_folders_without_a_lock_go_when_no_process_has_their_number_and_foreign_
     remove_left_behind(tmp_path)
     assert [folder.exists() for folder in without_lock] == [False, False, True]
     assert all(folder.exists() for folder in foreign)
-
-
-def test_two_of_one_process_are_apart(tmp_path: Path) -> None:
-    first, second = WorkingFolder(tmp_path), WorkingFolder(tmp_path)
-    first.take()
-    second.take()
-    (first.path / "upload").write_bytes(b"x")
-    second.release()
-    assert (first.path / "upload").exists()
-    first.release()
-    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,75 @@
+"""A cluster in memory, for tests of what reads and writes single objects."""
+
+import asyncio
+import copy
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from checklist_crds import merge_patch
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.kinds import Kind
+
+CREATED = "2026-11-21T11:00:00Z"
+
+
+class MemoryCluster:
+    """Objects by kind and name: each write is a new resourceVersion, another spec a new generation.
+
+    Counts requests in `asked`.
+    """
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[Kind, str], JsonObject] = {}
+        self.asked: Counter[str] = Counter()
+        self._version = 0
+
+    def put(
+        self, kind: Kind, name: str, spec: Mapping[str, Any], namespace: str = "checklists", **annotations: str
+    ) -> JsonObject:
+        """Write the spec as a user does. Returns a copy of the object."""
+        before = self.objects.get((kind, name), {"metadata": {"generation": 0}})
+        metadata = before["metadata"] | {"name": name, "uid": f"uid-{name}", "creationTimestamp": CREATED}
+        metadata["annotations"] = annotations
+        metadata["generation"] += before.get("spec") != spec
+        if kind.namespaced:
+            metadata["namespace"] = namespace
+        self.objects[kind, name] = {"metadata": metadata, "spec": dict(spec), "status": before.get("status", {})}
+        return self._written(kind, name)
+
+    async def get(self, kind: Kind, name: str, *_: Any, **__: Any) -> JsonObject:
+        self.asked["get"] += 1
+        return self.read(kind, name)
+
+    def read(self, kind: Kind, name: str) -> JsonObject:
+        """A copy, without a request."""
+        if (kind, name) not in self.objects:
+            raise KubeNotFound(name)
+        return copy.deepcopy(self.objects[kind, name])
+
+    async def create(self, kind: Kind, body: Mapping[str, Any], *_: Any) -> JsonObject:
+        self.objects[kind, body["metadata"]["name"]] = copy.deepcopy(dict(body))
+        return dict(body)
+
+    async def patch(
+        self, kind: Kind, name: str, patch: Mapping[str, Any], *_: Any, resource_version: str | None = None, **__: Any
+    ) -> JsonObject:
+        self.asked["patch"] += 1
+        await asyncio.sleep(0.01)
+        body = self.read(kind, name)
+        if resource_version not in (None, body["metadata"]["resourceVersion"]):
+            self.asked["conflict"] += 1
+            raise KubeConflict("stale")
+        self.objects[kind, name] = merge_patch.apply(body, patch)
+        return self._written(kind, name)
+
+    async def patch_status(
+        self, kind: Kind, name: str, patch: Mapping[str, Any], *_: Any, **options: Any
+    ) -> JsonObject:
+        return await self.patch(kind, name, {"status": patch}, **options)
+
+    def _written(self, kind: Kind, name: str) -> JsonObject:
+        self._version += 1
+        self.objects[kind, name]["metadata"]["resourceVersion"] = str(self._version)
+        return self.read(kind, name)
