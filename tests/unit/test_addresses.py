@@ -34,13 +34,13 @@ def permitted(policy: AddressPolicy, addresses: str) -> list[str]:
     return [address for address in addresses.split() if policy.permits(address)]
 
 
-def test_exactly_the_addresses_inside_of_a_network_are_denied() -> None:
+def test_exactly_the_addresses_inside_of_a_network_and_texts_that_are_no_address_are_denied() -> None:
     assert permitted(AddressPolicy(), DENIED + ALLOWED) == ALLOWED.split()
-
-
-def test_text_that_is_no_numeric_address_is_denied() -> None:
     for text in ("", "example.com", "1.2.3", "0x7f.1", "1.2.3.4.5", "127.0.0.1 ", "[::1]", "١.1.1.1"):
         assert not AddressPolicy().permits(text), text
+    with pytest.raises(BlockedAddress) as blocked:
+        AddressPolicy().check("10.9.8.7")
+    assert "10.9" not in str(blocked.value)
 
 
 NOTATIONS_OF_LOOPBACK = """
@@ -84,13 +84,7 @@ def test_the_development_setting_opens_private_addresses_but_not_the_operators_o
     assert permitted(policy, "127.0.0.1 ::1 10.96.0.1") == ["127.0.0.1", "::1"]
 
 
-@pytest.mark.parametrize("text", ["10.0.0.0/33", "nonsense", "10.0.0.1/8"])
-def test_a_range_that_is_none_is_refused_at_start(text: str) -> None:
-    with pytest.raises(ValueError, match=r"network|host bits"):
-        AddressPolicy.parse(denied=text)
-
-
-def test_the_error_says_nothing_about_the_address() -> None:
-    with pytest.raises(BlockedAddress) as blocked:
-        AddressPolicy().check("10.9.8.7")
-    assert "10.9" not in str(blocked.value)
+def test_a_range_that_is_none_is_refused_at_start() -> None:
+    for text in ("10.0.0.0/33", "nonsense", "10.0.0.1/8"):
+        with pytest.raises(ValueError, match=r"network|host bits"):
+            AddressPolicy.parse(denied=text)

@@ -13,7 +13,7 @@ from checklist_crds.errors import AnswerInvalid, Problem
 from checklist_crds.template_types import Step, StepType
 from checklist_crds.template_validation import parse_definition
 
-many = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def the_step(kind: str, *, required: bool = False, **config: Any) -> Step:

@@ -4,14 +4,13 @@ import json
 import re
 import sysconfig
 from datetime import UTC, datetime
-from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import Any
 
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from checklist_dev.image.bill import bill, licences
+from checklist_dev.image.bill import bill
 from checklist_dev.repository import ROOT
 
 CREATED = datetime(2026, 11, 22, tzinfo=UTC)
@@ -36,17 +35,3 @@ def test_it_is_valid_cyclonedx_with_packages_of_all_kinds_and_changes_with_its_c
         assert re.fullmatch(r"pkg:[a-z]+/[^ @]+@[^ @]+", component["purl"]), component["purl"]
     assert bill_of(STATUS, tmp_path) == document
     assert bill_of(STATUS.replace("u13", "u14"), tmp_path)["serialNumber"] != document["serialNumber"]
-
-
-def test_a_licence_is_named_in_the_words_of_its_distribution(tmp_path: Path) -> None:
-    mit, of_a, of_b = (f"Classifier: License :: {name}" for name in ("OSI Approved :: MIT License", "A", "B"))
-    for fields, found in (
-        (["License-Expression: MIT OR Apache-2.0", "License: MIT"], [{"expression": "MIT OR Apache-2.0"}]),
-        (["License: Apache 2.0", mit], [{"license": {"name": "Apache 2.0"}}]),
-        (["License: The text\n        of it", mit], [{"license": {"name": "MIT License"}}]),
-        ([of_a, of_b, "Classifier: Topic :: C"], [{"license": {"name": "A"}}, {"license": {"name": "B"}}]),
-        (["Classifier: Topic :: C"], []),
-    ):
-        lines = ["Metadata-Version: 2.4", "Name: x", "Version: 1", *fields]
-        (tmp_path / "METADATA").write_text("\n".join(lines) + "\n")
-        assert licences(PathDistribution(tmp_path).metadata) == found

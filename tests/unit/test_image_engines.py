@@ -1,4 +1,4 @@
-"""What docker, podman and buildah are told, by programs in their place that write down their arguments."""
+"""Arguments of docker, podman and buildah, as programs in their place write them down."""
 
 import json
 from pathlib import Path
@@ -52,27 +52,14 @@ def engine(programs: Programs, name: str) -> Engine:
     return found
 
 
-def a_build(programs: Programs) -> Build:
-    secret = programs.folder / "pip.conf"
-    secret.write_text("")
-    arguments = {"WEB": "given", "VERSION": "1"}
-    return Build(ROOT / "Containerfile", ROOT, "localhost/x:1", arguments, {"pip": secret})
-
-
 def test_a_docker_without_buildx_is_told_nothing_that_it_does_not_know(programs: Programs) -> None:
     programs.put("docker", refused="buildx")
     found = find_engine(programs.folder / "engine.log", "docker")
     assert found is not None
-    found.build(a_build(programs), "it could not be built", lambda _: None)
+    build = Build(ROOT / "Containerfile", ROOT, "localhost/x:1", {"WEB": "given"}, {"pip": programs.log})
+    found.build(build, "it could not be built", lambda _: None)
     assert programs.told("build")[0][:2] == ["build", "--build-arg"]
     assert json.loads(programs.log.read_text().splitlines()[-1])["buildkit"] == "1"
-
-
-def test_a_docker_without_its_daemon_is_none_and_the_next_one_is_taken(programs: Programs) -> None:
-    log = programs.folder / "engine.log"
-    found = find_engine(log)
-    assert found is not None and found.name == "podman"
-    assert find_engine(log, "docker") is None
 
 
 @pytest.mark.parametrize("name", ["docker", "podman", "buildah"])

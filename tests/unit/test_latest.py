@@ -1,5 +1,3 @@
-"""The values that were set last."""
-
 import asyncio
 
 import pytest

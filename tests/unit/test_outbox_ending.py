@@ -16,16 +16,14 @@ ENTRY = {"eventId": "evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1c9a11", "event": "step.c
 ENTRY["ts"] = "2026-11-22T12:00:00.000Z"
 
 
-class _Transmitter:
-    def speak_of(self, run: Any) -> None:
-        """Of no interest here."""
-
-
-class _Client:
-    """Has no object, and counts who asks."""
+class _Double:
+    """A transmitter, and a client that has no object and counts who asks."""
 
     def __init__(self) -> None:
         self.asked = 0
+
+    def speak_of(self, run: Any) -> None:
+        """Of no interest here."""
 
     async def get(self, kind: Kind, name: str, namespace: str) -> Any:
         self.asked += 1
@@ -40,12 +38,11 @@ def _run(number: int) -> dict[str, Any]:
 
 
 def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOutbox:
-    names = ("revisions", "secrets", "deliveries", "pauses", "metrics", "events", "clock", "photos")
-    unused: Any = dict.fromkeys(names)
-    transmitter: Any = _Transmitter()
-    being_recorded = BeingRecorded(left)
-    more = {"being_recorded": being_recorded, "allow_insecure": False, "on_bug": bugs.append}
-    return RunOutbox(client, transmitter=transmitter, **unused, **more)
+    unused: Any = dict.fromkeys(
+        ("revisions", "secrets", "deliveries", "pauses", "metrics", "events", "clock", "photos")
+    )
+    unused |= {"transmitter": client, "being_recorded": BeingRecorded(left)}
+    return RunOutbox(client, **unused, allow_insecure=False, on_bug=bugs.append)
 
 
 async def _listed(outbox: RunOutbox) -> None:
@@ -57,7 +54,7 @@ async def _listed(outbox: RunOutbox) -> None:
 
 async def test_a_start_looks_every_run_up_and_an_end_none() -> None:
     for ends, asked in ((False, 20), (True, 0)):
-        client = _Client()
+        client = _Double()
         outbox = _outbox(client, bugs := [])
         patience = Patience(no_more_starts=lambda: None, no_more_answers=lambda: None)
         if ends:
@@ -71,7 +68,7 @@ async def test_a_start_looks_every_run_up_and_an_end_none() -> None:
 
 @pytest.mark.looptime
 async def test_what_the_leader_before_records_is_not_looked_up_until_it_should_have() -> None:
-    client = _Client()
+    client = _Double()
     outbox = _outbox(client, bugs := [], {str(ENTRY["eventId"]): AttemptMade(1, 3.0)})
     await _listed(outbox)
     assert client.asked == 0
