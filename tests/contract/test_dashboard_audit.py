@@ -72,9 +72,7 @@ async def test_what_cannot_be_written_down_does_not_happen(api: Api, monkeypatch
     assert len((await desk.told("/members"))["data"]) == 3
 
 
-async def test_an_act_that_fails_after_it_was_announced_is_told_as_failed_and_one_that_is_refused_leaves_no_entry(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failed_act_has_its_entry_and_a_refused_one_none(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = await at_desk(api)
     await desk.post("/keys", {"name": ""})
     await desk.delete(f"/members/{desk.member_id}")
@@ -113,27 +111,19 @@ async def test_entries_are_filtered_and_paged(api: Api) -> None:
         assert error_of(await first.get(f"/audit?{wrong}")) == (400, "invalid_parameter")
 
 
-async def test_the_export_is_json_lines_with_the_oldest_first(api: Api) -> None:
-    desk = await at_desk(api)
-    for name in ("a", "b", "c"):
+async def test_an_export_is_oldest_first_or_breaks_off(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = await at_desk(await start_api())
+    for name in "abcde":
         await desk.post("/keys", {"name": name})
     response = await desk.get("/audit/export")
     assert response.headers["Content-Type"].startswith("application/jsonl")
     assert response.headers["Content-Disposition"].startswith('attachment; filename="audit-')
     lines = [json.loads(line) for line in response.text.splitlines()]
     assert lines == list(reversed(await _entries(desk)))
-    assert [line["target"]["name"] for line in lines] == ["a", "b", "c"]
+    assert [line["target"]["name"] for line in lines] == list("abcde")
     one = await desk.get(f"/audit/export?target={lines[1]['target']['id']}")
     assert [json.loads(line) for line in one.text.splitlines()] == [lines[1]]
     assert (await desk.get("/audit/export?actor=u-unknown")).text == ""
-
-
-async def test_an_export_goes_on_where_a_list_grew_too_old_and_one_that_breaks_does_not_look_whole(
-    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk = await at_desk(await start_api())
-    for name in "abcde":
-        await desk.post("/keys", {"name": name})
     pages = KubeClient.pages
     errors: list[KubeError] = [KubeGone("too old")]
 
@@ -144,9 +134,8 @@ async def test_an_export_goes_on_where_a_list_grew_too_old_and_one_that_breaks_d
                 raise errors.pop()
 
     monkeypatch.setattr(KubeClient, "pages", breaking)
-    exported = (await desk.get("/audit/export")).text.splitlines()
+    assert (await desk.get("/audit/export")).text == response.text
     assert errors == []
-    assert [json.loads(line)["target"]["name"] for line in exported] == list("abcde")
     errors.append(KubeUnavailable("gone away"))
     with pytest.raises(httpx.RemoteProtocolError):
         await desk.get("/audit/export")
@@ -183,9 +172,7 @@ async def test_replays_are_told_one_many_and_stopped(api: Api) -> None:
     ]
 
 
-async def test_signing_in_and_out_is_told_to_each_organization_of_the_person(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_signing_in_and_out_is_told_to_each_organization(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = await at_desk(api)
     invited = {"email": "grace@example.com", "name": "Grace Hopper", "role": "viewer"}
     made = (await desk.post("/members", invited)).json()

@@ -32,9 +32,7 @@ async def _of(desk: Desk, member_id: str) -> dict[str, Any]:
     return dict(next(member for member in listed["data"] if member["id"] == member_id))
 
 
-async def test_an_invited_member_has_a_link_that_works_once_and_can_be_replaced(
-    api: Api, grace: dict[str, str]
-) -> None:
+async def test_an_invitation_has_a_link_that_works_once_and_can_be_replaced(api: Api, grace: dict[str, str]) -> None:
     desk = await at_desk(api)
     response = await desk.post("/members", grace)
     made = response.json()
@@ -74,9 +72,7 @@ async def test_without_local_accounts_an_invitation_has_no_link(start_api: Start
     assert error_of(await desk.post(f"/members/{made.json()['id']}/invitation")) == (404, "not_found")
 
 
-async def test_an_address_is_invited_once_in_an_organization_however_many_ask_at_once(
-    start_api: StartApi, grace: dict[str, str]
-) -> None:
+async def test_an_address_is_invited_once_in_an_organization(start_api: StartApi, grace: dict[str, str]) -> None:
     first, second = await start_api(), await start_api()
     desk = await at_desk(first)
     other = Desk(desk.person, second.anonymous, desk.headers)
@@ -91,9 +87,7 @@ async def test_an_address_is_invited_once_in_an_organization_however_many_ask_at
     assert (await elsewhere.post("/members", grace)).status_code == 201
 
 
-async def test_an_invitation_or_a_change_that_is_wrong_is_refused_with_its_field(
-    api: Api, grace: dict[str, str]
-) -> None:
+async def test_a_wrong_invitation_or_change_is_refused_with_its_field(api: Api, grace: dict[str, str]) -> None:
     desk = await at_desk(api)
     for change in (
         *({"email": wrong} for wrong in ("nobody", "a b@c.d", 3)),

@@ -45,19 +45,13 @@ NEEDS = {
     for path in paths
 }
 FOR_ANYBODY_WITH_A_SESSION = {
-    ("GET", "/session"),
-    ("DELETE", "/session"),
-    ("GET", "/sessions"),
-    ("DELETE", "/sessions"),
-    ("DELETE", "/sessions/{session_id}"),
+    *(("GET", path) for path in ("/session", "/sessions")),
+    *(("DELETE", path) for path in ("/session", "/sessions", "/sessions/{session_id}")),
     ("POST", "/account/password"),
 }
 FOR_EVERYBODY = {
-    ("GET", "/sign-in"),
-    ("POST", "/sign-in/password"),
-    ("POST", "/sign-in/link"),
-    ("GET", "/sign-in/oidc"),
-    ("GET", "/sign-in/oidc/callback"),
+    *(("GET", path) for path in ("/sign-in", "/sign-in/oidc", "/sign-in/oidc/callback")),
+    *(("POST", path) for path in ("/sign-in/password", "/sign-in/link")),
 }
 """What has to work before there is a session."""
 MEMBERS_ROUTES = sorted(NEEDS)

@@ -1,8 +1,10 @@
-"""What the page of a run is told: the checklist with its answers, and the link, for those who may have it."""
+"""Runs in the dashboard: a run's page and its link for those who may have it, and the usage of the month."""
+
+from datetime import UTC, datetime, timedelta
 
 from checklist_crds.kube.kinds import RUN
 
-from .conftest import Api, shared_api
+from .conftest import Api, StartApi, shared_api
 from .dashboard_client import at_desk
 from .executor_client import Json, Person, checklist, error_of, person_for, step, without_request_id
 
@@ -77,3 +79,35 @@ async def test_a_foreign_run_is_told_of_like_one_that_is_not_there(api: Api) -> 
         unknown = await desk.get(f"/runs/r-00000000-0000-4000-8000-000000000000/{part}")
         assert error_of(theirs) == (404, "run_not_found")
         assert without_request_id(theirs) == without_request_id(unknown)
+
+
+# --- the month's runs, by day, and their limit
+
+
+async def test_the_days_of_the_month_add_up_to_what_is_used(start_api: StartApi) -> None:
+    now = datetime.now(UTC).replace(day=2, hour=12, minute=0, second=0, microsecond=0)
+    api = await start_api(clock=lambda: now)
+    desk, template = await at_desk(api, "viewer"), await api.account.create_template()
+    for runs in (2, 0, 3):
+        for _ in range(runs):
+            await api.account.dispatch(template["id"])
+        now += timedelta(days=1)
+    told = await desk.told("/usage")
+    month = now.strftime("%Y-%m")
+    used = {"01": 0, "02": 2, "03": 0, "04": 3, "05": 0}
+    assert told["by_day"] == [{"day": f"{month}-{day}", "used": number} for day, number in used.items()]
+    assert (told["used"], told["limit"], told["period"], told["plan"]) == (5, None, month, "default")
+    assert told["limit_reached"] is None
+
+
+async def test_a_reached_limit_is_told_in_the_words_that_a_dispatch_is_refused_with(api: Api) -> None:
+    account = await api.make_account(plan={"name": "trial", "runsPerMonth": 1})
+    desk = await at_desk(api, "viewer", account=account)
+    template = await account.create_template()
+    assert (await desk.told("/usage"))["limit_reached"] is None
+    await account.dispatch(template["id"])
+    refused = await account.http.post("/v1/runs", json={"template_id": template["id"]})
+    assert refused.status_code == 402
+    body = refused.json()
+    body.pop("request_id")
+    assert (await desk.told("/usage"))["limit_reached"] == body

@@ -190,19 +190,6 @@ async def test_what_the_url_says_beyond_its_host_is_shown_nowhere_and_what_is_de
     assert (await api.http.get(one)).status_code == 404
 
 
-async def test_another_process_of_the_service_shows_the_same_also_when_it_starts_later(start_api: StartApi) -> None:
-    one, other = await start_api(), await start_api()
-    story = await completed_story(one)
-    await story.keeps(*five_failures(), seq=1)
-    await story.records(sent(), seq=2)
-    here = await until(
-        lambda: listed(one.account), lambda found: {each["status"] for each in found} == {"failed", "delivered"}
-    )
-    await until(lambda: listed(other.account), lambda found: found == here)
-    later = await start_api()
-    assert await listed(later.account) == here
-
-
 async def endpoints(account: Account, **query: Any) -> list[dict[str, Any]]:
     return await listed(account, "/v1/endpoints", **query)
 

@@ -195,9 +195,7 @@ async def test_a_replay_is_stopped_by_its_owner_and_by_no_other(api: Api) -> Non
         assert error_of(await api.http.request(method, path)) == (404, "replay_not_found")
 
 
-async def test_an_organization_has_so_many_replays_and_no_more_until_some_are_gone(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_organization_has_so_many_replays_and_no_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay_directory, "MAX_KEPT", 3)
     paths = [(await bulk(api)).headers["Location"] for _ in range(2)]
     first = await bulk(api, KEY)

@@ -318,9 +318,7 @@ async def test_a_member_goes_with_their_account_only_when_that_is_asked_for(api:
     assert (await api.kube.list_all(LOCAL_ACCOUNT, api.namespace))[0] == []
 
 
-async def test_a_run_of_a_moment_ago_stays_counted_and_another_organizations_are_not_touched(
-    api: Api, erase: Eraser
-) -> None:
+async def test_a_run_of_a_moment_ago_stays_counted_and_other_organizations_runs_stay(api: Api, erase: Eraser) -> None:
     theirs = await (await api.make_account()).new_run(executor_ref=ADA)
     run = await api.account.new_run(executor_ref=ADA)
     body = await api.kube.get(ORGANIZATION, api.organization)
@@ -365,9 +363,7 @@ async def test_what_cannot_be_done_is_said_in_one_line(erase: Eraser, monkeypatc
         assert status == 2 and len(said) == 1 and why in said[0]
 
 
-async def test_snapshots_of_a_backup_that_still_have_the_runs_are_named(
-    api: Api, erase: Eraser, tmp_path: Path
-) -> None:
+async def test_snapshots_that_still_have_the_runs_are_named(api: Api, erase: Eraser, tmp_path: Path) -> None:
     live, archived = await answered(api, ADA), await answered(api, ADA)
     await settle(api, archived)
     await ArchiveLab(api).archive(archived.run_id)

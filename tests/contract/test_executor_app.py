@@ -49,9 +49,7 @@ async def test_the_service_worker_keeps_its_name_and_is_asked_for_each_time(api:
     assert again.headers["Content-Security-Policy"] == first.headers["Content-Security-Policy"]
 
 
-async def test_the_page_of_no_run_has_all_its_files_at_their_relative_addresses_and_no_other_is_served(
-    api: Api,
-) -> None:
+async def test_the_page_of_no_run_has_all_its_files_at_relative_addresses_and_no_other_is_served(api: Api) -> None:
     response = await api.anonymous.get("/r/index.html")
     assert (response.status_code, response.headers["Cache-Control"]) == (200, "no-cache")
     page = Page(response.text)

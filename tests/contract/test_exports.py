@@ -118,9 +118,7 @@ async def test_a_row_for_each_answered_and_skipped_step_has_labels_and_ids(api: 
     assert bare["s-later"]["state"] == "skipped"
 
 
-async def test_addresses_of_photos_in_an_export_stay_valid_for_the_key_or_the_member_they_were_made_for(
-    api: Api,
-) -> None:
+async def test_addresses_of_photos_stay_valid_for_the_key_or_member_they_were_made_for(api: Api) -> None:
     person, desk, other = await answered(api), await at_desk(api, "viewer"), await api.make_account()
     rows = {row["step_id"]: row for row in await table(api)}
     for url in (rows["s-shelf"]["photos"], rows["s-clean"]["signature_image"]):
@@ -145,23 +143,10 @@ async def test_addresses_of_photos_in_an_export_stay_valid_for_the_key_or_the_me
     assert (await person.fetch(found.headers["Location"])).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("=1+1", "'=1+1"),
-        ("+49 30 1", "'+49 30 1"),
-        ("-2 +cmd", "'-2 +cmd"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("\t=1", "'\t=1"),
-        ("  =1", "'  =1"),
-        ("＝1", "'＝1"),
-        ("-18.5", "-18.5"),
-        ("a=b", "a=b"),
-        ("", ""),
-    ],
-)
-def test_nothing_that_a_person_wrote_is_computed(text: str, cell: str) -> None:
-    assert harmless(text) == cell
+def test_nothing_that_a_person_wrote_is_computed() -> None:
+    formulas = ("=1+1", "+49 30 1", "-2 +cmd", "@SUM(A1)", "\t=1", "  =1", "＝1")
+    assert [harmless(text) for text in formulas] == [f"'{text}" for text in formulas]
+    assert [harmless(text) for text in ("-18.5", "a=b", "")] == ["-18.5", "a=b", ""]
 
 
 def test_cells_with_commas_quotes_and_line_ends_are_quoted() -> None:
@@ -272,9 +257,7 @@ async def test_a_wrong_query_is_refused_before_anything_is_sent(api: Api) -> Non
         assert (error_of(response), paths(response)) == ((400, "invalid_parameter"), [about])
 
 
-async def test_every_run_is_exported_once_while_others_are_made_and_removed(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_every_run_is_exported_once_while_others_come_and_go(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     # Many of one moment, as a GitOps sync makes them, and small pages, so that the walk has to begin again often.
     monkeypatch.setattr("checklist_api.exports.run_source.PAGE", 3)
     template = await api.account.create_template()
@@ -308,9 +291,7 @@ async def test_every_run_is_exported_once_while_others_are_made_and_removed(
     assert sorted(found) == sorted(made[1:])
 
 
-async def test_a_run_that_no_longer_fits_or_is_gone_when_its_turn_comes_is_left_out(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_run_that_no_longer_fits_or_is_gone_is_left_out(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = await api.account.new_run()
     read = RunAccess.of_organization
 
@@ -328,9 +309,7 @@ async def test_a_run_that_no_longer_fits_or_is_gone_when_its_turn_comes_is_left_
     assert await lines(api) == []
 
 
-async def test_an_export_that_fails_in_the_middle_does_not_look_whole_and_one_that_cannot_begin_is_an_error(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_export_that_fails_does_not_look_whole(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checklist_api.exports.run_source.AT_ONCE", 1)
     for _ in range(3):
         await api.account.new_run()
@@ -363,9 +342,7 @@ async def test_two_exports_of_an_organization_go_at_once_and_the_third_is_told_t
     assert (await api.http.get("/v1/exports", params={"format": "csv"})).status_code == 200
 
 
-async def test_a_file_that_would_lack_the_archive_is_refused_and_one_that_always_will_says_so(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_file_that_lacks_archived_runs_is_refused_or_says_so(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     for why, status in (("loading", 503), ("unavailable", 503), ("damaged", 200)):
         monkeypatch.setattr(type(api.services.archived), "incomplete", lambda *_, why=why: Incomplete(why))
         response = await api.http.get("/v1/exports", params={"format": "csv"})
