@@ -38,25 +38,16 @@ def labels(found: Domain, locale: str) -> list[tuple[BlockStep, str]]:
 
 
 @every_domain
-def test_a_file_is_named_after_its_domain(domain_id: str) -> None:
+def test_a_file_is_named_after_its_domain_and_has_as_many_steps_as_a_person_answers_in_one_go(domain_id: str) -> None:
     assert domain(domain_id).head.id == domain_id
-
-
-@every_domain
-def test_a_domain_has_as_many_steps_as_a_person_answers_in_one_go(domain_id: str) -> None:
     assert 8 <= len(list(domain(domain_id).body.steps())) <= 45
 
 
 @every_domain
 @pytest.mark.parametrize("locale", LOCALES)
-def test_no_label_occurs_twice(domain_id: str, locale: str) -> None:
+def test_labels_differ_are_short_capitalised_and_end_like_a_label(domain_id: str, locale: str) -> None:
     counted = Counter(label.casefold() for _, label in labels(domain(domain_id), locale))
     assert [label for label, count in counted.items() if count > 1] == []
-
-
-@every_domain
-@pytest.mark.parametrize("locale", LOCALES)
-def test_labels_are_short_capitalised_and_end_like_a_label(domain_id: str, locale: str) -> None:
     for step, label in labels(domain(domain_id), locale):
         first, second = [character for character in label if character.isalnum()][:2]
         assert first == first.upper() or second.isupper(), label  # pH, eSIM
@@ -66,22 +57,12 @@ def test_labels_are_short_capitalised_and_end_like_a_label(domain_id: str, local
 
 
 @every_domain
-def test_a_question_is_a_question_in_every_language(domain_id: str) -> None:
+def test_texts_are_questions_in_every_language_or_in_none_and_claim_no_compliance(domain_id: str) -> None:
     for key, text in texts(domain(domain_id)):
         asked = {locale: text.in_(locale).endswith("?") for locale in LOCALES}
         assert len(set(asked.values())) == 1, f"{key}: {asked}"
-
-
-@every_domain
-def test_spanish_questions_open_and_french_ones_keep_their_space(domain_id: str) -> None:
-    for key, text in texts(domain(domain_id)):
         assert ("¿" in text.es) == text.es.endswith("?"), f"{key}: {text.es}"
         assert not text.fr.endswith("?") or text.fr[-2] in " \u00a0\u202f", f"{key}: {text.fr}"
-
-
-@every_domain
-def test_texts_claim_no_compliance(domain_id: str) -> None:
-    for key, text in texts(domain(domain_id)):
         for locale in LOCALES:
             assert not CLAIMS.search(text.in_(locale)), f"{key}: {text.in_(locale)}"
 

@@ -5,56 +5,34 @@ import contextlib
 import gzip
 import json
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+
+def _step(identifier: str, kind: str, label: str, **members: Any) -> dict[str, Any]:
+    """Every field is there, as structured output has it."""
+    none = {"hint": None, "required": True, "geo": False, "photo": None, "condition": None}
+    return {"id": identifier, "type": kind, "label": label} | none | members
+
+
+_OPTIONS = [{"id": "o-1", "label": "Good"}, {"id": "o-2", "label": "Broken"}]
+_NUMBER = {"unit": "°C", "min": None, "max": 5, "decimal": 1}
+_STEPS = [
+    _step("s-1", "number", "Temperature of the cold room", photo={"min": 1, "max": 2}, config=_NUMBER),
+    _step("s-2", "choice", "State of the door seal", config={"options": _OPTIONS}),
+    _step(
+        *("s-3", "text", "Describe the damage"),
+        condition={"when": {"step": "s-2", "op": "eq", "value": "o-2"}},
+        config={"multiline": True, "placeholder": None},
+    ),
+]
 TEMPLATE: dict[str, Any] = {
     "name": "Cold room check",
     "description": "Before the kitchen opens.",
     "tags": ["kitchen"],
     "settings": {"allow_skip": False, "signature_on_complete": True, "est_minutes": 5},
-    "sections": [
-        {
-            "id": "g-1",
-            "title": "Cold room",
-            "steps": [
-                {
-                    "id": "s-1",
-                    "type": "number",
-                    "label": "Temperature of the cold room",
-                    "hint": None,
-                    "required": True,
-                    "geo": False,
-                    "photo": {"min": 1, "max": 2},
-                    "condition": None,
-                    "config": {"unit": "°C", "min": None, "max": 5, "decimal": 1},
-                },
-                {
-                    "id": "s-2",
-                    "type": "choice",
-                    "label": "State of the door seal",
-                    "hint": None,
-                    "required": True,
-                    "geo": False,
-                    "photo": None,
-                    "condition": None,
-                    "config": {"options": [{"id": "o-1", "label": "Good"}, {"id": "o-2", "label": "Broken"}]},
-                },
-                {
-                    "id": "s-3",
-                    "type": "text",
-                    "label": "Describe the damage",
-                    "hint": None,
-                    "required": True,
-                    "geo": False,
-                    "photo": None,
-                    "condition": {"when": {"step": "s-2", "op": "eq", "value": "o-2"}},
-                    "config": {"multiline": True, "placeholder": None},
-                },
-            ],
-        }
-    ],
+    "sections": [{"id": "g-1", "title": "Cold room", "steps": _STEPS}],
 }
 
 
@@ -227,7 +205,3 @@ def gzip_bomb() -> bytes:
 
 def redirect(location: str) -> Behaviour:
     return raw(response(b"", "307 Temporary Redirect", Location=location))
-
-
-def in_turn(*texts: Any) -> Sequence[Behaviour]:
-    return [says(text) for text in texts]

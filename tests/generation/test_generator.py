@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from tests.generation.conftest import NOW
 
-from checklist_api.generation import generator as generator_module
 from checklist_api.generation.composer_pool import ComposerPool
 from checklist_api.generation.generator import Generator
 from checklist_api.generation.model_failures import ModelFailure, Reason
@@ -39,23 +38,12 @@ def with_model(
     return new(ModelSettings(url="https://models.example/v1", name="m", fallback=fallback))
 
 
-async def test_without_a_model_the_composer_makes_it() -> None:
-    made = await new().generate(PROMPT, None, "org-a")
-    assert (made.definition, made.generated_by) == (compose(PROMPT).definition, "composer")
-
-
 @pytest.mark.parametrize("reason", list(Reason))
-async def test_whatever_ails_the_model_the_composer_answers_and_says_why(
+async def test_each_reason_of_a_model_is_said_with_the_composers_template_or_is_an_error_of_its_own(
     monkeypatch: pytest.MonkeyPatch, reason: Reason
 ) -> None:
     made = await with_model(monkeypatch, ModelFailure(reason)).generate(PROMPT, None, "org-a")
     assert (made.definition, made.generated_by) == (compose(PROMPT).definition, f"composer; reason={reason.value}")
-
-
-@pytest.mark.parametrize("reason", list(Reason))
-async def test_without_a_fallback_each_reason_is_an_error_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, reason: Reason
-) -> None:
     generator = with_model(monkeypatch, ModelFailure(reason, retry_after_s=7.5), Fallback.ERROR)
     with pytest.raises(RateLimited if reason in OURS else ModelFailed) as refused:
         await generator.generate(PROMPT, None, "org-a")
@@ -65,7 +53,7 @@ async def test_without_a_fallback_each_reason_is_an_error_of_its_own(
         assert [problem["code"] for problem in refused.value.as_body()["details"]] == [reason.value]
 
 
-async def test_a_prompt_of_nothing_fails_whoever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_prompt_that_names_nothing_fails_with_and_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     for generator in (new(), with_model(monkeypatch, ModelFailure(Reason.TIMEOUT))):
         with pytest.raises(GenerationFailed):
             await generator.generate("?!?! ...", None, "org-a")
@@ -127,19 +115,6 @@ async def test_more_prompts_than_can_wait_are_told_to_come_again() -> None:
     assert set(await asyncio.gather(*waiting)) == {"done"}
     assert (await new(pool=pool).generate(PROMPT, None, "org-a")).generated_by == "composer"
     pool.close()
-
-
-async def test_it_is_warmed_up_some_time_after_the_start_in_every_language(monkeypatch: pytest.MonkeyPatch) -> None:
-    composed: list[str | None] = []
-
-    def noted(prompt: str, *, locale: str | None) -> Any:
-        composed.append(locale)
-        return compose(prompt, locale=locale)
-
-    monkeypatch.setattr(composing, "compose", noted)
-    monkeypatch.setattr(generator_module, "_SETTLED_S", 0.0)
-    await new().warm_up()
-    assert composed == ["en", "de", "es", "fr"]
 
 
 def test_a_service_without_a_model_loads_no_http_client_and_no_composer_to_start() -> None:

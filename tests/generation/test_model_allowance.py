@@ -29,23 +29,16 @@ class Counted:
         return failure.value.reason, failure.value.retry_after_s
 
 
-def test_an_hour_holds_so_many_prompts_and_the_next_one_as_many() -> None:
-    it = Counted(limit=PromptLimit(3, 300))
+def test_an_hour_and_a_day_hold_so_many_prompts_of_one_organization() -> None:
+    it = Counted(limit=PromptLimit(3, 4))
     for _ in range(3):
         it.prompt()
     assert it.refused() == (Reason.LIMIT, 600.0)
     it.prompt("b")
     it.now += timedelta(minutes=10)
     it.prompt()
-
-
-def test_a_day_holds_so_many_prompts() -> None:
-    it = Counted(limit=PromptLimit(None, 2))
-    it.prompt()
-    it.now += timedelta(hours=2)
-    it.prompt()
     reason, wait = it.refused()
-    assert (reason, wait) == (Reason.LIMIT, 8 * 3600 + 10 * 60)
+    assert (reason, wait) == (Reason.LIMIT, 10 * 3600)
     it.now += timedelta(seconds=wait or 0)
     it.prompt()
 
@@ -78,15 +71,6 @@ def test_what_may_be_used_is_reserved_before_it_is() -> None:
     it.allowance.reserve("b", 400, 300)
     it.allowance.settle(first, 100, 100)
     it.allowance.reserve("a", 400, 400)
-
-
-def test_what_broke_off_stays_counted() -> None:
-    it = Counted(tokens_per_day=1_000)
-    it.allowance.reserve("a", 600, 300)
-    with pytest.raises(ModelFailure):
-        it.allowance.reserve("a", 100, 100)
-    it.now += timedelta(days=1)
-    it.allowance.reserve("a", 600, 300)
 
 
 def test_money_is_for_all_organizations_together() -> None:

@@ -37,8 +37,6 @@ def problems_of(text: str) -> str:
     ("change", "expected"),
     [
         (lambda it: it["settings"].update(est_minutes=1e15), {"est_minutes": None}),
-        (lambda it: it["settings"].update(est_minutes=-5), {"est_minutes": None}),
-        (lambda it: it["settings"].update(est_minutes="ten"), {"est_minutes": None}),
         (lambda it: it["settings"].update(est_minutes=12.5), {"est_minutes": 12.5}),
         (lambda it: it.pop("settings"), {"allow_skip": False, "signature_on_complete": False, "est_minutes": None}),
         (lambda it: it.update(settings=None), {"allow_skip": False}),
@@ -69,53 +67,37 @@ def test_options_may_be_plain_texts_and_conditions_may_name_their_labels() -> No
     assert steps[2]["condition"]["when"] == {"step": "s-state-of-the-door-seal", "op": "in", "value": ["o-broken"]}
 
 
-def test_ids_that_are_missing_doubled_or_wrong_are_made() -> None:
+@pytest.mark.parametrize(
+    ("labels", "ids"),
+    [
+        (("Temperature",) * 3, ["s-temperature", "s-temperature-2", "s-temperature-3"]),
+        (("温度", "Größe prüfen", "🔥"), ["s-1", "s-grosse-prufen", "s-3"]),
+    ],
+)
+def test_ids_are_made_of_labels_of_any_script(labels: tuple[str, ...], ids: list[str]) -> None:
     def change(document: dict[str, Any]) -> None:
-        for step in steps_of(document):
-            step.update(id="§ 1", label="Temperature", condition=None)
+        for step, label in zip(steps_of(document), labels, strict=True):
+            step.update(id="§ 1", label=label, condition=None)
 
-    made = read_answer(changed(change))
-    assert [step.id for _, step in made.steps()] == ["s-temperature", "s-temperature-2", "s-temperature-3"]
-
-
-def test_labels_of_any_script_get_ids() -> None:
-    def change(document: dict[str, Any]) -> None:
-        for step, label in zip(steps_of(document), ("温度", "Größe prüfen", "🔥"), strict=True):
-            step.update(label=label, condition=None)
-
-    assert [step.id for _, step in read_answer(changed(change)).steps()] == ["s-1", "s-grosse-prufen", "s-3"]
-
-
-def test_what_means_nothing_for_a_type_is_left_out() -> None:
-    made = read_answer(changed(lambda it: steps_of(it)[0]["config"].update(options=[], multiline=True, x=1)))
-    assert parse_definition(made.to_tdl(), strict=True) == made
+    assert [step.id for _, step in read_answer(changed(change)).steps()] == ids
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         (lambda it: steps_of(it)[2]["condition"]["when"].update(step="s-9"), "There is no step s-9"),
-        (lambda it: steps_of(it)[0].update(condition=steps_of(it)[2]["condition"]), "steps[0].condition.when.step"),
         (lambda it: steps_of(it)[2]["condition"]["when"].update(value="o-9"), "condition.when.value"),
         (lambda it: steps_of(it)[2]["condition"]["when"].update(op="like"), "condition.when.op"),
-        (lambda it: steps_of(it)[2].update(condition="always"), "condition: Must be an object"),
         (lambda it: steps_of(it)[2].update(condition={"when": 5}), "condition.when"),
         (lambda it: steps_of(it)[0]["config"].update(min=9, max=1), "config.min"),
         (lambda it: steps_of(it)[1].update(config=None), "config.options"),
-        (lambda it: steps_of(it)[1]["config"].update(options=[5]), "config.options[0]"),
         (lambda it: steps_of(it)[0].update(type="slider"), "type: Must be one of"),
-        (lambda it: steps_of(it)[0].update(type=["number"]), "type"),
         (lambda it: steps_of(it)[0].update(label="  \u200b "), "label"),
         (lambda it: steps_of(it)[0].update(label="x" * 501), "label: Has at most 500"),
-        (lambda it: steps_of(it)[0].update(required="yes"), "required"),
         (lambda it: steps_of(it)[0].update(photo={"min": 9, "max": 2}), "photo.min"),
         (lambda it: it["sections"][0].update(title=None), "title"),
-        (lambda it: it["sections"][0].update(steps=None), "steps"),
         (lambda it: it["sections"][0].update(steps={}), "steps: Must be a list"),
-        (lambda it: it["sections"].append("more"), "sections[1]: Must be an object"),
         (lambda it: it.update(tags="kitchen"), "tags"),
-        (lambda it: it.update(name=["x"]), "name"),
-        (lambda it: it.update(settings=[]), "settings"),
         (lambda it: it.update(sections=it["sections"] * 51), "sections"),
     ],
 )
@@ -128,13 +110,12 @@ def test_many_steps_of_one_name_take_no_time_to_speak_of() -> None:
     assert "sections" in problems_of(f'{{"name":"x","sections":[{{"title":"t","steps":[{steps}]}}]}}')
 
 
+_names = "name sections steps id type label photo config options condition when step op value all any min max settings"
 _values = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.integers() | st.text(max_size=8)
     | st.sampled_from(["s-1", "s-2", "choice", "number", "eq", "o-1"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["name", "sections", "steps", "id", "type", "label", "photo", "config", "options", "condition",
-                         "when", "step", "op", "value", "all", "any", "min", "max", "settings", "title", "tags"]),
-        inner, max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from([*_names.split(), "title", "tags"]), inner, max_size=5),
     max_leaves=30,
 )  # fmt: skip
 

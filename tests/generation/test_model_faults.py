@@ -5,7 +5,6 @@ import contextlib
 import json
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,10 +27,9 @@ from tests.generation.model_server import (
     stays_silent,
     streams_without_end,
 )
+from tests.waiting import eventually
 
 from checklist_api.generation.model_failures import Reason
-from checklist_crds.settings.held import SecretText
-from checklist_crds.settings.rotation import HeldFile, Rotation
 from checklist_dev.ports import free_ports
 
 Elsewhere = Callable[[Behaviour], Awaitable[ModelServer]]
@@ -53,33 +51,23 @@ async def elsewhere() -> AsyncIterator[Elsewhere]:
         (fails("502 Bad Gateway"), Reason.ERROR, 2),
         (fails("503 Service Unavailable", Retry_After="3600"), Reason.ERROR, 1),
         (fails("429 Too Many Requests", Retry_After="0"), Reason.RATE_LIMITED, 2),
-        (fails("429 Too Many Requests", Retry_After="11"), Reason.RATE_LIMITED, 1),
         (fails("429 Too Many Requests", Retry_After="Sat, 21 Nov 2026 14:50:00 GMT"), Reason.RATE_LIMITED, 1),
         (fails("429 Too Many Requests", Retry_After="soon, I promise"), Reason.RATE_LIMITED, 2),
         (fails("402 Payment Required"), Reason.RATE_LIMITED, 1),
         (fails("401 Unauthorized"), Reason.UNAUTHORIZED, 1),
         (fails("403 Forbidden"), Reason.UNAUTHORIZED, 1),
         (fails("404 Not Found"), Reason.ERROR, 1),
-        (fails("204 No Content", b""), Reason.ERROR, 1),
         (raw(response(b"<html><body>Welcome</body></html>", Content_Type="text/html")), Reason.ERROR, 1),
-        (raw(response(b"")), Reason.ERROR, 1),
-        (raw(response(b"null")), Reason.ERROR, 1),
         (raw(response(b"[]")), Reason.ERROR, 1),
-        (raw(response(b"{}")), Reason.ERROR, 1),
         (raw(response(b'{"choices": []}')), Reason.ERROR, 1),
-        (raw(response(b'{"choices": [{"message": null}]}')), Reason.ERROR, 1),
         (raw(response(b'{"choices": [{"message": "hi"}]}')), Reason.ERROR, 1),
-        (raw(response(b'{"choices": {"message": "hi"}}')), Reason.ERROR, 1),
         (raw(response(b'{"error": {"message": "overloaded"}}')), Reason.ERROR, 1),
-        (raw(response(GOOD[200:300])), Reason.ERROR, 1),
         (raw(response(b"\xff\xfe" * 100)), Reason.ERROR, 1),
         (raw(response(b'{"choices":' + b"[" * 100_000)), Reason.ERROR, 1),
         (says(None, refusal="I would rather not."), Reason.REFUSED, 1),
         (says("", finish="content_filter"), Reason.REFUSED, 1),
         (raw(GOOD[:-50]), Reason.ERROR, 1),
-        (raw(b""), Reason.ERROR, 1),
         (raw(b"SSH-2.0-OpenSSH_9.6\r\n"), Reason.ERROR, 1),
-        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"), Reason.ERROR, 1),
         (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), Reason.ERROR, 1),
         (raw(gzip_bomb()), Reason.ERROR, 1),
         (raw(response(b"", Content_Length="99999999999")), Reason.TOO_LARGE, 1),
@@ -131,14 +119,9 @@ async def test_a_passing_failure_is_tried_once_more(model: StartModel) -> None:
         assert len(it.server.asked) == 2
 
 
-async def test_a_server_that_is_not_there_is_unreachable(model: StartModel) -> None:
-    (port,) = free_ports(1)
-    async with model(says(TEMPLATE), url=f"http://127.0.0.1:{port}/v1") as it:
-        assert await it.fails() is Reason.UNREACHABLE
-
-
-async def test_a_name_that_does_not_resolve_is_unreachable(model: StartModel) -> None:
-    async with model(says(TEMPLATE), url="http://models.invalid/v1") as it:
+@pytest.mark.parametrize("url", ["http://127.0.0.1:{port}/v1", "http://models.invalid/v1"])
+async def test_a_server_that_is_not_there_is_unreachable(model: StartModel, url: str) -> None:
+    async with model(says(TEMPLATE), url=url.format(port=free_ports(1)[0])) as it:
         assert await it.fails() is Reason.UNREACHABLE
 
 
@@ -177,34 +160,10 @@ async def test_a_proxy_that_is_set_is_used(model: StartModel, elsewhere: Elsewhe
     assert proxy.asked[0].path == "http://models.invalid/v1/chat/completions"
 
 
-async def test_a_key_in_a_file_that_changes_holds_for_the_next_prompt(model: StartModel, tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_text("sk-of-yesterday-0123456789\n")
-    key = SecretText.ascii(file.read_text())
-    rotation = Rotation([HeldFile.of("CHECKLISTS_MODEL_KEY_FILE", file, file.read_text(), key)])
-
-    def look() -> None:
-        rotation.look()  # a change counts when two looks saw it
-        rotation.look()
-
-    async with model(says(TEMPLATE), says(TEMPLATE), says(TEMPLATE), key=key) as it:
-        await it.makes()
-        file.write_text("sk-of-today-0123456789\n")
-        look()
-        await it.makes()
-        file.unlink()
-        look()
-        await it.makes()
-    sent = [asked.headers["authorization"] for asked in it.server.asked]
-    assert sent == [f"Bearer sk-of-{day}-0123456789" for day in ("yesterday", "today", "today")]
-    assert rotation.notes == ["CHECKLISTS_MODEL_KEY_FILE: the file cannot be used; its value from before is"]
-
-
 async def test_a_caller_that_goes_away_leaves_no_place_taken(model: StartModel) -> None:
     async with model(*[stays_silent] * 4, says(TEMPLATE)) as it:
         gone = [asyncio.create_task(it.makes()) for _ in range(4)]
-        while len(it.server.asked) < len(gone):
-            await asyncio.sleep(0.01)
+        await eventually(lambda: len(it.server.asked) == len(gone))
         assert await it.fails() is Reason.BUSY
         for task in gone:
             task.cancel()

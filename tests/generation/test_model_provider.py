@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.generation.conftest import KEY, StartModel
-from tests.generation.model_server import TEMPLATE, completion, fails, raw, refuses, response, says
+from tests.generation.model_server import TEMPLATE, Behaviour, completion, fails, raw, refuses, response, says
 
 from checklist_api.generation.model_failures import Reason
 from checklist_api.generation.model_schema import strict_schema
@@ -54,48 +54,45 @@ async def test_the_server_is_asked_for_structured_output_with_the_key_and_the_wi
     assert KEY not in asked.said
 
 
-async def test_without_a_key_none_is_sent(model: StartModel) -> None:
+async def test_without_a_key_none_is_sent_and_without_a_locale_the_language_is_left_to_the_prompt(
+    model: StartModel,
+) -> None:
     async with model(says(TEMPLATE), key=None) as it:
         await it.makes()
     assert "authorization" not in it.server.asked[0].headers
-
-
-async def test_without_a_locale_the_language_is_left_to_the_wish(model: StartModel) -> None:
-    async with model(says(TEMPLATE)) as it:
-        await it.makes("Cold room")
     assert "If it tells no language" not in it.server.asked[0].said
 
 
+PARTS = [{"type": "text", "text": json.dumps(TEMPLATE)[:50]}, {"type": "image"}, 5]
+CALL = {"id": "1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "/etc/passwd"}'}}
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("answer", "requests"),
     [
-        f"Here you are:\n```json\n{json.dumps(TEMPLATE)}\n```\nHave a nice day {{}}",
-        f"<think>They want {{a fridge}}</think>{json.dumps(TEMPLATE, indent=2)}",
-        json.dumps({"template": TEMPLATE}),
-        json.dumps(TEMPLATE) + json.dumps(TEMPLATE),
+        (says(f"Here you are:\n```json\n{json.dumps(TEMPLATE)}\n```\nHave a nice day {{}}"), 1),
+        (says(f"<think>They want {{a fridge}}</think>{json.dumps(TEMPLATE, indent=2)}"), 1),
+        (says(json.dumps({"template": TEMPLATE})), 1),
+        (says(json.dumps(TEMPLATE) + json.dumps(TEMPLATE)), 1),
+        (raw(response(completion([*PARTS, {"type": "text", "text": json.dumps(TEMPLATE)[50:]}]))), 1),
+        (says(None, finish="tool_calls", tool_calls=[CALL]), 2),
     ],
+    ids=["fenced", "behind thoughts", "wrapped", "twice", "in parts", "behind a tool call that nothing offered"],
 )
-async def test_json_is_found_in_text(model: StartModel, text: str) -> None:
-    async with model(says(text)) as it:
+async def test_json_is_found_in_what_comes(model: StartModel, answer: Behaviour, requests: int) -> None:
+    async with model(answer, says(TEMPLATE)) as it:
         assert (await it.makes()).name == "Cold room check"
-    assert len(it.server.asked) == 1
+    assert len(it.server.asked) == requests
 
 
-async def test_what_is_wrong_is_told_and_the_corrected_answer_is_taken(model: StartModel) -> None:
-    async with model(says(without_label()), says(TEMPLATE)) as it:
+async def test_what_is_wrong_is_told_with_the_last_answer_and_the_corrected_one_is_taken(model: StartModel) -> None:
+    async with model(says("first"), says(without_label()), says(TEMPLATE)) as it:
         await it.makes()
-    first, second = it.server.asked
-    assert second.body["messages"][:2] == first.body["messages"]
-    answer, told = second.body["messages"][2:]
+    first, _, last = (asked.body["messages"] for asked in it.server.asked)
+    assert last[:2] == first
+    answer, told = last[2:]
     assert json.loads(answer["content"]) == without_label()
     assert "sections[0].steps[0].label: label is required." in told["content"]
-
-
-async def test_only_the_last_answer_is_shown_again(model: StartModel) -> None:
-    async with model(says("first"), says("second"), says(TEMPLATE)) as it:
-        await it.makes()
-    last = it.server.asked[2].body["messages"]
-    assert [message["content"] for message in last if message["role"] == "assistant"] == ["second"]
 
 
 async def test_after_two_corrections_it_is_nonsense(model: StartModel) -> None:
@@ -108,17 +105,12 @@ async def test_after_two_corrections_it_is_nonsense(model: StartModel) -> None:
     ("answer", "told"),
     [
         ("", "no complete JSON object"),
-        ("I cannot help with that.", "no complete JSON object"),
         (json.dumps(TEMPLATE)[:-20], "no complete JSON object"),
         ('{"name": NaN, "sections": []}', "no complete JSON object"),
-        ("[" * 100_000, "no complete JSON object"),
         ('{"a":' * 50_000, "no complete JSON object"),
         ({"name": "x", "sections": []}, "no steps"),
         ({"sections": TEMPLATE["sections"]}, "name is required"),
-        ({"name": "x", "sections": "none"}, "Must be a list"),
         ({"name": "x", "sections": [None, 5, []]}, "Must be an object"),
-        ({"name": {"x": 1}, "sections": TEMPLATE["sections"]}, "name"),
-        ({"template": "x"}, "name is required"),
     ],
 )
 async def test_whatever_else_it_writes_it_is_told_why_that_is_no_template(
@@ -135,26 +127,12 @@ async def test_an_answer_that_was_cut_off_is_asked_to_be_shorter(model: StartMod
     assert "shorter" in it.server.asked[1].body["messages"][-1]["content"]
 
 
-async def test_a_tool_call_that_nobody_offered_is_no_answer(model: StartModel) -> None:
-    call = {"id": "1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "/etc/passwd"}'}}
-    async with model(says(None, finish="tool_calls", tool_calls=[call]), says(TEMPLATE)) as it:
-        assert (await it.makes()).name == "Cold room check"
-
-
-async def test_content_in_parts_is_one_text(model: StartModel) -> None:
-    text = json.dumps(TEMPLATE)
-    parts = [{"type": "text", "text": text[:50]}, {"type": "image"}, {"type": "text", "text": text[50:]}, 5]
-    async with model(raw(response(completion(parts)))) as it:
-        assert (await it.makes()).name == "Cold room check"
-
-
 @pytest.mark.parametrize(
     "refusal",
     [
         refuses("response_format"),
         fails("422 Unprocessable Entity", b"<html>what?</html>"),
         fails("500 Internal Server Error", b'{"error": {"message": "failed to parse grammar"}}'),
-        fails("501 Not Implemented"),
         fails("400 Bad Request", b"\xff\xfe"),
     ],
 )
@@ -190,21 +168,16 @@ async def test_after_an_hour_a_server_is_asked_for_everything_again(model: Start
         await it.makes()
         now[0] += 3_601
         await it.makes()
-    bounded, plain = strict_schema(bounded=True), strict_schema(bounded=False)
-    assert [asked.schema for asked in it.server.asked] == [bounded, plain, bounded]
+    asked = [asked.schema == strict_schema(bounded=True) for asked in it.server.asked]
+    assert asked == [True, False, True]
 
 
 async def test_a_server_that_refuses_everything_is_an_error_and_nothing_is_learned_of_it(model: StartModel) -> None:
     async with model(*[fails("400 Bad Request")] * 4, says(TEMPLATE)) as it:
         assert await it.fails() is Reason.ERROR
         await it.makes()
-    assert [asked.form for asked in it.server.asked] == [
-        "json_schema",
-        "json_schema",
-        "json_object",
-        None,
-        "json_schema",
-    ]
+    forms = ["json_schema", "json_schema", "json_object", None, "json_schema"]
+    assert [asked.form for asked in it.server.asked] == forms
 
 
 async def test_tokens_and_their_cost_are_counted(model: StartModel) -> None:

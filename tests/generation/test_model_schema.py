@@ -13,8 +13,6 @@ from checklist_crds.template_types import StepType
 from checklist_crds.template_validation import parse_definition
 
 ALLOWED = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "$ref", "$defs"}
-
-
 BOUNDS = {"maxLength", "maxItems", "minimum", "maximum"}
 SCHEMA = strict_schema(bounded=False)
 
@@ -54,22 +52,14 @@ def test_every_type_of_step_has_its_own_config_and_no_other() -> None:
         assert set(config) == set(CONFIG_FIELDS.get(kind, ()))
 
 
-def test_a_complete_template_fits() -> None:
+def test_a_complete_template_fits_and_what_is_missing_or_foreign_does_not() -> None:
     assert problems(TEMPLATE) == []
-
-
-def test_what_is_missing_or_foreign_does_not_fit() -> None:
     for change in ("unit", "options"):
         broken = copy.deepcopy(TEMPLATE)
         for step in broken["sections"][0]["steps"]:
             step["config"].pop(change, None)
         assert problems(broken)
     assert problems(TEMPLATE | {"id": "t-1"})
-
-
-def test_who_may_execute_runs_is_nothing_for_a_model() -> None:
-    assert "execution" not in SCHEMA["properties"]
-    assert "geo_required" not in str(SCHEMA)
 
 
 def test_with_bounds_it_is_the_same_but_for_the_bounds() -> None:

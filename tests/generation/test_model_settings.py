@@ -52,6 +52,7 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
     )
     assert settings.url == "https://models.example/v1"
     assert settings.current_key() == KEY
+    assert KEY not in repr(settings) + str(settings)
     assert (settings.timeout_s, settings.max_tokens) == (30, 4_000)
     assert (settings.prompts_per_hour, settings.prompts_per_day, settings.tokens_per_day) == (5, None, None)
     assert (settings.price_sent, settings.price_written, settings.cost_per_day) == (0.15, 0.6, 2.5)
@@ -76,24 +77,18 @@ def test_limits_are_by_hour_by_day_or_off(limit: str, expected: tuple[int | None
         ("URL", "ftp://models.example/v1"),
         ("URL", f"https://user:{KEY}@models.example/v1"),
         ("URL", f"https://models.example/v1?key={KEY}"),
-        ("URL", "https://models.example/v1#part"),
         ("URL", "https://models.example:port/v1"),
-        ("URL", "https://models example/v1"),
         ("URL", "https://[::1"),
         ("NAME", ""),
         ("KEY", f"{KEY} and more"),
         ("KEY", f"{KEY}é"),
-        ("KEY_FILE", "/no/such/file"),
         ("CA_FILE", "/no/such/file"),
         ("TIMEOUT", "0"),
         ("TIMEOUT", "301"),
         ("MAX_TOKENS", "many"),
         ("LIMIT", "60 per hour"),
-        ("LIMIT", "-1/h"),
         ("TOKENS_PER_DAY", "-5"),
         ("PRICES", "0.15"),
-        ("PRICES", "cheap cheap"),
-        ("COST_PER_DAY", "1e5"),
         ("COST_PER_DAY", "5.00"),
         ("FALLBACK", "nothing"),
         ("PROXY", f"http://user:{KEY}@proxy.example:3128"),
@@ -108,48 +103,12 @@ def test_a_setting_that_cannot_be_used_is_one_line_that_names_it_and_holds_no_se
     assert KEY not in str(refused.value)
 
 
-def test_a_key_is_given_once(tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_text(KEY)
-    with pytest.raises(InvalidSetting, match="only one of them may be"):
-        read(KEY=KEY, KEY_FILE=str(file))
-
-
 @pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"", "is empty"),
-        (b"\n", "is empty"),
-        (b"two lines\nof key", "must hold one line of ASCII"),
-        (b"\xff\xfe", "holds no text"),
-        (b"a" * 5_000, "must hold one line of ASCII"),
-    ],
+    "url", ["https://models.example", "http://127.0.0.1:8000", "http://localhost", "http://[::1]:80"]
 )
-def test_a_file_without_a_key_is_told_at_the_start_and_not_quoted(tmp_path: Path, content: bytes, why: str) -> None:
-    file = tmp_path / "key"
-    file.write_bytes(content)
-    with pytest.raises(InvalidSetting, match=rf"CHECKLISTS_MODEL_KEY_FILE: {file} {why}") as refused:
-        read(KEY_FILE=str(file))
-    assert "two lines" not in str(refused.value)
-
-
-def test_no_setting_shows_the_key() -> None:
-    settings = read(KEY=KEY)
-    assert KEY not in repr(settings) + str(settings)
-
-
-@pytest.mark.parametrize(
-    ("url", "overheard"),
-    [
-        ("https://models.example/v1", False),
-        ("http://models.example/v1", True),
-        ("http://127.0.0.1:8000/v1", False),
-        ("http://localhost:11434/v1", False),
-        ("http://[::1]:8000/v1", False),
-    ],
-)
-def test_it_knows_whether_somebody_could_listen(url: str, overheard: bool) -> None:
-    assert read(URL=url).is_overheard is overheard
+def test_a_connection_without_tls_is_overheard_unless_it_stays_on_this_machine(url: str) -> None:
+    assert not read(URL=url).is_overheard
+    assert read(URL="http://models.example/v1").is_overheard
 
 
 def test_the_documentation_names_settings_that_exist_and_leads_to_all_of_them() -> None:

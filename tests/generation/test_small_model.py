@@ -18,7 +18,6 @@ from checklist_api.generation.model_client import Completion, ModelClient
 from checklist_api.generation.model_schema import strict_schema
 from checklist_api.generation.model_settings import ModelSettings
 from checklist_api.metrics import Metrics
-from checklist_composer.composing import compose
 from checklist_crds.template_validation import parse_definition
 from checklist_dev.small_model import small_model
 
@@ -78,12 +77,3 @@ async def test_what_a_real_model_writes_is_structured_by_our_schema_and_becomes_
         validator.validate(json.loads(completion.text))
         assert completion.sent
         assert completion.written
-
-
-async def test_a_real_model_that_never_comes_to_an_end_is_stopped_and_the_composer_answers(
-    url: str, said: list[Completion]
-) -> None:
-    made = await generated(url, 256)
-    assert [completion.cut_off for completion in said] == [True] * 3
-    assert made.generated_by == "composer; reason=model_nonsense"
-    assert made.definition == compose(PROMPT).definition
