@@ -1,4 +1,4 @@
-"""Settled runs move into the archive when their time in the cluster is over, and only then, and only so."""
+"""Settled runs move into the archive when their time in the cluster is over, and not before."""
 
 import shutil
 from collections.abc import AsyncIterator
@@ -25,10 +25,10 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
-from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION, is_held
+from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.run_photos import keys_in_use
 from checklist_crds.slots import SLOT_LABEL, SLOTS
-from checklist_crds.times import utc_now
+from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
 from checklist_operator.sharding import Shard
 
@@ -62,7 +62,7 @@ class Altered(ArchiveStore):
 
 
 class Interrupted(ArchiveStore):
-    """Something happens as soon as a manifest was written."""
+    """`then` happens as soon as a manifest was written, once."""
 
     then: Any = None
 
@@ -89,7 +89,7 @@ class Forgetful(KubeClient):
                 raise KubeGone("the version of the list is no longer kept")
 
 
-async def test_a_list_that_takes_too_long_is_begun_anew(lab: Lab, store: ArchiveStore) -> None:
+async def test_a_list_that_takes_too_long_is_begun_again(lab: Lab, store: ArchiveStore) -> None:
     await keep(lab, finishedRunsDays=30)
     runs = {await settled_run(lab, days_ago=31) for _ in range(3)}
     client = Forgetful(lab.client)
@@ -131,15 +131,6 @@ async def test_a_run_that_is_due_moves_with_all_that_belongs_to_it(
     assert await archiving.retention.sweep() == 0
 
 
-async def test_without_the_archive_runs_are_deleted_for_good(lab: Lab, folder: Path, archiving: Archiving) -> None:
-    await keep(lab, finishedRunsDays=30, archive=False)
-    run = await settled_run(lab, days_ago=31, deliveries=1)
-    assert await archiving.retention.sweep() == 2
-    assert await in_cluster(lab, run) is None
-    assert archiving.gone == [(lab.namespace, run)]
-    assert files_in(folder) == set()
-
-
 async def test_where_nothing_is_archived_what_is_due_stays_and_is_counted(
     lab: Lab, store: ArchiveStore, folder: Path
 ) -> None:
@@ -153,16 +144,20 @@ async def test_where_nothing_is_archived_what_is_due_stays_and_is_counted(
     assert files_in(folder) == set()
     assert archiving.value("checklists_archive_backlog_runs") == 1
     assert archiving.value("checklists_archive_backlog_seconds") == 0
-    await keep(lab, archive=False)  # its organization's wish needs no archive
+    await keep(lab, archive=False)  # to delete for good needs no archive
     assert await archiving.retention.sweep() == 3  # the run, and both deliveries
     assert archiving.gone == [(lab.namespace, run)]
     assert archiving.value("checklists_archive_backlog_runs") == 0
 
 
-async def test_a_legal_hold_on_a_run_keeps_it_as_long_as_it_is_there(lab: Lab, archiving: Archiving) -> None:
+async def test_a_legal_hold_on_a_run_keeps_it_as_long_as_it_is_there(
+    lab: Lab, archiving: Archiving, kubectl: Kubectl
+) -> None:
     await keep(lab, finishedRunsDays=30, deliveriesDays=0.001)
     run, other = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, days_ago=31)
-    await lab.client.patch(RUN, run, HOLD, lab.namespace)
+    kubectl("annotate", "clrun", run, "-n", lab.namespace, f"{LEGAL_HOLD_ANNOTATION}=true")
+    header, row = kubectl("get", "clrun", run, "-n", lab.namespace, "-o", "wide").splitlines()
+    assert row[header.index("LEGAL HOLD") :].split()[0] == "true"
     await archiving.retention.sweep()
     assert await in_cluster(lab, other) is None
     assert await in_cluster(lab, run) is not None
@@ -187,21 +182,35 @@ async def test_a_legal_hold_on_an_organization_keeps_all_of_its_runs(
     assert files_in(folder) == set()
     await lab.client.patch(ORGANIZATION, lab.organization, RELEASE)
     assert await archiving.retention.sweep() == 2
+    assert await in_cluster(lab, run) is None
+    assert bool(files_in(folder)) is archive
+    assert archiving.gone == ([] if archive else [(lab.namespace, run)])
 
 
-async def test_a_hold_that_comes_while_a_part_is_written_keeps_the_run(lab: Lab, folder: Path) -> None:
+async def test_what_changes_while_a_part_is_written_is_archived_as_it_is_then_unless_it_is_held(
+    lab: Lab, folder: Path
+) -> None:
     await keep(lab, finishedRunsDays=30)
-    run = await settled_run(lab, days_ago=31)
+    run = await settled_run(lab, days_ago=31, deliveries=2)
+    changed, _ = await delivery_names(lab)
+    note = {"metadata": {"annotations": {"example.com/note": "late"}}}
     store = Interrupted.open(folder.as_uri())
-
-    async def hold() -> None:
-        await lab.client.patch(RUN, run, HOLD, lab.namespace)
-
-    store.then = hold
     archiving = Archiving.over(lab.client, store, lab.namespace)
-    await archiving.retention.sweep()
-    await archiving.retention.sweep()
+    store.then = lambda: lab.client.patch(RUN, run, HOLD, lab.namespace)
+    for _ in range(2):
+        await archiving.retention.sweep()
     assert await in_cluster(lab, run) is not None
+
+    await lab.client.patch(RUN, run, RELEASE, lab.namespace)
+    store.then = lambda: lab.client.patch(WEBHOOK_DELIVERY, changed, note, lab.namespace)
+    assert await archiving.retention.sweep() == 3
+    assert (await in_cluster(lab, run), await delivery_names(lab)) == (None, set())
+    record = await in_archive(store, run)
+    assert record is not None
+    notes = {one["metadata"]["name"]: one["metadata"].get("annotations") for one in record.deliveries}
+    assert len(notes) == 2
+    assert notes[changed] == note["metadata"]["annotations"]
+    assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
 
 
 async def test_while_the_store_is_away_nothing_is_deleted_and_then_it_goes_on(
@@ -246,53 +255,21 @@ async def test_a_store_that_gives_back_something_else_is_not_believed(lab: Lab, 
 async def test_deliveries_that_leave_before_their_run_are_archived_by_themselves(
     lab: Lab, store: ArchiveStore, archiving: Archiving
 ) -> None:
+    """One that was replayed a moment ago stays: its time begins again."""
     await keep(lab, deliveriesDays=0.03)  # they were given up an hour ago
-    run = await settled_run(lab, deliveries=2)
-    deliveries = {body["metadata"]["name"]: body["spec"] for body in await lab.deliveries(run)}
+    run = await settled_run(lab, deliveries=3)
+    *gone, replayed = await lab.deliveries(run)
+    stays, now = replayed["metadata"]["name"], format_timestamp(utc_now())
+    last = {"lastReplay": {"requestedAt": now, "attemptedAt": now, "outcome": "timeout"}}
+    await lab.client.patch_status(WEBHOOK_DELIVERY, stays, last, lab.namespace)
     assert await archiving.retention.sweep() == 2
-    assert await delivery_names(lab) == set()
+    assert await delivery_names(lab) == {stays}
     assert await in_cluster(lab, run) is not None
     (removed,) = await removed_deliveries(store)
     assert removed.run_id == run
-    assert {body["metadata"]["name"]: body["spec"] for body in removed.deliveries} == deliveries
+    specs = {body["metadata"]["name"]: body["spec"] for body in gone}
+    assert {body["metadata"]["name"]: body["spec"] for body in removed.deliveries} == specs
     assert await in_archive(store, run) is None
-
-
-async def test_a_delivery_that_changes_while_its_run_is_archived_is_archived_as_it_is_then(
-    lab: Lab, folder: Path
-) -> None:
-    await keep(lab, finishedRunsDays=30)
-    run = await settled_run(lab, days_ago=31, deliveries=2)
-    changed = sorted(await delivery_names(lab))[0]
-    store = Interrupted.open(folder.as_uri())
-
-    async def change() -> None:
-        note = {"metadata": {"annotations": {"example.com/note": "late"}}}
-        await lab.client.patch(WEBHOOK_DELIVERY, changed, note, lab.namespace)
-
-    store.then = change
-    archiving = Archiving.over(lab.client, store, lab.namespace)
-    assert await archiving.retention.sweep() == 3
-    assert (await in_cluster(lab, run), await delivery_names(lab)) == (None, set())
-    record = await in_archive(store, run)
-    assert record is not None
-    notes = {one["metadata"]["name"]: one["metadata"].get("annotations") for one in record.deliveries}
-    assert notes[changed] == {"example.com/note": "late"}
-    assert len(notes) == 2
-    assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
-
-
-async def test_who_does_not_lead_for_certain_deletes_nothing_and_the_next_one_goes_on(
-    lab: Lab, store: ArchiveStore
-) -> None:
-    await keep(lab, finishedRunsDays=30)
-    run = await settled_run(lab, days_ago=31)
-    led = Archiving.over(lab.client, store, lab.namespace, leads=lambda: False)
-    assert await led.retention.sweep() == 0
-    assert await in_cluster(lab, run) is not None
-    leads = Archiving.over(lab.client, store, lab.namespace)
-    assert await leads.retention.sweep() == 1
-    assert [manifest.run_ids for manifest in await manifests(store)] == [(run,)]
 
 
 async def test_each_shard_archives_its_own(lab: Lab, store: ArchiveStore) -> None:
@@ -314,23 +291,13 @@ async def test_what_a_shard_of_a_former_number_left_is_finished_by_the_first(lab
     run = await settled_run(lab, days_ago=31)
     await lab.client.patch(RUN, run, {"metadata": {"labels": {SLOT_LABEL: "1"}}}, lab.namespace)
     former = Archiving.over(lab.client, store, lab.namespace, shard=Shard(1, 2), leads=lambda: False)
-    assert await former.retention.sweep() == 0
+    assert await former.retention.sweep() == 0, "one that does not lead for certain deletes nothing"
+    assert await in_cluster(lab, run) is not None
     assert [place async for place, _ in store.unfinished()] != []
     for shard, deleted in ((Shard(2, 3), 0), (Shard(0, 3), 1)):
         assert await Archiving.over(lab.client, store, lab.namespace, shard=shard).retention.sweep() == deleted
     assert [place async for place, _ in store.unfinished()] == []
     assert [manifest.run_ids for manifest in await manifests(store)] == [(run,)]
-
-
-async def test_kubectl_sets_a_legal_hold_and_shows_it(lab: Lab, kubectl: Kubectl) -> None:
-    run = await settled_run(lab)
-    kubectl("annotate", "clrun", run, "-n", lab.namespace, f"{LEGAL_HOLD_ANNOTATION}=true")
-    header, row = kubectl("get", "clrun", run, "-n", lab.namespace, "-o", "wide").splitlines()
-    at = header.index("LEGAL HOLD")
-    assert row[at:].split()[0] == "true"
-    body = await in_cluster(lab, run)
-    assert body is not None
-    assert is_held(body)
 
 
 async def test_a_few_runs_wait_for_others_but_not_for_long(lab: Lab, store: ArchiveStore, folder: Path) -> None:

@@ -1,16 +1,14 @@
-"""Bulk replays beside each other, and deliveries within one: what is held up holds up nothing else."""
+"""Several bulk replays at a time, and deliveries within one: what is held up holds up nothing else."""
 
 import base64
 from collections import Counter
-from pathlib import Path
 
-from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver
-from tests.cluster.replay_lab import bulk, counts, delivery, made_failed, replayed, until_ended
+from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver, StartOperator
+from tests.cluster.replay_lab import bulk, counts, made_failed, replayed, until_ended
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import DELIVERY_REPLAY
+from checklist_crds.kube.kinds import DELIVERY_REPLAY, WEBHOOK_DELIVERY
 from checklist_crds.sealing import KeyRing
-from checklist_dev.controlplane import ControlPlane
 from checklist_operator.replay_places import NAMED_AT_ONCE
 from checklist_operator.replay_turns import PER_HOST
 
@@ -28,7 +26,7 @@ async def made_unsendable(lab: Lab, receiver: Receiver, count: int) -> list[str]
 
 async def until_held_up(lab: Lab, event_ids: list[str], number: int) -> None:
     async def so_many_are() -> bool:
-        found = [await delivery(lab, event_id) for event_id in event_ids]
+        found = [await lab.get(WEBHOOK_DELIVERY, event_id) for event_id in event_ids]
         asked_for = [replayed(body) for body in found if "replay" in body["status"]]
         return asked_for == [("Unknown", "SecretUnreadable")] * number
 
@@ -37,7 +35,7 @@ async def until_held_up(lab: Lab, event_ids: list[str], number: int) -> None:
 
 async def just(lab: Lab, event_id: str) -> dict[str, object]:
     """A filter that chooses this one."""
-    body = await delivery(lab, event_id)
+    body = await lab.get(WEBHOOK_DELIVERY, event_id)
     return {"runRef": body["spec"]["runRef"], "eventIds": [event_id]}
 
 
@@ -51,26 +49,17 @@ async def test_what_cannot_be_signed_holds_up_nothing_else_of_its_host(
     await until_held_up(lab, unsendable, len(unsendable))
     assert Counter(one.envelope["event_id"] for one in receiver.received) == dict.fromkeys(chosen, 1)
 
-    async def told() -> tuple[int, ...]:
-        status = (await lab.client.get(DELIVERY_REPLAY, name, lab.namespace))["status"]
-        assert not status.get("settled")
-        return counts(status)
-
     wanted = (len(unsendable) + len(chosen), len(chosen), len(chosen), 0, 0)
-
-    async def is_told() -> bool:
-        return await told() == wanted
-
-    await eventually(is_told)
+    body = await lab.until(DELIVERY_REPLAY, name, lambda body: counts(body["status"]) == wanted)
+    assert not body["status"].get("settled")
 
 
 async def test_replays_that_go_on_and_on_hold_up_no_other_organization_and_end_when_they_can(
-    lab: Lab, receiver: Receiver, control_plane: ControlPlane, tmp_path: Path
+    lab: Lab, receiver: Receiver, start_operator: StartOperator
 ) -> None:
     other = Lab(lab.client, lab.namespace)
     await other.prepare()
-    operator = OperatorProcess(tmp_path, control_plane.kubeconfig, lab.namespace)
-    await operator.start()
+    operator = await start_operator()
     unsendable = await made_unsendable(lab, receiver, NAMED_AT_ONCE + 3)
     names = [
         await bulk(lab, f"stuck-{number}", filter=await just(lab, event_id))
@@ -84,12 +73,7 @@ async def test_replays_that_go_on_and_on_hold_up_no_other_organization_and_end_w
     assert counts(await until_ended(other)) == (5, 5, 5, 0, 0)
     assert Counter(one.envelope["event_id"] for one in receiver.received) == dict.fromkeys(chosen, 1)
     await operator.stop()
-    keys = f"{SEALING_KEYS},{OTHER_KEY}"
-    after = OperatorProcess(
-        tmp_path, control_plane.kubeconfig, lab.namespace, name="after", CHECKLISTS_SEALING_KEYS=keys
-    )
-    await after.start()
+    await start_operator("after", CHECKLISTS_SEALING_KEYS=f"{SEALING_KEYS},{OTHER_KEY}")
     for name in names:
         assert counts(await until_ended(lab, name)) == (1, 1, 1, 0, 0)
     assert Counter(one.envelope["event_id"] for one in receiver.received) == dict.fromkeys([*chosen, *unsendable], 1)
-    await after.stop()

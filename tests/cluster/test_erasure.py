@@ -17,7 +17,7 @@ from tests.cluster.archive_lab import (
     keep,
     settled_run,
 )
-from tests.cluster.operator_lab import SERVER_KEY, Lab
+from tests.cluster.operator_lab import SERVER_KEY, Lab, resource
 from tests.cluster.replay_lab import made_failed
 
 from checklist_cli.erasure.cluster_look import ClusterLook
@@ -144,7 +144,7 @@ async def test_a_part_whose_archiver_was_killed_is_erased_and_its_successor_goes
     assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
 
 
-async def test_a_part_that_an_archiver_left_unfinished_is_told_and_goes_with_the_next_sweeps(
+async def test_a_part_that_an_archiver_left_unfinished_is_reported_and_goes_with_the_next_sweeps(
     lab: Lab, folder: Path
 ) -> None:
     ada, other = await people(lab, deliveries=0)
@@ -170,8 +170,8 @@ async def test_a_run_of_the_same_id_that_was_dispatched_again_is_archived_as_any
     ada, _ = await people(lab, deliveries=0)
     body = await lab.client.get(RUN, ada, lab.namespace)
     await erased(lab, folder)
-    metadata = {"name": ada, "namespace": lab.namespace, "labels": body["metadata"]["labels"]}
-    again = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata, "spec": body["spec"]}
+    labels = body["metadata"]["labels"]
+    again = resource("Run", ada, body["spec"], namespace=lab.namespace, labels=labels)
     await lab.client.create(RUN, again, lab.namespace)
     status = {name: value for name, value in body["status"].items() if name != "identity"}
     await lab.client.patch_status(RUN, ada, status, lab.namespace)

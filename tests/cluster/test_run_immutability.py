@@ -1,14 +1,11 @@
-"""What of a dispatched run may change: nothing, but the form in which its webhook secret is sealed."""
-
-import uuid
-from typing import Any
+"""What of a dispatched run may change."""
 
 import pytest
+from tests.cluster.test_resources import make_run
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.resource_types import API_VERSION
 from checklist_crds.run_types import RunSpec, Webhook
 
 RESOLVED = {
@@ -21,7 +18,7 @@ RESOLVED = {
     "stepCount": 3,
     "applicableSteps": 3,
 }
-SPEC: JsonObject = {
+DISPATCHED: JsonObject = {
     "organizationRef": {"name": "acme"},
     "templateId": "t-1",
     "executorRef": "order 17",
@@ -52,37 +49,22 @@ CHANGES: dict[str, JsonObject] = {
 }
 
 
-async def make_run(client: KubeClient, namespace: str, spec: JsonObject) -> str:
-    name = f"r-{uuid.uuid4()}"
-    body = {"apiVersion": API_VERSION, "kind": "Run", "metadata": {"name": name}, "spec": spec}
-    await client.create(RUN, body, namespace)
-    return name
+async def test_no_field_of_a_dispatched_run_changes(client: KubeClient, namespace: str) -> None:
+    """But the form in which its secret is sealed."""
+    fields = {info.alias or name for name, info in RunSpec.model_fields.items()}
+    fields |= {f"webhook.{info.alias or name}" for name, info in Webhook.model_fields.items()}
+    assert fields - {"webhook", "webhook.sealedSecret"} <= set(CHANGES), "every field of a run is tried"
 
+    name = await make_run(client, namespace, templateRef=ABSENT, **DISPATCHED)
+    for what, change in CHANGES.items():
+        with pytest.raises(KubeInvalid, match="the spec of a run is immutable"):
+            await client.patch(RUN, name, {"spec": change}, namespace)
+            pytest.fail(what)
+    changed = await client.patch(RUN, name, {"spec": {"webhook": {"sealedSecret": "k2:YW5ldw"}}}, namespace)
+    assert changed["spec"] == {**DISPATCHED, "webhook": {**DISPATCHED["webhook"], "sealedSecret": "k2:YW5ldw"}}
 
-def test_every_field_of_a_run_is_tried() -> None:
-    fields = {info.alias or name for name, info in RunSpec.model_fields.items()} - {"webhook"}
-    fields |= {f"webhook.{info.alias or name}" for name, info in Webhook.model_fields.items()} - {
-        "webhook.sealedSecret"
-    }
-    assert fields <= set(CHANGES)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-async def test_no_field_of_a_dispatched_run_changes(client: KubeClient, namespace: str, change: str) -> None:
-    name = await make_run(client, namespace, SPEC)
-    with pytest.raises(KubeInvalid, match="the spec of a run is immutable"):
-        await client.patch(RUN, name, {"spec": CHANGES[change]}, namespace)
-
-
-async def test_a_webhook_is_not_added_later(client: KubeClient, namespace: str) -> None:
-    spec: dict[str, Any] = {key: value for key, value in SPEC.items() if key != "webhook"}
-    name = await make_run(client, namespace, spec)
-    with pytest.raises(KubeInvalid, match="the spec of a run is immutable"):
-        await client.patch(RUN, name, {"spec": {"webhook": SPEC["webhook"]}}, namespace)
-
-
-async def test_the_secret_of_a_run_is_sealed_anew(client: KubeClient, namespace: str) -> None:
-    name = await make_run(client, namespace, SPEC)
-    patch = {"spec": {"webhook": {"sealedSecret": "k2:YW5ldw"}}}
-    changed = await client.patch(RUN, name, patch, namespace)
-    assert changed["spec"] == {**SPEC, "webhook": {**SPEC["webhook"], "sealedSecret": "k2:YW5ldw"}}
+    quiet = await make_run(client, namespace, templateRef=ABSENT, **{**DISPATCHED, "webhook": ABSENT})
+    of_kubectl = await make_run(client, namespace)
+    for name, change in ((quiet, {"webhook": DISPATCHED["webhook"]}), (of_kubectl, {"executorRef": "changed"})):
+        with pytest.raises(KubeInvalid, match="the spec of a run is immutable"):
+            await client.patch(RUN, name, {"spec": change}, namespace)

@@ -1,9 +1,8 @@
-"""The watch of what is settled: whoever asks for a replay is seen, before and after, and across broken lines."""
+"""The watch of what is settled: every request for a replay is seen, before and after, and across broken lines."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from tests.cluster.operator_lab import Lab, Receiver
 from tests.cluster.replay_lab import ask, made_failed
@@ -12,7 +11,6 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
-from checklist_dev.controlplane import ControlPlane
 from checklist_operator.controllers.settled_deliveries import SettledDeliveries
 from checklist_operator.replay_progress import is_requested
 
@@ -49,18 +47,11 @@ async def test_requests_of_before_and_after_the_start_are_seen_on_whatever_page_
         await eventually(lambda: names[7] in seen)
 
 
-async def test_a_request_is_seen_though_the_line_broke(
-    lab: Lab, receiver: Receiver, control_plane: ControlPlane, tmp_path: Path
-) -> None:
-    line = SeveredLine(int(control_plane.server.rsplit(":", 1)[1]))
-    await line.start()
-    kubeconfig = line.kubeconfig(control_plane.kubeconfig, tmp_path)
+async def test_a_request_is_seen_though_the_line_broke(lab: Lab, receiver: Receiver, line: SeveredLine) -> None:
     run = await lab.dispatch(receiver.url)
     names = await made_failed(lab, run, receiver.url, 3)
-    async with (
-        KubeClient(await KubeConnection.load(str(kubeconfig))) as client,
-        watching(client, lab.namespace) as seen,
-    ):
+    connection = await KubeConnection.load(str(line.kubeconfig))
+    async with KubeClient(connection) as client, watching(client, lab.namespace) as seen:
         await ask(lab, names[0])
         await eventually(lambda: names[0] in seen)
         line.down = True
@@ -72,7 +63,6 @@ async def test_a_request_is_seen_though_the_line_broke(
         await eventually(lambda: names[1] in seen)
         await ask(lab, names[2])
         await eventually(lambda: names[2] in seen)
-    await line.stop()
 
 
 async def test_when_the_server_has_forgotten_where_we_were_everything_is_looked_at_again(
@@ -89,7 +79,7 @@ async def test_when_the_server_has_forgotten_where_we_were_everything_is_looked_
             nonlocal watches
             watches += 1
             if watches == 1:
-                await ask(lab, names[0])  # nobody will ever bring this one
+                await ask(lab, names[0])  # no watch will ever bring this one
                 raise KubeGone("too old resource version", status=410)
             async for event in KubeClient.watch(self, *arguments, **named):  # type: ignore[arg-type]
                 yield event

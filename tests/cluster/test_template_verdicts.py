@@ -1,4 +1,4 @@
-"""REST and the cluster judge templates alike, whoever writes them and however they are wrong.
+"""REST and the cluster judge templates alike, however they are wrong.
 
 REST's verdict is `definition_problems` on what was sent. The cluster's is: refused by `kubectl apply` (schema, CEL), or
 stored and then reported by the operator, which runs `definition_problems` on what the API server made of it (defaults
@@ -15,6 +15,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.cluster.operator_lab import resource
 from tests.unit.tdl_strategies import broken_definitions, definitions, json_values
 
 from checklist_crds.template_resource import definition_of
@@ -35,15 +36,9 @@ class Cluster:
 
     def judge(self, definition: Json) -> tuple[bool, Json | None]:
         """(refused, what would be stored)"""
-        body = {
-            "apiVersion": "checklists.dev/v1",
-            "kind": "Template",
-            "metadata": {"name": f"t-{uuid.uuid4()}"},
-            "spec": {**definition, "organizationRef": {"name": "acme"}},
-        }
-        response = self._http.post(
-            "/apis/checklists.dev/v1/namespaces/default/templates", params={"dryRun": "All"}, json=body
-        )
+        body = resource("Template", f"t-{uuid.uuid4()}", {**definition, "organizationRef": {"name": "acme"}})
+        path = "/apis/checklists.dev/v1/namespaces/default/templates"
+        response = self._http.post(path, params={"dryRun": "All"}, json=body)
         if response.status_code == 201:
             return False, definition_of(response.json()["spec"])
         assert response.status_code in {400, 422}, response.text

@@ -13,10 +13,8 @@ from .operator_lab import Lab, OperatorProcess
 
 
 async def _revisions(lab: Lab) -> dict[int, JsonObject]:
-    template_id = lab.template["metadata"]["name"]
-    found, _ = await lab.client.list_all(
-        TEMPLATE_REVISION, lab.namespace, field_selector=f"spec.templateId={template_id}"
-    )
+    selector = f"spec.templateId={lab.template['metadata']['name']}"
+    found, _ = await lab.client.list_all(TEMPLATE_REVISION, lab.namespace, field_selector=selector)
     return {revision["spec"]["version"]: revision for revision in found}
 
 
@@ -27,25 +25,18 @@ async def _rename(lab: Lab, name: str) -> None:
 
 
 async def test_the_operator_keeps_what_kubectl_writes(lab: Lab, operator: OperatorProcess) -> None:
-    await eventually(lambda: _has(lab, 1))
+    async def has(version: int) -> bool:
+        return version in await _revisions(lab)
+
+    await eventually(lambda: has(1))
     for number, name in ((2, "Second"), (3, "Third")):
         await _rename(lab, name)
-        await eventually(lambda wanted=number: _has(lab, wanted))
+        await eventually(lambda wanted=number: has(wanted))
     kept = await _revisions(lab)
     assert [kept[number]["spec"]["definition"]["name"] for number in (1, 2, 3)] == ["Opening", "Second", "Third"]
     assert "checklists.dev/changed-by" not in kept[2]["metadata"]["annotations"]
-    at, made = (
-        parse_timestamp(text)
-        for text in (
-            kept[2]["metadata"]["annotations"]["checklists.dev/created-at"],
-            lab.template["metadata"]["creationTimestamp"],
-        )
-    )
-    assert at >= made
-
-
-async def _has(lab: Lab, version: int) -> bool:
-    return version in await _revisions(lab)
+    at = kept[2]["metadata"]["annotations"]["checklists.dev/created-at"]
+    assert parse_timestamp(at) >= parse_timestamp(lab.template["metadata"]["creationTimestamp"])
 
 
 async def test_the_newest_versions_stay_and_those_that_runs_were_made_of(lab: Lab) -> None:
@@ -58,15 +49,15 @@ async def test_the_newest_versions_stay_and_those_that_runs_were_made_of(lab: La
     for number in range(2, 8):
         await _rename(lab, f"Version {number}")
         await lab.client.create(TEMPLATE_REVISION, revision_of(lab.template), lab.namespace)
-    for _ in range(2):
-        await collector.sweep()
-    assert set(await _revisions(lab)) == {1, 5, 6, 7}
+
+    async def left() -> set[int]:
+        for _ in range(2):
+            await collector.sweep()
+        return set(await _revisions(lab))
+
+    assert await left() == {1, 5, 6, 7}
     assert removed == [TEMPLATE_REVISION.kind] * 3
     await lab.client.delete(RUN, run, lab.namespace)
-    for _ in range(2):
-        await collector.sweep()
-    assert set(await _revisions(lab)) == {5, 6, 7}
+    assert await left() == {5, 6, 7}
     await lab.client.delete(TEMPLATE, lab.template["metadata"]["name"], lab.namespace)
-    for _ in range(2):
-        await collector.sweep()
-    assert await _revisions(lab) == {}
+    assert await left() == set()
