@@ -13,9 +13,13 @@ import runpy
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from checklist_cli.captured_request import CapturedRequest
+from checklist_cli.verification import Expectation
+from checklist_cli.verification import verify as verify_by_command_line
 from checklist_dev.repository import ROOT
 from checklist_dev.verifiers import Programs
 
@@ -23,7 +27,7 @@ OTHERS = frozenset(
     {"http-message-signatures", "http-message-sig", "@misskey-dev/node-http-message-signatures", "httpsign"}
 )
 EXAMPLES = frozenset({"python-example", "node-example", "go-example"})
-ALL = OTHERS | EXAMPLES
+ALL = OTHERS | EXAMPLES | {"command-line"}
 TIMEOUT_S = 300
 
 _verify: Any = runpy.run_path(str(ROOT / "examples/receivers/verify.py"))["verify"]
@@ -42,7 +46,7 @@ class Case:
 @dataclass(frozen=True)
 class Verdict:
     library: str | None
-    rules: tuple[str, ...]
+    rules: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> bool:
@@ -54,21 +58,13 @@ Verdicts = dict[str, Verdict]
 
 def judge(programs: Programs, cases: Sequence[Case]) -> list[Verdicts]:
     """The verdict of each verifier on each case, in order."""
-    lines = "".join(
-        json.dumps(
-            {
-                "id": str(number),
-                "url": case.url,
-                "secret": case.secret,
-                "raw": base64.b64encode(case.raw).decode(),
-                "now": case.now,
-            }
-        )
-        + "\n"
+    documents = [
+        asdict(case) | {"id": str(number), "raw": base64.b64encode(case.raw).decode()}
         for number, case in enumerate(cases)
-    )
+    ]
+    lines = "".join(json.dumps(document) + "\n" for document in documents)
     answers = [_answers_of(command, lines, len(cases)) for command in (programs.node_judges, programs.go_judges)]
-    return [{"python-example": _by_python(case), **node, **go} for case, node, go in zip(cases, *answers, strict=True)]
+    return [{**_in_python(case), **node, **go} for case, node, go in zip(cases, *answers, strict=True)]
 
 
 def _answers_of(command: Sequence[str], lines: str, count: int) -> list[Verdicts]:
@@ -82,19 +78,25 @@ def _answers_of(command: Sequence[str], lines: str, count: int) -> list[Verdicts
     ]
 
 
-def _by_python(case: Case) -> Verdict:
-    """The example needs no rules around it but one: that the request came for the URL that was configured."""
+def _in_python(case: Case) -> Verdicts:
+    """They need no rules around them but one: that the request came for the URL that was configured."""
     try:
         method, target, headers, body = _parsed(case.raw)
     except (ValueError, http.client.HTTPException) as error:
-        return Verdict(f"no HTTP: {error}", ())
+        return dict.fromkeys(("python-example", "command-line"), Verdict(f"no HTTP: {error}"))
     host = ", ".join(value.strip() for value in headers.get_all("host", []))
     received = f"{case.url.split('://')[0]}://{host}{target}"
+    rules = () if received == case.url else ("url",)
+    now = time.time() if case.now is None else case.now
     try:
-        _verify(method, received, headers, body, case.secret, now=time.time() if case.now is None else case.now)
+        _verify(method, received, headers, body, case.secret, now=now)
+        example = Verdict(None, rules)
     except ValueError as error:
-        return Verdict(str(error), () if received == case.url else ("url",))
-    return Verdict(None, () if received == case.url else ("url",))
+        example = Verdict(str(error), rules)
+    request = CapturedRequest(method, target, tuple((name, value.strip()) for name, value in headers.items()), body)
+    expectation = Expectation(case.url, case.secret.encode())
+    failure = verify_by_command_line(request, expectation, now=datetime.fromtimestamp(now, UTC)).first_failure
+    return {"python-example": example, "command-line": Verdict(failure and failure.name, rules)}
 
 
 def _parsed(raw: bytes) -> tuple[str, str, Any, bytes]:
