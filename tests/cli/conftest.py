@@ -1,11 +1,14 @@
-"""Deliveries as the real sender puts them on a socket, byte for byte."""
+"""Deliveries as the real sender puts them on a socket, byte for byte; and a service that answers as a test says."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -15,6 +18,7 @@ from checklist_operator.delivery.sender import Sender
 SECRET = "a secret of sixteen characters or more"
 RUN = "r-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
 CREATED = datetime(2026, 11, 21, 13, 50, 0, tzinfo=UTC)
+Capture = pytest.CaptureFixture[str]
 
 
 def envelope(**changes: Any) -> bytes:
@@ -77,3 +81,69 @@ async def send() -> AsyncIterator[Send]:
 
     yield once
     server.close()
+
+
+@dataclass
+class Answer:
+    """`content` in chunks, the last of which is missing where it `breaks`."""
+
+    content: bytes
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    breaks: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    path: str
+    query: dict[str, str]
+    authorization: str | None
+    body: Any
+
+
+class Service(ThreadingHTTPServer):
+    """Gives one answer after the other, the last one for ever, and keeps what it was asked."""
+
+    daemon_threads = True
+    answers: list[Answer]
+    asked: list[Asked]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Service
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"null")
+        self.server.asked.append(Asked(parts.path, dict(parse_qsl(parts.query)), self.headers["Authorization"], body))
+        answers = self.server.answers
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        self.send_response(answer.status)
+        for name, value in {"Transfer-Encoding": "chunked", **answer.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(answer.content), answer.content))
+        if answer.breaks:
+            self.close_connection = True
+        else:
+            self.wfile.write(b"0\r\n\r\n")
+
+    do_POST = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    server = Service(("127.0.0.1", 0), _Handler)
+    server.answers, server.asked = [Answer(b"run_id\r\nr-1\r\n")], []
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()

@@ -22,15 +22,10 @@ def run_id(number: int) -> str:
 
 def a_record(number: int, *, version: int = 7, created_at: datetime = START) -> Record:
     resolved = {"templateId": "t-1", "templateVersion": 1, "templateName": "Opening", "identityMode": "anonymous"}
-    run = {
-        "metadata": {"name": run_id(number), "namespace": "main", "resourceVersion": str(version)},
-        "spec": {
-            "createdAt": created_at.isoformat(),
-            "resolved": {**resolved, "organization": "acme", "applicableSteps": 1},
-        },
-        "status": {"phase": "Cancelled"},
-    }
-    return Record.of(run, None, [])
+    resolved |= {"organization": "acme", "applicableSteps": 1}
+    metadata = {"name": run_id(number), "namespace": "main", "resourceVersion": str(version)}
+    spec = {"createdAt": created_at.isoformat(), "resolved": resolved}
+    return Record.of({"metadata": metadata, "spec": spec, "status": {"phase": "Cancelled"}}, None, [])
 
 
 class Archive:
@@ -66,21 +61,34 @@ def archive(tmp_path: Path) -> Archive:
     return made
 
 
-def test_an_archive_that_is_whole_is_said_to_be_whole(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_archive_is_verified_and_listed(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
     status, found = archive.verify(capsys)
     assert (status, found["problems"]) == (0, [])
     assert (found["organizations"], found["parts"], found["runs"]) == (2, 2, 4)
     assert archive.verify(capsys, "--organization", OTHER.organization)[1]["runs"] == 1
     assert main(["archive", "verify", "--store", archive.root.as_uri()]) == 0
     assert "the archive is whole" in capsys.readouterr().out
+    assert main(["archive", "list", "--json", "--store", archive.root.as_uri()]) == 0
+    folders = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["organization"], one["month"], one["runs"]) for one in folders] == [
+        (FOLDER.organization, "2026-11", 3),
+        (OTHER.organization, "2026-12", 1),
+    ]
 
 
-def test_a_run_in_two_parts_is_told_and_is_no_damage(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_in_two_parts_and_a_part_in_work_are_no_damage(
+    archive: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
     archive.keep(a_record(1, version=9))
     status, found = archive.verify(capsys)
     assert (status, found["runs"], found["runs_in_several_parts"]) == (0, 4, 1)
     assert main(["archive", "cat", run_id(1), "--store", archive.root.as_uri()]) == 0
     assert json.loads(capsys.readouterr().out)["run"]["metadata"]["resourceVersion"] == "9"
+    part = encode_part(FOLDER, [a_record(14)], written_at=START, written_by="operator-0")
+    archive.put(part.place.key, part.content)
+    archive.put(part.place.mark_key, b"{}")
+    status, found = archive.verify(capsys)
+    assert (status, found["unfinished_parts"]) == (0, 1)
 
 
 def test_every_kind_of_damage_is_named(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,8 +103,8 @@ def test_every_kind_of_damage_is_named(archive: Archive, capsys: pytest.CaptureF
     archive.put(f"{FOLDER.key}/notes.txt", b"?")
     status, found = archive.verify(capsys)
     assert status == 1
-    told = sorted(found["problems"])
-    assert len(told) == 6
+    problems = found["problems"]
+    assert len(problems) == 6
     for key, why in (
         (flipped.place.key, "digest"),
         (missing.place.key, "is not there"),
@@ -105,24 +113,7 @@ def test_every_kind_of_damage_is_named(archive: Archive, capsys: pytest.CaptureF
         ("run r-00000000-0000-4000-8000-000000000015", "another month"),
         ("notes.txt", "nothing that belongs here"),
     ):
-        assert any(key in one and why in one for one in told), key
-
-
-def test_a_part_in_work_is_no_damage(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
-    part = encode_part(FOLDER, [a_record(14)], written_at=START, written_by="operator-0")
-    archive.put(part.place.key, part.content)
-    archive.put(part.place.mark_key, b"{}")
-    status, found = archive.verify(capsys)
-    assert (status, found["unfinished_parts"]) == (0, 1)
-
-
-def test_folders_are_listed(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["archive", "list", "--json", "--store", archive.root.as_uri()]) == 0
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(one["organization"], one["month"], one["runs"]) for one in told] == [
-        (FOLDER.organization, "2026-11", 3),
-        (OTHER.organization, "2026-12", 1),
-    ]
+        assert any(key in one and why in one for one in problems), key
 
 
 def test_a_run_that_is_not_there_and_a_store_that_is_none(

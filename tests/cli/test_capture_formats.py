@@ -1,12 +1,10 @@
 """Captured requests in the forms in which people have them."""
 
-import json
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.conftest import Send
 
 from checklist_cli import capture_formats
 from checklist_cli.capture_formats import CaptureUnreadable
@@ -19,39 +17,25 @@ RAW = b"POST /hook?x=1 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 7\r\nX-Two
 def test_a_raw_request_is_read_as_it_is() -> None:
     request = capture_formats.from_raw_http(RAW)
     assert (request.method, request.target, request.body) == ("POST", "/hook?x=1", BODY)
-    assert request.field("HOST") == "a.example"
-    assert request.field("X-Two") == "1, 2"
-    assert request.field("absent") is None
+    assert [request.field(name) for name in ("HOST", "X-Two", "absent")] == ["a.example", "1, 2", None]
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r\n\r\n"])
-def test_a_line_end_that_an_editor_put_behind_the_body_is_not_part_of_it(end: bytes) -> None:
-    assert capture_formats.from_raw_http(RAW + end).body == BODY
-
-
-def test_other_bytes_behind_the_body_are_kept_and_show_in_its_length() -> None:
+def test_the_end_of_the_body_is_not_what_an_editor_added() -> None:
+    for end in (b"\n", b"\r\n", b"\r\n\r\n"):
+        assert capture_formats.from_raw_http(RAW + end).body == BODY
     request = capture_formats.from_raw_http(RAW + b"GET ")
-    assert (len(request.body), request.declared_length) == (11, 7)
-
-
-def test_a_head_with_bare_line_feeds_is_read_and_the_body_is_not_touched() -> None:
-    head, _, _ = RAW.partition(b"\r\n\r\n")
-    raw = head.replace(b"\r\n", b"\n").replace(b": 7", b": 4") + b"\n\n" + b"\r\n\r\n"
+    assert (len(request.body), request.declared_length) == (11, 7), "other bytes are kept"
+    # A head with bare line feeds is read, and the body is not touched.
+    raw = RAW.partition(b"\r\n\r\n")[0].replace(b"\r\n", b"\n").replace(b": 7", b": 4") + b"\n\n" + b"\r\n\r\n"
     request = capture_formats.from_raw_http(raw)
     assert (request.field("host"), request.body) == ("a.example", b"\r\n\r\n")
 
 
-def test_header_lines_may_bear_the_marks_of_curl() -> None:
+def test_header_lines_may_bear_the_marks_of_curl_and_need_no_request_line() -> None:
     head = "* Connected to a.example\n> POST /hook HTTP/1.1\n> Host: a.example\n> X-Two: 1\n> \n"
     request = capture_formats.from_head(head, BODY)
-    assert (request.method, request.target, request.fields) == (
-        "POST",
-        "/hook",
-        (("Host", "a.example"), ("X-Two", "1")),
-    )
-
-
-def test_header_lines_need_no_request_line() -> None:
+    assert (request.method, request.target) == ("POST", "/hook")
+    assert request.fields == (("Host", "a.example"), ("X-Two", "1"))
     request = capture_formats.from_head("Host: a.example", BODY, method="PUT")
     assert (request.method, request.target) == ("PUT", "")
 
@@ -59,13 +43,11 @@ def test_header_lines_need_no_request_line() -> None:
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        (b"", "no empty line"),
         (b"POST / HTTP/1.1\r\nHost: x", "no empty line"),
         (b"POST / HTTP/1.1\r\n\r\n", "no header fields"),
         (b"POST / HTTP/1.1\r\nHost x\r\n\r\n", "line 1"),
         (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "transfer coding"),
         (b'{"some": "json"}', "not written by"),
-        (b"{", "damaged"),
         (b"{" * 100_000, "damaged"),
         (b'{"checklist_dispatch_capture": 1}', "damaged"),
         (b'{"checklist_dispatch_capture": 1, "method": 1, "target": "", "headers": [], "body_base64": ""}', "damaged"),
@@ -92,12 +74,6 @@ def test_what_was_saved_is_read_back_byte_for_byte(
 ) -> None:
     request = CapturedRequest(method, target, tuple(fields), body, at)
     assert capture_formats.read(capture_formats.to_json(request, url=url).encode()) == (request, url)
-
-
-async def test_a_saved_delivery_shows_its_event_to_people(send: Send) -> None:
-    sent = await send()
-    saved = json.loads(capture_formats.to_json(capture_formats.from_raw_http(sent.raw), url=sent.url))
-    assert saved["envelope"] == json.loads(sent.body)
 
 
 @given(

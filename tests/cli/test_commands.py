@@ -8,14 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import SECRET, Send, Sent
+from tests.cli.conftest import SECRET, Capture, Send, Sent
 
 from checklist_cli.program import COMMANDS, main, parser_of
 from checklist_cli.secret_source import VARIABLE
 from checklist_dev.repository import ROOT
 
 AT = "2026-11-21T13:50:01Z"
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
@@ -39,38 +38,29 @@ def verify(*arguments: object) -> int:
     return main(["verify", *map(str, arguments)])
 
 
-def test_every_command_explains_itself(capsys: Capture) -> None:
+def test_every_command_and_option_is_explained_by_help_and_documentation(capsys: Capture) -> None:
+    documented = (ROOT / "docs/command-line.md").read_text() + (ROOT / "docs/secrets.md").read_text()
     for command in COMMANDS:
         with pytest.raises(SystemExit) as ended:
             main([command.name, "--help"])
         assert ended.value.code == 0
         printed = capsys.readouterr().out
-        assert command.description in printed
+        assert command.description in printed and f"`{command.name}`" in documented
         for action in parser_of([command])._subparsers._group_actions[0].choices[command.name]._actions:  # type: ignore[union-attr, index]
             assert action.help, f"{command.name} {action.option_strings} says nothing"
             assert all(option in printed for option in action.option_strings)
-
-
-def test_the_documentation_names_every_option() -> None:
-    documented = (ROOT / "docs/command-line.md").read_text() + (ROOT / "docs/secrets.md").read_text()
-    for command in COMMANDS:
-        assert f"`{command.name}`" in documented
-        parser = parser_of([command])._subparsers._group_actions[0].choices[command.name]  # type: ignore[union-attr, index]
-        for action in parser._actions:
             for option in set(action.option_strings) - {"-h", "--help", "--keys-file", "--parallel"}:
                 assert option in documented, f"{command.name} {option}"
 
 
 def test_the_installed_program_knows_its_commands_and_its_version() -> None:
     program = Path(sys.executable).with_name("checklist-dispatch")
-    printed = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
-    assert all(command.name in printed for command in COMMANDS)
-    assert subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.startswith(
-        "checklist-dispatch 0."
-    )
+    printed = [subprocess.check_output([program, option], text=True) for option in ("--help", "--version")]
+    assert all(command.name in printed[0] for command in COMMANDS)
+    assert printed[1].startswith("checklist-dispatch 0.")
 
 
-def test_an_output_that_nobody_reads_is_no_traceback(sent: Sent, capture: Path) -> None:
+def test_a_closed_output_is_no_traceback(sent: Sent, capture: Path) -> None:
     program = [sys.executable, "-m", "checklist_cli", "verify", str(capture), "--url", sent.url, "--at", AT]
     reading, writing = os.pipe()
     os.close(reading)
@@ -79,7 +69,7 @@ def test_an_output_that_nobody_reads_is_no_traceback(sent: Sent, capture: Path) 
     assert (done.returncode, done.stderr) == (2, b"")
 
 
-def test_an_interruption_is_told_by_the_status_alone(
+def test_an_interruption_shows_in_the_status_alone(
     capture: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     def interrupted(_: object) -> None:
@@ -91,20 +81,20 @@ def test_an_interruption_is_told_by_the_status_alone(
 
 
 @pytest.mark.parametrize("arguments", [[], ["dance"], ["verify", "--at"], ["listen", "--port", "x"]])
-def test_a_wrong_call_is_told_apart_from_a_no(arguments: list[str]) -> None:
+def test_a_wrong_call_has_another_status_than_a_no(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
 
 
-def test_verify_says_of_a_genuine_request_that_it_is(sent: Sent, capture: Path, capsys: Capture) -> None:
-    assert verify(capture, "--url", sent.url, "--at", AT) == 0
+def test_verify_says_whether_a_request_is_genuine_and_how_to_mend_it(
+    sent: Sent, capture: Path, capsys: Capture
+) -> None:
+    # The URL may be given in any spelling of the configured one.
+    assert verify(capture, "--url", sent.url.replace("http://", "HTTP://") + "#part", "--at", AT) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[:-1]] == ["ok"] * 9
     assert lines[-1] == "genuine"
-
-
-def test_verify_says_which_check_failed_and_how_to_mend_it(sent: Sent, capture: Path, capsys: Capture) -> None:
     capture.write_bytes(sent.raw.replace(b"snow", b"rain"))
     assert verify(capture, "--url", sent.url, "--at", AT) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -114,23 +104,13 @@ def test_verify_says_which_check_failed_and_how_to_mend_it(sent: Sent, capture: 
     assert "verify the bytes as they arrived" in lines[at + 1]
 
 
-def test_verify_judges_age_as_of_now_unless_it_is_told_when(sent: Sent, capture: Path, capsys: Capture) -> None:
+def test_verify_judges_age_as_of_now_and_reports_to_programs_in_json(
+    sent: Sent, capture: Path, capsys: Capture
+) -> None:
     assert verify(capture, "--url", sent.url) == 1
     assert "NOT genuine: created, expires" in capsys.readouterr().out
     assert verify(capture, "--url", sent.url, "--max-age", 10**9, "--skew", 10**9) == 0
-
-
-def test_verify_takes_header_lines_and_body_apart(sent: Sent, tmp_path: Path) -> None:
-    headers, body = tmp_path / "headers.txt", tmp_path / "body.bin"
-    headers.write_text("\n".join(f"> {line}" for line in sent.head.decode().split("\r\n")) + "\n> \n")
-    body.write_bytes(sent.body)
-    assert verify("--headers", headers, "--body", body, "--url", sent.url, "--at", AT) == 0
-    headers.write_text("\n".join(sent.head.decode().split("\r\n")[1:]))
-    assert verify("--headers", headers, "--body", body, "--url", sent.url, "--at", AT) == 0
-    assert verify("--headers", headers, "--body", body, "--url", sent.url, "--at", AT, "--method", "PUT") == 1
-
-
-def test_verify_reports_to_programs_in_json(sent: Sent, capture: Path, capsys: Capture) -> None:
+    capsys.readouterr()
     assert verify(capture, "--url", sent.url + "/", "--at", AT, "--json") == 1
     report = json.loads(capsys.readouterr().out)
     assert report["genuine"] is False
@@ -139,48 +119,56 @@ def test_verify_reports_to_programs_in_json(sent: Sent, capture: Path, capsys: C
     assert set(verdicts.values()) == {"ok"}
 
 
-def test_verify_reads_the_capture_from_standard_input(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_takes_header_lines_and_body_apart_and_standard_input(
+    sent: Sent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers, body = tmp_path / "headers.txt", tmp_path / "body.bin"
+    given = ("--headers", headers, "--body", body, "--url", sent.url, "--at", AT)
+    headers.write_text("\n".join(f"> {line}" for line in sent.head.decode().split("\r\n")) + "\n> \n")
+    body.write_bytes(sent.body)
+    assert verify(*given) == 0
+    headers.write_text("\n".join(sent.head.decode().split("\r\n")[1:]))
+    assert verify(*given) == 0
+    assert verify(*given, "--method", "PUT") == 1
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(sent.raw)))
     assert verify("-", "--url", sent.url, "--at", AT) == 0
 
 
-def test_the_url_may_be_given_in_any_spelling_of_the_configured_one(sent: Sent, capture: Path) -> None:
-    assert verify(capture, "--url", sent.url.replace("http://", "HTTP://") + "#part", "--at", AT) == 0
-
-
-@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_a_secret_in_a_file_may_end_in_a_line_end(sent: Sent, capture: Path, tmp_path: Path, end: str) -> None:
-    file = tmp_path / "secret"
-    file.write_bytes((SECRET + end).encode())
-    assert verify(capture, "--url", sent.url, "--at", AT, "--secret-file", file) == 0
-
-
-def test_a_secret_may_be_in_any_variable(sent: Sent, capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_may_be_in_a_file_that_ends_in_a_line_end_and_in_any_variable(
+    sent: Sent, capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, given = tmp_path / "secret", (capture, "--url", sent.url, "--at", AT)
+    for end in ("", "\n", "\r\n"):
+        file.write_bytes((SECRET + end).encode())
+        assert verify(*given, "--secret-file", file) == 0
     monkeypatch.setenv("HOOK_SECRET", SECRET)
     monkeypatch.delenv(VARIABLE)
-    assert verify(capture, "--url", sent.url, "--at", AT, "--secret-env", "HOOK_SECRET") == 0
+    assert verify(*given, "--secret-env", "HOOK_SECRET") == 0
+
+
+URL = ("--url", "https://a.example/")
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["verify"], "give a file with the whole request"),
-        (["verify", "none.http", "--url", "https://a.example/"], "none.http cannot be read: No such file"),
-        (["verify", "{capture}"], "--url is needed"),
-        (["verify", "{capture}", "--url", "hook"], "--url: The URL must be absolute"),
-        (["verify", "{capture}", "--url", "https://a.example/", "--at", "noon"], "--at must be a time"),
-        (["verify", "{capture}", "--url", "https://a.example/", "--secret", "short"], "has 5 characters"),
-        (["verify", "{capture}", "--url", "https://a.example/", "--secret-env", "NONE"], "no secret"),
-        (["verify", "{capture}", "--body", "{capture}"], "give either one file"),
-        (["listen", "--answer", "200,maybe"], "--answer: 'maybe'"),
-        (["listen", "--tls-key", "{capture}"], "--tls-key needs --tls-certificate"),
-        (["listen", "--tls-certificate", "{capture}"], "cannot be used"),
-        (["listen", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
-        (["listen", "--port", "0", "--save", "{capture}/x"], "--save: Not a directory"),
+        (("verify",), "give a file with the whole request"),
+        (("verify", "none.http", *URL), "none.http cannot be read: No such file"),
+        (("verify", "{capture}"), "--url is needed"),
+        (("verify", "{capture}", "--url", "hook"), "--url: The URL must be absolute"),
+        (("verify", "{capture}", *URL, "--at", "noon"), "--at must be a time"),
+        (("verify", "{capture}", *URL, "--secret", "short"), "has 5 characters"),
+        (("verify", "{capture}", *URL, "--secret-env", "NONE"), "no secret"),
+        (("verify", "{capture}", "--body", "{capture}"), "give either one file"),
+        (("listen", "--answer", "200,maybe"), "--answer: 'maybe'"),
+        (("listen", "--tls-key", "{capture}"), "--tls-key needs --tls-certificate"),
+        (("listen", "--tls-certificate", "{capture}"), "cannot be used"),
+        (("listen", "--host", "192.0.2.1"), "cannot listen on 192.0.2.1"),
+        (("listen", "--port", "0", "--save", "{capture}/x"), "--save: Not a directory"),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(
-    arguments: list[str], why: str, capture: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...], why: str, capture: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(capture.parent)
     assert main([argument.format(capture=capture) for argument in arguments]) == 2

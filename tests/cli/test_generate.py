@@ -1,17 +1,13 @@
 """`checklist-dispatch generate`: what it prints can be created, applied and read again."""
 
-import io
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+from tests.cli.conftest import Answer, Asked, Capture, Service
 
 from checklist_cli import template_text
 from checklist_cli.api_key import KEY_VARIABLE
@@ -20,7 +16,6 @@ from checklist_crds.template_resource import TemplateSpec
 from checklist_crds.template_types import Definition
 from checklist_crds.template_validation import parse_definition
 
-Capture = pytest.CaptureFixture[str]
 PROMPT = "Check doors, windows and lights. Fridge below 5 °C with a photo."
 
 
@@ -34,19 +29,13 @@ def printed(capsys: Capture, *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_it_prints_the_complete_tdl_as_json(capsys: Capture) -> None:
-    document = json.loads(printed(capsys, PROMPT))
+def test_it_prints_the_same_complete_tdl_as_json_and_as_yaml(capsys: Capture) -> None:
+    text = printed(capsys, PROMPT)
+    document = json.loads(text)
     assert parse_definition(document, strict=True).to_tdl() == document
     assert "id" not in document
-
-
-def test_the_same_prompt_prints_the_same_bytes(capsys: Capture) -> None:
-    assert printed(capsys, PROMPT) == printed(capsys, PROMPT)
-
-
-def test_yaml_and_json_say_the_same(capsys: Capture) -> None:
-    complete = json.loads(printed(capsys, PROMPT))
-    assert parse_definition(yaml.safe_load(printed(capsys, PROMPT, "--format", "yaml"))).to_tdl() == complete
+    assert printed(capsys, PROMPT) == text
+    assert parse_definition(yaml.safe_load(printed(capsys, PROMPT, "--format", "yaml"))).to_tdl() == document
 
 
 def test_a_manifest_is_a_template_of_the_organization(capsys: Capture) -> None:
@@ -97,20 +86,14 @@ def definition_with(label: str) -> Definition:
     return parse_definition({"name": "x", "sections": [{"id": "g-a", "title": "Title", "steps": [step]}]})
 
 
-def test_the_prompt_may_come_from_standard_input(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = printed(capsys, PROMPT)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{PROMPT}\n".encode())))
-    assert printed(capsys, "-") == expected
-
-
-def test_it_works_as_a_program_in_a_pipe() -> None:
+def test_it_works_as_a_program_in_a_pipe(capsys: Capture) -> None:
     program = Path(sys.executable).with_name("checklist-dispatch")
     prompt = "Kühlschrank unter 5 °C? Türen und Fenster prüfen."
+    environment = {"PYTHONHASHSEED": "7"}
     done = subprocess.run(
-        [program, "generate", "-"], input=prompt.encode(), capture_output=True, check=True, env={"PYTHONHASHSEED": "7"}
+        [program, "generate", "-"], input=f"{prompt}\n".encode(), capture_output=True, check=True, env=environment
     )
-    assert parse_definition(json.loads(done.stdout))
-    assert done.stderr == b""
+    assert (done.stdout.decode(), done.stderr) == (printed(capsys, prompt), b"")
 
 
 def test_a_prompt_that_names_nothing_is_a_no(capsys: Capture) -> None:
@@ -144,67 +127,36 @@ def test_what_cannot_be_done_is_one_clear_line(arguments: list[str], why: str, c
     assert said.count("\n") == 1
 
 
-class Service(HTTPServer):
-    """Answers every request in the same way, and keeps what it was asked."""
-
-    status = 200
-    body = b""
-    asked: list[tuple[str, str, Any]]
-
-
-@pytest.fixture
-def service() -> Iterator[Service]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            server.asked.append((self.path, self.headers["Authorization"], body))
-            self.send_response(server.status)
-            self.send_header("X-Generated-By", "model")
-            self.send_header("Content-Length", str(len(server.body)))
-            self.end_headers()
-            self.wfile.write(server.body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = Service(("127.0.0.1", 0), Handler)
-    server.asked = []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
 def test_a_service_makes_it_with_the_key_of_the_environment(
     service: Service, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "cds_live_of_the_test")
-    service.body = json.dumps(definition_with("By the model").to_tdl()).encode()
-    assert main(["generate", PROMPT, "--server", f"http://127.0.0.1:{service.server_port}/", "--locale", "de"]) == 0
+    made = json.dumps(definition_with("By the model").to_tdl()).encode()
+    service.answers = [Answer(made, headers={"X-Generated-By": "model"})]
+    assert main(["generate", PROMPT, "--server", f"{service.url}/", "--locale", "de"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["sections"][0]["steps"][0]["label"] == "By the model"
     assert err == "made by: model\n"
-    assert service.asked == [("/v1/templates/generate?locale=de", "Bearer cds_live_of_the_test", {"prompt": PROMPT})]
+    key = "Bearer cds_live_of_the_test"
+    assert service.asked == [Asked("/v1/templates/generate", {"locale": "de"}, key, {"prompt": PROMPT})]
 
 
 @pytest.mark.parametrize(
     ("answer", "exit_status", "why"),
     [
-        ((422, b'{"error": "generation_failed", "message": "x"}'), 1, "the prompt names nothing to check"),
-        ((401, b'{"error": "unauthorized", "message": "Wrong key.\\u001b[2J"}'), 2, "401: Wrong key."),
-        ((502, b"<html>"), 2, "answers 502: nothing that could be read"),
-        ((200, b"<html>"), 2, "something that is no template"),
-        ((200, b'{"name": "x"}'), 2, "something that is no template"),
-        ((200, b"[]"), 2, "something that is no template"),
+        (Answer(b'{"error": "generation_failed", "message": "x"}', 422), 1, "the prompt names nothing to check"),
+        (Answer(b'{"error": "unauthorized", "message": "Wrong key.\\u001b[2J"}', 401), 2, "401: Wrong key."),
+        (Answer(b"<html>", 502), 2, "answers 502: nothing that could be read"),
+        (Answer(b"<html>"), 2, "something that is no template"),
+        (Answer(b'{"name": "x"}'), 2, "something that is no template"),
+        (Answer(b"[]"), 2, "something that is no template"),
     ],
 )
-def test_what_a_service_answers_otherwise_is_told(
-    service: Service, capsys: Capture, answer: tuple[int, bytes], exit_status: int, why: str
+def test_another_answer_of_a_service_is_explained(
+    service: Service, capsys: Capture, answer: Answer, exit_status: int, why: str
 ) -> None:
-    service.status, service.body = answer
-    assert (
-        main(["generate", PROMPT, "--server", f"http://127.0.0.1:{service.server_port}", "--key", "x"]) == exit_status
-    )
+    service.answers = [answer]
+    assert main(["generate", PROMPT, "--server", service.url, "--key", "x"]) == exit_status
     said = capsys.readouterr().err
     assert why in said
     assert "\x1b" not in said
