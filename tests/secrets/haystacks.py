@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import urllib.request
-from pathlib import Path
 
 from checklist_dev.controlplane import ControlPlane
 
@@ -33,11 +32,8 @@ def etcd_values(control_plane: ControlPlane) -> dict[bytes, bytes]:
 def etcd_files(control_plane: ControlPlane) -> bytes:
     """Its files on the disk: former versions of objects, too, until they are compacted and written over."""
     # Its log is as long as it may become from the start, filled with zeros.
-    return b"\n".join(path.read_bytes().rstrip(b"\0") for path in _files(control_plane.folder / "etcd"))
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    files = (path for path in (control_plane.folder / "etcd").rglob("*") if path.is_file())
+    return b"\n".join(path.read_bytes().rstrip(b"\0") for path in files)
 
 
 def _encoded(raw: bytes) -> str:
@@ -51,15 +47,11 @@ class Wiretap:
         self.behind = port
         self.port = 0
         self.answered = bytearray()
-        self._server: asyncio.Server | None = None
 
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
+    async def start(self) -> asyncio.Server:
+        server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        return server
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -67,17 +59,14 @@ class Wiretap:
         except OSError:  # it has not started yet
             writer.close()
             return
-        await asyncio.gather(
-            self._copy(reader, behind_writer, None),
-            self._copy(behind_reader, writer, self.answered),
-            return_exceptions=True,
-        )
+        there = self._copy(reader, behind_writer, bytearray())
+        back = self._copy(behind_reader, writer, self.answered)
+        await asyncio.gather(there, back, return_exceptions=True)
 
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, record: bytearray | None) -> None:
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, record: bytearray) -> None:
         try:
             while chunk := await reader.read(65_536):
-                if record is not None:
-                    record += chunk
+                record += chunk
                 writer.write(chunk)
                 await writer.drain()
         finally:

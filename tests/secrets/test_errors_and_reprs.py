@@ -1,7 +1,6 @@
 """What a programmer's mistake would show: no repr, no error and no traceback holds a secret."""
 
 import base64
-import json
 import logging
 import traceback
 from collections.abc import Callable
@@ -9,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 from tests.secrets.needles import Needle
 
 from checklist_api.dispatch_request import DispatchRequest
@@ -56,16 +54,15 @@ def test_an_object_that_holds_a_secret_does_not_show_it(make: Callable[[], objec
     assert found(repr(held) + str(held) + f"{held}") == []
 
 
-def error_of(action: Callable[[], object]) -> str:
-    """The whole traceback of what `action` raises."""
-    with pytest.raises(Exception) as raised:
-        action()
-    return "".join(traceback.format_exception(raised.value))
-
-
 def sign(**changes: Any) -> object:
     arguments = {"secret": SECRET.encode(), "key_id": "r-1", "created": datetime.now(UTC), "nonce": "n"} | changes
     return signing.sign("https://hooks.example.com/", b"{}", **arguments)
+
+
+def parse_run(**webhook: Any) -> object:
+    metadata = {"name": "r-1", "creationTimestamp": "2026-11-21T13:50:00Z"}
+    target = {"url": "https://hooks.example.com/", "events": ["*"]}
+    return Run.parse({"metadata": metadata, "spec": {"webhook": target | webhook}})
 
 
 @pytest.mark.parametrize(
@@ -90,29 +87,18 @@ def sign(**changes: Any) -> object:
             DISPATCH | {"webhook": {"url": f"https://{SECRET}@x/", "secret": SECRET * 20, "events": []}},
             allow_insecure=False,
         ),
+        lambda: parse_run(sealedSecret=SECRET * 200),
+        lambda: parse_run(sealedSecret=[SECRET]),
+        lambda: parse_run(events=SECRET, secretRef={"name": SECRET + "!"}),
     ],
 )  # fmt: skip
 def test_no_error_repeats_the_secret_that_it_is_about(action: Callable[[], object]) -> None:
-    assert found(error_of(action)) == []
+    with pytest.raises(Exception) as raised:
+        action()
+    assert found("".join(traceback.format_exception(raised.value))) == []
 
 
-@pytest.mark.parametrize(
-    "webhook",
-    [
-        {"url": "https://hooks.example.com/", "events": ["*"], "sealedSecret": SECRET * 200},
-        {"url": "https://hooks.example.com/", "events": ["*"], "sealedSecret": [SECRET]},
-        {"url": "https://hooks.example.com/", "events": SECRET, "secretRef": {"name": SECRET + "!"}},
-    ],
-)
-def test_a_run_that_cannot_be_read_does_not_put_its_content_into_the_error(webhook: dict[str, Any]) -> None:
-    metadata = {"name": "r-1", "creationTimestamp": "2026-11-21T13:50:00Z"}
-    with pytest.raises(ValidationError) as refused:
-        Run.parse({"metadata": metadata, "spec": {"webhook": webhook}})
-    assert found("".join(traceback.format_exception(refused.value))) == []
-    assert "webhook" in str(refused.value), "it says where"
-
-
-async def test_a_bug_in_the_sender_shows_no_secret_in_its_traceback_nor_in_the_log(
+async def test_neither_a_failed_transmission_nor_a_bug_in_the_sender_shows_a_secret_in_outcome_or_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -120,20 +106,15 @@ async def test_a_bug_in_the_sender_shows_no_secret_in_its_traceback_nor_in_the_l
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(signing, "sign", broken)
     async with Sender(AddressPolicy(allow_insecure=True)) as sender:
+        url = f"http://127.0.0.1:9/?token={SECRET}"
+        outcome = await sender.send(url, b"{}", SECRET.encode(), "r-1")
+        assert not outcome.ok
+        monkeypatch.setattr(signing, "sign", broken)
         with pytest.raises(RuntimeError) as bug:
-            await sender.send("http://127.0.0.1:9/", b"{}", SECRET.encode(), "r-1")
+            await sender.send(url, b"{}", SECRET.encode(), "r-1")
     logging.getLogger("test").error("it failed", exc_info=bug.value)
     assert "a bug" in caplog.text
-    assert found(caplog.text) == []
-
-
-async def test_a_transmission_that_fails_shows_no_secret_in_its_outcome(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    async with Sender(AddressPolicy(allow_insecure=True)) as sender:
-        outcome = await sender.send(f"http://127.0.0.1:9/?token={SECRET}", b"{}", SECRET.encode(), "r-1")
-    assert not outcome.ok
     assert found(repr(outcome) + caplog.text) == []
 
 
@@ -142,4 +123,3 @@ def test_a_seal_that_is_broken_names_the_key_and_nothing_more() -> None:
     with pytest.raises(SealBroken) as broken:
         KeyRing({"k1": KEY}).open(sealed, owner="r-1")
     assert str(broken.value) == "sealed under the unknown key 'other'"
-    assert json.dumps(sealed)[8:30] not in str(broken.value)
