@@ -119,9 +119,6 @@ async def test_it_counts_against_the_rate_of_the_key(start_api: StartApi) -> Non
     assert (response.status_code, int(response.headers["Retry-After"]) >= 1) == (429, True)
 
 
-# --- with a model; what becomes of its failures: tests/generation/test_generator.py
-
-
 async def with_model(start_api: StartApi, server: ModelServer, **settings: str) -> Api:
     given = {"URL": server.url, "NAME": "test-model", "KEY": "sk-0123456789abcdef"} | settings
     return await start_api(**{f"CHECKLISTS_MODEL_{name}": value for name, value in given.items()})

@@ -52,10 +52,6 @@ def _sent(method: str, path: str, body: Json) -> Json:
     return {"json": body} if body else {}
 
 
-async def _member(api: Api, role: str = "editor", **more: Any) -> Somebody:
-    return await member_of(api, role, **more)
-
-
 def _with(person: Person, somebody: Somebody) -> Signed:
     return Signed(person.run_id, person.api, person.token, somebody)
 
@@ -72,9 +68,6 @@ async def _until_refused(signed: Signed, expected: tuple[int, str]) -> None:
         return None if response.status_code == 200 else response
 
     assert error_of(await eventually(refused)) == expected
-
-
-# --- who gets in
 
 
 async def test_without_a_session_every_operation_says_to_sign_in_and_where(api: Api) -> None:
@@ -94,14 +87,14 @@ async def test_without_a_session_every_operation_says_to_sign_in_and_where(api: 
 
 
 async def test_a_session_without_the_links_token_opens_nothing(api: Api) -> None:
-    signed = _with(await _run_for_members(api), await _member(api, "admin"))
+    signed = _with(await _run_for_members(api), await member_of(api, "admin"))
     wrong = replace(signed, token="A" * 43)
     for method, path, body in EVERYTHING:
         assert error_of(await wrong.make(method, path, body)) == (401, "unauthorized"), (method, path)
 
 
 async def test_a_member_of_another_organization_gets_what_a_stranger_gets_for_an_unknown_run(api: Api) -> None:
-    somebody = await _member(api, "admin", account=await api.make_account())
+    somebody = await member_of(api, "admin", account=await api.make_account())
     signed = _with(await _run_for_members(api), somebody)
     unknown_id = new_id("r")
     unknown = Person(unknown_id, api, executor_token(api.services.settings.server_key, unknown_id))
@@ -115,7 +108,7 @@ async def test_a_member_of_another_organization_gets_what_a_stranger_gets_for_an
 
 
 async def test_a_viewer_answers_as_any_member_does_from_the_first_look_to_the_end(api: Api) -> None:
-    somebody = await _member(api, "viewer", name="Vera Viewer")
+    somebody = await member_of(api, "viewer", name="Vera Viewer")
     signed = _with(await _run_for_members(api, step("a"), step("b"), step("p", "photo")), somebody)
     me = {"mode": "member", "user_id": somebody.member_id}
     view = await signed.look()
@@ -137,11 +130,8 @@ async def test_a_viewer_answers_as_any_member_does_from_the_first_look_to_the_en
     assert (listed["assigned_to"], listed["executor_identity"]) == (somebody.member_id, me)
 
 
-# --- to whom it is assigned
-
-
 async def test_once_assigned_another_member_gets_neither_answers_nor_a_name_whatever_their_role(api: Api) -> None:
-    first, other = await _member(api, "viewer", name="Firstly Found"), await _member(api, "admin")
+    first, other = await member_of(api, "viewer", name="Firstly Found"), await member_of(api, "admin")
     run = await _run_for_members(api)
     mine, theirs = _with(run, first), _with(run, other)
     await mine.answer("a", op_id="1")
@@ -162,7 +152,7 @@ async def test_once_assigned_another_member_gets_neither_answers_nor_a_name_what
 
 async def test_of_members_who_race_exactly_one_gets_the_run(start_api: StartApi) -> None:
     api, second = await start_api(), await start_api()
-    people = [await _member(api, name=f"Racer {number}") for number in range(6)]
+    people = [await member_of(api, name=f"Racer {number}") for number in range(6)]
     run = await _run_for_members(api)
     racers = [replace(_with(run, each), api=(api, second)[number % 2]) for number, each in enumerate(people)]
     responses = await asyncio.gather(*(racer.call("POST", "/open") for racer in racers))
@@ -175,7 +165,7 @@ async def test_of_members_who_race_exactly_one_gets_the_run(start_api: StartApi)
 
 
 async def test_an_answer_that_waited_is_not_sent_as_somebody_elses(api: Api) -> None:
-    first, other = await _member(api), await _member(api)
+    first, other = await member_of(api), await member_of(api)
     signed = _with(await _run_for_members(api), other)
 
     def answer_of(member: Somebody) -> Any:
@@ -188,11 +178,8 @@ async def test_an_answer_that_waited_is_not_sent_as_somebody_elses(api: Api) -> 
     assert kept.json()["answer"]["by"] == other.member_id
 
 
-# --- sessions that end, memberships that go
-
-
 async def test_a_session_that_ends_in_the_middle_stops_the_answers_and_a_new_one_goes_on(api: Api) -> None:
-    somebody = await _member(api)
+    somebody = await member_of(api)
     signed = _with(await _run_for_members(api), somebody)
     assert (await signed.answer("a", op_id="1")).status_code == 200
     sessions, _ = await api.kube.list_all(DASHBOARD_SESSION, api.namespace)
@@ -201,7 +188,7 @@ async def test_a_session_that_ends_in_the_middle_stops_the_answers_and_a_new_one
     await _until_refused(signed, (401, "sign_in_required"))
     assert error_of(await signed.answer("a", False, op_id="2")) == (401, "sign_in_required")
     # The same person signs in once more: another session, the same member.
-    other = await _member(api, account=await api.make_account(), subject=somebody.subject)
+    other = await member_of(api, account=await api.make_account(), subject=somebody.subject)
     again = _with(signed, replace(somebody, secret=other.secret))
     kept = await again.answer("a", False, op_id="2")
     assert (kept.json()["answer"]["by"], kept.json()["replayed"]) == (somebody.member_id, False)
@@ -217,8 +204,8 @@ async def test_a_session_that_ends_in_the_middle_stops_the_answers_and_a_new_one
 async def test_an_expired_run_is_gone_for_its_member_and_for_who_has_no_session(start_api: StartApi) -> None:
     now = utc_now()
     api = await start_api(clock=lambda: now)
-    somebody = await _member(api, now=now)
-    stranger = await _member(api, account=await api.make_account(), now=now)
+    somebody = await member_of(api, now=now)
+    stranger = await member_of(api, account=await api.make_account(), now=now)
     person = await _run_for_members(api, dispatch={"expires_in_hours": 0.25})
     await _with(person, somebody).answer("a")
     now += timedelta(minutes=15)
@@ -228,11 +215,8 @@ async def test_an_expired_run_is_gone_for_its_member_and_for_who_has_no_session(
     assert error_of(await _with(person, stranger).call("GET")) == (404, "run_not_found")
 
 
-# --- requests of other sites, and runs of other modes
-
-
 async def test_a_write_that_another_site_makes_is_refused(api: Api) -> None:
-    person, somebody = await _run_for_members(api), await _member(api)
+    person, somebody = await _run_for_members(api), await member_of(api)
     for site in ("cross-site", "same-site", "none"):
         for method, path, body in EVERYTHING[3:4] + EVERYTHING[1:2]:
             response = await _with(person, somebody).call(method, path, json=body, headers={"Sec-Fetch-Site": site})
@@ -244,7 +228,7 @@ async def test_a_write_that_another_site_makes_is_refused(api: Api) -> None:
 
 async def test_a_session_changes_nothing_in_runs_of_other_modes(api: Api) -> None:
     person = await person_for(api, step("a"), identity="external")
-    signed = _with(person, await _member(api, "admin"))
+    signed = _with(person, await member_of(api, "admin"))
     assert (await signed.call("POST", "/open")).status_code == 200
     assert (await signed.answer("a")).json()["details"][0]["code"] == "identity_required"
     await signed.call("PUT", "/identity", json={"name": "Eve", "email": "eve@example.com"})
@@ -269,7 +253,7 @@ async def test_a_run_made_by_kubectl_is_answered_by_its_members_alike(api: Api) 
     await api.kube.patch_status(RUN, run_id, {"resolved": resolved}, api.namespace)
     person = Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
     assert error_of(await person.call("GET")) == (401, "sign_in_required")
-    somebody = await _member(api)
+    somebody = await member_of(api)
     assert (await _with(person, somebody).answer("clean")).json()["answer"]["by"] == somebody.member_id
     stored = await person.stored()
     assert (stored["assignedTo"], stored["identity"]) == (somebody.member_id, {"userId": somebody.member_id})

@@ -24,7 +24,7 @@ from checklist_crds.run_types import Run
 from checklist_crds.template_validation import parse_definition
 
 from .conftest import Api, StartApi
-from .delivery_stories import dispatched, five_failures, sent
+from .delivery_stories import completed_story, five_failures, sent
 from .executor_app_settings import APPS
 from .executor_client import WEBHOOK, Person, checklist, person_for, step
 from .openapi_check import Contract
@@ -247,23 +247,17 @@ async def test_real_events_are_as_the_document_tells(api: Api, contract: Contrac
 
 
 async def _delivery_refusals(api: Api) -> None:
-    story = await dispatched(api)
-    await story.completes()
+    story = await completed_story(api)
     pending = (await api.http.get("/v1/deliveries", params={"event": "run.completed"})).json()["data"][0]["event_id"]
     delivered = await story.records(sent(), seq=1)
-    for method, path, status in (
-        ("GET", "/v1/deliveries?status=x", 400),
-        ("GET", "/v1/endpoints?window_hours=0", 400),
-        ("GET", "/v1/deliveries/replays?page=0", 400),
-        ("GET", f"/v1/deliveries/{new_id('evt')}", 404),
-        ("GET", f"/v1/deliveries/replays/{new_id('rpl')}", 404),
-        ("DELETE", f"/v1/deliveries/replays/{new_id('rpl')}", 404),
-        ("GET", f"/v1/runs/{new_id('r')}/deliveries", 404),
-        ("POST", f"/v1/deliveries/{new_id('evt')}/replay", 404),
-        ("POST", f"/v1/deliveries/{pending}/replay", 409),
-        ("POST", f"/v1/deliveries/{delivered}/replay", 409),
-    ):
-        assert (await api.http.request(method, path)).status_code == status, path
+    unknown = {"GET": [f"/v1/deliveries/{new_id('evt')}", f"/v1/runs/{new_id('r')}/deliveries"]}
+    unknown["GET"].append(f"/v1/deliveries/replays/{new_id('rpl')}")
+    unknown |= {"DELETE": unknown["GET"][2:], "POST": [f"/v1/deliveries/{new_id('evt')}/replay"]}
+    wrong = {"GET": ["/v1/deliveries?status=x", "/v1/endpoints?window_hours=0", "/v1/deliveries/replays?page=0"]}
+    refused = {"POST": [f"/v1/deliveries/{pending}/replay", f"/v1/deliveries/{delivered}/replay"]}
+    for status, requests in ((400, wrong), (404, unknown), (409, refused)):
+        for method, path in ((method, path) for method, paths in requests.items() for path in paths):
+            assert (await api.http.request(method, path)).status_code == status, path
     for body in ({}, {"filter": {"hots": "x"}}):
         assert (await api.http.post("/v1/deliveries/replay", json=body)).status_code in (400, 422)
 
@@ -298,8 +292,7 @@ async def _owner_story(api: Api) -> None:
 
 
 async def _delivery_story(api: Api) -> None:
-    http, story = api.http, await dispatched(api)
-    await story.completes()
+    http, story = api.http, await completed_story(api)
     event_id = await story.keeps(*five_failures(), seq=1)
     await story.records(sent(), seq=2)
     for path in (f"/v1/runs/{story.run_id}/deliveries", "/v1/deliveries", f"/v1/deliveries/{event_id}"):

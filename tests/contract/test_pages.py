@@ -86,9 +86,6 @@ async def get_page(api: Api, path: str) -> tuple[httpx.Response, Page]:
     return response, Page(response.text)
 
 
-# --- the page behind the link
-
-
 async def test_the_link_opens_a_page_with_what_the_preview_gives_and_where_the_run_stands(api: Api) -> None:
     person = await person_for(api, step("a"), step("b"), dispatch={"expires_in_hours": 24})
     preview = (await api.anonymous.get(f"/v1/runs/{person.run_id}/preview")).json()
@@ -170,47 +167,33 @@ def test_every_language_of_the_page_says_everything() -> None:
             assert set(same) <= {"direction"}
 
 
-async def test_an_expired_link_is_410_from_its_instant_on(start_api: StartApi) -> None:
+async def test_a_run_that_cannot_be_shown_is_a_page_that_says_why(
+    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = utc_now()
-    moment = [now]
-    api = await start_api(clock=lambda: moment[0])
+    api = await start_api(clock=lambda: now)
     person = await person_for(api, step("a"), dispatch={"expires_in_hours": 1})
-    assert (await api.anonymous.get(f"/r/{person.run_id}")).status_code == 200
-    moment[0] = now + timedelta(hours=1)
-    response, page = await get_page(api, f"/r/{person.run_id}")
-    assert response.status_code == 410
-    assert "expired" in page.text
-    assert "Checklist dispatch" not in page.text
-    assert_well_guarded(response, page, app=True)
 
-
-async def test_an_unknown_run_is_a_404_page(api: Api) -> None:
-    for run_id in ("r-00000000-0000-4000-8000-000000000000", "r-1", "%3Cscript%3E", "x" * 3000):
+    async def refused(run_id: str, status: int, said: str) -> httpx.Response:
         response, page = await get_page(api, f"/r/{run_id}")
-        assert response.status_code == 404
-        assert "no such checklist" in page.text
+        assert response.status_code == status
+        assert said in page.text
+        assert "Ada Lovelace" not in page.text
         assert_well_guarded(response, page, app=True)
+        return response
 
+    for run_id in ("r-00000000-0000-4000-8000-000000000000", "r-1", "%3Cscript%3E", "x" * 3000):
+        await refused(run_id, 404, "no such checklist")
+    assert (await api.anonymous.get(f"/r/{person.run_id}")).status_code == 200
+    now += timedelta(hours=1)
+    await refused(person.run_id, 410, "expired")
 
-async def test_run_pages_count_for_their_address(start_api: StartApi) -> None:
-    api = await start_api(CHECKLISTS_ADDRESS_RATE_LIMIT="1/min burst 2")
-    statuses = [(await api.anonymous.get(f"/r/{new_id('r')}")).status_code for _ in range(3)]
-    assert statuses == [404, 404, 429]
-
-
-async def test_while_the_cluster_is_down_the_page_says_so(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     async def down(_: str) -> None:
         raise KubeUnavailable("for the test")
 
     monkeypatch.setattr(api.services.run_access, "of_anybody", down)
-    response, page = await get_page(api, f"/r/{new_id('r')}")
-    assert response.status_code == 503
+    response = await refused(person.run_id, 503, "Not available right now")
     assert int(response.headers["Retry-After"]) >= 1
-    assert "Not available right now" in page.text
-    assert_well_guarded(response, page, app=True)
-
-
-# --- landing page, documentation, style sheet
 
 
 async def test_the_landing_page_leads_to_documentation_and_document(api: Api) -> None:

@@ -35,10 +35,6 @@ def api(shared_api: Api) -> Api:
     return shared_api
 
 
-async def send(person: Person, *, path: str = PHOTOS, method: str = "POST", **form: Any) -> httpx.Response:
-    return await person.call(method, path, **form)
-
-
 def indexes_in(change: httpx.Response) -> list[int]:
     return [photo["photo_index"] for photo in change.json()["answer"]["photos"]]
 
@@ -75,9 +71,6 @@ async def connected(api: Api) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
     return await asyncio.open_connection(host, int(port))
 
 
-# --- formats and forms
-
-
 async def test_every_format_is_taken_and_served_as_what_browsers_show(api: Api) -> None:
     pillow_heif.register_heif_opener()
     person = await person_for(api, step("a", "photo"))
@@ -91,17 +84,18 @@ async def test_a_form_with_one_file_is_an_upload_like_any_other(api: Api) -> Non
     person = await person_for(api, step("a", "photo", config={"max": 4}))
     sha256 = (await person.upload("a", picture())).json()["photo"]["sha256"]
     for index, file in enumerate((("x", picture()), ("../../x.php", picture(), "application/octet-stream")), start=1):
-        response = await send(person, files={"whatever": file})
+        response = await person.call("POST", PHOTOS, files={"whatever": file})
         assert response.status_code == 201, response.text
         photo = response.json()["photo"]
         assert (photo["photo_index"], photo["sha256"]) == (index, sha256)
         assert (await person.fetch(photo["url"])).status_code == 200
     # Its op_id makes it safe to send again, as a form and as a body.
     form = {"data": {"op_id": "one", "note": "of the fridge"}, "files": {"photo": JPEG}}
-    answers = [await send(person, **form), await send(person, **form), await person.upload("a", picture(), op_id="one")]
+    answers = [await person.call("POST", PHOTOS, **form) for _ in range(2)]
+    answers.append(await person.upload("a", picture(), op_id="one"))
     assert [answer.status_code for answer in answers] == [201, 200, 200]
     assert [answer.json()["replayed"] for answer in answers] == [False, True, True]
-    differing = await send(person, params={"op_id": "two"}, **form)
+    differing = await person.call("POST", PHOTOS, params={"op_id": "two"}, **form)
     assert (error_of(differing), paths(differing)) == ((422, "validation_failed"), ["op_id"])
     assert (await indexes(person), folders(api)) == ([0, 1, 2, 3], [])
 
@@ -146,12 +140,9 @@ async def test_what_is_no_photo_is_refused_and_leaves_nothing(api: Api) -> None:
         assert error_of(refused) == expected, (body[:80], kind)
         assert code is None or codes(refused) == [code]
     for form, expected in REFUSED_FORMS:
-        assert error_of(await send(person, **form)) == expected, form
+        assert error_of(await person.call("POST", PHOTOS, **form)) == expected, form
     assert await left_by(person) == []
     assert (await person.look())["status"] == "pending"
-
-
-# --- sizes and connections
 
 
 async def chunks_of(content: bytes) -> AsyncIterator[bytes]:
@@ -165,7 +156,7 @@ async def test_ten_mebibytes_are_taken_and_not_a_byte_more(api: Api) -> None:
     async def sent(way: str, size: int) -> httpx.Response:
         content = picture().ljust(size, b"\0")  # what follows the end of a JPEG is not read
         if way == "form":
-            return await send(person, files={"photo": ("a.jpg", content, "image/jpeg")})
+            return await person.call("POST", PHOTOS, files={"photo": ("a.jpg", content, "image/jpeg")})
         return await person.upload("a", content if way == "body" else chunks_of(content))
 
     for way in ("body", "chunks", "form"):
@@ -267,9 +258,6 @@ async def test_uploads_are_counted_by_what_became_of_them(start_api: StartApi, m
     assert "checklists_photo_processing_seconds_count 5.0" in text
 
 
-# --- many at once
-
-
 async def test_the_same_upload_twice_at_once_is_one_photo(api: Api) -> None:
     person = await person_for(api, step("a", "photo"))
     answers = await asyncio.gather(*(person.upload("a", picture(), op_id="one") for _ in range(4)))
@@ -314,9 +302,6 @@ async def test_one_run_cannot_take_all_places_for_uploads(api: Api) -> None:
     go_on.set()
     assert {answer.status_code for answer in await asyncio.gather(*slow_ones)} == {201}
     assert (await one.upload("a", picture())).status_code == 201
-
-
-# --- addresses, and photos that are taken back
 
 
 async def test_owner_and_executor_read_new_addresses_and_a_changed_or_old_one_opens_nothing(
@@ -370,16 +355,13 @@ async def test_photos_are_taken_back_once_and_the_others_keep_their_index(api: A
     assert await indexes(person) == [4]
 
 
-# --- the signature on completion, and the receipt
-
-
 async def test_the_drawn_signature_on_completion_waits_for_submit(api: Api) -> None:
     person = await person_for(api, step("a"), signature_on_complete=True)
     drawn = await person.draw(drawing(), op_id="one")
     assert (drawn.status_code, (await person.draw(drawing(), op_id="one")).json()["replayed"]) == (200, True)
     assert (await person.call("DELETE", "/signature")).json()["signature_drawing"] is None
     form = {"photo": ("drawing.png", drawing(), "image/png")}
-    assert (await send(person, path="/signature", method="PUT", files=form)).status_code == 200
+    assert (await person.call("PUT", "/signature", files=form)).status_code == 200
     waiting = await person.look()
     assert (waiting["status"], waiting["signature"]) == ("pending", None)
     assert (await person.fetch(waiting["signature_drawing"])).status_code == 200

@@ -3,8 +3,7 @@ replaces the files of a Secret. The keys of the installation itself are in `test
 """
 
 import base64
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import logging
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
@@ -17,31 +16,27 @@ from tests.dashboard_auth.real_provider import SERVICE
 from tests.delivery.authority import Authority
 from tests.generation.model_server import TEMPLATE, model_server, says
 from tests.mounted_secret import MountedSecret
-from tests.replicas.api_processes import ApiProcess, api_processes
 from tests.waiting import eventually
 
-from checklist_dev.controlplane import ControlPlane
 from checklist_dev.redis_server import RedisServer
 
-from .conftest import Api, http_client
+from .conftest import Api, StartApi
 
-WITHIN_S = 60.0
 HOST = "127.0.0.1"
 OLD, NEW = "the secret of yesterday: / & %", "the secret of today: + = ?"
-SHARED: dict[str, Any] = {"status": "ok", "notes": []}
+OLD_KEY, NEW_KEY = "sk-of-yesterday-0123456789", "sk-of-today-0123456789"
 ALONE = "rate limits are counted by each replica on its own: Redis does not answer"
-
-Running = Callable[..., Any]
 
 
 @pytest.fixture
 def authorities(tmp_path: Path) -> tuple[Authority, Authority]:
     """Yesterday's and today's."""
-    made = []
-    for name in ("yesterday", "today"):
+
+    def made(name: str) -> Authority:
         (folder := tmp_path / name).mkdir()
-        made.append(Authority.make(folder))
-    return made[0], made[1]
+        return Authority.make(folder)
+
+    return made("yesterday"), made("today")
 
 
 @pytest.fixture
@@ -49,41 +44,27 @@ def files(tmp_path: Path, authorities: tuple[Authority, Authority]) -> MountedSe
     return MountedSecret(tmp_path / "mounted", **{"secret": f"{OLD}\n", "ca.crt": authorities[0].pem})
 
 
-@pytest.fixture
-def running(control_plane: ControlPlane, api: Api, tmp_path: Path) -> Running:
-    """`async with running(**settings) as program`: the API as a process, on the account of `api`; it is not started
-    anew, and does not log what is in its files."""
-
-    @asynccontextmanager
-    async def run(**settings: str) -> AsyncIterator[ApiProcess]:
-        settings = {"CHECKLISTS_BASE_URL": SERVICE, **settings}
-        async with api_processes(1, tmp_path, control_plane.kubeconfig, api.namespace, **settings) as [program]:
-            pid = program.child.pid
-            yield program
-            assert program.child.running
-            assert program.child.pid == pid
-            assert not any(secret in program.child.output() for secret in (OLD, NEW))
-
-    return run
+@pytest.fixture(autouse=True)
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.INFO)
+    return caplog
 
 
-async def until_taken(program: ApiProcess, count: int) -> None:
-    async def is_taken() -> bool:
-        return program.child.output().count("settings.file_taken") >= count
-
-    await eventually(is_taken)
+async def until_taken(logged: pytest.LogCaptureFixture, count: int) -> None:
+    await eventually(lambda: logged.text.count("settings.file_taken") >= count)
+    assert not any(secret in logged.text for secret in (OLD, NEW, OLD_KEY, NEW_KEY))
 
 
-async def readiness(program: ApiProcess) -> Any:
-    """After a request that is counted."""
-    async with http_client(program.url) as http:
-        assert (await http.get("/v1/runs/r-1/preview")).status_code in (404, 429)
-        told = (await http.get("/readyz")).json()
-        return {name: told[name] for name in ("status", "notes")}
+async def notes(api: Api) -> Any:
+    """What readiness says after a request that is counted."""
+    assert (await api.anonymous.get("/v1/runs/r-1/preview")).status_code in (404, 429)
+    told = (await api.anonymous.get("/readyz")).json()
+    assert told["status"] == "ok"
+    return told["notes"]
 
 
 async def test_redis_changes_its_password_and_its_authority(
-    running: Running, files: MountedSecret, authorities: tuple[Authority, Authority], tmp_path: Path
+    start_api: StartApi, files: MountedSecret, authorities: Any, logged: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     yesterday, today = authorities
     (folder := tmp_path / "redis").mkdir()
@@ -92,34 +73,32 @@ async def test_redis_changes_its_password_and_its_authority(
             "CHECKLISTS_REDIS_URL": f"rediss://{HOST}:{server.port}/0",
             "CHECKLISTS_REDIS_PASSWORD_FILE": str(files.path("secret")),
             "CHECKLISTS_REDIS_CA_FILE": str(files.path("ca.crt")),
+            "CHECKLISTS_ADDRESS_RATE_LIMIT": "100/s burst 200",
         }
-        async with running(**settings) as program:
+        api = await start_api(**settings)
 
-            async def says(what: Any) -> None:
-                async def does() -> bool:
-                    return bool(await readiness(program) == what)
+        async def say(what: list[str]) -> None:
+            async def does() -> bool:
+                return bool(await notes(api) == what)
 
-                await eventually(does)
+            await eventually(does)
 
-            await says(SHARED)
+        await say([])
+        for attribute, value, file in (
+            ("password", NEW, {"secret": NEW}),
+            ("tls", today.chain_file(host=HOST), {"ca.crt": today.pem}),
+        ):
             server.stop()
-            server.password = NEW
+            setattr(server, attribute, value)
             server.start()
-            await says({"status": "ok", "notes": [ALONE]})
-            files.change(secret=NEW)
-            await says(SHARED)
-
-            server.stop()
-            server.tls = today.chain_file(host=HOST)
-            server.start()
-            await says({"status": "ok", "notes": [ALONE]})
-            files.change(**{"ca.crt": today.pem})
-            await says(SHARED)
-            await until_taken(program, 2)
+            await say([ALONE])
+            files.change(**file)
+            await say([])
+        await until_taken(logged, 2)
 
 
 async def test_a_provider_changes_the_client_s_secret_and_its_authority(
-    running: Running, files: MountedSecret, authorities: tuple[Authority, Authority]
+    start_api: StartApi, files: MountedSecret, authorities: Any, logged: pytest.LogCaptureFixture
 ) -> None:
     yesterday, today = authorities
     tls = yesterday.server_context(host=HOST)
@@ -130,47 +109,45 @@ async def test_a_provider_changes_the_client_s_secret_and_its_authority(
             "CHECKLISTS_OIDC_CA_FILE": str(files.path("ca.crt")),
             "CHECKLISTS_SIGN_IN_RATE_LIMIT": "off",
         }
-        async with running(**settings) as program, http_client(program.url) as http:
+        api = await start_api(CHECKLISTS_BASE_URL=SERVICE, **settings)
 
-            async def signs_in() -> bool:
-                person = PersonAt(http)
-                try:
-                    await provider.sign_in(person)
-                except AssertionError:  # it does not get as far as the provider
-                    return False
-                return person.secret is not None
+        async def signs_in() -> bool:
+            person = PersonAt(api.anonymous)
+            try:
+                await provider.sign_in(person)
+            except AssertionError:  # it does not get as far as the provider
+                return False
+            return person.secret is not None
 
-            wanted = OLD
-            assert await signs_in()
-            wanted = NEW
-            assert not await signs_in()
-            files.change(secret=NEW)
-            await eventually(signs_in)
+        wanted = OLD
+        assert await signs_in()
+        wanted = NEW
+        assert not await signs_in()
+        files.change(secret=NEW)
+        await eventually(signs_in)
 
-            tls.load_cert_chain(today.chain_file(host=HOST))
-            files.change(**{"ca.crt": today.pem})
-            await until_taken(program, 2)
-            await eventually(signs_in)
-            files.change(**{"ca.crt": yesterday.pem})
-            await until_taken(program, 3)
-            assert not await signs_in(), "the authority is that of the file and no other"
+        tls.load_cert_chain(today.chain_file(host=HOST))
+        files.change(**{"ca.crt": today.pem})
+        await until_taken(logged, 2)
+        await eventually(signs_in)
+        files.change(**{"ca.crt": yesterday.pem})
+        await until_taken(logged, 3)
+        assert not await signs_in(), "the authority is that of the file and no other"
 
 
 def _token(provider: HostileProvider, request: web.Request, secret: str) -> web.Response:
-    kind, _, sent = request.headers.get("Authorization", "").partition(" ")
-    given = [unquote_plus(part) for part in base64.b64decode(sent).decode().split(":")]
-    if (kind, given) != ("Basic", [CLIENT_ID, secret]):
+    sent = request.headers.get("Authorization", "").removeprefix("Basic ")
+    if [unquote_plus(part) for part in base64.b64decode(sent).decode().split(":")] != [CLIENT_ID, secret]:
         return web.json_response({"error": "invalid_client"}, status=401)
     token = provider.signed(provider.claims())
     return web.json_response({"access_token": "at", "token_type": "Bearer", "id_token": token})
 
 
 async def test_a_model_changes_its_key_and_its_authority(
-    running: Running, api: Api, files: MountedSecret, authorities: tuple[Authority, Authority]
+    start_api: StartApi, files: MountedSecret, authorities: Any, logged: pytest.LogCaptureFixture
 ) -> None:
     yesterday, today = authorities
-    old, new = "sk-of-yesterday-0123456789", "sk-of-today-0123456789"
-    files.change(secret=old)
+    files.change(secret=OLD_KEY)
     tls = yesterday.server_context(host=HOST)
     async with model_server(says(TEMPLATE), tls=tls) as server:
         settings = {
@@ -179,19 +156,17 @@ async def test_a_model_changes_its_key_and_its_authority(
             "CHECKLISTS_MODEL_KEY_FILE": str(files.path("secret")),
             "CHECKLISTS_MODEL_CA_FILE": str(files.path("ca.crt")),
         }
-        async with running(**settings) as program, http_client(program.url, api.account.key) as http:
+        api = await start_api(**settings)
 
-            async def made_by() -> str:
-                answer = await http.post("/v1/templates/generate", json={"prompt": "Cold room: temperature, seal"})
-                assert answer.status_code == 200, answer.text
-                return str(answer.headers["X-Generated-By"])
+        async def made_by() -> str:
+            answer = await api.http.post("/v1/templates/generate", json={"prompt": "Cold room: temperature, seal"})
+            assert answer.status_code == 200, answer.text
+            return str(answer.headers["X-Generated-By"])
 
-            assert await made_by() == "model"
-            tls.load_cert_chain(today.chain_file(host=HOST))
-            assert (await made_by()).startswith("composer; reason="), "its certificate is of another authority"
-            files.change(secret=new, **{"ca.crt": today.pem})
-            await until_taken(program, 2)
-            assert await made_by() == "model"
-            sent = [asked.headers["authorization"] for asked in server.asked]
-            assert sent == [f"Bearer {old}", f"Bearer {new}"]
-            assert old not in program.child.output() + new
+        assert await made_by() == "model"
+        tls.load_cert_chain(today.chain_file(host=HOST))
+        assert (await made_by()).startswith("composer; reason="), "its certificate is of another authority"
+        files.change(secret=NEW_KEY, **{"ca.crt": today.pem})
+        await until_taken(logged, 2)
+        assert await made_by() == "model"
+    assert [asked.headers["authorization"] for asked in server.asked] == [f"Bearer {OLD_KEY}", f"Bearer {NEW_KEY}"]

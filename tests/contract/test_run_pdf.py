@@ -24,17 +24,14 @@ from .pictures import drawing, picture
 
 ARABIC = "هل الثلاجة نظيفة؟"
 HEBREW = "האם המקרר נקי?"
-READ_FROM_THE_LEFT = [
-    "Is it clean? naïve – “café”",
-    "Είναι καθαρό το ψυγείο;",
-    "Холодильник чистый? Щётка",
+READ_FROM_THE_LEFT = ["Is it clean? naïve – “café”", "Είναι καθαρό το ψυγείο;", "Холодильник чистый? Щётка", "ภาษาไทย"]
+READ_FROM_THE_LEFT += [
     "冷蔵庫の温度は何度ですか？",
     "冰箱干净吗？请检查温度。",
     "冰箱乾淨嗎？請檢查溫度。",
     "냉장고가 깨끗합니까?",
-    "हिन्दी में प्रश्न",
-    "ภาษาไทย",
 ]
+READ_FROM_THE_LEFT += ["हिन्दी में प्रश्न"]
 
 
 async def pdf_of(client: httpx.AsyncClient, run_id: str) -> bytes:
@@ -66,10 +63,10 @@ def _inflated(stream: bytes) -> bytes:
         return b""
 
 
-def paper(*entries: Entry, title: str = "Opening check") -> Paper:
+def paper(*entries: Entry) -> Paper:
     return Paper(
         run_id="r-0b7c3c4e-6a52-4a5b-8d5e-0c8f6d1c2a11",
-        title=title,
+        title="Opening check",
         organization="Test organization",
         status="Completed",
         facts=[["Reference", "order 7"]],
@@ -112,24 +109,11 @@ async def test_everything_of_a_run_is_printed(api: Api) -> None:
     pdf = await pdf_of(api.http, person.run_id)
     text = text_of(pdf)
     run = (await api.http.get(f"/v1/runs/{person.run_id}")).json()
-    for said in (
-        "Checklist",
-        "Test organization",
-        "Completed",
-        person.run_id,
-        "order 7",
-        "Zoë Ångström, zoe@example.com",
-        "Is it clean?\nDirty",
-        "Temperature\n-18.5 °C",
-        "-33.856800, 151.215300, within 8 m",
-        "Photo 1 of 1",
-        "Later\nSkipped",
-        "Why?\nDoes not apply",
-        "Signed by\nZoë Å.",
-        run["completed_at"][:19].replace("T", " ") + " UTC",
-        run["receipt"]["digest"],
-        "Page 1 of ",
-    ):
+    completed_at = run["completed_at"][:19].replace("T", " ") + " UTC"
+    facts = ("Checklist", "Test organization", "Completed", person.run_id, "order 7", "Zoë Ångström, zoe@example.com")
+    steps = ("Is it clean?\nDirty", "Temperature\n-18.5 °C", "-33.856800, 151.215300, within 8 m", "Photo 1 of 1")
+    steps += ("Later\nSkipped", "Why?\nDoes not apply", "Signed by\nZoë Å.")
+    for said in (*facts, *steps, completed_at, run["receipt"]["digest"], "Page 1 of "):
         assert said in text, said
     assert told_texts(pdf) == [ARABIC, "نعم"]
     document = pypdfium2.PdfDocument(pdf)
@@ -137,7 +121,7 @@ async def test_everything_of_a_run_is_printed(api: Api) -> None:
     assert len(images) == 2  # the photo and the signature
     assert b"https://www.openstreetmap.org/?mlat=-33.856800" in pdf
 
-    # Of the run as JSON, which is that of the export of many.
+    # The digest of the run as JSON, which is that of the export of many.
     response = await api.http.get(f"/v1/runs/{person.run_id}/export", params={"format": "json"})
     assert response.status_code == 200
     assert f"SHA-256 {hashlib.sha256(response.content).hexdigest()}" in text
@@ -192,8 +176,7 @@ def test_each_writing_system_can_be_read_back(tmp_path: Path) -> None:
 
 
 def inked_columns(pdf: bytes, left: float, right: float) -> list[int]:
-    """The columns of the first page with ink in them, at 4 pixels a point, between two parts of its width; what is at
-    the foot is left out."""
+    """The columns with ink between two parts of the first page's width, at 4 pixels a point, without the foot."""
     image = pypdfium2.PdfDocument(pdf)[0].render(scale=4).to_pil().convert("L")
     part = image.crop((int(image.width * left), 0, int(image.width * right), image.height * 3 // 4))
     return [x for x in range(part.width) if part.crop((x, 0, x + 1, part.height)).getextrema()[0] < 128]

@@ -180,9 +180,6 @@ async def test_a_foreign_template_is_byte_for_byte_like_an_unknown_one(api: Api)
     assert (await other.http.get(f"/v1/templates/{foreign['id']}")).json() == foreign
 
 
-# --- templates that others write, with kubectl or as another replica
-
-
 async def test_a_template_made_with_kubectl_is_found_by_the_id_derived_from_its_name(api: Api) -> None:
     name = f"fire-check-{api.organization[-12:]}"
     await api.kube.create(TEMPLATE, owned(TEMPLATE, name, api.organization, api.namespace, MINIMAL), api.namespace)
@@ -228,9 +225,6 @@ async def test_a_template_that_another_replica_made_is_found_at_once(api: Api) -
         made = owned(TEMPLATE, template_id, api.organization, api.namespace, MINIMAL)
         await api.kube.create(TEMPLATE, made, api.namespace)
         assert (await api.http.get(f"/v1/templates/{template_id}")).status_code == 200
-
-
-# --- versions
 
 
 async def test_every_version_is_kept_and_read_as_it_was_whether_it_was_dispatched_or_not(api: Api) -> None:
