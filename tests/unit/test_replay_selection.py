@@ -81,12 +81,6 @@ def test_what_fits_every_part_of_the_filter_is_chosen() -> None:
         assert choice(**other).of_delivery(spec(), status()) is None, other
 
 
-def test_nothing_of_another_organization_and_nothing_that_another_replay_works_on_is_chosen() -> None:
-    assert choice().of_delivery(spec(organizationRef={"name": "other"}), status()) is None
-    begun = status(replay=ReplayRequest(requested_at=AFTER), settled=None)
-    assert choice().of_delivery(spec(), begun) is ReplayRefusal.REPLAY_UNDER_WAY
-
-
 def test_what_ended_or_was_replayed_after_the_start_is_left_alone() -> None:
     changed = [status(finished_at=AFTER), status(last_replay=earlier(AFTER))]
     assert [choice().of_delivery(spec(), each) for each in changed] == [None, None]
@@ -98,11 +92,13 @@ def test_what_ended_or_was_replayed_after_the_start_is_left_alone() -> None:
 
 
 def test_what_this_replay_has_dealt_with_is_counted_and_what_it_has_begun_is_finished() -> None:
+    assert choice().of_delivery(spec(organizationRef={"name": "other"}), status()) is None
     done = earlier(STARTED, OutcomeClass.SUCCESS)
     delivered = status(phase=DeliveryPhase.DELIVERED, finished_at=AFTER, last_replay=done)
     assert choice().of_delivery(spec(), delivered) == done
-    begun = status(replay=ReplayRequest(requested_at=STARTED), settled=None)
-    assert choice().of_delivery(spec(), begun) == TARGET
+    begun = [status(replay=ReplayRequest(requested_at=at), settled=None) for at in (STARTED, AFTER)]
+    found = [choice().of_delivery(spec(), each) for each in begun]
+    assert found == [TARGET, ReplayRefusal.REPLAY_UNDER_WAY], "of this replay, and of another one"
 
 
 def test_a_replay_that_started_at_the_same_moment_is_not_taken_for_this_one() -> None:

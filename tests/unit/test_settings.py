@@ -244,25 +244,20 @@ def test_nothing_is_read_behind_the_callers_back(monkeypatch: pytest.MonkeyPatch
     assert ApiSettings.from_environment(GOOD).port == 8080
 
 
-def test_document_names_and_chart_are_as_the_models() -> None:
+def test_document_names_and_chart_are_as_the_models_and_the_chart_has_no_secret() -> None:
     assert settings_docs.wrong_names() == []
     for file, text in settings_docs.outputs().items():
         assert file.read_text("utf-8") == text, "python -m checklist_dev.settings_docs"
     for program, text in ((ApiSettings, api_help()), (OperatorSettings, operator_help())):
         assert [variable.name for variable in variables(program) if variable.name not in text] == []
-
-
-def test_what_two_programs_share_is_declared_the_same() -> None:
-    def shape(variable: Variable) -> tuple[Any, ...]:
-        return variable.type, variable.unit, variable.secret, variable.bounds, variable.given_schema
-
-    api, operator = ({one.name: shape(one) for one in variables(each)} for each in (ApiSettings, OperatorSettings))
-    assert [name for name in api.keys() & operator.keys() if api[name] != operator[name]] == []
-
-
-def test_names_of_the_chart_are_those_of_the_environment_and_no_secret_is_among_them() -> None:
     properties = settings_docs.chart_properties()
     assert [properties["port"][name] for name in ("type", "minimum", "maximum")] == ["integer", 1, 65535]
     assert not {"serverKey", "sealingKeys", "oidcClientSecret", "redisPassword", "modelKey"} & set(properties)
     of_the_environment = {"CHECKLISTS_" + re.sub("([A-Z])", r"_\1", name).upper() for name in properties}
     assert of_the_environment <= names.BOTH | names.API | names.OPERATOR
+    api, operator = ({one.name: _shape(one) for one in variables(each)} for each in (ApiSettings, OperatorSettings))
+    assert [name for name in api.keys() & operator.keys() if api[name] != operator[name]] == []
+
+
+def _shape(variable: Variable) -> tuple[Any, ...]:
+    return variable.type, variable.unit, variable.secret, variable.bounds, variable.given_schema

@@ -72,16 +72,13 @@ async def test_the_length_of_an_answer_is_noted_for_fairness_and_a_fault_of_our_
         assert (await transmit(over)).ok
         assert sender.sent == 1
         assert over._permits._standings.is_in_doubt("a.example", asyncio.get_running_loop().time()) is in_doubt
+    over = transmitter(Recorder(OutcomeClass.TIMEOUT, 10_000))
+    for _ in range(5):
+        await transmit(over)
+    assert over._permits.is_slow("a.example")
     sender = Recorder()
     sender.fault = OwnFault("out of sockets")
     over = transmitter(sender)
     with pytest.raises(OurFault, match="out of sockets"):
         await transmit(over)
     assert over._permits._standings.is_unheard("a.example")
-
-
-async def test_five_timeouts_lead_to_the_slow_lane() -> None:
-    over = transmitter(Recorder(OutcomeClass.TIMEOUT, 10_000))
-    for _ in range(5):
-        await transmit(over)
-    assert over._permits.is_slow("a.example")
