@@ -1,11 +1,9 @@
 """What the operator's archiver does, in the same order of writes, when a test wants it: there is no operator here."""
 
-import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tests.waiting import eventually
@@ -19,7 +17,7 @@ from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
 from checklist_crds.run_types import Run
 from checklist_crds.times import utc_now
 
-from .conftest import Account, Api
+from .conftest import Api
 
 
 @dataclass
@@ -27,8 +25,6 @@ class ArchiveLab:
     """The archive of one API."""
 
     api: Api
-    pause: Callable[[], Any] = field(default=lambda: asyncio.sleep(0))
-    """Between two writes of a move."""
     deleted: set[Key] = field(default_factory=set)
 
     @property
@@ -39,19 +35,13 @@ class ArchiveLab:
     def store(self) -> ArchiveStore:
         return ArchiveStore.open(self.url)
 
-    @property
-    def folder(self) -> Path:
-        return Path(self.url.removeprefix("file://")) / "archive"
-
-    async def record(self, run_id: str, account: Account | None = None) -> Record:
+    async def record(self, run_id: str) -> Record:
         """The run as it is in the cluster now."""
-        account, kube = account or self.api.account, self.api.kube
-        run = await kube.get(RUN, run_id, account.namespace)
-        name = Run.parse(run).admitted_as.revision_ref.name
-        revision = await kube.get(TEMPLATE_REVISION, name, account.namespace)
-        deliveries, _ = await kube.list_all(
-            WEBHOOK_DELIVERY, account.namespace, field_selector=f"spec.runRef.name={run_id}"
-        )
+        kube, namespace = self.api.kube, self.api.namespace
+        run = await kube.get(RUN, run_id, namespace)
+        revision = await kube.get(TEMPLATE_REVISION, Run.parse(run).admitted_as.revision_ref.name, namespace)
+        of_run = f"spec.runRef.name={run_id}"
+        deliveries, _ = await kube.list_all(WEBHOOK_DELIVERY, namespace, field_selector=of_run)
         return Record.of(run, revision, deliveries)
 
     async def write(self, records: Sequence[Record], organization: str | None = None) -> list[PartPlace]:
@@ -64,7 +54,6 @@ class ArchiveLab:
             owner = organization or object_id("org", self.api.organization)
             part = encode_part(Folder(owner, month), some, written_at=utc_now(), written_by="a test")
             await self.store.put(part.place.key, part.content)
-            await self.pause()
             await self.store.put(part.place.manifest_key, part.manifest.encoded())
             places.append(part.place)
         return places
@@ -73,14 +62,12 @@ class ArchiveLab:
         """From the cluster: each run before its deliveries."""
         for record in records:
             for kind, body in ((RUN, record.run), *((WEBHOOK_DELIVERY, each) for each in record.deliveries)):
-                await self.pause()
                 await self._delete(kind, body)
 
-    async def archive(self, *run_ids: str, account: Account | None = None) -> list[PartPlace]:
+    async def archive(self, *run_ids: str) -> list[PartPlace]:
         """Moves these runs, all into one part of each month."""
-        records = [await self.record(run_id, account) for run_id in run_ids]
-        owner = object_id("org", account.organization) if account is not None else None
-        places = await self.write(records, owner)
+        records = [await self.record(run_id) for run_id in run_ids]
+        places = await self.write(records)
         await self.delete(records)
         return places
 

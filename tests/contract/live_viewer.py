@@ -1,4 +1,4 @@
-"""Somebody whose page follows changes: reads server-sent events as a browser does."""
+"""A page that follows changes: reads server-sent events as a browser does."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -58,30 +58,30 @@ class LiveViewer:
 
     async def until(self, name: str, *, within_s: float = WITHIN_S) -> Said:
         """The next event of that name."""
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(WITHIN_S):
             while (said := await self.next()).name != name:
                 pass
             return said
 
-    async def told_of(self, kind: str, *, within_s: float = WITHIN_S) -> dict[str, Any]:
+    async def told_of(self, kind: str) -> dict[str, Any]:
         """The next change of something of that kind."""
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(WITHIN_S):
             while True:
                 for change in (await self.next()).changes:
                     if change["kind"] == kind:
                         return change
 
-    async def all_until(self, kind: str, object_id: str, *, within_s: float = WITHIN_S) -> list[dict[str, Any]]:
+    async def all_until(self, kind: str, object_id: str) -> list[dict[str, Any]]:
         """Everything that is told, up to the event that tells of that object."""
         found: list[dict[str, Any]] = []
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(WITHIN_S):
             while (kind, object_id) not in {(change["kind"], change["id"]) for change in found}:
                 found += (await self.next()).changes
         return found
 
-    async def end(self, *, within_s: float = WITHIN_S) -> str:
+    async def end(self) -> str:
         """Why the stream ended; empty when it did without a word."""
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(WITHIN_S):
             try:
                 while True:
                     await self.next()
@@ -91,16 +91,11 @@ class LiveViewer:
 
 @asynccontextmanager
 async def watching(
-    api: Api,
-    person: Person,
-    *,
-    last_event_id: str = "",
-    organization: str | None = None,
-    query: dict[str, str] | None = None,
+    api: Api, person: Person, *, last_event_id: str = "", query: dict[str, str] | None = None
 ) -> AsyncIterator[LiveViewer]:
     """Opens a stream; the block begins when it is there."""
     headers = person.headers | ({"Last-Event-ID": last_event_id} if last_event_id else {})
-    url = f"{api.base_url}/dashboard/api/{organization or person.organization_id}/events"
+    url = f"{api.base_url}/dashboard/api/{person.organization_id}/events"
     timeout = aiohttp.ClientTimeout(total=None)
     async with (
         aiohttp.ClientSession(trust_env=False, timeout=timeout, connector=aiohttp.TCPConnector(limit=0)) as http,
