@@ -6,8 +6,9 @@ import os
 import shutil
 import tarfile
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ chmod +x "$2"
 
 
 class Machine:
-    """A machine of our own: an environment with its PATH, cache and folders, and what was said meanwhile."""
+    """An environment with its PATH, cache and folders, and what was said meanwhile."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -95,57 +96,38 @@ def folders(found: Binaries) -> set[Path]:
     return {found.etcd.parent, found.kube_apiserver.parent, found.kubectl.parent}
 
 
-def test_the_assets_of_kubebuilder_come_before_path(here: Machine) -> None:
-    here.put("bin", apiserver="1.35.0", kubectl="1.35.0")
+def test_assets_of_kubebuilder_come_before_path_and_path_before_the_cache(here: Machine) -> None:
+    here.put_cache()
+    place = here.put("bin", apiserver="1.35.0", kubectl="1.35.0")
+    assert folders(here.find()) == {place}
     assets = here.put("assets", apiserver="1.34.1", kubectl="1.34.1")
     here.env["KUBEBUILDER_ASSETS"] = str(assets)
     assert folders(here.find()) == {assets}
 
 
-def test_programs_on_path_come_before_the_cache(here: Machine) -> None:
-    here.put_cache()
-    place = here.put("bin", apiserver="1.35.0", kubectl="1.35.0")
-    assert folders(here.find()) == {place}
-
-
-@pytest.mark.parametrize(("etcd", "apiserver"), [("3.6.8", "1.33.9"), ("3.4.23", "1.36.0")])
-def test_programs_that_are_too_old_are_passed_over_and_it_is_said(here: Machine, etcd: str, apiserver: str) -> None:
-    cache = here.put_cache()
-    here.put("bin", etcd=etcd, apiserver=apiserver, kubectl=apiserver)
-    assert folders(here.find()) == {cache}
-    assert any("too old" in line for line in here.said)
-
-
-@pytest.mark.parametrize("kubectl", ["1.32.4", ""])
-def test_a_kubectl_that_does_not_fit_the_server_is_replaced_by_ours(here: Machine, kubectl: str) -> None:
-    cache = here.put_cache()
-    place = here.put("bin", apiserver="1.35.0", kubectl=kubectl)
-    found = here.find()
-    assert (found.kube_apiserver.parent, found.kubectl.parent) == (place, cache)
-
-
-def test_a_kubectl_one_minor_away_is_good_enough(here: Machine) -> None:
-    place = here.put("bin", apiserver=f"1.{OUR_MINOR}.0", kubectl=f"1.{OUR_MINOR - 1}.4")
-    assert here.find().kubectl == place / "kubectl"
-
-
-def test_a_filled_cache_needs_neither_network_nor_compiler(here: Machine) -> None:
+@pytest.mark.parametrize(
+    ("etcd", "apiserver", "kubectl", "taken"),
+    [
+        ("3.6.8", "1.33.9", "1.33.9", set()),
+        ("3.4.23", "1.36.0", "1.36.0", set()),
+        ("3.6.8", "1.35.0", "1.32.4", {"etcd", "kube-apiserver"}),
+        ("3.6.8", "1.35.0", "", {"etcd", "kube-apiserver"}),
+        ("3.6.8", f"1.{OUR_MINOR}.0", f"1.{OUR_MINOR - 1}.4", {"etcd", "kube-apiserver", "kubectl"}),
+    ],
+)
+def test_programs_that_are_too_old_or_do_not_fit_are_passed_over_for_the_cache(
+    here: Machine, etcd: str, apiserver: str, kubectl: str, taken: set[str]
+) -> None:
     cache = here.put_cache()
     assert folders(here.find()) == {cache}
     assert here.said == []
+    place = here.put("bin", etcd=etcd, apiserver=apiserver, kubectl=kubectl)
+    found = here.find()
+    assert {path.name for path in (found.etcd, found.kube_apiserver, found.kubectl) if path.parent == place} == taken
+    assert any("too old" in line for line in here.said) is not bool(taken)
 
 
-def test_without_a_download_go_builds_once_and_the_second_clone_builds_nothing(here: Machine) -> None:
-    here.put_go()
-    first = here.find()
-    assert first.kubectl.resolve().name == "controlplane"
-    assert os.access(first.kube_apiserver, os.X_OK)
-    assert here.find() == first
-    assert here.built() == 1
-    assert any("building" in line for line in here.said)
-
-
-def test_two_clones_at_once_build_once_and_the_second_says_that_it_waits(here: Machine) -> None:
+def test_two_clones_at_once_build_once_without_a_download_and_the_second_says_that_it_waits(here: Machine) -> None:
     here.put_go()
     here.env["FAKE_GO_SECONDS"] = "0.6"
     found: list[Binaries] = []
@@ -154,9 +136,16 @@ def test_two_clones_at_once_build_once_and_the_second_says_that_it_waits(here: M
         thread.start()
     for thread in threads:
         thread.join()
-    assert found[0] == found[1]
+    assert found[0] == found[1] == here.find()
     assert here.built() == 1
+    assert found[0].kubectl.resolve().name == "controlplane"
+    assert os.access(found[0].kube_apiserver, os.X_OK)
+    assert any("building" in line for line in here.said)
     assert any("waiting" in line for line in here.said)
+    final = found[0].etcd.parent
+    final.rename(final.with_name(final.name + ".tmp-abandoned"))  # as a killed build leaves it
+    here.find()
+    assert not list(final.parent.glob("*.tmp-*"))
 
 
 def test_a_failed_build_is_one_line_and_leaves_nothing_behind(here: Machine) -> None:
@@ -167,35 +156,30 @@ def test_a_failed_build_is_one_line_and_leaves_nothing_behind(here: Machine) -> 
     assert [path.suffix for path in cache_folder(here.env).iterdir()] == [".lock"]
 
 
-def test_what_a_killed_build_left_is_removed_by_the_next(here: Machine) -> None:
-    here.put_go()
-    final = here.find().etcd.parent
-    final.rename(final.with_name(final.name + ".tmp-abandoned"))
-    here.find()
-    assert not list(final.parent.glob("*.tmp-*"))
-
-
 # -- the official download -------------------------------------------------------------------------------------------
 
 
 class Releases:
-    """A server of releases: path to content; counts what is asked of it."""
+    """A folder of releases, as their servers have it."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         system, architecture = machine()
-        self.files: dict[str, bytes] = {}
-        self.asked: list[str] = []
-        release = f"/v{PINNED.kubernetes}/bin/{system}/{architecture}"
+        release = f"v{PINNED.kubernetes}/bin/{system}/{architecture}"
         for name in ("kube-apiserver", "kubectl"):
             content = f"#!/bin/sh\necho official {name}\n".encode()
-            self.files[f"{release}/{name}"] = content
-            self.files[f"{release}/{name}.sha256"] = hashlib.sha256(content).hexdigest().encode()
-        self.kube_apiserver = f"{release}/kube-apiserver"
+            self.put(f"{release}/{name}", content)
+            self.put(f"{release}/{name}.sha256", hashlib.sha256(content).hexdigest().encode())
+        self.kube_apiserver = folder / release / "kube-apiserver"
         archive = f"etcd-v{PINNED.etcd}-{system}-{architecture}"
         content = self._archive(archive)
-        self.files[f"/v{PINNED.etcd}/{archive}.tar.gz"] = content
+        self.put(f"v{PINNED.etcd}/{archive}.tar.gz", content)
         sums = f"{'0' * 64}  other.tar.gz\n{hashlib.sha256(content).hexdigest()}  {archive}.tar.gz\n"
-        self.files[f"/v{PINNED.etcd}/SHA256SUMS"] = sums.encode()
+        self.put(f"v{PINNED.etcd}/SHA256SUMS", sums.encode())
+
+    def put(self, path: str, content: bytes) -> None:
+        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).write_bytes(content)
 
     @staticmethod
     def _archive(folder: str) -> bytes:
@@ -209,28 +193,19 @@ class Releases:
         return buffer.getvalue()
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 @pytest.fixture
-def releases(here: Machine) -> Iterator[Releases]:
-    served = Releases()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            served.asked.append(self.path)
-            content = served.files.get(self.path)
-            self.send_response(200 if content is not None else 404)
-            self.send_header("Content-Length", str(len(content or b"")))
-            self.end_headers()
-            self.wfile.write(content or b"")
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
+def releases(here: Machine, tmp_path: Path) -> Iterator[Releases]:
+    made = Releases(tmp_path / "releases")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(made.folder)))
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     url = f"http://127.0.0.1:{server.server_address[1]}"
     here.env |= {"CHECKLISTS_KUBERNETES_DOWNLOADS": url, "CHECKLISTS_ETCD_DOWNLOADS": url}
-    yield served
+    yield made
     server.shutdown()
     server.server_close()
 
@@ -242,40 +217,29 @@ def test_the_official_binaries_are_downloaded_checked_and_kept(here: Machine, re
     assert found.kube_apiserver.read_text().endswith("echo official kube-apiserver\n")
     assert all(os.access(path, os.X_OK) for path in (found.etcd, found.kube_apiserver, found.kubectl))
     assert sorted(path.name for path in found.etcd.parent.iterdir()) == ["etcd", "kube-apiserver", "kubectl"]
-    assert here.built() == 0
-
-    releases.asked.clear()
+    shutil.rmtree(releases.folder)
     assert here.find() == found
-    assert releases.asked == []
+    assert here.built() == 0
 
 
 def test_a_download_that_is_not_what_was_published_is_refused(here: Machine, releases: Releases) -> None:
     here.put_go()
-    releases.files[releases.kube_apiserver] += b"malware"
+    releases.kube_apiserver.write_text("malware")
     with pytest.raises(Failure, match=r"kube-apiserver is not what was published: its SHA-256"):
         here.find()
     assert here.built() == 0, "a forged download must be noticed, not worked around"
     assert [path.suffix for path in cache_folder(here.env).iterdir()] == [".lock"]
 
 
-def break_nothing_listens(here: Machine, releases: Releases) -> None:
-    here.env["CHECKLISTS_KUBERNETES_DOWNLOADS"] = "http://127.0.0.1:1"
-
-
-def break_no_such_release(here: Machine, releases: Releases) -> None:
-    releases.files.clear()
-
-
-def break_no_checksum(here: Machine, releases: Releases) -> None:
-    releases.files[f"/v{PINNED.etcd}/SHA256SUMS"] = b"0000  something-else.tar.gz\n"
-
-
-@pytest.mark.parametrize("breakage", [break_nothing_listens, break_no_such_release, break_no_checksum])
-def test_without_an_official_release_it_is_built(
-    here: Machine, releases: Releases, breakage: Callable[[Machine, Releases], None]
-) -> None:
+@pytest.mark.parametrize("breakage", ["nothing listens", "no such release", "no checksum"])
+def test_without_an_official_release_it_is_built(here: Machine, releases: Releases, breakage: str) -> None:
     here.put_go()
-    breakage(here, releases)
+    if breakage == "nothing listens":
+        here.env["CHECKLISTS_KUBERNETES_DOWNLOADS"] = "http://127.0.0.1:1"
+    elif breakage == "no such release":
+        shutil.rmtree(releases.folder)
+    else:
+        releases.put(f"v{PINNED.etcd}/SHA256SUMS", b"0000  something-else.tar.gz\n")
     here.find()
     assert here.built() == 1
     assert any(line.startswith("no official binaries (") for line in here.said)

@@ -42,7 +42,7 @@ def levels(findings: list[Finding]) -> list[Level]:
     return [each.level for each in findings]
 
 
-def nobody(_: int) -> None:
+def silent(_: int) -> None:
     return
 
 
@@ -203,9 +203,9 @@ async def test_a_service_that_works_is_not_blamed(
     await lab.until(RUN, run, lambda body: not body["status"].get("outbox"))
     keys = [part.partition(":")[0] for part in SEALING_KEYS.split(",")]
     findings = [
-        *await found(work.runs(here, keys, utc_now, nobody)),
-        *await found(work.deliveries(here, utc_now, nobody)),
-        *await found(work.past_retention(here, utc_now, nobody)),
+        *await found(work.runs(here, keys, utc_now, silent)),
+        *await found(work.deliveries(here, utc_now, silent)),
+        *await found(work.past_retention(here, utc_now, silent)),
         *await found(cluster.leaders(here, lab.namespace, utc_now)),
         *await found(around.answering([f"http://127.0.0.1:{operator.port}"])),
     ]
@@ -216,7 +216,7 @@ async def test_runs_that_no_operator_ends_and_events_that_wait_are_found(here: K
     run = await lab.dispatch("https://hooks.example.com/", expires_in_s=1)
 
     async def finding(check: str, minutes: float = 0.0, keys: tuple[str, ...] = ()) -> Finding:
-        findings = await found(work.runs(here, keys, in_time(minutes=minutes), nobody))
+        findings = await found(work.runs(here, keys, in_time(minutes=minutes), silent))
         return next(each for each in findings if each.check == check)
 
     for minutes, level in ((0, Level.OK), (5, Level.WARNING), (30, Level.CRITICAL)):
@@ -243,7 +243,7 @@ async def test_runs_past_their_retention_are_found_but_not_those_that_a_legal_ho
     await lab.client.patch(RUN, kept, hold, lab.namespace)
 
     async def finding(days: float) -> Finding:
-        [only] = await found(work.past_retention(here, in_time(days=days), nobody))
+        [only] = await found(work.past_retention(here, in_time(days=days), silent))
         return only
 
     assert (await finding(1.5)).level is Level.OK

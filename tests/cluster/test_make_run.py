@@ -73,7 +73,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 class Developer:
-    """Somebody with a state folder of their own who types `make run` and `make stop`."""
+    """One who types `make run` and `make stop`, with a state folder of their own."""
 
     def __init__(self, folder: Path, kubeconfig: Path | None) -> None:
         self.state = folder / "state"
@@ -104,6 +104,10 @@ class Developer:
         found: dict[str, Any] = json.loads((self.state / "service.json").read_text())
         return found
 
+    @property
+    def log(self) -> str:
+        return (self.state / "logs" / "service.log").read_text()
+
     def settings(self, url: str) -> dict[str, str]:
         found: dict[str, str] = httpx.get(url + "/settings").json()
         return found
@@ -132,10 +136,12 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def test_detached_it_returns_when_ready_and_says_what_one_needs(developer: Developer, cluster: ControlPlane) -> None:
+def test_detached_it_returns_when_ready_says_what_one_needs_and_stops(
+    developer: Developer, cluster: ControlPlane
+) -> None:
+    developer.env |= {"CHECKLISTS_RETRY_GAPS": "1,1,1,1", "CHECKLISTS_RATE_LIMIT": "off"}
     done = developer.types("run", "--detach")
     assert done.returncode == 0, done.stderr
-
     info = developer.info()
     for shown in (info["base_url"], info["api_key"], info["link"], "curl", "get clrun", "--watch", "are allowed here"):
         assert shown in done.stdout
@@ -144,41 +150,12 @@ def test_detached_it_returns_when_ready_and_says_what_one_needs(developer: Devel
     assert {"base_url", "api_key", "organization_id", "template_id", "link", "kubeconfig", "kubectl"} <= set(info)
     assert (developer.state / "service.json").stat().st_mode & 0o777 == 0o600
     assert (developer.state / "remembered.json").stat().st_mode & 0o777 == 0o600
-    assert info["api_key"] not in (developer.state / "logs" / "service.log").read_text()
-
-
-def test_each_start_prints_a_new_sign_in_link_for_the_admin(developer: Developer, cluster: ControlPlane) -> None:
-    seen = set()
-    for _ in range(2):
-        done = developer.types("run", "--detach")
-        link = developer.info()["sign_in_link"]
-        assert link in done.stdout
-        assert link.startswith(developer.info()["base_url"] + "/dashboard/sign-in#link=")
-        assert link not in (developer.state / "logs" / "service.log").read_text()
-        token = link.partition("#link=")[2]
-        account = json.loads(
-            cluster.run_kubectl("get", "localaccounts", str(account_of(token)), "-n", "checklists", "-o", "json")
-        )
-        assert account["spec"]["link"]["sha256"] == digest(token)
-        members = json.loads(cluster.run_kubectl("get", "members", "-n", "checklists", "-o", "json"))["items"]
-        admins = {one["spec"]["email"] for one in members if one["spec"]["role"] == "admin"}
-        assert account["spec"]["email"] in admins
-        seen.add(token)
-        developer.types("stop")
-    assert len(seen) == 2
-
-
-def test_where_people_sign_in_with_a_provider_there_is_no_link(developer: Developer) -> None:
-    developer.env["STAND_IN_HAS_PROVIDER"] = "1"
-    done = developer.types("run", "--detach")
-    assert "#link=" not in done.stdout
-    assert f"{developer.info()['base_url']}/dashboard" in done.stdout
-
-
-def test_api_and_operator_get_their_settings(developer: Developer) -> None:
-    developer.env |= {"CHECKLISTS_RETRY_GAPS": "1,1,1,1", "CHECKLISTS_RATE_LIMIT": "off"}
-    assert developer.types("run", "--detach").returncode == 0
-    info = developer.info()
+    assert info["api_key"] not in developer.log
+    objects = cluster.run_kubectl(
+        "get", "apikeys,members,organizations,secrets,configmaps", "-A", "-o", "json", "--show-managed-fields"
+    )
+    assert info["api_key"] not in objects, "the cluster knows the key by its digest only"
+    assert f'"lastFour": "{info["api_key"][-4:]}"' in objects
     for url in (info["base_url"], info["operator_url"]):
         settings = developer.settings(url)
         assert settings["CHECKLISTS_NAMESPACE"] == "checklists"
@@ -189,46 +166,13 @@ def test_api_and_operator_get_their_settings(developer: Developer) -> None:
         assert len(settings["CHECKLISTS_SERVER_KEY"]) == 44
         assert settings["CHECKLISTS_BASE_URL"] == info["base_url"]
         assert settings["CHECKLISTS_PHOTO_STORE"] == (developer.state / "photos").as_uri()
+    for arguments in (["run"], ["run", "--detach"]):
+        assert "the service runs already on http://127.0.0.1" in the_one_error(developer.types(*arguments))
 
-
-def test_the_cluster_knows_the_key_by_its_digest_only(developer: Developer, cluster: ControlPlane) -> None:
-    assert developer.types("run", "--detach").returncode == 0
-    key = developer.info()["api_key"]
-    objects = cluster.run_kubectl(
-        "get", "apikeys,members,organizations,secrets,configmaps", "-A", "-o", "json", "--show-managed-fields"
-    )
-    assert key not in objects
-    assert f'"lastFour": "{key[-4:]}"' in objects
-
-
-def test_the_next_start_has_the_same_organization_and_key_and_server_keys(developer: Developer) -> None:
-    assert developer.types("run", "--detach").returncode == 0
-    first, first_settings = developer.info(), developer.settings(developer.info()["base_url"])
-    assert developer.types("stop").returncode == 0
-    again = developer.types("run", "--detach")
-    assert "as before" in again.stdout
-    second, second_settings = developer.info(), developer.settings(developer.info()["base_url"])
-    for name in ("api_key", "organization_id"):
-        assert first[name] == second[name]
-    for name in ("CHECKLISTS_SERVER_KEY", "CHECKLISTS_SEALING_KEYS"):
-        assert first_settings[name] == second_settings[name]
-
-
-def test_a_revoked_key_is_replaced(developer: Developer, cluster: ControlPlane) -> None:
-    assert developer.types("run", "--detach").returncode == 0
-    first = developer.info()
-    of_the_organization = f"checklists.dev/org={first['organization_id']}"
-    name = cluster.run_kubectl("get", "apikeys", "-n", "checklists", "-l", of_the_organization, "-o", "name").strip()
-    cluster.run_kubectl("patch", name, "-n", "checklists", "--type=merge", "-p", '{"spec": {"revoked": true}}')
-    developer.types("stop")
-    assert developer.types("run", "--detach").returncode == 0
-    second = developer.info()
-    assert second["organization_id"] == first["organization_id"]
-    assert second["api_key"] != first["api_key"]
-
-
-def test_stop_ends_all_of_it_and_takes_the_description_away(developer: Developer) -> None:
-    assert developer.types("run", "--detach").returncode == 0
+    former = info["pids"]["api"]
+    os.kill(former, signal.SIGKILL)
+    eventually_sync(lambda: developer.info()["pids"].get("api", former) != former)
+    assert "the api was ended by SIGKILL: starting it again in 1 s" in developer.log
     pids = developer.info()["pids"]
     assert {"supervisor", "api", "operator"} <= set(pids)
     assert developer.types("stop").returncode == 0
@@ -236,6 +180,53 @@ def test_stop_ends_all_of_it_and_takes_the_description_away(developer: Developer
     assert not (developer.state / "service.json").exists()
     again = developer.types("stop")
     assert (again.returncode, again.stderr.strip()) == (0, "no service is running")
+
+
+def test_the_next_start_has_the_same_organization_and_keys_and_another_sign_in_link(
+    developer: Developer, cluster: ControlPlane
+) -> None:
+    infos, tokens, keys, printed = [], set(), [], ""
+    for _ in range(2):
+        printed = developer.types("run", "--detach").stdout
+        infos.append(info := developer.info())
+        settings = developer.settings(info["base_url"])
+        keys.append([settings[name] for name in ("CHECKLISTS_SERVER_KEY", "CHECKLISTS_SEALING_KEYS")])
+        link = info["sign_in_link"]
+        assert link in printed
+        assert link.startswith(info["base_url"] + "/dashboard/sign-in#link=")
+        assert link not in developer.log
+        token = link.partition("#link=")[2]
+        account = cluster.run_kubectl("get", "localaccounts", str(account_of(token)), "-n", "checklists", "-o", "json")
+        spec = json.loads(account)["spec"]
+        assert spec["link"]["sha256"] == digest(token)
+        members = json.loads(cluster.run_kubectl("get", "members", "-n", "checklists", "-o", "json"))["items"]
+        assert spec["email"] in {one["spec"]["email"] for one in members if one["spec"]["role"] == "admin"}
+        tokens.add(token)
+        developer.types("stop")
+    assert "as before" in printed
+    assert len(tokens) == 2
+    assert keys[0] == keys[1]
+    assert [infos[0][name] for name in ("api_key", "organization_id")] == [
+        infos[1][name] for name in ("api_key", "organization_id")
+    ]
+
+
+def test_a_revoked_key_is_replaced_and_where_people_sign_in_with_a_provider_there_is_no_link(
+    developer: Developer, cluster: ControlPlane
+) -> None:
+    assert developer.types("run", "--detach").returncode == 0
+    first = developer.info()
+    of_the_organization = f"checklists.dev/org={first['organization_id']}"
+    name = cluster.run_kubectl("get", "apikeys", "-n", "checklists", "-l", of_the_organization, "-o", "name").strip()
+    cluster.run_kubectl("patch", name, "-n", "checklists", "--type=merge", "-p", '{"spec": {"revoked": true}}')
+    developer.types("stop")
+    developer.env["STAND_IN_HAS_PROVIDER"] = "1"
+    done = developer.types("run", "--detach")
+    second = developer.info()
+    assert second["organization_id"] == first["organization_id"]
+    assert second["api_key"] != first["api_key"]
+    assert "#link=" not in done.stdout
+    assert f"{second['base_url']}/dashboard" in done.stdout
 
 
 def test_stop_returns_only_when_the_supervisor_itself_is_gone(developer: Developer, tmp_path: Path) -> None:
@@ -270,39 +261,23 @@ def test_a_killed_supervisor_leaves_no_process_and_the_next_start_works(develope
     assert developer.types("run", "--detach").returncode == 0
 
 
-def test_a_second_one_is_refused_in_one_line(developer: Developer) -> None:
-    assert developer.types("run", "--detach").returncode == 0
-    for arguments in (["run"], ["run", "--detach"]):
-        assert "the service runs already on http://127.0.0.1" in the_one_error(developer.types(*arguments))
-
-
-def test_a_part_that_dies_is_started_again_and_it_is_said(developer: Developer) -> None:
-    assert developer.types("run", "--detach").returncode == 0
-    former = developer.info()["pids"]["api"]
-    os.kill(former, signal.SIGKILL)
-    eventually_sync(lambda: developer.info()["pids"].get("api", former) != former)
-    assert (
-        "the api was ended by SIGKILL: starting it again in 1 s"
-        in (developer.state / "logs" / "service.log").read_text()
-    )
-
-
-@pytest.mark.parametrize("arguments", [["run"], ["run", "--detach"]])
-def test_a_taken_port_is_one_clear_line(developer: Developer, arguments: list[str]) -> None:
+def test_what_makes_a_start_impossible_is_one_clear_line(developer: Developer, tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", developer.port))
         other.listen()
-        assert f"port {developer.port} is taken" in the_one_error(developer.types(*arguments))
-
-
-def test_a_cluster_that_cannot_be_reached_is_one_clear_line(developer: Developer, tmp_path: Path) -> None:
+        for arguments in (["run"], ["run", "--detach"]):
+            assert f"port {developer.port} is taken" in the_one_error(developer.types(*arguments))
+    for part in ("api", "operator"):
+        developer.env["STAND_IN_FAILS"] = part
+        message = the_one_error(developer.types("run", "--detach"))
+        assert f"{part} ended with code 1: no configuration" in message
+        assert not (developer.state / "service.json").exists()
     config = Path(developer.env["KUBECONFIG"]).read_text()
     server = json.loads(config)["clusters"][0]["cluster"]["server"]
     unreachable = tmp_path / "kubeconfig"
     unreachable.write_text(config.replace(server, "https://127.0.0.1:1"))
     developer.env["KUBECONFIG"] = str(unreachable)
     assert "cannot be reached" in the_one_error(developer.types("run"))
-
     developer.env["KUBECONFIG"] = str(tmp_path / "nothing")
     assert "a file that is not there" in the_one_error(developer.types("run"))
 
@@ -320,24 +295,20 @@ def test_newer_crds_in_the_cluster_are_not_overwritten(developer: Developer, clu
         kubectl(*annotate, f"{VERSION_ANNOTATION}={former[VERSION_ANNOTATION]}")
 
 
-@pytest.mark.parametrize("part", ["api", "operator"])
-def test_a_part_that_does_not_start_is_one_clear_line_with_its_reason(developer: Developer, part: str) -> None:
-    developer.env["STAND_IN_FAILS"] = part
-    message = the_one_error(developer.types("run", "--detach"))
-    assert f"{part} ended with code 1: no configuration" in message
-    assert not (developer.state / "service.json").exists()
-
-
-def test_without_a_cluster_it_brings_its_own_and_keeps_the_data(tmp_path: Path, cluster: ControlPlane) -> None:
+def test_without_a_cluster_it_brings_its_own_and_keeps_the_data(tmp_path: Path) -> None:
     developer = Developer(tmp_path, None)
     try:
         assert developer.types("run", "--detach").returncode == 0
         first = developer.info()
-        assert {"etcd", "kube-apiserver"} <= set(first["pids"])
+        for part in ("etcd", "kube-apiserver"):
+            former = first["pids"][part]
+            os.kill(former, signal.SIGKILL)
+            eventually_sync(lambda part=part, former=former: developer.info()["pids"].get(part, former) != former)
+        first = developer.info()
         assert developer.types("stop").returncode == 0
         assert all(is_gone(pid) for pid in first["pids"].values())
 
-        # Whoever pasted the KUBECONFIG that was printed into the shell means no other cluster by it.
+        # Who pastes the KUBECONFIG that was printed into the shell means no other cluster by it.
         developer.env["KUBECONFIG"] = first["kubeconfig"]
         again = developer.types("run", "--detach")
         assert again.returncode == 0, again.stderr

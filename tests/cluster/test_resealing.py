@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ from checklist_cli.resealing import NOT_SEALED, Resealing
 from checklist_crds.account_links import account_name, password_owner
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeUnavailable
-from checklist_crds.kube.kinds import LOCAL_ACCOUNT, RUN, Kind
+from checklist_crds.kube.kinds import LOCAL_ACCOUNT, RUN
 from checklist_crds.sealing import KeyRing, run_owner, sealing_key_of
 from checklist_dev.controlplane import ControlPlane
 
 NEW_KEY = "k2:" + base64.b64encode(bytes(range(32, 64))).decode()
 BOTH = f"{SEALING_KEYS},{NEW_KEY}"
 ROTATED = f"{NEW_KEY},{SEALING_KEYS}"
+Meddling = Callable[[int], Awaitable[None]]
 
 
 async def sealed_secrets(client: KubeClient, namespace: str) -> dict[str, str]:
@@ -60,25 +61,24 @@ async def test_every_secret_is_sealed_again_and_is_the_same_secret(lab: Lab) -> 
     assert await resealing(lab).count() == {"k2": 5}
 
 
-class Moody:
-    """A cluster that fails on demand: each error of `errors` is raised by one patch, after or instead of the write."""
+class Meddled:
+    """The cluster, where something happens before or after each patch: called with its number, it may raise or hang."""
 
-    def __init__(self, client: KubeClient, errors: list[Exception], *, after: bool = False) -> None:
+    def __init__(self, client: KubeClient, *, before: Meddling | None = None, after: Meddling | None = None) -> None:
         self._client = client
-        self.errors = errors
-        self._after = after
-        self.writes = 0
+        self._before, self._after = before, after
+        self.patches = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    async def patch(self, kind: Kind, name: str, patch: Mapping[str, Any], *rest: Any, **options: Any) -> JsonObject:
-        if self.errors and not self._after:
-            raise self.errors.pop()
-        self.writes += 1
-        body = await self._client.patch(kind, name, patch, *rest, **options)
-        if self.errors:
-            raise self.errors.pop()
+    async def patch(self, *arguments: Any, **options: Any) -> JsonObject:
+        self.patches += 1
+        if self._before:
+            await self._before(self.patches)
+        body = await self._client.patch(*arguments, **options)
+        if self._after:
+            await self._after(self.patches)
         return body
 
 
@@ -86,14 +86,12 @@ async def test_when_it_is_stopped_in_the_middle_it_goes_on_where_it_was(lab: Lab
     await dispatched(lab, 6)
     reached = asyncio.Event()
 
-    class Slow(Moody):
-        async def patch(self, *arguments: Any, **options: Any) -> JsonObject:
-            if self.writes == 2:
-                reached.set()
-                await asyncio.Event().wait()
-            return await super().patch(*arguments, **options)
+    async def hang(number: int) -> None:
+        if number == 3:
+            reached.set()
+            await asyncio.Event().wait()
 
-    first = asyncio.create_task(resealing(lab, client=Slow(lab.client, []), parallel=1).run())
+    first = asyncio.create_task(resealing(lab, client=Meddled(lab.client, before=hang), parallel=1).run())
     await reached.wait()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
@@ -102,12 +100,17 @@ async def test_when_it_is_stopped_in_the_middle_it_goes_on_where_it_was(lab: Lab
     assert await resealing(lab).count() == {"k2": 6}
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["instead of the write", "after the write"])
-async def test_a_cluster_that_pauses_or_writes_in_between_costs_nothing_but_time(lab: Lab, after: bool) -> None:
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_cluster_that_pauses_or_writes_in_between_costs_nothing_but_time(lab: Lab, when: str) -> None:
     runs = await dispatched(lab, 3)
-    moody = Moody(lab.client, [KubeConflict("changed"), KubeUnavailable("pause")], after=after)
-    result = await resealing(lab, client=moody).run()
-    assert moody.errors == []
+    errors = [KubeConflict("changed"), KubeUnavailable("pause")]
+
+    async def fail(_: int) -> None:
+        if errors:
+            raise errors.pop()
+
+    result = await resealing(lab, client=Meddled(lab.client, **{when: fail})).run()
+    assert errors == []
     assert (result.left, result.is_still_used) == (Counter(), False)
     secrets = await sealed_secrets(lab.client, lab.namespace)
     ring = KeyRing.parse(NEW_KEY)
@@ -116,32 +119,39 @@ async def test_a_cluster_that_pauses_or_writes_in_between_costs_nothing_but_time
 
 async def test_a_list_that_grew_too_old_is_begun_again(lab: Lab) -> None:
     await dispatched(lab)
+    errors = [KubeGone("too old")]
 
-    class OldList(Moody):
+    class OldList(Meddled):
         async def pages(self, *arguments: Any, **options: Any) -> Any:
-            if self.errors:
-                raise self.errors.pop()
+            if errors:
+                raise errors.pop()
             async for page in self._client.pages(*arguments, **options):
                 yield page
 
-    assert (await resealing(lab, client=OldList(lab.client, [KubeGone("too old")])).run()).resealed == 1
+    assert (await resealing(lab, client=OldList(lab.client)).run()).resealed == 1
 
 
 async def test_a_run_that_is_written_and_one_that_is_deleted_meanwhile_do_no_harm(lab: Lab) -> None:
     changing, going, staying = await dispatched(lab, 3)
 
-    class Meddled(Moody):
-        async def patch(self, kind: Kind, name: str, *rest: Any, **options: Any) -> JsonObject:
-            self.writes += 1
-            if self.writes == 1:
-                await lab.answer(changing)
-                await lab.client.delete(RUN, going, lab.namespace)
-            return await self._client.patch(kind, name, *rest, **options)
+    async def meddle(number: int) -> None:
+        if number == 1:
+            await lab.answer(changing)
+            await lab.client.delete(RUN, going, lab.namespace)
 
-    result = await resealing(lab, client=Meddled(lab.client, []), parallel=1).run()
+    result = await resealing(lab, client=Meddled(lab.client, before=meddle), parallel=1).run()
     assert (result.left, result.resealed) == (Counter(), 2)
     assert "s-0" in (await lab.run(changing)).status.answers, "what the person answered meanwhile is kept"
     assert set(await sealed_secrets(lab.client, lab.namespace)) == {changing, staying}
+
+
+async def test_a_process_that_still_seals_under_the_old_key_is_noticed(lab: Lab) -> None:
+    await dispatched(lab)
+
+    async def seal_under_k1(_: int) -> None:
+        await dispatched(lab)
+
+    assert (await resealing(lab, client=Meddled(lab.client, after=seal_under_k1)).run()).is_still_used
 
 
 async def test_what_cannot_be_opened_is_left_as_it_is_and_named(lab: Lab) -> None:
@@ -158,19 +168,6 @@ async def test_what_cannot_be_opened_is_left_as_it_is_and_named(lab: Lab) -> Non
     secrets = await sealed_secrets(lab.client, lab.namespace)
     assert {name: secrets[name] for name in bodies} == bodies
     assert sealing_key_of(secrets[good]) == "k2"
-
-
-async def test_a_process_that_still_seals_under_the_old_key_is_noticed(lab: Lab) -> None:
-    await dispatched(lab)
-
-    class OldProcess(Moody):
-        async def patch(self, *arguments: Any, **options: Any) -> JsonObject:
-            body = await self._client.patch(*arguments, **options)
-            await dispatched(lab)  # sealed under k1
-            return body
-
-    result = await resealing(lab, client=OldProcess(lab.client, [])).run()
-    assert result.is_still_used
 
 
 class Shell:

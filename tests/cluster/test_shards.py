@@ -3,41 +3,24 @@ number changes."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
-import pytest_asyncio
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
+from tests.cluster.operator_lab import Lab, Receiver, StartOperator
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.slots import SLOT_LABEL, slot_of
-from checklist_dev.controlplane import ControlPlane
 from checklist_operator.leader import LEASE
 from checklist_operator.sharding import Shard
 
-StartOperator = Callable[..., OperatorProcess]
 
-
-@pytest_asyncio.fixture
-async def operator_for(
-    control_plane: ControlPlane, namespace: str, tmp_path: Path
-) -> AsyncIterator[Callable[..., OperatorProcess]]:
-    """`operator_for("0/2")`: one that is to be started."""
-    made: list[OperatorProcess] = []
-
-    def make(shard: str, name: str = "") -> OperatorProcess:
-        settings = {"CHECKLISTS_SHARD": shard, "CHECKLISTS_RETRY_GAPS": "1,5,20,20"}
-        name = name or f"shard-{shard.replace('/', '-of-')}"
-        made.append(OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, name=name, **settings))
-        return made[-1]
-
-    yield make
-    for operator in made:
-        await operator.stop()
+def as_shard(start_operator: StartOperator, shard: str, name: str = "", word: str = "leading") -> Any:
+    name = name or f"shard-{shard.replace('/', '-of-')}"
+    settings = {"CHECKLISTS_SHARD": shard, "CHECKLISTS_RETRY_GAPS": "1,5,20,20"}
+    return start_operator(name, word=word, may_log_errors=True, **settings)
 
 
 async def labs(client: KubeClient, namespace: str, count: int, *, each: int = 1) -> list[Lab]:
@@ -63,12 +46,10 @@ async def holder(client: KubeClient, namespace: str, shard: str) -> str | None:
 
 
 async def test_each_organization_has_one_operator_and_the_death_of_one_stops_no_other(
-    client: KubeClient, namespace: str, receiver: Receiver, operator_for: Callable[..., OperatorProcess]
+    client: KubeClient, namespace: str, receiver: Receiver, start_operator: StartOperator
 ) -> None:
-    first, second, standby = operator_for("0/2"), operator_for("1/2"), operator_for("1/2", "standby")
-    await first.start()
-    await second.start()
-    await standby.start(word="standby")
+    first, second = await as_shard(start_operator, "0/2"), await as_shard(start_operator, "1/2")
+    standby = await as_shard(start_operator, "1/2", "standby", "standby")
     own, others = await labs(client, namespace, 2)
 
     async def work(lab: Lab, *, slot: bool) -> str:
@@ -91,7 +72,7 @@ async def test_each_organization_has_one_operator_and_the_death_of_one_stops_no_
     for lab, run in runs:
         await lab.until_settled(run)
     for lab, run in applied:
-        await eventually(lambda lab=lab, run=run: _admitted(lab, run))
+        await lab.until_admitted(run)
     counts = Counter((one.envelope["run_id"], one.envelope["event_id"]) for one in receiver.received)
     assert len(counts) == 8 and set(counts.values()) == {1}
     for operator in (first, second):
@@ -99,11 +80,9 @@ async def test_each_organization_has_one_operator_and_the_death_of_one_stops_no_
         assert await operator.metric("checklists_run_admissions_total") == 2
     for kind in (RUN, WEBHOOK_DELIVERY):
         for body in (await client.list_all(kind, namespace))[0]:
-            if body["metadata"]["name"] in {run for _, run in [*applied, *runs]} or kind == WEBHOOK_DELIVERY:
-                organization = (body["spec"].get("organizationRef") or {}).get("name") or body["status"]["resolved"][
-                    "organization"
-                ]
-                assert body["metadata"]["labels"].get(SLOT_LABEL) == slot_of(organization)
+            reference = body["spec"].get("organizationRef")
+            organization = reference["name"] if reference else body["status"]["resolved"]["organization"]
+            assert body["metadata"]["labels"].get(SLOT_LABEL) == slot_of(organization)
 
     await second.kill()
     waiting = await work(others, slot=True)
@@ -117,23 +96,17 @@ async def test_each_organization_has_one_operator_and_the_death_of_one_stops_no_
     assert {len(receiver.events(run)) for _, run in runs} == {2}
 
 
-async def _admitted(lab: Lab, run: str) -> bool:
-    return (await lab.run(run)).resolved is not None
-
-
 @pytest.mark.parametrize(("before", "after"), [([""], ["0/3", "1/3", "2/3"]), (["0/2", "1/2"], [""])])
 async def test_another_number_of_shards_begins_when_the_former_ones_are_gone_and_loses_nothing(  # noqa: PLR0917 - fixtures
     client: KubeClient,
     namespace: str,
     receiver: Receiver,
-    operator_for: Callable[..., OperatorProcess],
+    start_operator: StartOperator,
     before: list[str],
     after: list[str],
 ) -> None:
     """One of the former is killed, the others end as they should."""
-    former = [operator_for(shard, f"former-{number}") for number, shard in enumerate(before)]
-    for operator in former:
-        await operator.start()
+    former = [await as_shard(start_operator, shard, f"former-{number}") for number, shard in enumerate(before)]
     every = await labs(client, namespace, max(len(before), len(after)))
     down = asyncio.Event()
     receiver.answer = lambda one: 500 if one.path == "/down" and not down.is_set() else 204
@@ -147,9 +120,7 @@ async def test_another_number_of_shards_begins_when_the_former_ones_are_gone_and
     delivered = [await begin(lab, "hook") for lab in every]
     for lab, run in delivered:
         await lab.until_settled(run)
-    later = [operator_for(shard, f"later-{number}") for number, shard in enumerate(after)]
-    for operator in later:
-        await operator.start(word="standby")
+    later = [await as_shard(start_operator, shard, f"later-{number}", "standby") for number, shard in enumerate(after)]
     retrying = [await begin(lab, "down") for lab in every]
     await eventually(lambda: all(receiver.events(run) for _, run in retrying))
     await asyncio.sleep(1)  # what a lease of their own would have been enough for
@@ -165,12 +136,11 @@ async def test_another_number_of_shards_begins_when_the_former_ones_are_gone_and
     for lab, run in [*retrying, *stranded]:
         await lab.until_settled(run, within_s=90)
     for lab, run in [*delivered, *retrying, *stranded]:
-        numbers = Counter(event["delivery_attempt"] for event in receiver.events(run))
+        numbers = Counter(receiver.attempts(run))
         phases = [one.phase for one in (await lab.run(run)).status.deliveries]
         assert numbers.total() - len(numbers) <= 1, f"{run}: {numbers}"  # what was under way at the kill
         assert phases == [DeliveryPhase.DELIVERED]
     assert {len(receiver.events(run)) for _, run in [*delivered, *stranded]} == {1}
-    with_standby = operator_for(before[0], "returned")
-    await with_standby.start(word="standby")
+    returned = await as_shard(start_operator, before[0], "returned", "standby")
     await asyncio.sleep(1)
-    assert await with_standby.metric("checklists_leader") == 0, "the former number finds the new one at work"
+    assert await returned.metric("checklists_leader") == 0, "the former number finds the new one at work"

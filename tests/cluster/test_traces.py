@@ -3,7 +3,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest_asyncio
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from tests.cluster.operator_lab import SEALING_KEYS, Delivered, Lab, OperatorProcess, Receiver
+from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver, StartOperator
 from tests.contract.conftest import _make_account, definition
 from tests.replicas.api_processes import api_processes
 from tests.waiting import eventually
@@ -28,6 +29,8 @@ from checklist_dev.ports import free_ports
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CALLER = f"00-{TRACE}-{SPAN}-01"
 WEBHOOK_SECRET = "a secret that no span knows"
+SHARED = {"CHECKLISTS_ALLOW_INSECURE_TARGETS": "1", "CHECKLISTS_SEALING_KEYS": SEALING_KEYS}
+StartApi = Callable[..., Awaitable[tuple[str, str]]]
 SOON = {"OTEL_BSP_SCHEDULE_DELAY": "100"}
 
 
@@ -75,8 +78,8 @@ async def collector() -> AsyncIterator[Collector]:
     await runner.cleanup()
 
 
-def linked(span: Span) -> list[Span.Link]:
-    return list(span.links)
+def links(span: Span) -> list[tuple[bytes, bytes]]:
+    return [(link.trace_id, link.span_id) for link in span.links]
 
 
 def lines_of(operator: OperatorProcess) -> list[dict[str, Any]]:
@@ -96,38 +99,42 @@ async def dispatch_and_cancel(api: str, key: str, receiver: Receiver, **headers:
         return run_id
 
 
+@pytest_asyncio.fixture
+async def start_api(
+    client: KubeClient, control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> AsyncIterator[StartApi]:
+    """`await start_api(...)`: address of a process of the API with these settings, and a key of an organization."""
+    async with AsyncExitStack() as stack:
+
+        async def start(**settings: str) -> tuple[str, str]:
+            _, _, key, _ = await _make_account(client, namespace, None, {})
+            settings |= {**SHARED, "CHECKLISTS_WATCH_NAMESPACES": namespace}
+            processes = api_processes(1, tmp_path, control_plane.kubeconfig, namespace, **settings)
+            (api,) = await stack.enter_async_context(processes)
+            return api.url, key
+
+        yield start
+
+
 async def test_one_trace_leads_from_the_callers_request_to_the_last_attempt(  # noqa: PLR0917 - fixtures
     client: KubeClient,
-    control_plane: ControlPlane,
     namespace: str,
-    tmp_path: Path,
+    start_api: StartApi,
+    start_operator: StartOperator,
     collector: Collector,
     receiver: Receiver,
 ) -> None:
-    async def answer(one: Delivered) -> int:
-        return 500 if one.envelope["delivery_attempt"] == 1 else 204
+    receiver.answer = lambda one: 500 if one.attempt == 1 else 204
+    settings = {"CHECKLISTS_OTLP_ENDPOINT": collector.url, **SOON}
+    api, key = await start_api(**settings)
+    operator = await start_operator(**settings)
+    run_id = await dispatch_and_cancel(api, key, receiver, traceparent=CALLER)
 
-    receiver.answer = answer
-    settings = {
-        "CHECKLISTS_WATCH_NAMESPACES": namespace,
-        "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
-        "CHECKLISTS_SEALING_KEYS": SEALING_KEYS,
-        "CHECKLISTS_OTLP_ENDPOINT": collector.url,
-        **SOON,
-    }
-    _, _, key, _ = await _make_account(client, namespace, None, {})
-    async with api_processes(1, tmp_path, control_plane.kubeconfig, namespace, **settings) as (api,):
-        operator = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, **settings)
-        await operator.start()
-        try:
-            run_id = await dispatch_and_cancel(api.url, key, receiver, traceparent=CALLER)
+    def attempts() -> list[Span]:
+        return [span for _, span in collector.of_trace(TRACE) if span.name == "deliver run.cancelled"]
 
-            def attempts() -> list[Span]:
-                return [span for _, span in collector.of_trace(TRACE) if span.name == "deliver run.cancelled"]
-
-            await eventually(lambda: len(attempts()) == 2)
-        finally:
-            await operator.stop()
+    await eventually(lambda: len(attempts()) == 2)
+    await operator.stop()
     of_attempts = [line for line in lines_of(operator) if line["event"] in ("event delivered", "first attempt failed")]
     assert [line["trace_id"] for line in of_attempts] == [TRACE, TRACE]
     (finished,) = [line for line in lines_of(operator) if line["event"] == "delivery finished"]
@@ -150,11 +157,10 @@ async def test_one_trace_leads_from_the_callers_request_to_the_last_attempt(  # 
     assert [attributes(span)["attempt"] for span in (first, second)] == [1, 2]
     assert [attributes(span)["outcome"] for span in (first, second)] == ["http_5xx", "success"]
     assert [span.status.code for span in (first, second)] == [2, 0]
-    assert [span.span_id for span in linked(second)] == [first.span_id]
-    assert linked(first) == []
+    assert (links(first), links(second)) == ([], [(first.trace_id, first.span_id)])
     (cancel,) = [span for _, span in collector.spans() if span.name == "POST /v1/runs/{run_id}/cancel"]
     assert cancel.trace_id != request.trace_id
-    assert [(span.trace_id, span.span_id) for span in linked(cancel)] == [(request.trace_id, request.span_id)]
+    assert links(cancel) == [(request.trace_id, request.span_id)]
     assert {attributes(span)["run_id"] for span in (wait, first, second)} == {run_id}
     assert {attributes(span)["event_id"] for span in (first, second)} == {receiver.events(run_id)[0]["event_id"]}
 
@@ -163,71 +169,49 @@ async def test_one_trace_leads_from_the_callers_request_to_the_last_attempt(  # 
         assert secret.encode() not in everything
 
 
-async def test_attempts_of_a_run_without_a_trace_are_linked_also_beyond_a_restart(  # noqa: PLR0917 - fixtures
-    lab: Lab, control_plane: ControlPlane, namespace: str, tmp_path: Path, collector: Collector, receiver: Receiver
+async def test_attempts_of_a_run_without_a_trace_are_linked_also_beyond_a_restart(
+    lab: Lab, start_operator: StartOperator, collector: Collector, receiver: Receiver
 ) -> None:
-    async def answer(one: Delivered) -> int:
-        return 204 if one.envelope["delivery_attempt"] == 3 else 500
-
-    receiver.answer = answer
+    receiver.answer = lambda one: 204 if one.attempt == 3 else 500
     settings = {"CHECKLISTS_OTLP_ENDPOINT": collector.url, "CHECKLISTS_RETRY_GAPS": "2,0.2,0.2,0.2", **SOON}
-    before = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, name="before", **settings)
-    after = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, name="after", **settings)
-    await before.start()
-    try:
-        run_id = await lab.dispatch(receiver.url)
-        await lab.cancel(run_id)
-        await eventually(lambda: len(receiver.events(run_id)) == 1)
-        await before.stop()
-        await after.start()
-        await lab.until_settled(run_id)
-    finally:
-        await before.stop()
-        await after.stop()
+    before = await start_operator("before", **settings)
+    run_id = await lab.dispatch(receiver.url)
+    await lab.cancel(run_id)
+    await eventually(lambda: len(receiver.events(run_id)) == 1)
+    await before.stop()
+    after = await start_operator("after", **settings)
+    await lab.until_settled(run_id)
+    await after.stop()
 
     def attempts() -> list[Span]:
         return [span for _, span in collector.spans() if span.name == "deliver run.cancelled"]
 
     first, second, third = sorted(attempts(), key=lambda span: int(attributes(span)["attempt"]))
     assert len({span.trace_id for span in (first, second, third)}) == 3
-    assert [(span.trace_id, span.span_id) for span in linked(second)] == [(first.trace_id, first.span_id)]
-    assert [(span.trace_id, span.span_id) for span in linked(third)] == [(second.trace_id, second.span_id)]
+    assert links(second) == [(first.trace_id, first.span_id)]
+    assert links(third) == [(second.trace_id, second.span_id)]
     failed = [line for line in lines_of(after) if line["event"] == "attempt failed"]
     assert [line["trace_id"] for line in failed] == [second.trace_id.hex()]
 
 
 async def test_without_a_collector_that_answers_everything_goes_on(
-    client: KubeClient, control_plane: ControlPlane, namespace: str, tmp_path: Path, receiver: Receiver
+    start_api: StartApi, start_operator: StartOperator, receiver: Receiver
 ) -> None:
-    (nobody,) = free_ports(1)
-    settings = {
-        "CHECKLISTS_WATCH_NAMESPACES": namespace,
-        "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1",
-        "CHECKLISTS_SEALING_KEYS": SEALING_KEYS,
-        "CHECKLISTS_OTLP_ENDPOINT": f"http://127.0.0.1:{nobody}",
-        **SOON,
-    }
-    _, _, key, _ = await _make_account(client, namespace, None, {})
-    async with api_processes(1, tmp_path, control_plane.kubeconfig, namespace, **settings) as (api,):
-        operator = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, **settings)
-        await operator.start()
-        try:
-            run_id = await dispatch_and_cancel(api.url, key, receiver)
-            await eventually(lambda: len(receiver.events(run_id)) == 1)
-        finally:
-            await operator.stop()
+    settings = {"CHECKLISTS_OTLP_ENDPOINT": f"http://127.0.0.1:{free_ports(1)[0]}", **SOON}
+    api, key = await start_api(**settings)
+    await start_operator(may_log_errors=True, **settings)
+    run_id = await dispatch_and_cancel(api, key, receiver)
+    await eventually(lambda: len(receiver.events(run_id)) == 1)
 
 
 async def test_without_traces_a_callers_trace_is_kept_with_the_run_all_the_same(
-    client: KubeClient, control_plane: ControlPlane, namespace: str, tmp_path: Path, receiver: Receiver
+    client: KubeClient, namespace: str, start_api: StartApi, receiver: Receiver
 ) -> None:
-    settings = {"CHECKLISTS_WATCH_NAMESPACES": namespace, "CHECKLISTS_ALLOW_INSECURE_TARGETS": "1"}
-    _, _, key, _ = await _make_account(client, namespace, None, {})
-    async with api_processes(1, tmp_path, control_plane.kubeconfig, namespace, **settings) as (api,):
-        kept = [
-            await dispatch_and_cancel(api.url, key, receiver, **headers)
-            for headers in ({"traceparent": CALLER}, {}, {"traceparent": f"00-{'0' * 32}-{SPAN}-01"})
-        ]
+    api, key = await start_api()
+    kept = [
+        await dispatch_and_cancel(api, key, receiver, **headers)
+        for headers in ({"traceparent": CALLER}, {}, {"traceparent": f"00-{'0' * 32}-{SPAN}-01"})
+    ]
     runs = [await client.get(RUN, run_id, namespace) for run_id in kept]
     annotations = [(run["metadata"].get("annotations") or {}).get(TRACEPARENT_ANNOTATION) for run in runs]
     assert annotations == [CALLER, None, None]

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
+from tests.waiting import eventually
 
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
@@ -55,10 +56,8 @@ async def api_processes(
     try:
         for process in processes:
             process.child.start()
-        async with asyncio.timeout(READY_S):
-            for process in processes:
-                while not await process.is_ready():
-                    await asyncio.sleep(0.05)
+        for process in processes:
+            await eventually(process.is_ready, within_s=READY_S, every_s=0.05)
         yield processes
     finally:
         for process in processes:

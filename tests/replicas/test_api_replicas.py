@@ -10,15 +10,13 @@ import httpx
 import pytest
 import pytest_asyncio
 from redis.asyncio import Redis
-from tests.contract.conftest import kube  # noqa: F401 - a fixture
+from tests.contract.conftest import _make_account, key_object, kube  # noqa: F401 - a fixture
 from tests.replicas.api_processes import ApiProcess, api_processes
 from tests.waiting import eventually
 
 from checklist_crds import api_keys
-from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.kube.kinds import API_KEY
 from checklist_crds.secret_digest import digest
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.redis_server import PASSWORD, RedisServer
@@ -48,22 +46,13 @@ async def replicas(
 @pytest_asyncio.fixture
 async def new_key(kube: KubeClient, namespace: str) -> NewKey:  # noqa: F811
     """`await new_key()`: a key of one organization."""
-    organization, member = new_id("org"), new_id("u")
-    labels = {ORGANIZATION_LABEL: organization}
-    reference = {"organizationRef": {"name": organization}}
-    made = {"apiVersion": API_VERSION, "metadata": {"name": organization, "labels": labels}}
-    await kube.create(ORGANIZATION, {**made, "kind": "Organization", "spec": {"displayName": "Acme"}})
-    metadata = {"name": member, "namespace": namespace, "labels": labels}
-    spec = {**reference, "name": "Ada Example", "email": "ada@example.com", "role": "admin"}
-    body = {"apiVersion": API_VERSION, "kind": "Member", "metadata": metadata, "spec": spec}
-    await kube.create(MEMBER, body, namespace)
+    organization, member, first, _ = await _make_account(kube, namespace, None, {})
+    keys = [first]
 
     async def make() -> str:
-        key = api_keys.new_key()
-        metadata = {"name": name_of(key), "namespace": namespace, "labels": labels}
-        spec = {**reference, "memberRef": {"name": member}, "name": "test", "sha256": digest(key)}
-        body = {"apiVersion": API_VERSION, "kind": "ApiKey", "metadata": metadata, "spec": spec}
-        await kube.create(API_KEY, body, namespace)
+        key = keys.pop() if keys else api_keys.new_key()
+        if key != first:
+            await kube.create(API_KEY, key_object(key, organization, namespace, member), namespace)
         return key
 
     return make
@@ -108,6 +97,10 @@ async def readiness(replica: ApiProcess) -> Any:
         return {name: response.json()[name] for name in ("status", "notes")}
 
 
+async def is_well(replica: ApiProcess) -> bool:
+    return bool(await readiness(replica) == {"status": "ok", "notes": []})
+
+
 async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_again(
     replicas: list[ApiProcess], new_key: NewKey, server: RedisServer
 ) -> None:
@@ -120,14 +113,12 @@ async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_a
         for _ in range(10):
             before = falls()
             count, least, most = await window(await new_key())
-            if falls() == before and all(
-                [await readiness(replica) == {"status": "ok", "notes": []} for replica in replicas]
-            ):
+            if falls() == before and all([await is_well(replica) for replica in replicas]):
                 assert set(count) == {200, 429}, count
                 assert 0.98 * least <= count[200] <= 1.02 * most, (count, least, most)
                 return
             for replica in replicas:
-                await eventually(lambda replica=replica: _says(replica, {"status": "ok", "notes": []}))  # type: ignore[misc]
+                await eventually(lambda replica=replica: is_well(replica))
         pytest.fail("for ten looks in a row some replica got no answer of Redis in time")
 
     async def window(key: str) -> tuple[Counter[int], float, float]:
@@ -140,7 +131,7 @@ async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_a
 
         longest = -await now()
         callers = Callers(replicas, key)
-        await eventually(lambda: _is(any(callers.statuses)))
+        await eventually(lambda: any(callers.statuses))
         shortest = -await now()
         await asyncio.sleep(4)
         shortest += await now()
@@ -153,28 +144,20 @@ async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_a
     for kill, revive in ((server.stop, server.start), (server.pause, server.resume)):
         key = await new_key()
         callers = Callers(replicas, key)
-        await eventually(lambda callers=callers: _is(callers.statuses[0][429] > 0))  # type: ignore[misc]
+        await eventually(lambda callers=callers: callers.statuses[0][429] > 0)
         kill()
         # Each on its own lets through what all together did before, and more.
-        await eventually(lambda callers=callers: _is(all(each[200] > BURST + 10 for each in callers.statuses)))  # type: ignore[misc]
+        await eventually(lambda callers=callers: all(each[200] > BURST + 10 for each in callers.statuses))
         for replica in replicas:
             assert await readiness(replica) == {"status": "ok", "notes": [NOTE]}
         revive()
         for replica in replicas:
-            await eventually(lambda replica=replica: _says(replica, {"status": "ok", "notes": []}))  # type: ignore[misc]
+            await eventually(lambda replica=replica: is_well(replica))
         assert set(await callers.stop()) == {200, 429}, "Redis makes no request fail"
         await shared()
     for replica in replicas:
         words = replica.child.output()
         assert words.count("rate_limits.redis_down") == words.count("rate_limits.shared_again") >= 2
-
-
-async def _is(truth: bool) -> bool:
-    return truth
-
-
-async def _says(replica: ApiProcess, words: Any) -> bool:
-    return bool(await readiness(replica) == words)
 
 
 async def test_a_revoked_key_opens_no_replica_any_more(
@@ -190,14 +173,13 @@ async def test_a_revoked_key_opens_no_replica_any_more(
         async with httpx.AsyncClient(trust_env=False, headers={"Authorization": f"Bearer {key}"}) as http:
             return [(await http.get(f"{each.url}/v1/templates?per_page=1")).status_code for each in some]
 
+    async def is_refused(key: str) -> bool:
+        return set(await statuses(key, replicas)) == {401}
+
     for number, key in enumerate(keys):
         used = replicas[: number % 5]
         assert await statuses(key, used) == [200] * len(used)
         await kube.patch(API_KEY, name_of(key), {"spec": {"revoked": True}}, namespace)
-        await eventually(lambda key=key: _refused(statuses(key, replicas)))  # type: ignore[misc]
+        await eventually(lambda key=key: is_refused(key))
     for key in keys:
         assert await statuses(key, replicas) == [401] * 4
-
-
-async def _refused(asked: Awaitable[list[int]]) -> bool:
-    return set(await asked) == {401}
