@@ -4,7 +4,7 @@ Series are those that Prometheus scrapes of a release `rel` in the namespace `ap
 labels with what the programs expose. One sample a minute.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -149,9 +149,9 @@ _THREE_DAYS: Phases = ((99.8, 0.2, 3 * DAY),)
 _WITHIN: Phases = ((99.95, 0.05, 3 * DAY),)
 
 
-def _tenfold(phases: Phases) -> Phases:
-    """As much of a budget that is ten times as large."""
-    return tuple((good - 9 * bad, 10 * bad, minutes) for good, bad, minutes in phases)
+def _tenfold(tell: Callable[..., Story], *several: Phases) -> tuple[Story, ...]:
+    """Stories that use up as much of a budget that is ten times as large."""
+    return tuple(tell(*((good - 9 * bad, 10 * bad, minutes) for good, bad, minutes in phases)) for phases in several)
 
 
 CASES: Final[dict[str, Case]] = {
@@ -258,27 +258,19 @@ CASES: Final[dict[str, Case]] = {
         over_days=True,
     ),
     "ChecklistFirstAttemptBudgetBurning": Case(
-        (_first_attempts(*_tenfold(_QUICK)), _first_attempts(*_tenfold(_STEADY))),
-        (
-            _first_attempts(*_tenfold(_QUICK_OVER)),
-            _first_attempts(*_tenfold(_A_DAY)),
-            _slow_receivers(*_tenfold(_QUICK)),
-        ),
+        _tenfold(_first_attempts, _QUICK, _STEADY),
+        _tenfold(_first_attempts, _QUICK_OVER, _A_DAY) + _tenfold(_slow_receivers, _QUICK),
         over_days=True,
     ),
     "ChecklistFirstAttemptBudgetShrinking": Case(
-        (_first_attempts(*_tenfold(_A_DAY)), _first_attempts(*_tenfold(_THREE_DAYS))),
-        (_first_attempts(*_tenfold(_WITHIN)), _slow_receivers(*_tenfold(_THREE_DAYS))),
+        _tenfold(_first_attempts, _A_DAY, _THREE_DAYS),
+        _tenfold(_first_attempts, _WITHIN) + _tenfold(_slow_receivers, _THREE_DAYS),
         over_days=True,
     ),
     "ChecklistExpiryBudgetBurning": Case(
-        (_expiries(*_tenfold(_QUICK)), _expiries(*_tenfold(_STEADY))),
-        (_expiries(*_tenfold(_QUICK_OVER)), _expiries(*_tenfold(_A_DAY))),
-        over_days=True,
+        _tenfold(_expiries, _QUICK, _STEADY), _tenfold(_expiries, _QUICK_OVER, _A_DAY), over_days=True
     ),
     "ChecklistExpiryBudgetShrinking": Case(
-        (_expiries(*_tenfold(_A_DAY)), _expiries(*_tenfold(_THREE_DAYS))),
-        (_expiries(*_tenfold(_A_DAY_OVER)), _expiries(*_tenfold(_WITHIN))),
-        over_days=True,
+        _tenfold(_expiries, _A_DAY, _THREE_DAYS), _tenfold(_expiries, _A_DAY_OVER, _WITHIN), over_days=True
     ),
 }

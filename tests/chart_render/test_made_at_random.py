@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import time
 from typing import Any
 
 import pytest
 import redis
+from tests.waiting import eventually_sync
 
 from checklist_dev.failures import Failure
 from checklist_dev.kubectl import Kubectl
@@ -21,19 +21,13 @@ PRUNED_BY_NOBODY = {
 }
 
 
-def secrets(namespace: str, values: dict[str, Any] | None = None) -> list[Object]:
-    """Those of one rendering."""
-    objects = rendered(values or {}, "--namespace", namespace)
-    return [body for body in objects if body["kind"] == "Secret"]
-
-
 @pytest.mark.parametrize("name", ["keys", "redis"])
 def test_a_second_rendering_is_refused_and_leaves_the_first_as_it_is(
     kubectl: Kubectl, namespace: str, name: str
 ) -> None:
     def body() -> Object:
-        found = secrets(namespace, {"redis": {"builtIn": {"enabled": True}}})
-        return next(one for one in found if one["metadata"]["name"].endswith(name))
+        objects = rendered({"redis": {"builtIn": {"enabled": True}}}, "--namespace", namespace)
+        return next(one for one in objects if one["kind"] == "Secret" and one["metadata"]["name"].endswith(name))
 
     def now() -> Any:
         found = kubectl("get", "secret", f"rel-checklist-dispatch-{name}", "-n", namespace, "-o", "json")
@@ -79,14 +73,14 @@ def test_the_built_in_redis_starts_with_what_its_container_is_told() -> None:
     server = subprocess.Popen([*container["command"], *arguments], stdout=subprocess.DEVNULL)
     try:
         client = redis.Redis(port=port, password=password)
-        until = time.monotonic() + 20
-        while True:
+
+        def answers() -> bool:
             try:
-                assert client.ping()
-                break
+                return bool(client.ping())
             except redis.exceptions.ConnectionError:
-                assert time.monotonic() < until, "it does not listen"
-                time.sleep(0.05)
+                return False
+
+        eventually_sync(answers)
         told = {name: client.config_get(name)[name] for name in ("save", "appendonly", "maxmemory-policy", "dir")}
         assert told == {"save": "", "appendonly": "no", "maxmemory-policy": "noeviction", "dir": "/tmp"}
         with pytest.raises(redis.exceptions.AuthenticationError):

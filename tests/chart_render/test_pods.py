@@ -69,6 +69,7 @@ def test_secrets_are_files_that_one_group_reads(specs: dict[str, dict[str, Any]]
 def test_no_pod_can_fill_the_disk_of_its_node(store: str) -> None:
     without = {"backup": {}, "maintenance": {}} if store == "temporary" else {}
     for _, spec in pods({**EVERYTHING, **without, "photos": {"store": store}}):
+        assert [each["name"] for each in containers(spec) if "memory" not in each["resources"].get("limits", {})] == []
         folders = [volume["emptyDir"] for volume in spec["volumes"] if "emptyDir" in volume]
         assert folders
         assert all("sizeLimit" in folder for folder in folders)
@@ -78,20 +79,6 @@ def test_every_image_can_be_named_by_its_digest(specs: dict[str, dict[str, Any]]
     images = {container["image"] for spec in specs.values() for container in containers(spec)}
     assert len(images) == 2
     assert [image for image in images if not image.endswith(f"@{DIGEST}")] == []
-
-
-def test_every_container_is_bounded_in_memory(specs: dict[str, dict[str, Any]]) -> None:
-    found = [container for spec in specs.values() for container in containers(spec)]
-    assert [each["name"] for each in found if "memory" not in each["resources"].get("limits", {})] == []
-
-
-def test_nothing_is_told_by_links_to_services_and_nothing_is_shared_with_the_node(
-    specs: dict[str, dict[str, Any]],
-) -> None:
-    for spec in specs.values():
-        assert spec["enableServiceLinks"] is False
-        assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys()
-        assert [volume for volume in spec["volumes"] if "hostPath" in volume] == []
 
 
 def test_what_the_first_organizations_job_may_do_goes_with_it() -> None:

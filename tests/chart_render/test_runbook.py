@@ -9,8 +9,7 @@ from checklist_dev.failures import Failure
 from checklist_dev.kubectl import Kubectl
 from checklist_dev.repository import ROOT
 
-from .conftest import rendered
-from .promql import rules_of
+from .conftest import rendered, rules_of
 
 DOCUMENT = ROOT / "docs" / "operations.md"
 TEXT = DOCUMENT.read_text()
@@ -50,12 +49,6 @@ def test_each_alert_leads_to_its_entry() -> None:
     assert elsewhere["ChecklistApiDown"] == "https://wiki.example/operations#checklistapidown"
 
 
-def test_each_entry_says_what_to_look_at() -> None:
-    for alert, text in entries().items():
-        assert len(text.split()) > 30, alert
-        assert re.search(r"kubectl|[Dd]ashboard|\(#\w+\)", text), f"{alert} names nothing to look at"
-
-
 def test_links_of_the_page_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", TEXT):
         file, _, anchor = target.partition("#")
@@ -70,6 +63,7 @@ def commands() -> list[str]:
     """What reads the cluster and nothing else: the rest changes something, or needs pods."""
     text = "\n".join(entries().values())
     found = re.findall(r"^kubectl (?:-n checklists )?get .+$", text, flags=re.MULTILINE)
+    assert len(found) > 8
     return sorted({line.partition(" | ")[0].removeprefix("kubectl ") for line in found})
 
 
@@ -79,10 +73,6 @@ def test_commands_that_read_the_cluster_work(kubectl: Kubectl, command: str) -> 
         kubectl(*shlex.split(command))
     except Failure as failure:
         pytest.fail(f"kubectl {command}: {failure}")
-
-
-def test_there_are_commands() -> None:
-    assert len(commands()) > 8
 
 
 def test_events_of_the_log_that_the_runbook_looks_for_are_logged() -> None:

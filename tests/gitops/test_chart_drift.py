@@ -30,9 +30,14 @@ def in_namespace(values: dict[str, Any], namespace: str) -> list[Object]:
     return [body for body in objects if HOOK not in body["metadata"].get("annotations", {})]
 
 
-@pytest.mark.parametrize("manager", ["argocd-controller", "kustomize-controller", "helm-controller"])
 @pytest.mark.parametrize(
-    "values", [{"secrets": {"existingSecret": "keys"}}, EVERYTHING], ids=["defaults", "everything"]
+    ("manager", "values"),
+    [
+        ("helm-controller", {"secrets": {"existingSecret": "keys"}}),
+        ("argocd-controller", EVERYTHING),
+        ("kustomize-controller", EVERYTHING),
+    ],
+    ids=["defaults", "Argo CD", "Flux"],
 )
 def test_what_was_applied_is_what_is_there(
     kubectl: Kubectl, namespace: str, values: dict[str, Any], manager: str

@@ -21,11 +21,22 @@ async def pause(lab: Lab, kind: Kind, name: str, value: str | None = "true") -> 
 async def until_paused(lab: Lab, kind: Kind, name: str, status: str = "True") -> JsonObject:
     async def told() -> JsonObject | None:
         body = await lab.client.get(kind, name, lab.namespace if kind.namespaced else None)
-        found = condition(body, "Paused")
-        return body if found is not None and found["status"] == status else None
+        return body if (condition(body, "Paused") or {}).get("status") == status else None
 
     body: JsonObject = await eventually(told)
     return body
+
+
+async def until_admitted(lab: Lab, run: str, status: str = "True") -> tuple[JsonObject, dict[str, Any]]:
+    """The run, and the condition that says whether it is admitted, as soon as that has this status."""
+
+    async def verdict() -> tuple[JsonObject, dict[str, Any]] | None:
+        body = await lab.client.get(RUN, run, lab.namespace)
+        told = condition(body, "Admitted")
+        return (body, told) if told is not None and told["status"] == status else None
+
+    found: tuple[JsonObject, dict[str, Any]] = await eventually(verdict)
+    return found
 
 
 async def until_told(lab: Lab, name: str, *reasons: str, namespace: str | None = None) -> None:
@@ -98,15 +109,11 @@ async def test_no_run_is_made_of_a_paused_template_until_it_goes_on(lab: Lab, op
     assert health(await until_paused(lab, TEMPLATE, name)) == "Suspended"
     run = await lab.apply_run(templateRef={"name": name})
 
-    async def verdict(status: str) -> dict[str, Any] | None:
-        told = condition(await lab.client.get(RUN, run, lab.namespace), "Admitted")
-        return told if told is not None and told["status"] == status else None
-
-    refused = await eventually(lambda: verdict("False"))
+    _, refused = await until_admitted(lab, run, "False")
     assert refused["reason"] == "TemplateNotRunnable"
     assert "paused" in refused["message"]
     await pause(lab, TEMPLATE, name, None)
-    await eventually(lambda: verdict("True"))
+    await until_admitted(lab, run)
     await until_told(lab, run, "TemplateNotRunnable", "Admitted")
 
 
@@ -116,16 +123,11 @@ async def test_a_run_of_a_paused_organization_is_admitted_when_that_goes_on(
     await pause(lab, ORGANIZATION, lab.organization)
     run = await lab.apply_run(templateRef={"name": lab.template["metadata"]["name"]})
 
-    async def verdict(status: str) -> JsonObject | None:
-        body = await lab.client.get(RUN, run, lab.namespace)
-        told = condition(body, "Admitted")
-        return body if told is not None and told["status"] == status else None
-
-    refused = await eventually(lambda: verdict("False"))
-    assert condition(refused, "Admitted")["reason"] == "Paused"  # type: ignore[index]
-    assert health(refused) == "Suspended"
+    body, refused = await until_admitted(lab, run, "False")
+    assert refused["reason"] == "Paused"
+    assert health(body) == "Suspended"
     await pause(lab, ORGANIZATION, lab.organization, None)
-    assert health(await eventually(lambda: verdict("True"))) == "Healthy"
+    assert health((await until_admitted(lab, run))[0]) == "Healthy"
 
 
 async def test_the_time_of_a_paused_run_runs_out(lab: Lab, operator: OperatorProcess) -> None:
