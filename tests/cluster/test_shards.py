@@ -20,7 +20,7 @@ from checklist_operator.sharding import Shard
 def as_shard(start_operator: StartOperator, shard: str, name: str = "", word: str = "leading") -> Any:
     name = name or f"shard-{shard.replace('/', '-of-')}"
     settings = {"CHECKLISTS_SHARD": shard, "CHECKLISTS_RETRY_GAPS": "1,5,20,20"}
-    return start_operator(name, word=word, may_log_errors=True, **settings)
+    return start_operator(name, word=word, **settings)
 
 
 async def labs(client: KubeClient, namespace: str, count: int, *, each: int = 1) -> list[Lab]:

@@ -46,13 +46,18 @@ class SlotLabels:
     async def _reconcile(self, key: ObjectKey) -> float | None:
         """Without a condition on what was read: whatever else was changed meanwhile, the slot is the same."""
         kind, namespace, name = key
-        slot = slot_of(self._organizations[key])
+        organization = self._organizations.pop(key, None)
+        if organization is None:
+            return None
+        slot = slot_of(organization)
         try:
             await self._client.patch(kind, name, {"metadata": {"labels": {SLOT_LABEL: slot}}}, namespace)
             logger.info("gave a slot", extra=about(kind=kind.kind, name=name, slot=slot))
         except KubeNotFound:
             pass
-        self._organizations.pop(key, None)
+        except BaseException:
+            self._organizations.setdefault(key, organization)
+            raise
         return None
 
 
