@@ -18,6 +18,9 @@ from checklist_dev.failures import Failure
 from checklist_dev.progress import Report, last_word, run_with_progress
 
 OLDEST_GO = (1, 26)
+# The compiler's own garbage collection: a fifth of a build's processor time with Go's default, for no use in processes
+# that end after a second. The target keeps the linker small on a small machine.
+COMPILER_MEMORY = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
 TOOLCHAIN = Path(__file__).resolve().parent.parent / "controlplane" / "go-toolchain.txt"
 
 
@@ -63,7 +66,7 @@ def build_program(
     chosen = ["-tags", ",".join(tags)] if tags else []
     command = [str(go), "build", *chosen, *flags, "-o", str(target), package]
     # The toolchain is the one we found: Go must not fetch another.
-    build_env = {**env, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    build_env = {**COMPILER_MEMORY, **env, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     started = time.monotonic()
     total = _package_count([str(go), "list", *chosen, "-deps", package], module, build_env, report)
     code, lines = run_with_progress(command, module, build_env, "packages", report, total=total)
