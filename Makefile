@@ -10,6 +10,9 @@
 PYTHON ?=
 export PYTHON
 export PYTHONUNBUFFERED := 1
+# Bytecode is kept (__pycache__, which git ignores): without it each of the hundreds of processes of a test run compiles
+# all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 LOCK_FILES := requirements.lock hack/installer/requirements.lock hack/audit/requirements.lock hack/image/requirements.lock hack/image/build-requirements.lock \
