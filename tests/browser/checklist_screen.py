@@ -1,14 +1,14 @@
 """The checklist on a device's screen, in the words of the person who looks at it."""
 
-import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from io import BytesIO
 from typing import Any, Self
 
 from PIL import Image
 from playwright.async_api import FilePayload, Locator, Page, expect
+from tests.waiting import eventually
 
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.stage import Link, Stage
@@ -53,6 +53,17 @@ class ChecklistScreen:
         ]
         await self.card(label).locator("input[type=file]:not([capture])").set_input_files(files)
 
+    async def draw(self) -> None:
+        """A stroke into the only drawing area."""
+        canvas, mouse = self.page.locator("canvas"), self.page.mouse
+        await canvas.scroll_into_view_if_needed()
+        box = await canvas.bounding_box()
+        assert box is not None
+        await mouse.move(box["x"] + 40, box["y"] + 80)
+        await mouse.down()
+        await mouse.move(box["x"] + 140, box["y"] + 40, steps=8)
+        await mouse.up()
+
     async def menu(self, entry: str) -> None:
         await self.page.get_by_role("button", name="Menu").click()
         await self.page.get_by_role("dialog").get_by_role("button", name=entry).click()
@@ -61,6 +72,7 @@ class ChecklistScreen:
         """By the bar at the lower edge, which offers it when nothing required is left."""
         await self.page.get_by_role("button", name="Check and submit").click()
         await expect(self.heading("Check your answers")).to_be_visible()
+        await self.page.wait_for_function("history.state?.review")  # so that the browser's way back leads from it
 
     async def submit(self) -> None:
         await self.page.get_by_role("button", name="Submit", exact=True).click()
@@ -90,16 +102,26 @@ def noise(width: int, height: int) -> bytes:
 
 async def answered(stage: Stage, link: Link, expected: Json) -> None:
     """The owner reads these answers, now or soon: what the screen calls saved may be the answer before."""
-    with contextlib.suppress(TimeoutError):
-        await until(lambda: answers(stage, link) == expected)
+    with contextlib.suppress(AssertionError):
+        await eventually(lambda: answers(stage, link) == expected)
     assert answers(stage, link) == expected
 
 
-async def until(holds: Callable[[], bool], *, within_s: float = 60.0) -> None:
-    """Waits for something that is not on the screen, such as what the service has."""
-    async with asyncio.timeout(within_s):
-        while not await asyncio.to_thread(holds):
-            await asyncio.sleep(0.05)
+async def looks_right(device: Device) -> None:
+    """On a small phone nothing is wider than the page, and axe finds nothing, light and dark."""
+    page, before = device.page, device.page.viewport_size
+    await page.set_viewport_size({"width": 320, "height": 640})
+    # All of it, also what the browser would not lay out before it is scrolled to.
+    await page.evaluate("document.querySelectorAll('.slot').forEach(e => e.style.contentVisibility = 'visible')")
+    found = {}
+    for scheme in ("dark", "light"):
+        # Without motion: colours that are on their way from one scheme to the other are in neither.
+        await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        found[scheme] = await device.accessibility_findings()
+    assert found == {"light": [], "dark": []}
+    assert not await device.overflows()
+    if before is not None:
+        await page.set_viewport_size(before)
 
 
 @contextlib.asynccontextmanager

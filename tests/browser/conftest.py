@@ -14,6 +14,7 @@ caught, or did what its policy forbids, unless it empties `device.problems`.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -31,21 +32,24 @@ from checklist_dev.repository import ROOT
 from checklist_dev.web.build import Workspace
 
 NewDevice = Callable[..., Awaitable[Device]]
-HERE = Path(__file__).parent
 
 expect.set_options(timeout=20_000)  # pages share the processors with everything else that is tested
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def run_in_the_sessions_loop(items: list[pytest.Item], folder: Path) -> None:
     in_the_sessions_loop = pytest.mark.asyncio(loop_scope="session")
     for item in items:
-        if HERE in item.path.parents and pytest_asyncio.is_async_test(item):
+        if folder in item.path.parents and pytest_asyncio.is_async_test(item):
             item.add_marker(in_the_sessions_loop, append=False)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    run_in_the_sessions_loop(items, Path(__file__).parent)
 
 
 @pytest.fixture(scope="package")
 def stage(tmp_path_factory: pytest.TempPathFactory, web_app: Path) -> Iterator[Stage]:
-    """The service; it ends with the last of the browser tests, not with the session."""
+    """The service; it ends with the last test of the folder, not with the session."""
     Workspace(ROOT, cache=cache_folder(), report=say).ensure_packages()  # axe is one of them
     with Stage(tmp_path_factory.mktemp("stage")) as stage:
         yield stage
@@ -66,21 +70,27 @@ async def kube(stage: Stage) -> AsyncIterator[KubeClient]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def office(stage: Stage, kube: KubeClient) -> Office:
-    """An organization with a key, for tests that need its members."""
+    """An organization with a key and without anything else."""
     return await Office.opened(stage, kube)
+
+
+@asynccontextmanager
+async def devices(browser: Browser, **defaults: object) -> AsyncIterator[NewDevice]:
+    made: list[Device] = []
+
+    async def new(**options: object) -> Device:
+        made.append(await Device.of(browser, **{**defaults, **options}))
+        return made[-1]
+
+    yield new
+    problems = [problem for device in made for problem in device.problems]
+    for device in made:
+        await device.close()
+    assert problems == []
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def new_device(browser: Browser) -> AsyncIterator[NewDevice]:
     """`await new_device(**DESKTOP, color_scheme="dark", permissions=["geolocation"])`; a phone by default."""
-    devices: list[Device] = []
-
-    async def new(**options: object) -> Device:
-        devices.append(await Device.of(browser, **options))
-        return devices[-1]
-
-    yield new
-    problems = [problem for device in devices for problem in device.problems]
-    for device in devices:
-        await device.close()
-    assert problems == []
+    async with devices(browser) as new:
+        yield new

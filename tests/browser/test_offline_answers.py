@@ -1,16 +1,12 @@
 """Answers and photos without network: kept on the device at once, sent when there is a way, and never lost."""
 
-import io
-import os
-
-from PIL import Image
 from playwright.async_api import expect
 
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answers
+from .checklist_screen import ChecklistScreen, answers, looks_right, noise
 from .conftest import NewDevice
 
 THREE = checklist(step("clean"), step("note", "text"), step("shelf", "photo", config={"min": 1, "max": 3}))
@@ -25,55 +21,31 @@ async def installed(device: Device, link: Link) -> ChecklistScreen:
     return screen
 
 
-def noise(width: int, height: int) -> bytes:
-    """A photo that does not get smaller by compression."""
-    file = io.BytesIO()
-    Image.frombytes("RGB", (width, height), os.urandom(width * height * 3)).save(file, "PNG")
-    return file.getvalue()
-
-
-async def test_answers_given_without_network_are_kept_over_a_reload_and_arrive_with_it(
-    stage: Stage, new_device: NewDevice
-) -> None:
-    link = stage.dispatch(THREE)
-    device = await new_device()
-    screen = await installed(device, link)
-    await device.context.set_offline(True)
-    await screen.choose("Clean", "Yes")
-    await screen.write("Note", "no mice")
-    await expect(screen.page.locator(".pill")).to_have_text("Offline: 2 waiting")
-    await device.page.reload()
-    await expect(screen.card("Clean").get_by_role("radio", name="Yes")).to_be_checked()
-    await expect(screen.card("Note").get_by_role("textbox")).to_have_value("no mice")
-    await expect(screen.page.locator(".pill")).to_have_text("Offline: 2 waiting")
-    assert answers(stage, link) == {}
-    await device.context.set_offline(False)
-    await expect(screen.page.locator(".pill")).to_have_text("Saved")
-    assert answers(stage, link) == {"clean": True, "note": "no mice"}
-
-
-async def test_an_answer_survives_the_tab_and_is_sent_by_the_next_one_opened_without_the_token(
-    stage: Stage, new_device: NewDevice
-) -> None:
+async def test_answers_without_network_survive_the_tab_and_are_sent(stage: Stage, new_device: NewDevice) -> None:
     link = stage.dispatch(THREE)
     device = await new_device()
     screen = await installed(device, link)
     await device.context.set_offline(True)
     await screen.choose("Clean", "No")
+    await screen.write("Note", "no mice")
     await screen.photo("Shelf", noise(40, 40))
-    await expect(screen.page.locator(".pill")).to_have_text("Offline: 2 waiting")
+    await expect(screen.page.locator(".pill")).to_have_text("Offline: 3 waiting")
+    await looks_right(device)
+    await device.page.reload()
+    await expect(screen.card("Clean").get_by_role("radio", name="No")).to_be_checked()
+    await expect(screen.card("Note").get_by_role("textbox")).to_have_value("no mice")
+    await expect(screen.page.locator(".pill")).to_have_text("Offline: 3 waiting")
     await device.page.close()
+    assert answers(stage, link) == {}
     await device.context.set_offline(False)
     device.page = await device.context.new_page()
     await device.page.goto(link.bare)
     await expect(device.page.locator(".pill")).to_have_text("Saved")
-    assert answers(stage, link)["clean"] is False
+    assert answers(stage, link) == {"clean": False, "note": "no mice", "shelf": None}
     assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1
 
 
-async def test_a_service_killed_in_the_middle_of_an_upload_gets_the_photo_once(
-    stage: Stage, new_device: NewDevice
-) -> None:
+async def test_a_service_killed_during_an_upload_gets_the_photo_once(stage: Stage, new_device: NewDevice) -> None:
     link = stage.dispatch(THREE)
     device = await new_device()
     screen = await ChecklistScreen.opened(device, link)
@@ -110,8 +82,10 @@ async def test_a_full_device_says_so_and_shows_nothing_as_kept_that_is_not(stage
     await device.context.set_offline(True)
     await screen.photo("Shelf", noise(1_600, 1_100))
     await expect(screen.page.get_by_text("This device is full")).to_be_visible()
+    await expect(screen.card("Shelf").locator(".error")).to_be_visible()
     await expect(screen.card("Shelf").get_by_role("listitem")).to_have_count(0)
     await expect(screen.page.locator(".pill")).to_have_text("Offline")
+    await looks_right(device)
     await storage.send("Storage.overrideQuotaForOrigin", {"origin": stage.base_url})
     await device.page.reload()
     await expect(screen.card("Clean").get_by_role("radio", name="Yes")).to_be_checked()
@@ -122,15 +96,20 @@ async def test_a_full_device_says_so_and_shows_nothing_as_kept_that_is_not(stage
     assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1
 
 
-async def test_nothing_but_the_apps_own_files_is_in_the_cache_of_the_service_worker(
-    stage: Stage, new_device: NewDevice
-) -> None:
+async def test_the_installed_app_keeps_its_files_and_the_last_checklist(stage: Stage, new_device: NewDevice) -> None:
     link = stage.dispatch(THREE)
-    screen = await installed(await new_device(), link)
+    device = await new_device()
+    screen = await installed(device, link)
     await screen.choose("Clean", "Yes")
     await screen.saved("Clean")
     await screen.page.reload()
     await screen.saved("Clean")
+    session = await device.context.new_cdp_session(device.page)
+    manifest = await session.send("Page.getAppManifest")
+    assert (manifest["errors"], manifest["url"]) == ([], f"{stage.base_url}/r/app.webmanifest")
+    found = (await session.send("Page.getInstallabilityErrors"))["installabilityErrors"]
+    # Playwright's devices are incognito windows, from which nothing can be installed.
+    assert [error["errorId"] for error in found if error["errorId"] != "in-incognito"] == []
     cached: list[str] = await screen.page.evaluate(
         """async () => {
             const found = [];
@@ -143,26 +122,6 @@ async def test_nothing_but_the_apps_own_files_is_in_the_cache_of_the_service_wor
     assert f"{stage.base_url}/r/index.html" in cached
     assert all(address.startswith(f"{stage.base_url}/r/") for address in cached)
     assert not [address for address in cached if link.run_id in address or link.token in address]
-
-
-async def test_the_app_can_be_installed(stage: Stage, new_device: NewDevice) -> None:
-    device = await new_device()
-    await installed(device, stage.dispatch(THREE))
-    session = await device.context.new_cdp_session(device.page)
-    manifest = await session.send("Page.getAppManifest")
-    assert manifest["errors"] == []
-    assert manifest["url"] == f"{stage.base_url}/r/app.webmanifest"
-    found = (await session.send("Page.getInstallabilityErrors"))["installabilityErrors"]
-    # Playwright's devices are incognito windows, from which nothing can be installed.
-    assert [error["errorId"] for error in found if error["errorId"] != "in-incognito"] == []
-
-
-async def test_the_installed_app_goes_on_with_the_checklist_that_was_opened_last(
-    stage: Stage, new_device: NewDevice
-) -> None:
-    link = stage.dispatch(THREE)
-    device = await new_device()
-    screen = await installed(device, link)
     await device.context.set_offline(True)
     await device.page.goto(f"{stage.base_url}/r/index.html")
     await expect(screen.card("Clean")).to_be_visible()

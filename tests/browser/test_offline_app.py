@@ -1,84 +1,57 @@
-"""The app on the device: its new versions, its place behind a proxy, and the sudden death of the whole browser."""
+"""The app on the device: new versions, the sudden death of the browser, and what stays when a checklist is over."""
 
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from aiohttp import ClientSession, web
-from playwright.async_api import async_playwright, expect
+import httpx
+from aiohttp import web
+from playwright.async_api import BrowserContext, async_playwright, expect
 
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.chromium import find_chromium
-from checklist_dev.browser.device import PHONE
+from checklist_dev.browser.device import PHONE, Device
+from checklist_dev.browser.prefix_proxy import PrefixProxy
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answers
+from .checklist_screen import ChecklistScreen, answered, answers, looks_right, noise, picture
 from .conftest import NewDevice
-from .test_offline_answers import installed, noise
+from .test_offline_answers import installed
 
-# And what would make an unchanged file of a changed one.
-NOT_FORWARDED = {
-    "host",
-    "connection",
-    "content-length",
-    "content-encoding",
-    "transfer-encoding",
-    "accept-encoding",
-    "if-none-match",
-    "etag",
-}
 TWO = checklist(step("note", "text"), step("shelf", "photo", config={"min": 1, "max": 3}))
 
 
-class Proxy:
-    """Stands in front of the service, as others do, with a path of its own; and can give out a newer service worker."""
+class UpdatedProxy(PrefixProxy):
+    """Can give out a newer service worker than the service's."""
 
-    PREFIX = "/behind/a/proxy"
+    newer = False
 
-    def __init__(self, service: str) -> None:
-        self._service = service
-        self.newer = False
-
-    async def forward(self, request: web.Request) -> web.Response:
-        address = self._service + request.path_qs.removeprefix(self.PREFIX)
-        headers = {name: value for name, value in request.headers.items() if name.lower() not in NOT_FORWARDED}
-        async with (
-            ClientSession() as client,
-            client.request(request.method, address, headers=headers, data=await request.read()) as response,
-        ):
-            body = await response.read()
-            if self.newer and request.path.endswith("/sw.js"):
-                body += b"\n// newer"
-            kept = {name: value for name, value in response.headers.items() if name.lower() not in NOT_FORWARDED}
-            return web.Response(status=response.status, body=body, headers=kept)
-
-    @asynccontextmanager
-    async def at_work(self) -> AsyncIterator[str]:
-        """Its address, with the path."""
-        app = web.Application(client_max_size=16 * 2**20)
-        app.router.add_route("*", self.PREFIX + "/{rest:.*}", self.forward)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            yield f"http://127.0.0.1:{runner.addresses[0][1]}{self.PREFIX}"
-        finally:
-            await runner.cleanup()
+    async def _forward(self, request: web.Request) -> web.StreamResponse:
+        if not (self.newer and request.path.endswith("/sw.js")):
+            return await super()._forward(request)
+        async with httpx.AsyncClient(trust_env=False) as client:
+            script = await client.get(self.service + request.path.removeprefix(self.prefix))
+        return web.Response(text=f"{script.text}\n// newer", content_type="text/javascript")
 
 
-async def test_behind_a_path_the_app_works_without_network_and_takes_a_new_version_with_all_answers(
-    stage: Stage, new_device: NewDevice
-) -> None:
-    proxy = Proxy(stage.base_url)
-    async with proxy.at_work() as address:
+async def test_behind_a_path_the_app_is_updated_and_works_offline(stage: Stage, new_device: NewDevice) -> None:
+    async with UpdatedProxy() as proxy:
+        proxy.service = stage.base_url
         link = stage.dispatch(TWO)
-        moved = Link(link.run_id, link.url.replace(stage.base_url, address))
+        moved = Link(link.run_id, link.url.replace(stage.base_url, proxy.address))
         device = await new_device()
+        strays: list[str] = []
+        device.context.on(
+            "request", lambda request: strays.append(request.url) if proxy.prefix not in request.url else None
+        )
         screen = await installed(device, moved)
         await screen.write("Note", "before the update")
         await screen.saved("Note")
+        scope = "navigator.serviceWorker.ready.then(worker => new URL(worker.scope).pathname)"
+        assert await device.page.evaluate(scope) == f"{proxy.prefix}/r/"
 
         proxy.newer = True
         await screen.page.evaluate("navigator.serviceWorker.getRegistration().then((found) => found.update())")
@@ -94,27 +67,21 @@ async def test_behind_a_path_the_app_works_without_network_and_takes_a_new_versi
         await expect(screen.page.locator(".pill")).to_have_text("Offline: 1 waiting")
         await device.context.set_offline(False)
         await expect(screen.page.locator(".pill")).to_have_text("Saved")
+        assert [address for address in strays if address.startswith("http")] == []
     assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1
 
 
-async def test_a_checklist_that_was_never_opened_here_says_that_it_needs_a_network_once_and_goes_on_by_itself(
-    stage: Stage, new_device: NewDevice
-) -> None:
-    first, second = stage.dispatch(TWO), stage.dispatch(TWO)
-    device = await new_device()
-    screen = await installed(device, first)
-    await device.context.set_offline(True)
-    await device.page.goto(second.url)
-    await expect(screen.heading("You are offline")).to_be_visible()
-    await device.context.set_offline(False)
-    await expect(screen.card("Note")).to_be_visible()
+@asynccontextmanager
+async def lasting_browser(folder: Path) -> AsyncIterator[BrowserContext]:
+    """A phone whose storage is in `folder`."""
+    phone = {**PHONE, "executable_path": find_chromium(), "args": ["--disable-gpu"], "locale": "en-GB"}
+    async with async_playwright() as playwright:
+        yield await playwright.chromium.launch_persistent_context(folder, **phone)
 
 
 async def test_nothing_shown_as_kept_is_lost_when_the_browser_is_killed(stage: Stage, tmp_path: Path) -> None:
     link = stage.dispatch(TWO)
-    phone = {**PHONE, "executable_path": find_chromium(), "args": ["--disable-gpu"], "locale": "en-GB"}
-    async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(tmp_path, **phone)
+    async with lasting_browser(tmp_path) as context:
         page = context.pages[0]
         await page.goto(link.url)
         screen = ChecklistScreen(page)
@@ -129,12 +96,75 @@ async def test_nothing_shown_as_kept_is_lost_when_the_browser_is_killed(stage: S
         (browser,) = [process["id"] for process in processes if process["type"] == "browser"]
         os.kill(int(browser), signal.SIGKILL)
 
-    async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(tmp_path, **phone)
+    async with lasting_browser(tmp_path) as context:
         page = context.pages[0]
         await page.goto(link.bare)
         await expect(page.locator(".pill")).to_have_text("Saved", timeout=30_000)
         await expect(ChecklistScreen(page).card("Note").get_by_role("textbox")).to_have_value("kept")
         await context.close()
     assert answers(stage, link)["note"] == "kept"
+    assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1
+
+
+# As if the run had been opened for the last time eight days ago.
+LAST_WEEK = """runId => new Promise((done, failed) => {
+    const opening = indexedDB.open(`checklist-${runId}`);
+    opening.onerror = failed;
+    opening.onsuccess = () => {
+        const change = opening.result.transaction("run", "readwrite");
+        change.objectStore("run").put(new Date(Date.now() - 8 * 86_400_000).toISOString(), ["seen"]);
+        change.onabort = failed;
+        change.oncomplete = () => { opening.result.close(); done(); };
+    };
+})"""
+GONE = "async runId => !(await indexedDB.databases()).some(found => found.name === `checklist-${runId}`)"
+
+
+async def test_a_checklist_that_is_over_leaves_the_device_after_a_week(stage: Stage, new_device: NewDevice) -> None:
+    over, still_open, newest = (stage.dispatch(checklist(step("clean"))) for _ in range(3))
+    device = await new_device()
+    screen = await ChecklistScreen.opened(device, still_open)
+    await screen.choose("Clean", "Yes")
+    await screen.saved("Clean")
+    screen = await ChecklistScreen.opened(device, over)
+    await screen.to_review()
+    await screen.submit()
+    await expect(screen.heading("Done. Thank you!")).to_be_visible()
+    await ChecklistScreen.opened(device, newest)
+    for link in (over, still_open):
+        await device.page.evaluate(LAST_WEEK, link.run_id)
+    await device.page.reload()
+    await device.page.wait_for_function(GONE, arg=over.run_id)
+    assert not await device.page.evaluate(GONE, still_open.run_id)
+    assert not await device.page.evaluate(GONE, newest.run_id)
+
+
+async def test_a_browser_that_blocks_site_data_answers_all_the_same_and_says_what_that_means(
+    stage: Stage, tmp_path: Path
+) -> None:
+    link = stage.dispatch(checklist(step("clean"), step("note", "text"), step("shelf", "photo")))
+    profile = tmp_path / "Default"
+    profile.mkdir()
+    blocked = {"profile": {"default_content_setting_values": {"cookies": 2}}}
+    (profile / "Preferences").write_text(json.dumps(blocked))
+    async with lasting_browser(tmp_path) as context:
+        page = context.pages[0]
+        await page.goto(link.url)
+        assert await page.evaluate("() => { try { return localStorage === null } catch { return true } }")
+        screen = ChecklistScreen(page)
+        await expect(page.get_by_text("This browser keeps nothing")).to_be_visible()
+        await looks_right(Device(context, page))
+        await screen.choose("Clean", "Yes")
+        await screen.saved("Clean")
+        await screen.photo("Shelf", picture())
+        await screen.saved("Shelf")
+        await context.set_offline(True)
+        await screen.write("Note", "in the tab only")
+        await expect(screen.card("Note").locator(".step-state")).to_have_text(
+            "Waiting to be sent. Keep this page open."
+        )
+        await context.set_offline(False)
+        await screen.saved("Note")
+        await context.close()
+    await answered(stage, link, {"clean": True, "note": "in the tab only", "shelf": None})
     assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1

@@ -5,12 +5,16 @@ from typing import Final, Literal, Self
 
 from playwright.async_api import Locator, Page, expect
 
+from checklist_crds.kube.kinds import Kind
+from checklist_crds.management import MANAGED_BY_ANNOTATION
+from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.office import Office
 from checklist_dev.people import Person
 
-WIDTHS: Final = (390, 768, 1280, 1920)
-SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
+LOOKS: Final[tuple[tuple[int, Literal["light", "dark"] | None], ...]] = (
+    *((390, "dark"), (768, None), (1280, "light"), (1920, None)),
+)
 
 
 class DashboardScreen:
@@ -29,6 +33,10 @@ class DashboardScreen:
     @property
     def main(self) -> Locator:
         return self.page.locator("main")
+
+    @property
+    def navigation(self) -> Locator:
+        return self.page.get_by_role("navigation", name="Dashboard")
 
     async def open(self, path: str = "") -> Self:
         """A page of the organization, until it has its heading. The query may follow."""
@@ -69,31 +77,34 @@ class DashboardScreen:
 
     async def go(self, title: str) -> None:
         """By the navigation."""
-        await self.page.get_by_role("navigation", name="Dashboard").get_by_role("link", name=title, exact=True).click()
+        await self.navigation.get_by_role("link", name=title, exact=True).click()
         await expect(self.heading(title)).to_be_visible()
 
+    async def name_new_key(self, name: str) -> None:
+        await self.button("New key").click()
+        await self.dialog("New key").get_by_role("textbox", name="Name").fill(name)
+
     async def looks_right(self) -> None:
-        """No width makes the page scroll sideways; axe finds nothing, light and dark. The window stays as it was."""
+        """No width makes the page scroll sideways; axe finds nothing, dark on a phone and light on a computer."""
         before = self.page.viewport_size
         found: list[str] = []
-        for width in WIDTHS:
+        for width, scheme in LOOKS:
             await self.page.set_viewport_size({"width": width, "height": 900})
             if await self.device.overflows():
                 found.append(f"at {width} px the page scrolls sideways")
-        for width in (WIDTHS[0], WIDTHS[2]):
-            await self.page.set_viewport_size({"width": width, "height": 900})
-            for scheme in SCHEMES:
+            if scheme is not None:
                 await self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-                findings = await self.device.accessibility_findings()
-                found += [f"{width} px, {scheme}: {finding}" for finding in findings]
-        await self.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+                found += [f"{width} px, {scheme}: {finding}" for finding in await self.device.accessibility_findings()]
         if before is not None:
             await self.page.set_viewport_size(before)
         assert not found, "\n".join(found)
 
 
-async def tab_to(page: Page, name: str, *, within: int = 80) -> None:
-    """The Tab key until the control of this name has the focus. Raises AssertionError when it does not get there."""
+async def tab_to(page: Page, name: str, *keys: str, text: str = "") -> None:
+    """The Tab key until the control of this name has the focus, then what is typed and pressed there.
+
+    Raises AssertionError when it does not get there.
+    """
     seen: list[str] = []
     wanted = page.get_by_role("button", name=name, exact=True)
     for role in ("link", "textbox", "combobox"):
@@ -101,9 +112,15 @@ async def tab_to(page: Page, name: str, *, within: int = 80) -> None:
     # What a choice means is part of its name.
     wanted = wanted.or_(page.get_by_role("radio", name=re.compile(rf"^{re.escape(name)}\b")))
     focused = wanted.and_(page.locator(":focus"))
-    for _ in range(within):
-        if await focused.count():
-            return
+    while not await focused.count():
+        assert len(seen) < 80, f"{name} is not reached by the keyboard; past {', '.join(seen)}"
         await page.keyboard.press("Tab")
         seen.append(str(await page.evaluate("document.activeElement.textContent.slice(0, 30)")))
-    raise AssertionError(f"{name} is not reached by the keyboard; past {', '.join(seen)}")
+    await page.keyboard.type(text)
+    for key in keys:
+        await page.keyboard.press(key)
+
+
+async def manage(office: Office, kind: Kind, name: str) -> None:
+    """From now on Flux manages the object."""
+    await office.kube.patch(kind, name, {"metadata": {"annotations": {MANAGED_BY_ANNOTATION: "Flux"}}}, NAMESPACE)

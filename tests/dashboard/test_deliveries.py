@@ -15,21 +15,7 @@ from .conftest import SignedIn
 A_LONG_TIME = 240_000  # ms; everything on this machine is busy meanwhile
 
 
-async def test_without_deliveries_each_view_teaches_what_will_be_there(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("editor")
-    for path, title in (
-        ("deliveries", "Nothing was delivered yet"),
-        ("deliveries/endpoints", "No endpoints yet"),
-        ("deliveries/replays", "Nothing was replayed yet"),
-    ):
-        await screen.open(path)
-        await expect(screen.main.get_by_role("heading", name=title)).to_be_visible()
-    await screen.looks_right()
-
-
-async def test_what_failed_is_found_by_filters_in_the_address_and_told_attempt_by_attempt(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_what_failed_is_found_by_filters_with_every_attempt(office: Office, signed_in: SignedIn) -> None:
     await make_failed(office, 3)
     await make_failed(office, 1, outcome=OutcomeClass.TIMEOUT)
     screen = await signed_in("viewer")
@@ -53,31 +39,8 @@ async def test_what_failed_is_found_by_filters_in_the_address_and_told_attempt_b
     await expect(attempts).to_contain_text("503 Server error")
     await expect(attempts).to_contain_text("The endpoint answered with 503.")
     await expect(screen.main.get_by_role("button", name=re.compile("^Replay"))).to_have_count(0)
-    await screen.looks_right()
-
-
-async def test_the_service_lets_nobody_replay_who_only_reads(office: Office, signed_in: SignedIn) -> None:
-    await make_failed(office, 1)
-    screen = await signed_in("viewer")
-    await screen.open("deliveries")
     await expect(screen.main.get_by_role("link", name="Replay failed ones")).to_have_count(0)
-    [delivery] = office.call("GET", "/v1/deliveries")["data"]
-    for path in (f"deliveries/{delivery['event_id']}/replay", "deliveries/replay"):
-        told = await screen.page.evaluate(
-            """async ([path, organization]) => {
-                const session = await (await fetch("/dashboard/api/session")).json();
-                const answer = await fetch(`/dashboard/api/${organization}/${path}`, {
-                    method: "POST",
-                    headers: {"Content-Type": "application/json", "X-CSRF-Token": session.csrf_token},
-                    body: JSON.stringify(path === "deliveries/replay" ? {filter: {}} : {}),
-                });
-                return [answer.status, (await answer.json()).error];
-            }""",
-            [path, office.organization],
-        )
-        assert told == [403, "forbidden"]
-    await screen.open("deliveries/replay")
-    await expect(screen.main.get_by_role("heading", name="Your role does not allow this")).to_be_visible()
+    await screen.looks_right()
 
 
 async def test_endpoints_show_how_they_do_and_lead_to_what_failed_there(office: Office, signed_in: SignedIn) -> None:
@@ -101,23 +64,8 @@ async def test_endpoints_show_how_they_do_and_lead_to_what_failed_there(office: 
     await expect(screen.main.get_by_role("search").get_by_role("status")).to_have_text("3 deliveries")
 
 
-async def test_one_delivery_is_sent_again_and_its_history_grows(office: Office, signed_in: SignedIn) -> None:
-    link = await make_failed(office, 1)
-    [delivery] = office.call("GET", "/v1/deliveries")["data"]
-    screen = await signed_in("editor", person=await office.member("editor", name="Robin Baker"))
-    await screen.open(f"deliveries/{delivery['event_id']}")
-    await screen.main.get_by_role("button", name="Replay step.completed, event 1").click()
-    await screen.dialog().get_by_role("button", name="Send again").click()
-    await screen.told("step.completed was delivered to 127.0.0.1.")
-    await expect(screen.main.get_by_role("table")).to_contain_text("Replay")
-    await expect(screen.main.get_by_role("region", name="Event")).to_contain_text("Robin Baker")
-    assert [one.event for one in office.stage.receiver.of_run(link.run_id)] == ["step.completed"]
-
-
 @pytest.mark.verify
-async def test_a_thousand_deliveries_are_counted_confirmed_and_sent_again_with_progress(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_a_thousand_deliveries_are_counted_and_sent_again(office: Office, signed_in: SignedIn) -> None:
     link = await make_failed(office, 1_000)
     receiver = office.stage.receiver
     screen = await signed_in("editor")
@@ -145,18 +93,10 @@ async def test_a_thousand_deliveries_are_counted_confirmed_and_sent_again_with_p
     await screen.looks_right()
     await main.get_by_role("link", name="See what still fails").click()
     await expect(main.get_by_role("search").get_by_role("status")).to_have_text("100 deliveries")
-    # The rest, until nothing is left.
-    await main.get_by_role("link", name="Replay failed ones").click()
-    await expect(main.get_by_label("Endpoint")).to_have_value("127.0.0.1")
-    await screen.button("Count them").click()
-    await screen.button("Replay 100 deliveries").click(timeout=A_LONG_TIME)
-    await screen.dialog().get_by_role("button", name="Send 100 deliveries").click()
-    await expect(figures).to_contain_text(re.compile(r"Delivered\s*100\s*Failed again\s*0"), timeout=A_LONG_TIME)
-    assert len({one.envelope["event_id"] for one in receiver.of_run(link.run_id)}) == 1_000
-    assert office.call("GET", "/v1/deliveries?status=failed")["pagination"]["total"] == 0
+    assert office.call("GET", "/v1/deliveries?status=failed")["pagination"]["total"] == 100
     await screen.open("deliveries/replays")
     rows = main.get_by_role("table", name="Replays").get_by_role("row")
-    await expect(rows.filter(has_text="Only counted")).to_have_count(2)
+    await expect(rows.filter(has_text="Only counted")).to_have_count(1)
     await expect(rows.filter(has_text="Finished, not all delivered")).to_contain_text("900")
 
 
@@ -173,24 +113,3 @@ async def test_a_replay_is_stopped_and_what_was_not_begun_stays_failed(office: O
     await expect(screen.main.locator(".page-title")).to_contain_text("Stopped")
     await screen.told("Stopped after")
     assert office.call("GET", "/v1/deliveries?status=failed")["pagination"]["total"] > 0
-
-
-async def test_with_nothing_to_replay_the_count_says_so(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("editor")
-    await screen.open("deliveries/replay?host=hooks.example.com&event=run.completed")
-    await screen.button("Count them").click()
-    told = screen.main.get_by_role("region", name="Nothing to replay")
-    await expect(told).to_contain_text("There are no failed deliveries of run.completed to hooks.example.com.")
-
-
-async def test_foreign_deliveries_and_replays_are_not_there(office: Office, signed_in: SignedIn) -> None:
-    other = await Office.opened(office.stage, office.kube, name="Others")
-    link = await make_failed(other, 1)
-    [delivery] = other.call("GET", "/v1/deliveries")["data"]
-    replay = other.call("POST", "/v1/deliveries/replay", json={"filter": {"run_id": link.run_id}, "dry_run": True})
-    screen = await signed_in("admin")
-    await screen.open(f"deliveries/{delivery['event_id']}")
-    await expect(screen.main.get_by_role("heading", name="There is no such delivery")).to_be_visible()
-    await screen.open(f"deliveries/replays/{replay['replay_id']}")
-    await expect(screen.main.get_by_role("heading", name="There is no such replay")).to_be_visible()
-    await screen.looks_right()

@@ -2,82 +2,39 @@
 
 import asyncio
 import re
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 
-import pytest
 from playwright.async_api import Page, Route, expect
 
 from checklist_dev.browser.checklists import EVERY_CONTROL
 from checklist_dev.browser.office import Office
 
 from .conftest import SignedIn
-from .dashboard_screen import DashboardScreen
+
+PAGES = {
+    "runs": (r"/runs\?", "Loading runs …"),
+    "runs/new?template={template}": (r"/templates\?", "Loading templates …"),
+    "runs/{run}": (r"/story$", "Loading the run …"),
+    "deliveries": (r"/deliveries\?", "Loading deliveries …"),
+    "deliveries/endpoints": (r"/endpoints\?", "Loading endpoints …"),
+    "deliveries/replays": (r"/replays\?", "Loading replays …"),
+    "templates": (r"/templates\?", "Loading templates …"),
+    "templates/{template}": (r"/templates/t-[^/]*$", "Loading the template …"),
+    "templates/{template}?tab=json": (r"/templates/t-[^/]*$", "Loading the template …"),
+    "templates/{template}?tab=versions": (r"/versions\?", "Loading versions …"),
+    "settings/keys": (r"/keys\?", "Loading the keys …"),
+    "settings/members": (r"/members\?", "Loading the members …"),
+    "settings/usage": (r"/usage$", "Loading the usage …"),
+    "settings/audit": (r"/audit\?", "Loading the audit …"),
+}
+"""What each asks for, and what it says until that comes."""
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """A page whose data do not come: its path, what it asks for, and what it says meanwhile."""
-
-    path: str
-    asks: str
-    says: str
-
-    def __str__(self) -> str:
-        return self.path.partition("?")[0].replace("/", "-")
-
-
-WAITING = [
-    Waiting("runs", r"/runs\?", "Loading runs …"),
-    Waiting("runs/new", r"/templates\?", "Loading templates …"),
-    Waiting("runs/{run}", r"/story$", "Loading the run …"),
-    Waiting("deliveries", r"/deliveries\?", "Loading deliveries …"),
-    Waiting("deliveries/endpoints", r"/endpoints\?", "Loading endpoints …"),
-    Waiting("deliveries/replays", r"/replays\?", "Loading replays …"),
-    Waiting("templates", r"/templates\?", "Loading templates …"),
-    Waiting("templates/{template}", r"/templates/t-[^/]*$", "Loading the template …"),
-    Waiting("templates/{template}?tab=versions", r"/versions\?", "Loading versions …"),
-    Waiting("settings/keys", r"/keys\?", "Loading the keys …"),
-    Waiting("settings/members", r"/members\?", "Loading the members …"),
-    Waiting("settings/usage", r"/usage$", "Loading the usage …"),
-    Waiting("settings/audit", r"/audit\?", "Loading the audit …"),
-]
-
-
-@pytest.mark.parametrize("waiting", WAITING, ids=str)
-async def test_a_page_says_what_it_loads_and_shows_it_when_it_comes(
-    office: Office, signed_in: SignedIn, waiting: Waiting
-) -> None:
-    template = office.make_template(EVERY_CONTROL)
-    link = office.dispatch(template)
-    screen = await signed_in("admin")
-    come = asyncio.Event()
-
-    async def hold(route: Route) -> None:
-        await come.wait()
-        await route.continue_()
-
-    await screen.page.route(re.compile(rf"/dashboard/api/{office.organization}.*{waiting.asks}"), hold)
-    await screen.open(waiting.path.format(template=template, run=link.run_id))
-    said = screen.main.get_by_role("status").filter(has_text=waiting.says)
-    await expect(said).to_be_visible()
-    assert await screen.device.accessibility_findings() == []
-    assert not await screen.device.overflows()
-    come.set()
-    await expect(said).to_have_count(0)
-    await expect(screen.main.get_by_role("alert")).to_have_count(0)
-
-
-async def test_the_account_says_what_it_loads(signed_in: SignedIn) -> None:
+async def test_the_dashboard_and_the_account_say_that_they_load(office: Office, signed_in: SignedIn) -> None:
     screen = await signed_in("viewer")
     await screen.page.route("**/dashboard/api/sessions", lambda route: None)
     await screen.open_base("account")
     await expect(screen.main.get_by_role("status")).to_contain_text("Loading your sessions …")
-
-
-async def test_before_anything_is_known_the_dashboard_itself_says_that_it_loads(
-    office: Office, signed_in: SignedIn
-) -> None:
-    screen = await signed_in("viewer")
     await screen.page.route("**/dashboard/api/session", lambda route: None)
     await screen.page.goto(office.address("runs"))
     await expect(screen.page.get_by_role("status")).to_contain_text("Loading the dashboard …")
@@ -125,44 +82,45 @@ async def _focus_is_seen(page: Page) -> None:
         )
         if found is not None:
             unseen.append(found)
-    assert unseen == []
+    assert unseen == [], page.url
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "runs",
-        "runs/{run}",
-        "runs/new?template={template}",
-        "deliveries",
-        "templates",
-        "templates/{template}",
-        "templates/{template}?tab=json",
-        "templates/{template}?tab=versions",
-        "settings/keys",
-        "settings/members",
-        "settings/usage",
-        "settings/audit",
-    ],
-)
-async def test_in_forced_colours_controls_have_edges_and_the_focus_is_seen(
-    office: Office, signed_in: SignedIn, path: str
-) -> None:
+def _until(come: asyncio.Event) -> Callable[[Route], Awaitable[None]]:
+    async def hold(route: Route) -> None:
+        await come.wait()
+        await route.continue_()
+
+    return hold
+
+
+async def test_each_page_says_what_it_loads_and_works_in_forced_colours(office: Office, signed_in: SignedIn) -> None:
     template = office.make_template(EVERY_CONTROL)
     office.call("PATCH", f"/v1/templates/{template}", json={"description": "Changed"})
-    link = office.dispatch(template, webhook=office.webhook())
-    screen: DashboardScreen = await signed_in("admin", forced_colors="active")
-    await screen.open(path.format(template=template, run=link.run_id))
-    await expect(screen.main.locator(".loading")).to_have_count(0)
-    assert await screen.page.evaluate("matchMedia('(forced-colors: active)').matches")
-    assert await screen.page.evaluate(UNMARKED) == []
-    assert await screen.device.accessibility_findings() == []
-    await _focus_is_seen(screen.page)
+    run = office.dispatch(template, webhook=office.webhook()).run_id
+    screen = await signed_in("admin")
+    page = screen.page
+    for path, (asks, says) in PAGES.items():
+        come = asyncio.Event()
+        asked = re.compile(rf"/dashboard/api/{office.organization}.*{asks}")
+        await page.route(asked, _until(come))
+        await screen.open(path.format(template=template, run=run))
+        said = screen.main.get_by_role("status").filter(has_text=says)
+        await expect(said).to_be_visible()
+        assert await screen.device.accessibility_findings() == [], path
+        assert not await screen.device.overflows(), path
+        come.set()
+        await expect(said).to_have_count(0)
+        await expect(screen.main.get_by_role("alert")).to_have_count(0)
+        await page.unroute(asked)
+        await expect(screen.main.locator(".loading")).to_have_count(0)
+        await page.emulate_media(forced_colors="active")
+        assert await page.evaluate(UNMARKED) == [], path
+        assert await screen.device.accessibility_findings() == [], path
+        await _focus_is_seen(page)
+        await page.emulate_media(forced_colors="none")
 
 
-async def test_in_forced_colours_what_is_chosen_pressed_and_reached_is_told_by_more_than_a_background(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_forced_colours_leave_what_is_chosen_recognizable(office: Office, signed_in: SignedIn) -> None:
     template = office.make_template(EVERY_CONTROL)
     screen = await signed_in("editor", forced_colors="active")
     await screen.open(f"templates/{template}")

@@ -1,11 +1,11 @@
-"""Files of runs from the dashboard: what they hold, what is seen while they come, and what when they do not."""
+"""Files of runs from the dashboard: what they hold, and what is seen while they come or do not."""
 
 import csv
 import io
 import json
 from pathlib import Path
 
-from playwright.async_api import Download, Page, expect
+from playwright.async_api import expect
 
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
@@ -40,10 +40,6 @@ HELD_BACK = """
 """The last byte of an export comes when the test says so, or never."""
 
 
-async def read(download: Download) -> bytes:
-    return Path(await download.path()).read_bytes()
-
-
 async def export(screen: DashboardScreen, kind: str) -> None:
     await screen.button("Export these runs").click()
     await screen.button(kind).click()
@@ -53,18 +49,7 @@ async def saved(screen: DashboardScreen, kind: str) -> tuple[str, bytes]:
     async with screen.page.expect_download() as download:
         await export(screen, kind)
     file = await download.value
-    return file.suggested_filename, await read(file)
-
-
-async def test_on_a_phone_the_forms_to_choose_from_are_in_sight(office: Office, signed_in: SignedIn) -> None:
-    await two_kinds_of_runs(office)
-    screen = await signed_in("editor")
-    await screen.open("runs")
-    await screen.page.set_viewport_size({"width": 320, "height": 640})
-    await screen.button("Export these runs").click()
-    for kind in ("CSV, a row for each answer", "JSON lines", "GeoJSON, places of answers"):
-        await expect(screen.button(kind)).to_be_in_viewport(ratio=1)
-    await screen.looks_right()
+    return file.suggested_filename, Path(await file.path()).read_bytes()
 
 
 async def two_kinds_of_runs(office: Office) -> tuple[str, str]:
@@ -75,7 +60,7 @@ async def two_kinds_of_runs(office: Office) -> tuple[str, str]:
     return template, run.run_id
 
 
-async def test_what_the_filters_leave_is_exported_in_each_form(office: Office, signed_in: SignedIn) -> None:
+async def test_filtered_runs_are_exported_in_each_form_and_one_as_a_pdf(office: Office, signed_in: SignedIn) -> None:
     template, run_id = await two_kinds_of_runs(office)
     screen = await signed_in("viewer")
     await screen.open("runs")
@@ -95,76 +80,59 @@ async def test_what_the_filters_leave_is_exported_in_each_form(office: Office, s
     _, places = await saved(screen, "GeoJSON, places of answers")
     assert json.loads(places) == {"type": "FeatureCollection", "features": []}
 
-
-async def test_while_a_file_comes_the_page_tells_how_far_it_is_and_can_stop_it(
-    office: Office, signed_in: SignedIn
-) -> None:
-    await two_kinds_of_runs(office)
-    screen = await signed_in("viewer")
-    await screen.open("runs")
-    await screen.page.evaluate(HELD_BACK)
-    await export(screen, "JSON lines")
-    coming = screen.main.locator(".download")
-    await expect(coming).to_contain_text("Exporting as JSON lines")
-    await expect(coming).to_contain_text("2 of 2 runs")
-    await screen.looks_right()
-    async with screen.page.expect_download():
-        await screen.page.evaluate("() => window.endIt(true)")
-    await expect(coming).to_have_count(0)
-    await export(screen, "JSON lines")
-    await expect(coming).to_contain_text("2 of 2 runs")
-    await screen.button("Stop").click()
-    await expect(coming).to_have_count(0)
-
-
-async def test_a_file_that_breaks_off_is_not_saved_and_said_to_be_broken(office: Office, signed_in: SignedIn) -> None:
-    await two_kinds_of_runs(office)
-    screen = await signed_in("viewer")
-    await screen.open("runs")
-    await screen.page.evaluate(HELD_BACK)
-    downloads: list[str] = []
-    screen.page.on("download", lambda download: downloads.append(download.url))
-    await export(screen, "CSV, a row for each answer")
-    await expect(screen.main.locator(".download")).to_contain_text("2 of 2 runs")
-    await screen.page.evaluate("() => window.endIt(false)")
-    alert = screen.main.get_by_role("alert")
-    await expect(alert).to_contain_text("broke off before its end, and was not saved")
-    assert downloads == []
-    await screen.looks_right()
-    await screen.button("Dismiss").click()
-    await expect(alert).to_have_count(0)
-
-
-async def test_an_export_that_is_refused_says_why(office: Office, signed_in: SignedIn) -> None:
-    await two_kinds_of_runs(office)
-    screen = await signed_in("viewer")
-    await screen.open("runs")
-    await refused(screen.page, "Other exports are under way; please try again when one is done.")
-    await export(screen, "JSON lines")
-    await expect(screen.main.get_by_role("alert")).to_contain_text("Other exports are under way")
-    await screen.page.unroute("**/exports*")
-    screen.device.problems.clear()  # the browser notes every answer of 400 or more
-    async with screen.page.expect_download():
-        await screen.button("Try again").click()
-
-
-async def refused(page: Page, message: str) -> None:
-    body = json.dumps({"error": "rate_limited", "message": message})
-    await page.route(
-        "**/exports*",
-        lambda route: route.fulfill(status=429, body=body, headers={"Content-Type": "application/json"}),
-    )
-
-
-async def test_a_run_is_saved_as_a_pdf(office: Office, signed_in: SignedIn) -> None:
-    _, run_id = await two_kinds_of_runs(office)
-    screen = await signed_in("viewer")
     await screen.open(f"runs/{run_id}")
     async with screen.page.expect_download(timeout=90_000) as download:
         await screen.button("PDF").click()
         await expect(screen.main.locator(".download")).to_contain_text("Making the PDF")
     file = await download.value
     assert file.suggested_filename == f"run-{run_id[2:]}.pdf"
-    assert (await read(file)).startswith(b"%PDF-")
+    assert Path(await file.path()).read_bytes().startswith(b"%PDF-")
     await screen.told("The file is saved.")
     await screen.looks_right()
+
+
+async def test_an_export_shows_its_progress_is_stopped_or_says_why_it_failed(
+    office: Office, signed_in: SignedIn
+) -> None:
+    await two_kinds_of_runs(office)
+    screen = await signed_in("viewer")
+    page, coming, alert = screen.page, screen.main.locator(".download"), screen.main.get_by_role("alert")
+    await screen.open("runs")
+    await page.set_viewport_size({"width": 320, "height": 640})
+    await screen.button("Export these runs").click()
+    for kind in ("CSV, a row for each answer", "JSON lines", "GeoJSON, places of answers"):
+        await expect(screen.button(kind)).to_be_in_viewport(ratio=1)
+    await screen.looks_right()
+    await screen.button("Export these runs").click()
+    await page.evaluate(HELD_BACK)
+    await export(screen, "JSON lines")
+    await expect(coming).to_contain_text("Exporting as JSON lines")
+    await expect(coming).to_contain_text("2 of 2 runs")
+    await screen.looks_right()
+    async with page.expect_download():
+        await page.evaluate("() => window.endIt(true)")
+    await expect(coming).to_have_count(0)
+    await export(screen, "JSON lines")
+    await expect(coming).to_contain_text("2 of 2 runs")
+    await screen.button("Stop").click()
+    await expect(coming).to_have_count(0)
+
+    downloads: list[str] = []
+    page.on("download", lambda download: downloads.append(download.url))
+    await export(screen, "CSV, a row for each answer")
+    await expect(coming).to_contain_text("2 of 2 runs")
+    await page.evaluate("() => window.endIt(false)")
+    await expect(alert).to_contain_text("broke off before its end, and was not saved")
+    assert downloads == []
+    await screen.looks_right()
+    await screen.main.get_by_role("button", name="Dismiss").click()
+    await expect(alert).to_have_count(0)
+
+    await page.reload()
+    body = {"error": "rate_limited", "message": "Other exports are under way; please try again when one is done."}
+    await page.route("**/exports*", lambda route: route.fulfill(status=429, json=body))
+    await export(screen, "JSON lines")
+    await expect(alert).to_contain_text("Other exports are under way")
+    await page.unroute("**/exports*")
+    async with page.expect_download():
+        await screen.button("Try again").click()

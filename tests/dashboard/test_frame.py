@@ -6,7 +6,7 @@ from playwright.async_api import Response, expect
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import MEMBER
 from checklist_dev.bootstrap import NAMESPACE
-from checklist_dev.browser.checklists import EVERY_CONTROL
+from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.device import PHONE
 from checklist_dev.browser.office import Office
 from checklist_dev.browser.stage import Stage
@@ -14,9 +14,7 @@ from checklist_dev.browser.stage import Stage
 from .conftest import SignedIn
 
 
-async def test_without_a_membership_one_is_told_which_address_to_have_invited(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_without_a_membership_the_page_names_the_address_to_invite(office: Office, signed_in: SignedIn) -> None:
     person = await office.member("viewer")
     screen = await signed_in(person=person)
     await office.kube.delete(MEMBER, person.member_id, NAMESPACE)
@@ -50,20 +48,18 @@ async def test_one_gets_to_ones_own_account_and_out_again_by_keyboard_alone(
     await expect(screen.heading("Sign in")).to_be_visible()
 
 
-async def test_going_to_a_page_gives_its_heading_the_focus_and_coming_back_the_link(
-    office: Office, signed_in: SignedIn
-) -> None:
+async def test_the_heading_of_a_page_gets_the_focus_and_the_link_on_return(office: Office, signed_in: SignedIn) -> None:
     screen = await signed_in("admin")
     await screen.open("settings/usage")
     await expect(screen.heading("Usage")).not_to_be_focused()
     await screen.go("Members")
     await expect(screen.heading("Members")).to_be_focused()
     await expect(screen.page).to_have_title("Members · Bright Kitchens · Checklist Dispatch")
-    current = screen.page.get_by_role("navigation", name="Dashboard").locator("[aria-current=page]")
+    current = screen.navigation.locator("[aria-current=page]")
     await expect(current).to_have_text("Members")
     await screen.open_base("account")
     await screen.main.get_by_role("link", name="Bright Kitchens").click()
-    await expect(screen.page.get_by_role("navigation", name="Dashboard")).to_be_visible()
+    await expect(screen.heading("Runs")).to_be_visible()
     await screen.page.go_back()
     await expect(screen.heading("Your account")).to_be_visible()
     await expect(screen.main.get_by_role("link", name="Bright Kitchens")).to_be_focused()
@@ -77,13 +73,12 @@ async def test_a_person_of_two_organizations_goes_from_one_to_the_other(
     await other.member("admin", subject=person.subject)
     screen = await signed_in(person=person)
     await screen.open("settings/usage")
-    navigation = screen.page.get_by_role("navigation", name="Dashboard")
-    await expect(navigation.get_by_role("link", name="API keys")).to_have_count(0)
+    await expect(screen.navigation.get_by_role("link", name="API keys")).to_have_count(0)
     await screen.button("Organization: Bright Kitchens").click()
     await screen.looks_right()
     await screen.page.get_by_role("link", name="Dark Cellars").click()
     await expect(screen.button("Organization: Dark Cellars")).to_be_visible()
-    await expect(navigation.get_by_role("link", name="API keys")).to_be_visible()
+    await expect(screen.navigation.get_by_role("link", name="API keys")).to_be_visible()
     assert other.organization in screen.page.url
     await screen.open_base()
     await expect(screen.button("Organization: Dark Cellars")).to_be_visible()
@@ -92,34 +87,114 @@ async def test_a_person_of_two_organizations_goes_from_one_to_the_other(
 async def test_a_phone_has_the_navigation_behind_a_button(signed_in: SignedIn) -> None:
     screen = await signed_in("admin", **PHONE)
     await screen.open("settings/usage")
-    navigation = screen.page.get_by_role("navigation", name="Dashboard")
-    await expect(navigation).to_have_count(0)
+    await expect(screen.navigation).to_have_count(0)
     await screen.button("Menu").click()
-    await expect(navigation).to_be_visible()
+    await expect(screen.navigation).to_be_visible()
     assert await screen.device.accessibility_findings() == []
     await screen.page.keyboard.press("Escape")
-    await expect(navigation).to_have_count(0)
+    await expect(screen.navigation).to_have_count(0)
     await expect(screen.button("Menu")).to_be_focused()
     await screen.button("Menu").click()
     await screen.go("Members")
-    await expect(navigation).to_have_count(0)
+    await expect(screen.navigation).to_have_count(0)
     await expect(screen.heading("Members")).to_be_focused()
 
 
-async def test_an_organization_of_others_looks_like_one_that_is_not(
+async def test_without_data_each_page_says_what_will_be_there(office: Office, signed_in: SignedIn) -> None:
+    screen = await signed_in("admin")
+    for path, title in (
+        ("runs", "No runs yet"),
+        ("deliveries", "Nothing was delivered yet"),
+        ("deliveries/endpoints", "No endpoints yet"),
+        ("deliveries/replays", "Nothing was replayed yet"),
+        ("settings/audit", "Nothing was done yet"),
+        ("templates", "There is no template yet"),
+    ):
+        await screen.open(path)
+        await expect(screen.main.get_by_role("heading", name=title)).to_be_visible()
+        await screen.looks_right()
+    commands = screen.main.locator(".command")
+    await expect(commands.first).to_contain_text(f"curl {office.stage.base_url}/v1/templates")
+    await expect(commands.last).to_contain_text("kubectl apply")
+    await screen.page.get_by_role("link", name="Make the first template").click()
+    await expect(screen.heading("New template")).to_be_focused()
+    await screen.looks_right()
+    await screen.open("runs")
+    await expect(commands).to_contain_text(f"{office.stage.base_url}/v1/runs")
+    await screen.open("runs/new")
+    await expect(commands).to_contain_text("/v1/templates")
+    await screen.looks_right()
+    await screen.open("deliveries/replay?host=hooks.example.com&event=run.completed")
+    await screen.button("Count them").click()
+    nothing = screen.main.get_by_role("region", name="Nothing to replay")
+    await expect(nothing).to_contain_text("There are no failed deliveries of run.completed to hooks.example.com.")
+
+
+async def test_who_only_reads_is_offered_nothing_to_write(office: Office, signed_in: SignedIn) -> None:
+    screen = await signed_in("viewer")
+    for path, role in (
+        ("runs/new", "editor"),
+        ("templates/new", "editor"),
+        ("deliveries/replay", "editor"),
+        ("settings/keys", "admin"),
+        ("settings/audit", "admin"),
+    ):
+        await screen.open(path)
+        await expect(screen.main.get_by_role("heading", name="Your role does not allow this")).to_be_visible()
+        await expect(screen.main).to_contain_text(f"This page needs the role {role}")
+    await screen.looks_right()
+    await expect(screen.navigation.get_by_role("link", name="Usage")).to_be_visible()
+    await expect(screen.navigation.get_by_role("link", name="API keys")).to_have_count(0)
+    await screen.open("templates")
+    await expect(screen.main.get_by_role("heading", name="There is no template yet")).to_be_visible()
+    await expect(screen.button("New template")).to_have_count(0)
+    await expect(screen.page.get_by_role("link", name="Make the first template")).to_have_count(0)
+    office.dispatch(checklist(step("clean")))
+    await screen.open("runs")
+    await expect(screen.row("Cold store check")).to_be_visible()
+    await expect(screen.main.get_by_role("link", name="Dispatch a run")).to_have_count(0)
+
+
+async def test_what_is_unknown_or_of_another_organization_is_not_there(
     signed_in: SignedIn, stage: Stage, kube: KubeClient
 ) -> None:
     other = await Office.opened(stage, kube, name="Dark Cellars")
     screen = await signed_in("admin")
+    end = "00000000-0000-4000-8000-000000000000"
+    for path, title in (
+        (f"runs/{other.dispatch(checklist(step('clean'))).run_id}", "There is no such run"),
+        (f"deliveries/evt-{end}", "There is no such delivery"),
+        (f"deliveries/replays/rp-{end}", "There is no such replay"),
+        (f"templates/t-{end}", "There is no such template"),
+    ):
+        await screen.open(path)
+        await expect(screen.main.get_by_text(title)).to_be_visible()
+    await screen.looks_right()
     await screen.page.goto(other.address("settings/usage"))
     await expect(screen.heading("There is nothing at this address")).to_be_visible()
     await expect(screen.main).not_to_contain_text("Dark Cellars")
     await screen.looks_right()
 
 
+@pytest.mark.parametrize("path", ["runs", "settings/keys"])
+async def test_a_service_that_does_not_answer_or_is_down_is_asked_again(signed_in: SignedIn, path: str) -> None:
+    screen, asked = await signed_in("admin"), f"**/{path.rpartition('/')[2]}?*"
+    down = {"error": "service_unavailable", "message": "Later.", "request_id": "1"}
+    await screen.page.route(asked, lambda route: route.abort())
+    await screen.open(path)
+    await expect(screen.main.get_by_role("alert")).to_contain_text("The service cannot be reached")
+    await screen.looks_right()
+    await screen.page.unroute(asked)
+    await screen.page.route(asked, lambda route: route.fulfill(status=503, json=down))
+    await screen.button("Try again").click()
+    await expect(screen.main.get_by_role("alert")).to_contain_text("Later.")
+    await screen.page.unroute(asked)
+    await screen.button("Try again").click()
+    await expect(screen.main.get_by_role("alert")).to_have_count(0)
+
+
 @pytest.mark.parametrize("path", ["", "templates/{template}", "templates/{template}?tab=json", "runs/{run}"])
 async def test_a_first_load_is_at_most_150_kilobytes_compressed(office: Office, signed_in: SignedIn, path: str) -> None:
-    """Of the heaviest page, too, when somebody comes to it straight: the editor with its preview."""
     template = office.make_template(EVERY_CONTROL)
     run = office.dispatch(template).run_id
     screen = await signed_in("admin")

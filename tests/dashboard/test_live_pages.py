@@ -3,12 +3,12 @@
 from playwright.async_api import Page, expect
 
 from checklist_crds.kube.kinds import MEMBER, TEMPLATE
-from checklist_crds.management import MANAGED_BY_ANNOTATION
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
 
 from .conftest import SignedIn
+from .dashboard_screen import manage
 from .template_screen import TemplateScreen, changed, stored
 
 FRIDGE = checklist(step("ok", label="Fridge ok?"), step("note", "text"), name="Fridge check")
@@ -18,17 +18,19 @@ async def _live(page: Page) -> None:
     await expect(page.locator(".live-badge")).to_have_text("Live")
 
 
-async def test_templates_come_change_and_go_in_the_list(office: Office, signed_in: SignedIn) -> None:
+async def test_templates_come_change_and_go_while_a_page_is_open(office: Office, signed_in: SignedIn) -> None:
     screen = await signed_in("viewer")
     await screen.open("templates")
     await _live(screen.page)
-    await expect(screen.main.get_by_role("heading", name="There is no template yet")).to_be_visible()
+    form = await (await signed_in("editor")).open("runs/new")
+    await _live(form.page)
+    await expect(form.main.get_by_text("There is no template yet")).to_be_visible()
     template = office.make_template(FRIDGE)
+    await form.page.get_by_role("radio", name="Fridge check").check()
     await expect(screen.row("Fridge check")).to_contain_text("here")
     changed(office, template, {"name": "Cellar check"})
     await expect(screen.row("Cellar check")).to_be_visible()
-    annotations = {"metadata": {"annotations": {MANAGED_BY_ANNOTATION: "Flux"}}}
-    await office.kube.patch(TEMPLATE, template, annotations, NAMESPACE)
+    await manage(office, TEMPLATE, template)
     await expect(screen.row("Cellar check")).to_contain_text("Flux")
     other = office.make_template(checklist(step("clean"), name="Other"))
     await expect(screen.row("Other")).to_be_visible()
@@ -36,7 +38,7 @@ async def test_templates_come_change_and_go_in_the_list(office: Office, signed_i
     await expect(screen.row("Other")).to_have_count(0)
 
 
-async def test_an_open_template_shows_what_somebody_else_saved(office: Office, signed_in: SignedIn) -> None:
+async def test_an_open_template_shows_what_others_save_manage_or_delete(office: Office, signed_in: SignedIn) -> None:
     template = office.make_template(FRIDGE)
     reader, writer = await signed_in("viewer"), await signed_in("editor")
     for screen in (reader, writer):
@@ -56,10 +58,19 @@ async def test_an_open_template_shows_what_somebody_else_saved(office: Office, s
     await expect(reader.heading("Attic check")).to_be_visible()
     await expect(writer.page.locator(".toasts")).not_to_contain_text("You see version 3")
 
+    other = await writer.another_tab(f"templates/{office.make_template(FRIDGE)}")
+    await _live(other.page)
+    await manage(office, TEMPLATE, template)
+    await expect(writer.main.get_by_text("This template is managed by Flux and is read-only here")).to_be_visible()
+    await expect(writer.button("Save")).to_have_count(0)
+    office.call("DELETE", f"/v1/templates/{other.page.url.rpartition('/')[2]}")
+    deleted = other.main.get_by_role("alert").filter(has_text="Somebody has deleted this template")
+    await expect(deleted).to_contain_text("copy it from the JSON view")
+    await expect(TemplateScreen(other).row("Fridge ok?")).to_be_visible()
+    await other.looks_right()
 
-async def test_whoever_types_is_told_of_a_newer_version_before_saving_and_keeps_all_of_it(
-    office: Office, signed_in: SignedIn
-) -> None:
+
+async def test_a_newer_version_is_shown_and_nothing_typed_is_lost(office: Office, signed_in: SignedIn) -> None:
     template = office.make_template(FRIDGE)
     screen = await signed_in("editor")
     editor = await TemplateScreen.opened(screen, template)
@@ -83,44 +94,6 @@ async def test_whoever_types_is_told_of_a_newer_version_before_saving_and_keeps_
     assert (kept["name"], kept["description"]) == ("Mine", "Theirs")
 
 
-async def test_a_template_that_is_deleted_while_it_is_open_says_so_and_stays_to_be_read(
-    office: Office, signed_in: SignedIn
-) -> None:
-    template = office.make_template(FRIDGE)
-    screen = await signed_in("editor")
-    editor = await TemplateScreen.opened(screen, template)
-    await _live(screen.page)
-    office.call("DELETE", f"/v1/templates/{template}")
-    told = screen.main.get_by_role("alert").filter(has_text="Somebody has deleted this template")
-    await expect(told).to_contain_text("copy it from the JSON view")
-    await expect(editor.row("Fridge ok?")).to_be_visible()
-    await screen.looks_right()
-
-
-async def test_a_template_that_gitops_takes_over_becomes_read_only_while_it_is_open(
-    office: Office, signed_in: SignedIn
-) -> None:
-    template = office.make_template(FRIDGE)
-    screen = await signed_in("editor")
-    await TemplateScreen.opened(screen, template)
-    await _live(screen.page)
-    annotations = {"metadata": {"annotations": {MANAGED_BY_ANNOTATION: "Flux"}}}
-    await office.kube.patch(TEMPLATE, template, annotations, NAMESPACE)
-    await expect(screen.main.get_by_text("This template is managed by Flux and is read-only here")).to_be_visible()
-    await expect(screen.button("Save")).to_have_count(0)
-
-
-async def test_a_new_template_can_be_dispatched_from_a_form_that_was_open_before(
-    office: Office, signed_in: SignedIn
-) -> None:
-    screen = await signed_in("editor")
-    await screen.open("runs/new")
-    await _live(screen.page)
-    await expect(screen.main.get_by_text("There is no template yet")).to_be_visible()
-    office.make_template(FRIDGE)
-    await screen.page.get_by_role("radio", name="Fridge check").check()
-
-
 async def test_settings_follow_what_others_do(office: Office, signed_in: SignedIn) -> None:
     """Members, keys, the audit and usage: four tabs of one browser, and another member at work."""
     members = await signed_in("admin")
@@ -139,8 +112,7 @@ async def test_settings_follow_what_others_do(office: Office, signed_in: SignedI
 
     elsewhere = await signed_in("admin")
     await elsewhere.open("settings/keys")
-    await elsewhere.button("New key").click()
-    await elsewhere.dialog("New key").get_by_role("textbox", name="Name").fill("Billing")
+    await elsewhere.name_new_key("Billing")
     await elsewhere.button("Make the key").click()
     await expect(keys.row("Billing")).to_be_visible()
     await expect(audit.row("Made an API key")).to_contain_text("Billing")

@@ -7,21 +7,16 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from playwright.async_api import Request, expect
+from tests.browser.local_accounts import make_invited, make_link
 
 from checklist_api.dashboard.access import COOKIE
-from checklist_crds.account_links import account_name, address, new_token, one_time_link
-from checklist_crds.account_types import LocalAccountSpec
-from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import LOCAL_ACCOUNT
-from checklist_crds.times import utc_now
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.office import Office
 from checklist_dev.browser.prefix_proxy import PrefixProxy
 from checklist_dev.browser.stage import Stage
-from checklist_dev.people import Person, make_member
+from checklist_dev.people import Person
 
 from .conftest import NewDevice, SignedIn
 from .dashboard_screen import DashboardScreen
@@ -57,29 +52,10 @@ def _strays(device: Device) -> list[str]:
     return found
 
 
-async def _link(office: Office, email: str) -> str:
-    """A member's one-time link, as the service or the command prints it."""
-    await make_member(
-        office.kube, organization=office.organization, namespace=NAMESPACE, role="admin", name="Lou", email=email
-    )
-    token = new_token(email)
-    spec = LocalAccountSpec(email=email, name="Lou", link=one_time_link(token, now=utc_now())).to_kube()
-    body = {
-        "apiVersion": LOCAL_ACCOUNT.api_version,
-        "kind": LOCAL_ACCOUNT.kind,
-        "metadata": {"name": account_name(email), "namespace": NAMESPACE},
-        "spec": spec,
-    }
-    await office.kube.create(LOCAL_ACCOUNT, body, NAMESPACE)
-    return address(office.stage.base_url, token)
-
-
-async def test_a_link_signs_in_pages_and_writes_work_and_one_gets_out_again(
-    office: Office, new_device: NewDevice
-) -> None:
+async def test_a_link_signs_in_writes_work_and_signing_out_ends_it(office: Office, new_device: NewDevice) -> None:
     device = await new_device()
     strays = _strays(device)
-    link = await _link(office, f"{new_id('u')}@example.com")
+    link = await make_link(office, (await make_invited(office))[1])
     assert f"{PREFIX}/dashboard/sign-in#link=" in link
     await device.page.goto(link)
     screen = DashboardScreen(device, office, Person(office.organization, "", "", "", "", ""))
@@ -90,8 +66,7 @@ async def test_a_link_signs_in_pages_and_writes_work_and_one_gets_out_again(
     assert (cookie["path"], cookie["secure"], cookie["httpOnly"], cookie["sameSite"]) == ("/", True, True, "Lax")
 
     await screen.go("API keys")
-    await screen.button("New key").click()
-    await screen.dialog("New key").get_by_role("textbox", name="Name").fill("Billing")
+    await screen.name_new_key("Billing")
     await screen.button("Make the key").click()
     await expect(screen.dialog("Key “Billing”")).to_be_visible()
     await screen.button("I have kept the key").click()
@@ -101,26 +76,22 @@ async def test_a_link_signs_in_pages_and_writes_work_and_one_gets_out_again(
     async with screen.page.expect_download() as download:
         await screen.page.get_by_role("link", name="Export as JSON lines").click()
     assert '"api_key.created"' in Path(await (await download.value).path()).read_text()
-    await screen.go("Members")
-    await screen.button("Invite a member").click()
-    form = screen.dialog("Invite a member")
-    await form.get_by_role("textbox", name="E-mail address").fill(f"{new_id('u')}@example.com")
-    await form.get_by_role("textbox", name="Name").fill("Vera Viewer")
-    await screen.button("Invite").click()
-    invitation = screen.dialog("Vera Viewer is invited").locator(".command code")
-    await expect(invitation).to_contain_text(f"{office.stage.base_url}/dashboard/sign-in#link=")
-    await screen.button("Done").click()
-
-    await screen.button("Your account: Lou").click()
+    await screen.button("Your account: Lou Local").click()
     await screen.button("Sign out").click()
     await expect(screen.heading("Sign in")).to_be_visible()
     assert strays == []
 
 
-async def test_a_list_is_live_and_every_link_of_it_leads_to_a_page(office: Office, signed_in: SignedIn) -> None:
-    template = office.make_template(FOR_MEMBERS)
+async def test_a_list_is_live_and_commands_and_links_name_the_path(office: Office, signed_in: SignedIn) -> None:
     screen = await signed_in("admin")
     strays = _strays(screen.device)
+    await screen.open("templates")
+    command = screen.main.locator(".command code").first
+    await expect(command).to_contain_text(f"{office.stage.base_url}/v1/templates")
+    made = re.search(r"-d '(.*)'", await command.inner_text(), re.DOTALL)
+    assert made is not None
+    office.call("POST", "/v1/templates", content=made[1], headers={"Content-Type": "application/json"})
+    template = office.make_template(FOR_MEMBERS)
     await screen.open("runs")
     await expect(screen.page.locator(".live-badge")).to_have_text("Live")
     link = office.dispatch(template, webhook=office.webhook())
@@ -140,45 +111,4 @@ async def test_a_list_is_live_and_every_link_of_it_leads_to_a_page(office: Offic
         await expect(screen.main.get_by_role("alert")).to_have_count(0)
     await screen.open(f"templates/{template}")
     await expect(screen.page.get_by_role("region", name="Preview")).to_be_visible()
-    assert strays == []
-
-
-async def test_commands_that_are_copied_name_the_path(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("editor")
-    await screen.open("templates")
-    command = screen.main.locator(".command code").first
-    await expect(command).to_contain_text(f"{office.stage.base_url}/v1/templates")
-    made = re.search(r"-d '(.*)'", await command.inner_text(), re.DOTALL)
-    assert made is not None
-    office.call("POST", "/v1/templates", content=made[1], headers={"Content-Type": "application/json"})
-
-
-async def test_the_link_of_a_run_asks_a_member_to_sign_in_and_gets_them_back(
-    office: Office, new_device: NewDevice, signed_in: SignedIn
-) -> None:
-    creator = await signed_in("editor")
-    run = office.dispatch(FOR_MEMBERS)
-    await creator.open(f"runs/{run.run_id}")
-    await expect(creator.main.locator(".command code").first).to_have_text(run.url)
-    assert run.url.startswith(f"{office.stage.base_url}/r/")
-
-    device = await new_device()
-    strays = _strays(device)
-    await device.page.goto(run.url)
-    await expect(device.page.get_by_role("heading", name="Sign in to answer")).to_be_visible()
-    await device.page.get_by_role("button", name="Sign in").click()
-    await expect(device.page.get_by_label("E-mail address")).to_be_visible()
-    # The link comes by mail, and is opened in a tab of its own; the first one goes on by itself.
-    second = await device.context.new_page()
-    await second.goto(await _link(office, f"{new_id('u')}@example.com"))
-    await second.get_by_role("button", name="Sign in with this link").click()
-    await device.page.wait_for_url(run.bare)
-    floor = device.page.get_by_role("radiogroup", name="Is the floor clean?").or_(
-        device.page.get_by_role("group", name="Is the floor clean?")
-    )
-    async with device.page.expect_response(re.compile("/answers/s-clean")) as answered:
-        await floor.get_by_text("Yes", exact=True).click()
-    assert (await answered.value).ok
-    stored = office.call("GET", f"/v1/runs/{run.run_id}")
-    assert stored["assigned_to"] == stored["answers"]["s-clean"]["by"] is not None
     assert strays == []

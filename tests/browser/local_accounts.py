@@ -1,0 +1,91 @@
+"""People with local accounts, and the sessions of browsers, changed in the cluster as an administrator changes them."""
+
+import httpx
+from tests.waiting import eventually
+
+from checklist_api.dashboard.access import COOKIE, CSRF_HEADER
+from checklist_api.dashboard.sessions import object_name
+from checklist_crds.account_links import account_name, address, new_token, one_time_link
+from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
+from checklist_crds.ids import new_id
+from checklist_crds.kube.errors import KubeAlreadyExists
+from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT
+from checklist_crds.resource_types import API_VERSION
+from checklist_crds.secret_digest import digest
+from checklist_crds.times import utc_now
+from checklist_dev.bootstrap import NAMESPACE
+from checklist_dev.browser.device import Device
+from checklist_dev.browser.office import Office
+from checklist_dev.people import Person, make_member
+
+PASSWORD = "four quiet herons wade upstream"
+
+
+async def make_link(office: Office, email: str, purpose: LinkPurpose = LinkPurpose.SIGN_IN) -> str:
+    """The address of a one-time link, for a new account or one that exists."""
+    token, name = new_token(email), account_name(email)
+    link = one_time_link(token, now=utc_now(), purpose=purpose)
+    spec = LocalAccountSpec(email=email, name="Lou Local", link=link).to_kube()
+    metadata = {"name": name, "namespace": NAMESPACE}
+    body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": metadata, "spec": spec}
+    try:
+        await office.kube.create(LOCAL_ACCOUNT, body, NAMESPACE)
+    except KubeAlreadyExists:
+        await office.kube.patch(LOCAL_ACCOUNT, name, {"spec": {"link": spec["link"]}}, NAMESPACE)
+    return address(office.stage.base_url, token)
+
+
+async def make_invited(office: Office, role: str = "admin") -> tuple[str, str]:
+    """A member who has not signed in: id and e-mail address."""
+    email = f"{new_id('u')}@example.com"
+    member = await make_member(
+        office.kube, organization=office.organization, namespace=NAMESPACE, role=role, name="Lou Local", email=email
+    )
+    return member, email
+
+
+async def make_with_password(office: Office, role: str = "admin") -> tuple[str, str]:
+    """A member who was invited and has chosen PASSWORD: id and e-mail address."""
+    member, email = await make_invited(office, role)
+    secret = (await make_link(office, email, LinkPurpose.INVITATION)).partition("#link=")[2]
+    api = f"{office.stage.service.local_url}/dashboard/api"
+    async with httpx.AsyncClient(headers={"Sec-Fetch-Site": "same-origin"}, trust_env=False, timeout=30) as http:
+        signed = await http.post(f"{api}/sign-in/link", json={"secret": secret})
+        headers = {"Cookie": f"{COOKIE}={signed.headers['Set-Cookie'].partition('=')[2].partition(';')[0]}"}
+        headers[CSRF_HEADER] = (await http.get(f"{api}/session", headers=headers)).json()["csrf_token"]
+        chosen = await http.post(f"{api}/account/password", json={"new_password": PASSWORD}, headers=headers)
+        assert chosen.status_code == 200, chosen.text
+    return member, email
+
+
+async def enter_password(device: Device, email: str, password: str = PASSWORD) -> None:
+    """In the form of the sign-in page."""
+    await device.page.get_by_label("E-mail address").fill(email)
+    await device.page.get_by_role("textbox", name="Password").fill(password)
+    await device.page.get_by_role("button", name="Sign in", exact=True).click()
+
+
+async def secret_of(device: Device) -> str:
+    """The secret of the session that the browser has."""
+    [secret] = [cookie["value"] for cookie in await device.context.cookies() if cookie["name"] == COOKIE]
+    return str(secret)
+
+
+async def end_session(office: Office, device: Device) -> None:
+    """On the server, as an administrator or the passing of time does it. The service knows it when this returns."""
+    secret = await secret_of(device)
+    headers = {"Cookie": f"{COOKIE}={secret}"}
+    await office.kube.delete(DASHBOARD_SESSION, object_name(digest(secret)), NAMESPACE)
+    await eventually(lambda: office.stage.http.get("/dashboard/api/session", headers=headers).status_code == 401)
+
+
+async def renew_session(office: Office, device: Device, person: Person) -> None:
+    """The browser has a new session of the same person, as a sign-in with the provider gives it one."""
+    other = await office.member("editor")
+    name = object_name(digest(other.secret))
+    session = await office.kube.get(DASHBOARD_SESSION, name, NAMESPACE)
+    await office.kube.delete(DASHBOARD_SESSION, name, NAMESPACE)
+    session["spec"] |= {"email": person.email, "subject": person.subject}
+    session["metadata"] = {"name": name, "namespace": NAMESPACE}
+    await office.kube.create(DASHBOARD_SESSION, session, NAMESPACE)
+    await device.context.add_cookies([other.cookie(office.stage.base_url)])  # type: ignore[list-item]
