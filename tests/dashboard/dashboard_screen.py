@@ -87,7 +87,7 @@ class DashboardScreen:
         await self.dialog("New key").get_by_role("textbox", name="Name").fill(name)
 
     async def looks_right(self) -> None:
-        """No width makes the page scroll sideways; axe finds nothing, dark on a phone and light on a computer at least."""
+        """No width makes the page scroll sideways; axe finds nothing (dark on a phone, light on a computer)."""
         before = self.page.viewport_size
         found: list[str] = []
         for width, scheme in ALL_LOOKS if os.environ.get("CHECKLISTS_FULL_BROWSER") == "1" else LOOKS:
