@@ -77,6 +77,10 @@ class Installation:
         while self._children:
             self._children.popitem()[1].stop()
 
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
     def operator_log(self) -> str:
         return (self.folder / "operator.log").read_text()[-4000:]
 

@@ -1,7 +1,6 @@
 """What happens in an installation while it is upgraded, rolled back and taken away."""
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -9,6 +8,7 @@ from threading import Thread
 from typing import Any
 
 import httpx
+from tests.waiting import eventually_sync
 
 from checklist_crds import api_keys
 from checklist_dev.bootstrap import api_key_object
@@ -97,13 +97,6 @@ class Story:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        server = self.listen()
-        try:
-            yield
-        finally:
-            server.shutdown()
-
-    def listen(self) -> HTTPServer:
         story = self
 
         class Receiver(BaseHTTPRequestHandler):
@@ -117,11 +110,14 @@ class Story:
 
         server = HTTPServer(("127.0.0.1", self.receiver_port), Receiver)
         Thread(target=server.serve_forever, daemon=True).start()
-        return server
+        try:
+            yield
+        finally:
+            server.shutdown()
 
 
-def wait_for(condition: Any, what: str, *, installation: Installation, within_s: float = 60.0) -> None:
-    until = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < until, f"{what} did not come within {within_s:.0f} s:\n{installation.operator_log()}"
-        time.sleep(0.2)
+def wait_for(condition: Any, what: str, *, installation: Installation) -> None:
+    try:
+        eventually_sync(condition, every_s=0.2)
+    except AssertionError as error:
+        raise AssertionError(f"{what} did not come:\n{installation.operator_log()}") from error

@@ -18,7 +18,7 @@ from checklist_dev.repository import CRDS
 
 from .conftest import RELEASE, VALUES, WITHOUT_PODS
 from .installed import Installation
-from .story import FIRST_GAP_S, Story, wait_for
+from .story import Story, wait_for
 
 PREVIOUS = Path(__file__).parent / "previous"
 
@@ -65,8 +65,7 @@ def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uninstall
     installation.helm("upgrade", RELEASE, CHART, *WITHOUT_PODS, values=VALUES)
     assert definitions(installation) == ours
     story.check()
-    installation.stop()
-    installation.start()
+    installation.restart()
     story.check()
     assert installation.secret(f"{RELEASE}-keys") == keys
     assert f"{story.url}/dashboard/sign-in#link=" in installation.exec(
@@ -74,21 +73,15 @@ def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uninstall
     )
 
     installation.helm("rollback", RELEASE, "1", *WITHOUT_PODS)
-    installation.stop()
-    installation.start()
+    installation.restart()
     story.check()
     assert installation.secret(f"{RELEASE}-keys") == keys
 
     installation.stop()
     installation.helm("uninstall", RELEASE, *WITHOUT_PODS)
-    assert (
-        installation.get(
-            "deployments,services,serviceaccounts,roles,rolebindings",
-            "-l",
-            f"app.kubernetes.io/instance={RELEASE},!helm.sh/hook,app.kubernetes.io/component!=bootstrap",
-        )["items"]
-        == []
-    )
+    of_the_release = f"app.kubernetes.io/instance={RELEASE},!helm.sh/hook,app.kubernetes.io/component!=bootstrap"
+    kinds = "deployments,services,serviceaccounts,roles,rolebindings"
+    assert installation.get(kinds, "-l", of_the_release)["items"] == []
     assert [run["metadata"]["name"] for run in installation.get("runs")["items"]] == [story.run_id]
     assert len(installation.get("apikeys")["items"]) == 1
     assert story.waiting() == due
@@ -96,19 +89,14 @@ def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uninstall
 
     # Who installs again finds all of it, and what waited is sent.
     installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values=VALUES)
-    server = story.listen()
     story.make_due()
-    try:
+    with story.listening():
         installation.start()
         assert story.rest("GET", f"/v1/runs/{story.run_id}")["run_id"] == story.run_id
-        wait_for(
-            lambda: story.received, "the delivery that waited", installation=installation, within_s=FIRST_GAP_S + 60
-        )
+        wait_for(lambda: story.received, "the delivery that waited", installation=installation)
         assert story.received[0]["event"] == "step.completed"
         assert story.received[0]["delivery_attempt"] == 2
         assert story.executor("GET", "")["run_id"] == story.run_id
-    finally:
-        server.shutdown()
 
 
 def test_newer_definitions_and_lost_keys_stop_helm_before_anything_is_changed(

@@ -59,9 +59,9 @@ def test_photos_are_in_a_bucket_that_the_credentials_of_a_secret_open(
     literals = [f"--from-literal={name}={value}" for name, value in credentials.items()]
     installation.kubectl("create", "secret", "generic", "bucket", "-n", RELEASE, *literals)
     bucket = {
-        "bucket": s3.bucket, "prefix": "/chart/", "region": "us-east-1", "endpoint": s3.url, "allowHttp": True,
-        "existingSecret": "bucket",
-    }  # fmt: skip
+        **{"bucket": s3.bucket, "prefix": "/chart/", "region": "us-east-1", "endpoint": s3.url},
+        **{"allowHttp": True, "existingSecret": "bucket"},
+    }
     install(installation, photos={"store": "s3", "s3": bucket})
     installation.start()
     story = Story(installation)
@@ -109,24 +109,20 @@ def test_the_keys_that_the_install_page_makes_are_taken_and_stay_yours(
     assert installation.secret("checklist-keys") == made
 
 
+def custom(kind: str, called: str, /, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "checklists.dev/v1", "kind": kind, "metadata": {"name": called}, "spec": spec}
+
+
 def second_organization(installation: Installation) -> str:
     """One whose work is another shard's than the first one's."""
     first = int(slot_of("example-ltd")) % 2
     name = next(name for number in range(99) if int(slot_of(name := f"other-{number}")) % 2 != first)
-    body = {
-        "apiVersion": "checklists.dev/v1",
-        "kind": "Organization",
-        "metadata": {"name": name},
-        "spec": {"displayName": "Other", "namespace": RELEASE},
-    }
-    template = {
-        "apiVersion": "checklists.dev/v1",
-        "kind": "Template",
-        "metadata": {"name": "other", "namespace": RELEASE},
-        "spec": {"organizationRef": {"name": name}, **{key: BUILT_IN[key] for key in ("name", "sections")}},
-    }
-    for one in (body, template):
-        installation.kubectl("create", "-f", "-", stdin=json.dumps(one))
+    template = {key: BUILT_IN[key] for key in ("name", "sections")}
+    for one in (
+        custom("Organization", name, displayName="Other", namespace=RELEASE),
+        custom("Template", "other", organizationRef={"name": name}, **template),
+    ):
+        installation.kubectl("create", "-n", RELEASE, "-f", "-", stdin=json.dumps(one))
     return name
 
 
@@ -148,12 +144,7 @@ def test_shards_divide_the_work_each_with_its_lease_and_become_one_operator_agai
     def admitted(number: int, organization: str) -> bool:
         """A run made with kubectl, which the shard of its organization admits."""
         name = f"r-00000000-0000-4000-8000-{number:012}"
-        run = {
-            "apiVersion": "checklists.dev/v1",
-            "kind": RUN.kind,
-            "metadata": {"name": name},
-            "spec": {"organizationRef": {"name": organization}, "templateRef": {"name": "other"}},
-        }
+        run = custom(RUN.kind, name, organizationRef={"name": organization}, templateRef={"name": "other"})
         installation.kubectl("apply", "-n", RELEASE, "-f", "-", stdin=json.dumps(run))
         found = installation.get("run", name)
         conditions = found.get("status", {}).get("conditions", [])
@@ -167,7 +158,6 @@ def test_shards_divide_the_work_each_with_its_lease_and_become_one_operator_agai
         wait_for(lambda: story.received, "the first one's event", installation=installation)
 
     installation.helm("upgrade", RELEASE, CHART, *WITHOUT_PODS, values={**VALUES, "operator": {"shards": 1}})
-    installation.stop()
-    installation.start()
+    installation.restart()
     wait_for(lambda: holders(installation).get(LEASE) == f"{RELEASE}-operator", "one leader", installation=installation)
     wait_for(lambda: admitted(2, other), "an admission by the one operator", installation=installation)

@@ -66,12 +66,7 @@ def rule_test(alert: str, story: Story, *, fires: bool) -> dict[str, Any]:
 
 def run_tests(rules: Path, folder: Path, tests: list[dict[str, Any]], every: str) -> subprocess.CompletedProcess[str]:
     file = folder / "tests.yaml"
-    document = {
-        "rule_files": [str(rules)],
-        "evaluation_interval": every,
-        "group_eval_order": _IN_ORDER,
-        "tests": tests,
-    }
+    document = {"rule_files": [str(rules)], "evaluation_interval": every, "group_eval_order": _IN_ORDER, "tests": tests}
     file.write_text(yaml.safe_dump(document))
     return promtool("test", "rules", file)
 

@@ -72,12 +72,7 @@ def test_the_notes_name_three_commands(values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "is_archived"),
-    [
-        ({}, False),
-        ({"archive": {"existingClaim": "old-runs"}}, True),
-    ],
-    ids=str,
+    ("more", "is_archived"), [({}, False), ({"archive": {"existingClaim": "old-runs"}}, True)], ids=str
 )
 def test_with_photos_that_go_with_their_pod_only_an_archive_of_its_own_is_used(
     more: dict[str, Any], is_archived: bool

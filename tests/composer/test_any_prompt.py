@@ -78,8 +78,7 @@ def test_any_prompt_gives_a_template_that_create_accepts(prompt: str, locale: st
 
 
 @pytest.mark.parametrize(
-    "prompt",
-    ["i\tunless must", "2)if must\n- u", "e If work\n", "e0à10Si 1,8,a", "\nsi\n..", "i\n.\n>\n\n`\nİ\n-"],
+    "prompt", ["i\tunless must", "2)if must\n- u", "e If work\n", "e0à10Si 1,8,a", "\nsi\n..", "i\n.\n>\n\n`\nİ\n-"]
 )
 def test_a_prompt_that_broke_the_composer_before_does_not_break_it_again(prompt: str) -> None:
     composed(prompt)

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from checklist_composer.composing import compose
-from checklist_composer.language import language_of
-from checklist_composer.locales import LOCALES
 from checklist_crds.template_types import Definition, IdentityRequired, Step, StepType
 
 BOOLEAN, NUMBER, PHOTO, TEXT = StepType.BOOLEAN, StepType.NUMBER, StepType.PHOTO, StepType.TEXT
@@ -454,14 +452,6 @@ def test_a_form_to_fill_in_asks_for_its_fields() -> None:
     assert types(prompt) == [TEXT, StepType.DATE, NUMBER, BOOLEAN, StepType.CHOICE, TEXT]
     assert options(step(template(prompt), "burner")) == ["Good", "Dirty", "Replace"]
     assert template(prompt).name == "BOILER SERVICE SHEET"
-
-
-def test_every_language_has_all_texts_and_the_quantities_that_english_has() -> None:
-    english = language_of("en")
-    for locale in LOCALES:
-        language = language_of(locale)
-        assert english.texts.keys() == language.texts.keys()
-        assert english.quantities.keys() <= language.quantities.keys()
 
 
 # -- every template ---------------------------------------------------------------------------------------------------

@@ -48,8 +48,7 @@ def test_an_estimate_that_cannot_be_is_none(change: Change, expected: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("photo", "expected"),
-    [(None, False), (False, False), ({"min": 0, "max": 0}, False), (True, {"min": 1, "max": 20})],
+    ("photo", "expected"), [(None, False), (False, False), ({"min": 0, "max": 0}, False), (True, {"min": 1, "max": 20})]
 )
 def test_photos_may_be_written_in_other_ways(photo: Any, expected: Any) -> None:
     made = read_answer(changed(lambda it: steps_of(it)[0].update(photo=photo)))
