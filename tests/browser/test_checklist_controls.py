@@ -209,8 +209,7 @@ async def test_photos_are_chosen_counted_looked_at_and_taken_away(stage: Stage, 
         await dialog.get_by_role("button", name="Retake photo 1").click()
     await expect(dialog).to_have_count(0)
     await expect(thumbs).to_have_count(3)
-    await expect(pill).to_have_text("Saved")
-    assert red not in kept()
+    await eventually(lambda: red not in kept() and len(kept()) == 3)  # the pill may still say what was saved before
     assert set(others) < set(kept())
     await card.get_by_role("button", name="View photo 1").click()
     await dialog.get_by_role("button", name="Remove photo 1").click()

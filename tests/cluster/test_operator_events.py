@@ -167,15 +167,14 @@ async def test_a_retry_of_a_deleted_run_is_given_up(lab: Lab, receiver: Receiver
 
 
 async def test_a_clean_end_waits_for_what_is_in_flight(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
-    async def slowly(_: Delivered) -> int:
-        await asyncio.sleep(1)
-        return 200
-
-    receiver.answer = slowly
+    release = receiver.hold()
     run = await lab.dispatch(receiver.url)
     await lab.cancel(run)
     await eventually(lambda: receiver.received)
-    await operator.stop()
+    stopping = asyncio.create_task(operator.stop())
+    await eventually(lambda: '"ending"' in operator.output)
+    release.set()
+    await stopping
     assert (await lab.run(run)).status.settled
     assert len(receiver.received) == 1
 

@@ -45,7 +45,7 @@ async def test_a_run_expires_at_its_time_with_one_event_unless_it_has_ended_or_w
         "progress": {"total": 3, "answered": 0, "skipped": 0},
     }
     (arrived,) = [one.at for one in receiver.received if one.envelope["event"] == "run.expired"]
-    assert 0 <= arrived - settled.expires_at.timestamp() < 1.0
+    assert 0 <= arrived - settled.expires_at.timestamp() < 10
     assert (await lab.run(completed)).status.phase is RunPhase.COMPLETED
     assert [event["event"] for event in receiver.events(completed)] == ["run.completed"]
     assert receiver.events(never) == []

