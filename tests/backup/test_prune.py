@@ -1,7 +1,7 @@
 """`checklist-dispatch backup --prune`: old snapshots go, and exactly the copies that no other one refers to."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,11 +17,13 @@ from checklist_cli.backup.copying import Copied
 from checklist_cli.backup.format import BackupManifest, CopiesEntry, OrganizationEntry, encode, to_line
 from checklist_cli.backup.pruning import Prune, Pruned
 from checklist_cli.backup.pruning_rule import Found, Rule, plan
+from checklist_cli.backup.reading import copies_of
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.program import main
 from checklist_cli.progress import Progress
-from checklist_crds.object_store import StoredObject
 from checklist_crds.times import utc_now
+
+from .stepping import Killed, die, stepping
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ACME, OTHER = "org-00000000-0000-4000-8000-000000000001", "org-00000000-0000-4000-8000-000000000002"
@@ -33,21 +35,12 @@ def called(days_ago: float, *, now: datetime = NOW) -> str:
 
 
 def manifest_of(name: str, *, only: Iterable[str] = (), with_copies: bool = True, **members: Any) -> BackupManifest:
-    wanted = list(only) or [ACME, OTHER]
-    return BackupManifest(
-        name=name,
-        started_at=NOW,
-        finished_at=NOW,
-        written_by="a test",
-        cluster_version="1",
-        crd_version=1,
-        organizations=tuple(OrganizationEntry(name=one, id=one) for one in wanted),
-        namespaces=(),
-        is_partial=bool(only),
-        counts={},
-        copies=CopiesEntry() if with_copies else None,
-        **{"parts": ()} | members,
-    )
+    organizations = tuple(OrganizationEntry(name=one, id=one) for one in list(only) or [ACME, OTHER])
+    times = {"started_at": NOW, "finished_at": NOW}
+    versions = {"written_by": "a test", "cluster_version": "1", "crd_version": 1}
+    content = {"namespaces": (), "is_partial": bool(only), "counts": {}, "parts": ()} | members
+    copies = CopiesEntry() if with_copies else None
+    return BackupManifest(name=name, organizations=organizations, copies=copies, **times, **versions, **content)
 
 
 @dataclass
@@ -61,20 +54,18 @@ class Place:
     def url(self) -> str:
         return self.folder.as_uri()
 
-    async def snapshot(self, name: str, photos: Iterable[str], **options: Any) -> str:
+    async def snapshot(self, name: str, photos: Iterable[str]) -> None:
         copies = []
         for photo in photos:
             key, content = f"photos/r-1/{photo}", photo.encode() * 100
             await self.store.put(key, content)
             copies.append(Copied(key, len(content), sha256(content).hexdigest()))
-        await self.finish(name, copies, **options)
-        return name
+        await self.finish(name, copies)
 
-    async def finish(self, name: str, copies: Sequence[Copied], **options: Any) -> None:
+    async def finish(self, name: str, copies: Sequence[Copied]) -> None:
         part = encode(layout.copies_key(name), "", "copies", [to_line(asdict(one)) for one in copies])
         await self.store.put(part.entry.key, part.content)
-        manifest = manifest_of(name, parts=(part.entry,), **options)
-        await self.store.put(layout.manifest_key(name), manifest.encoded())
+        await self.store.put(layout.manifest_key(name), manifest_of(name, parts=(part.entry,)).encoded())
 
     def files(self) -> dict[str, bytes]:
         found = sorted(file for file in self.folder.rglob("*") if file.is_file())
@@ -82,6 +73,9 @@ class Place:
 
     def photos(self) -> set[str]:
         return {key.rpartition("/")[2] for key in self.files() if key.startswith("photos/")}
+
+    async def copies(self, name: str) -> list[str]:
+        return [one.key for one in await copies_of(self.store, await self.store.snapshot(name))]
 
     async def prune(self, rule: Rule, store: BackupStore | None = None, **options: Any) -> Pruned:
         wanted = {"progress": SILENT, "clock": lambda: NOW} | options
@@ -133,29 +127,29 @@ def test_a_damaged_one_is_none_of_those_that_are_counted_and_goes_after_all_that
     assert made.stay == (called(20), called(15), called(10))
 
 
+async def program(*arguments: str) -> int:
+    return await asyncio.to_thread(main, ["backup", *arguments])
+
+
 async def test_copies_that_no_snapshot_refers_to_go_with_the_old_ones(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    now = datetime.now(UTC)
-    names = [called(days, now=now) for days in (30, 20, 1)]
+    names = [called(days, now=datetime.now(UTC)) for days in (30, 20, 1)]
     for name, photos in zip(names, ("abc", "bcd", "cde"), strict=True):
         await place.snapshot(name, photos)
     await place.store.put("photos/r-1/of-a-backup-that-was-killed", b"x")
     before = place.files()
-    assert await asyncio.to_thread(main, ["backup", "--prune", place.url, "--keep", "2", "--dry-run"]) == 0
+    assert await program("--prune", place.url, "--keep", "2", "--dry-run") == 0
     assert place.files() == before
-    told = capsys.readouterr().out
-    assert f"{names[0]}  would go" in told and f"{names[1]}  stays" in told and "copies: 2 would go (101 bytes)" in told
-
-    assert await asyncio.to_thread(main, ["backup", "--prune", place.url, "--keep", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert f"{names[0]}  would go" in printed and "copies: 2 would go (101 bytes)" in printed
+    assert await program("--prune", place.url, "--keep", "2") == 0
     assert place.photos() == set("bcde")
-    told = capsys.readouterr().out
-    assert f"{names[0]}  gone" in told and "copies: 2 gone (101 bytes)" in told and "copies that stay: 4" in told
+    assert "copies: 2 gone (101 bytes)" in capsys.readouterr().out
     assert await place.store.names() == names[1:]
     for name in names[1:]:
-        assert await asyncio.to_thread(main, ["backup", "--verify", place.url, "--snapshot", name]) == 0
-
-    assert await asyncio.to_thread(main, ["backup", "--prune", place.url, "--keep-days", "7"]) == 0
+        assert await program("--verify", place.url, "--snapshot", name) == 0
+    assert await program("--prune", place.url, "--keep-days", "7") == 0
     assert place.photos() == set("cde")
     assert {key.split("/")[0] for key in place.files()} == {"photos", "snapshots"}
     assert await place.store.names() == names[2:]
@@ -186,33 +180,27 @@ async def test_a_backup_under_way_keeps_all_copies_and_one_that_was_given_up_goe
         await place.store.put(f"{layout.PREFIX}/{name}/nobody/localaccounts-00001.jsonl.zst", b"x")
     pruned = await place.prune(Rule(newest=1))
     assert pruned.plan.go == (called(9), given_up)
-    assert pruned.why_copies_stay is not None and young in pruned.why_copies_stay
-    assert pruned.is_deferred
+    assert young in (pruned.why_copies_stay or "") and pruned.is_deferred
     assert place.photos() == set("abc") and await place.store.names() == [called(5), young]
-    later = NOW + timedelta(days=1)
-    pruned = await place.prune(Rule(newest=1), clock=lambda: later)
-    assert pruned.why_copies_stay is None and place.photos() == set("bc")
-    assert await place.store.names() == [called(5)]
-    assert not pruned.is_deferred
+    pruned = await place.prune(Rule(newest=1), clock=lambda: NOW + timedelta(days=1))
+    assert pruned.why_copies_stay is None and not pruned.is_deferred
+    assert place.photos() == set("bc") and await place.store.names() == [called(5)]
 
 
 @pytest.mark.parametrize("more", [(), ("--allow-deferred",)])
 async def test_a_timer_does_not_fail_since_a_backup_was_stopped(place: Place, more: tuple[str, ...]) -> None:
     now = utc_now()
-    old, newest = called(9, now=now), called(5, now=now)
-    await place.snapshot(old, "ab")
-    await place.snapshot(newest, "bc")
+    await place.snapshot(called(9, now=now), "ab")
+    await place.snapshot(called(5, now=now), "bc")
     stopped = f"{layout.PREFIX}/{called(0.1, now=now)}/nobody/localaccounts-00001.jsonl.zst"
     await place.store.put(stopped, b"x")
-    prune = ["backup", "--prune", place.url, "--keep"]
-    assert await asyncio.to_thread(main, [*prune, "1", *more]) == (0 if more else 1)
+    assert await program("--prune", place.url, "--keep", "1", *more) == (0 if more else 1)
     assert place.photos() == set("abc")
     # That a snapshot is damaged does not pass with time.
     await place.store.delete([stopped])
-    await place.snapshot(called(3, now=now), "bc")
     await place.store.put(layout.manifest_key(called(3, now=now)), b"{}")
     await place.snapshot(called(0, now=now), "c")
-    assert await asyncio.to_thread(main, [*prune, "9", *more]) == 1
+    assert await program("--prune", place.url, "--keep", "9", *more) == 1
 
 
 async def test_where_a_snapshot_that_stays_cannot_be_read_no_copy_goes(place: Place) -> None:
@@ -220,78 +208,30 @@ async def test_where_a_snapshot_that_stays_cannot_be_read_no_copy_goes(place: Pl
         await place.snapshot(called(days), f"a{days}")
     await place.store.put(layout.manifest_key(called(5)), b"{}")
     pruned = await place.prune(Rule(newest=9))
-    assert pruned.why_copies_stay is not None and called(5) in pruned.why_copies_stay
+    assert called(5) in (pruned.why_copies_stay or "")
     assert place.photos() == set("a951")
     # Its list of copies is damaged, its manifest is not.
     await place.snapshot(called(5), "a5")
     await place.store.put(layout.copies_key(called(5)), b"x")
     pruned = await place.prune(Rule(newest=2))
-    assert pruned.why_copies_stay is not None and layout.copies_key(called(5)) in pruned.why_copies_stay
+    assert layout.copies_key(called(5)) in (pruned.why_copies_stay or "")
     assert place.photos() == set("a951")
     pruned = await place.prune(Rule(newest=1))
     assert pruned.why_copies_stay is None and place.photos() == set("a1")
 
 
-class Stepping(BackupStore):
-    """Calls `before` ahead of each step that it takes."""
-
-    before: Callable[[], Awaitable[None]]
-
-    async def put(self, key: str, content: bytes) -> None:
-        await self.before()
-        await super().put(key, content)
-
-    async def get(self, key: str) -> bytes | None:
-        await self.before()
-        return await super().get(key)
-
-    async def delete(self, keys: Sequence[str]) -> None:
-        for key in keys:
-            await self.before()
-            await super().delete([key])
-
-    async def _listed(self, prefix: str) -> AsyncIterator[StoredObject]:
-        await self.before()
-        async for found in super()._listed(prefix):
-            yield found
-
-
-class Killed(Exception):
-    pass
-
-
-def stepping(
-    place: Place, at: int, do: Callable[[], Awaitable[None]], *, from_then_on: bool = False
-) -> tuple[Stepping, Callable[[], bool]]:
-    """A store that does something ahead of its step number `at`, and whether it came to that."""
-    store, steps = Stepping.open(place.url), 0
-
-    async def before() -> None:
-        nonlocal steps
-        steps += 1
-        if steps == at or (from_then_on and steps > at):
-            await do()
-
-    store.before = before
-    return store, lambda: steps >= at
-
-
 async def test_a_prune_that_is_killed_at_any_step_leaves_what_is_whole_and_the_next_one_ends_it(place: Place) -> None:
-    async def die() -> None:
-        raise Killed
-
     for at in range(1, 1000):
         for days, photos in ((9, "ab"), (1.5, "bc"), (1, "cd")):  # one that is young goes, too
             await place.snapshot(called(days), photos)
-        store, came = stepping(place, at, die, from_then_on=True)
+        store, came = stepping(place.url, at, die, from_then_on=True)
         with suppress(Killed):
             await place.prune(Rule(newest=1), store)
         if not came():
             break
         for name in await place.store.names():
             if await place.store.get(layout.manifest_key(name)) is not None:
-                for one in await _copies(place, name):
-                    assert await place.store.get(one) is not None, (at, name, one)
+                assert set(await place.copies(name)) <= place.files().keys(), (at, name)
         assert (await place.store.snapshot(None)).name == called(1)
         pruned = await place.prune(Rule(newest=1))
         assert pruned.why_copies_stay is None
@@ -299,59 +239,55 @@ async def test_a_prune_that_is_killed_at_any_step_leaves_what_is_whole_and_the_n
     assert at > 20
 
 
-async def _copies(place: Place, name: str) -> list[str]:
-    from checklist_cli.backup.reading import copies_of
+@dataclass
+class Began:
+    """A backup that begins ahead of a step of a prune; it takes what it finds as copied, and its manifest comes last,
+    as the real one does."""
 
-    return [one.key for one in await copies_of(place.store, await place.store.snapshot(name))]
+    place: Place
+    name: str = layout.new_name(NOW, "fedcba98")
+    waited: bool = False
+    task: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Returns when it waits for the prune, or has ended."""
+        paused = asyncio.Event()
+
+        async def sleep(_: float) -> None:
+            self.waited = True
+            paused.set()
+            await asyncio.sleep(0.001)
+
+        self.task = asyncio.create_task(self._back_up(sleep))
+        waiting = asyncio.create_task(paused.wait())
+        await asyncio.wait([waiting, self.task], return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+
+    async def _back_up(self, sleep: turns.Sleep) -> None:
+        await turns.begin_copying(self.place.store, self.name, SILENT, sleep=sleep)
+        found = [one async for one in self.place.store.listed("photos")]
+        await self.place.finish(self.name, [Copied(one.key, one.size, "0" * 64) for one in found])
 
 
 async def test_a_backup_that_begins_at_any_step_of_a_prune_has_all_that_it_counts_on(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It takes what it finds as copied, and its manifest comes last: as the real one does."""
     monkeypatch.setattr(turns, "_RENEWED_EVERY_S", 0.0)
     waited = counted_on = 0
     for at in range(1, 1000):
         await place.snapshot(called(9), "ab")
         await place.snapshot(called(1), "c")
-        mine = layout.new_name(NOW, "fedcba98")
-        paused, ended = asyncio.Event(), asyncio.Event()
-
-        async def sleep(_: float, paused: asyncio.Event = paused) -> None:
-            nonlocal waited
-            waited += 1
-            paused.set()
-            await asyncio.sleep(0.001)
-
-        async def backup(mine: str = mine, sleep: turns.Sleep = sleep, ended: asyncio.Event = ended) -> None:
-            await turns.begin_copying(place.store, mine, SILENT, sleep=sleep)
-            found = [one async for one in place.store.listed("photos")]
-            await place.finish(mine, [Copied(one.key, one.size, "0" * 64) for one in found])
-            ended.set()
-
-        tasks: list[asyncio.Task[Any]] = []
-
-        async def begin(
-            backup: Callable[[], Any] = backup,
-            paused: asyncio.Event = paused,
-            ended: asyncio.Event = ended,
-            tasks: list[asyncio.Task[Any]] = tasks,
-        ) -> None:
-            tasks.append(asyncio.create_task(backup()))
-            first = [asyncio.create_task(event.wait()) for event in (paused, ended)]
-            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-            for one in first:
-                one.cancel()
-
-        store, came = stepping(place, at, begin)
+        backup = Began(place)
+        store, came = stepping(place.url, at, backup.begin)
         await place.prune(Rule(newest=1), store)
         if not came():
             break
-        await asyncio.wait_for(tasks[0], 10)
-        there = await _copies(place, mine)
+        assert backup.task is not None
+        await asyncio.wait_for(backup.task, 10)
+        waited += backup.waited
+        there = await place.copies(backup.name)
         counted_on += len(there) == 3
-        for one in there:
-            assert await place.store.get(one) is not None, (at, one)
+        assert set(there) <= place.files().keys(), at
         for name in await place.store.names():
             await place.store.delete([one.key async for one in place.store.listed(f"{layout.PREFIX}/{name}")])
     # All three were met: a prune that had to stop, one that was waited for, and one that was over.

@@ -16,20 +16,14 @@ class Ended:
     output: str
 
 
-def manifest(
-    name: str, namespace: str, image: str, command: Sequence[str] | None, env: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def manifest(name: str, namespace: str, image: str, command: Sequence[str] | None) -> dict[str, Any]:
     """One container, restricted, with a /tmp of its own. `command` None: the image's own."""
+    locked = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
     container: dict[str, Any] = {
         "name": "main",
         "image": image,
         "imagePullPolicy": "IfNotPresent",
-        "env": [{"name": key, "value": value} for key, value in (env or {}).items()],
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": locked,
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
     }
     if command is not None:

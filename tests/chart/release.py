@@ -98,36 +98,19 @@ class Release:
         """An API key of the first organization, and the pod that calls with it."""
         member = self.cluster.get(f"members.{GROUP}", "-n", self.namespace)["items"][0]["metadata"]["name"]
         sha256 = digest(self.key)
-        self.cluster.apply(
-            {
-                "apiVersion": f"{GROUP}/v1",
-                "kind": "ApiKey",
-                "metadata": {
-                    "name": api_keys.object_name(sha256),
-                    "namespace": self.namespace,
-                    "labels": {f"{GROUP}/org": ORGANIZATION},
-                },
-                "spec": {
-                    "organizationRef": {"name": ORGANIZATION},
-                    "name": "tests",
-                    "sha256": sha256,
-                    "prefix": api_keys.PREFIX,
-                    "lastFour": self.key[-4:],
-                    "createdBy": member,
-                },
-            }
-        )
-        script = Path(load_in_a_pod.__file__).read_text()
+        metadata = {"namespace": self.namespace}
+        spec = {
+            **{"organizationRef": {"name": ORGANIZATION}, "name": "tests", "createdBy": member},
+            **{"sha256": sha256, "prefix": api_keys.PREFIX, "lastFour": self.key[-4:]},
+        }
+        key = {"name": api_keys.object_name(sha256), "labels": {f"{GROUP}/org": ORGANIZATION}, **metadata}
+        scripts = {"load.py": Path(load_in_a_pod.__file__).read_text(), "call.py": CALL}
         pod = manifest("caller", self.namespace, self.image.name, WAITS_FOREVER)
         pod["spec"]["volumes"].append({"name": "scripts", "configMap": {"name": "scripts"}})
         pod["spec"]["containers"][0]["volumeMounts"].append({"name": "scripts", "mountPath": "/scripts"})
         self.cluster.apply(
-            {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": "scripts", "namespace": self.namespace},
-                "data": {"load.py": script, "call.py": CALL},
-            },
+            {"apiVersion": f"{GROUP}/v1", "kind": "ApiKey", "metadata": key, "spec": spec},
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts", **metadata}, "data": scripts},
             pod,
         )
         self.cluster.wait_until(lambda: phase(self.cluster, self.namespace, "caller") == "Running", "the caller runs")

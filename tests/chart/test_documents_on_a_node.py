@@ -104,17 +104,11 @@ def reader(cluster: Cluster, loaded: Image, tmp_path: Path) -> Iterator[Reader]:
         cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=120s")
 
 
-def here(image: Image) -> dict[str, Any]:
-    return {
-        "image": {"repository": image.repository, "tag": image.tag},
-        "photos": {"store": "temporary"},
-    }
-
-
 def test_each_command_of_the_install_page_does_what_the_page_says(reader: Reader, loaded: Image) -> None:
     written = next(block for block in fenced("yaml") if block.startswith("# values.yaml"))
     assert len([line for line in written.splitlines() if line and not line.startswith("#")]) <= 5
-    reader.write({**yaml.safe_load(written), **here(loaded)})
+    image = {"repository": loaded.repository, "tag": loaded.tag}
+    reader.write({**yaml.safe_load(written), "image": image, "photos": {"store": "temporary"}})
     cluster, told = reader.cluster, {}
     cluster.kubectl("apply", "--server-side", "-f", str(CERTIFICATES))
     try:
@@ -146,17 +140,3 @@ def test_each_command_of_the_install_page_does_what_the_page_says(reader: Reader
         assert cluster.kubectl("get", "namespace", NAMESPACE, "--ignore-not-found") == ""
     finally:
         cluster.kubectl("delete", "-f", str(CERTIFICATES), "--ignore-not-found")
-
-
-def test_five_lines_give_a_working_service_and_the_notes_say_how_to_reach_it(reader: Reader, loaded: Image) -> None:
-    """Without a host: by the notes' own commands."""
-    reader.write({**here(loaded), "bootstrap": {"organization": "Example Ltd", "admin": "ada@example.com"}})
-    assert len((reader.folder / "values.yaml").read_text().splitlines()) <= 5
-    install = commands(fenced("sh")[0])[0]
-    rollout, forward, sign_in, ask = commands_of_notes(reader.run(install))
-    assert reader.run(rollout).count("successfully rolled out") == 2
-    with reader.running(forward):
-        link = reader.run(sign_in).strip()
-        assert link.startswith(f"{FORWARDED}/dashboard/sign-in#link="), link
-        assert reader.ask(link).startswith("200 <!doctype html>")
-    assert "Succeeded" in reader.run(ask)

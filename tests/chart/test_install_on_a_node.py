@@ -1,4 +1,4 @@
-"""The chart's life on a real cluster, in this order: install, upgrade, rollback, a pod killed, no memory, uninstall.
+"""The chart's life on a real cluster, in this order: install, upgrade, a pod killed, no memory.
 
 One release lives through all of it, so that what survives is what a user would have.
 """
@@ -11,7 +11,7 @@ import pypdfium2
 import pytest
 from tests.chart.cluster import Cluster, CommandFailed
 from tests.chart.conftest import Image
-from tests.chart.release import GROUP, NAME, ORGANIZATION, Release, definitions, installed
+from tests.chart.release import GROUP, NAME, Release, installed
 
 from checklist_crds.times import utc_now
 
@@ -59,19 +59,7 @@ def test_no_request_is_lost_while_an_upgrade_replaces_both_pods(release: Release
         assert release.call("GET", f"/v1/runs/{run}")[0] == 200
 
 
-def test_no_request_is_lost_while_a_rollback_brings_the_first_revision_back(release: Release) -> None:
-    before, waiting = release.pods("api"), release.dispatch()
-    with release.load() as told:
-        release.helm("rollback", NAME, "1", "--wait", "--timeout=180s")
-        release.cluster.kubectl("rollout", "status", f"deployment/{NAME}-api", "-n", release.namespace)
-    assert not before & release.pods("api")
-    assert told.failures == []
-    assert release.call("GET", f"/v1/runs/{waiting}")[0] == 200
-
-
-def test_when_an_api_pod_is_killed_the_other_serves_and_nothing_that_was_acknowledged_is_gone(
-    release: Release,
-) -> None:
+def test_when_an_api_pod_is_killed_the_other_serves_and_nothing_that_was_acknowledged_is_gone(release: Release) -> None:
     victim = min(release.pods("api"))
     with release.load() as told:
         release.cluster.kubectl("delete", "pod", victim, "-n", release.namespace, "--grace-period=0", "--force")
@@ -80,10 +68,8 @@ def test_when_an_api_pod_is_killed_the_other_serves_and_nothing_that_was_acknowl
         )
     # Each of the four callers may have had one request in the pod that died.
     assert len(told.failures) <= 4, told.failures
-    found = {
-        each["metadata"]["name"] for each in release.cluster.get(f"runs.{GROUP}", "-n", release.namespace)["items"]
-    }
-    assert set(told.runs) <= found
+    found = release.cluster.get(f"runs.{GROUP}", "-n", release.namespace)["items"]
+    assert set(told.runs) <= {each["metadata"]["name"] for each in found}
 
 
 def test_when_the_operator_is_killed_its_successor_ends_what_was_due(release: Release) -> None:
@@ -113,18 +99,3 @@ def test_an_upgrade_whose_pods_get_too_little_memory_is_rolled_back_and_nobody_n
     assert release.pods("api") == before
     reasons = json.dumps(release.cluster.get("events", "-n", release.namespace)["items"])
     assert "OOMKilled" in reasons or "BackOff" in reasons, "the pods did not fail: nothing was tried"
-
-
-def test_what_is_kept_survives_an_uninstall_and_is_there_after_the_next_install(release: Release) -> None:
-    run = release.dispatch()
-    keys = release.cluster.get("secret", "-n", release.namespace)["items"]
-    release.helm("uninstall", NAME, "--wait")
-    release.cluster.wait_until(lambda: not release.pods("api") | release.pods("operator"), "the pods are gone")
-    assert len(definitions(release.cluster)) > 5
-    assert release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)
-    assert release.cluster.get(f"organizations.{GROUP}", ORGANIZATION)
-    release.install()
-    kept = {each["metadata"]["name"]: each.get("data") for each in keys if each["type"] == "Opaque"}
-    for name, data in kept.items():
-        assert release.cluster.get("secret", name, "-n", release.namespace)["data"] == data
-    release.cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{run}")[0] == 200, "the run, with the old key")

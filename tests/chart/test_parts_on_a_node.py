@@ -15,7 +15,6 @@ from tests.chart.conftest import Image
 from tests.chart.pods import python_inside, run_inside
 from tests.chart.release import GROUP, NAME, ORGANIZATION, Release, installed
 
-from checklist_crds.slots import SLOT_LABEL, slot_of
 from checklist_dev.binaries import cache_folder
 from checklist_dev.failures import say
 from checklist_dev.image.engine import find_engine
@@ -84,21 +83,12 @@ def volume(cluster: Cluster, folder: Path) -> Iterator[dict[str, Any]]:
     host = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node["metadata"]["name"]]}
     for each in (folder, *folder.parents[:3]):  # pytest's own are for their user alone
         each.chmod(each.stat().st_mode | 0o011)
-    cluster.apply(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": name},
-            "spec": {
-                "capacity": {"storage": "1Gi"},
-                "accessModes": ["ReadWriteOnce"],
-                "storageClassName": name,
-                "persistentVolumeReclaimPolicy": "Retain",
-                "local": {"path": str(folder)},
-                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [host]}]}},
-            },
-        }
-    )
+    spec = {
+        **{"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": name},
+        **{"persistentVolumeReclaimPolicy": "Retain", "local": {"path": str(folder)}},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [host]}]}},
+    }
+    cluster.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec})
     yield {"size": "1Gi", "storageClassName": name}
     cluster.kubectl("delete", "persistentvolume", name, "--wait=false")
 
@@ -119,8 +109,13 @@ def release(cluster: Cluster, loaded: Image, values: dict[str, Any]) -> Iterator
         yield release
 
 
-def test_all_of_it_is_ready_on_one_node(release: Release) -> None:
+def test_all_of_it_is_ready_on_one_node_and_each_shard_leads(release: Release) -> None:
     """A claim that is ReadWriteOnce keeps them together."""
+
+    def leaders() -> list[float]:
+        return [release.metric(pod, "checklists_leader", OPERATOR_PORT) for pod in release.pods("operator")]
+
+    release.cluster.wait_until(lambda: leaders() == [1, 1], "both shards lead")
     for component in ("api", "redis", "operator-0", "operator-1"):
         assert release.is_available(component)
     assert "Succeeded" in release.helm("test", NAME)
@@ -143,26 +138,6 @@ def test_redis_is_used_by_every_pod_and_nobody_notices_when_it_is_killed(release
         release.cluster.wait_until(lambda: shared() == [1, 1], "both API pods count in Redis again")
     assert told.failures == []
     assert len(told.runs) > 20
-
-
-def test_each_shard_leads_and_admits_the_runs_of_its_organizations(release: Release) -> None:
-    release.cluster.wait_until(
-        lambda: [release.metric(pod, "checklists_leader", OPERATOR_PORT) for pod in release.pods("operator")] == [1, 1],
-        "both shards lead",
-    )
-    first = int(slot_of(ORGANIZATION)) % 2
-    other = next(name for number in range(99) if int(slot_of(name := f"other-{number}")) % 2 != first)
-    release.cluster.apply(made("Organization", other, {"displayName": "Other", "namespace": release.namespace}))
-    for organization in (ORGANIZATION, other):
-        template, run = f"door-{organization}", f"r-{uuid.uuid4()}"
-        reference = {"organizationRef": {"name": organization}}
-        release.cluster.apply(
-            made("Template", template, {**reference, **WITH_A_PHOTO}, release.namespace),
-            made("Run", run, {**reference, "templateRef": {"name": template}}, release.namespace),
-        )
-        release.cluster.wait_until(partial(is_admitted, release, run), f"the run of {organization} is admitted")
-        labels = release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)["metadata"]["labels"]
-        assert labels[SLOT_LABEL] == slot_of(organization)
 
 
 def test_photos_and_archived_runs_on_the_claim_outlive_all_pods(release: Release) -> None:
@@ -232,22 +207,7 @@ def archived_with_a_photo(release: Release) -> str:
 
 
 def persistent_claim(name: str, namespace: str, values: dict[str, Any]) -> dict[str, Any]:
-    spec: dict[str, Any] = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": values["size"]}},
-    }
-    if "storageClassName" in values:
-        spec["storageClassName"] = values["storageClassName"]
+    of_class = {key: values[key] for key in ("storageClassName",) if key in values}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": values["size"]}}, **of_class}
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
-
-
-def made(kind: str, name: str, spec: dict[str, Any], namespace: str | None = None) -> dict[str, Any]:
-    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def is_admitted(release: Release, run: str) -> bool:
-    found = release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)
-    conditions = found.get("status", {}).get("conditions", [])
-    return any((each["type"], each["status"]) == ("Admitted", "True") for each in conditions)

@@ -63,23 +63,18 @@ class AuditLog:
 
     def since(self, mark: int) -> Iterator[Access]:
         """Requests for resources by ServiceAccounts. (Discovery and versions are open to whoever signs in.)"""
-        if not self._path.exists():
-            return
-        with self._path.open("rb") as file:
-            file.seek(mark)
-            for line in file:
-                if line.endswith(b"\n"):
-                    access = _access(json.loads(line))
-                    if access is not None:
-                        yield access
+        if self._path.exists():
+            with self._path.open("rb") as file:
+                file.seek(mark)
+                lines = file.readlines()
+            found = (_access(json.loads(line)) for line in lines if line.endswith(b"\n"))
+            yield from (access for access in found if access is not None)
 
 
 def _access(event: dict[str, Any]) -> Access | None:
-    what = event.get("objectRef")
-    if what is None or not what.get("resource"):
-        return None
+    what = event.get("objectRef") or {}
     decision = (event.get("annotations") or {}).get("authorization.k8s.io/decision")
-    if decision is None:
+    if not what.get("resource") or decision is None:
         return None
     namespace = what.get("namespace", "")
     account = event["user"]["username"].rpartition(":")[2].rpartition("-")[2]

@@ -1,8 +1,6 @@
 """A cluster whose API server keeps an audit log, with the chart's RBAC in it and API and operator at work."""
 
-import base64
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from tests.chart_rbac.audit_log import AuditLog
 from tests.chart_rbac.life import BRANCH_ORGANIZATION
-from tests.chart_rbac.processes import Program, programs
+from tests.chart_rbac.processes import Program, programs, without_settings
 from tests.chart_rbac.release import BRANCH, HOME, RELEASE, WEBHOOK_SECRETS, Release
 
 from checklist_crds.resource_types import API_VERSION
@@ -42,13 +40,8 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Release,
         made.install()
         for namespace, name in WEBHOOK_SECRETS.items():
             for secret in (name, OTHER_SECRET):
-                body = {
-                    "apiVersion": "v1",
-                    "kind": "Secret",
-                    "metadata": {"name": secret, "namespace": namespace},
-                    "data": {"secret": base64.b64encode(b"a secret of this receiver").decode()},
-                }
-                cluster.run_kubectl("create", "-f", "-", stdin=json.dumps(body))
+                literal = "--from-literal=secret=a secret of this receiver"
+                cluster.run_kubectl("create", "secret", "generic", secret, "--namespace", namespace, literal)
         yield made, AuditLog(log)
 
 
@@ -60,18 +53,15 @@ def installation(release: tuple[Release, AuditLog], tmp_path_factory: pytest.Tem
     for _ in ("install", "upgrade"):
         bootstrap = subprocess.run(
             [sys.executable, "-m", "checklist_cli", *made.bootstrap_command()],
-            env={**_plain_environment(), "KUBECONFIG": str(made.kubeconfig("bootstrap")), "CHECKLISTS_NAMESPACE": HOME},
+            env={**without_settings(), "KUBECONFIG": str(made.kubeconfig("bootstrap")), "CHECKLISTS_NAMESPACE": HOME},
             capture_output=True,
             text=True,
             check=False,
         )
         assert bootstrap.returncode == 0, bootstrap.stderr
-    branch = {
-        "apiVersion": API_VERSION,
-        "kind": "Organization",
-        "metadata": {"name": BRANCH_ORGANIZATION},
-        "spec": {"displayName": "Branch", "namespace": BRANCH},
-    }
+    spec = {"displayName": "Branch", "namespace": BRANCH}
+    metadata = {"name": BRANCH_ORGANIZATION}
+    branch = {"apiVersion": API_VERSION, "kind": "Organization", "metadata": metadata, "spec": spec}
     made.cluster.run_kubectl("create", "-f", "-", stdin=json.dumps(branch))
     started = programs(made, tmp_path_factory.mktemp(RELEASE))
     try:
@@ -81,7 +71,3 @@ def installation(release: tuple[Release, AuditLog], tmp_path_factory: pytest.Tem
     finally:
         for program in started.values():
             program.child.stop()
-
-
-def _plain_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("CHECKLISTS_")}

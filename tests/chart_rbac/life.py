@@ -1,6 +1,7 @@
 """Who acts in the scenes: a caller with a key, the person with a link, an administrator at the dashboard, kubectl."""
 
-from collections.abc import AsyncIterator, Callable
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -17,7 +18,7 @@ from checklist_crds.account_types import LocalAccountSpec
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
-from checklist_crds.kube.kinds import LOCAL_ACCOUNT, RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.kube.kinds import EVENT, LOCAL_ACCOUNT, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resource_types import API_VERSION
 from checklist_crds.times import utc_now
 
@@ -34,6 +35,12 @@ CHECKLIST: Final[JsonObject] = {
     "sections": [{"id": "g-1", "title": "Kitchen", "steps": list(STEPS)}],
     "settings": {"allow_skip": True, "signature_on_complete": True},
 }
+
+
+async def succeeds(asking: Awaitable[httpx.Response]) -> httpx.Response:
+    response = await asking
+    assert response.is_success, (response.status_code, response.text)
+    return response
 
 
 @dataclass
@@ -58,18 +65,25 @@ class Life:
         assert response.status_code == status, (method, path, response.status_code, response.text)
         return response.json() if response.content else None
 
+    async def post_twice(self, path: str, body: Any, identifier: str, *, status: int = 201) -> JsonObject:
+        """With one Idempotency-Key, so that one object is made."""
+        headers = {"Idempotency-Key": str(uuid.uuid4())}
+        first, again = [await self.call("POST", path, body, status=status, **headers) for _ in range(2)]
+        assert first[identifier] == again[identifier]
+        return dict(first)
+
     async def dispatch(self, **body: Any) -> JsonObject:
+        return dict(await self.call("POST", "/v1/runs", self.a_run(**body), status=201))
+
+    def a_run(self, **body: Any) -> JsonObject:
         webhook = {"url": self.receiver.url, "secret": "a-secret-of-the-test", "events": ["*"]}
-        asked = {"template_id": self.template, "webhook": webhook, **body}
-        return dict(await self.call("POST", "/v1/runs", asked, status=201))
+        return {"template_id": self.template, "webhook": webhook, **body}
 
     async def executor(self, run: JsonObject, method: str, path: str, **sent: Any) -> Any:
         token = run["link"].partition("#")[2]
         headers = {"Authorization": f"Executor {token}", **sent.pop("headers", {})}
         url = f"/v1/executor/runs/{run['run_id']}{path}"
-        response = await self.public.request(method, url, headers=headers, **sent)
-        assert response.status_code in (200, 201), (method, path, response.status_code, response.text)
-        return response.json()
+        return (await succeeds(self.public.request(method, url, headers=headers, **sent))).json()
 
     async def at_desk(self, method: str, path: str, body: Any = None, *, status: int = 200) -> Any:
         response = await self.admin.request(method, f"{ORGANIZATION_ID}{path}", json=body)
@@ -101,6 +115,15 @@ class Life:
             return False
 
         await eventually(is_gone, within_s=WITHIN_S, every_s=0.05)
+
+    async def tells(self, about: str, reason: str, *, namespace: str = HOME, count: int = 1) -> None:
+        """In an Event of Kubernetes; what happens again is counted."""
+
+        async def told() -> bool:
+            items, _ = await self.kube.list_all(EVENT, namespace, field_selector=f"involvedObject.name={about}")
+            return any(one["reason"] == reason and (one.get("count") or 1) >= count for one in items)
+
+        await eventually(told, within_s=WITHIN_S)
 
     async def settles(self, run_id: str, namespace: str = HOME) -> JsonObject:
         return await self.becomes(RUN, run_id, lambda body: body["status"].get("settled"), namespace)
@@ -142,12 +165,9 @@ async def living(release: Release, programs: dict[str, Program]) -> AsyncIterato
             httpx.AsyncClient(base_url=url, trust_env=False, timeout=20) as public,
         ):
             admin = PersonAt(public)
-            token = await sign_in_link(kube, "first@example.com")
-            response = await admin.post("sign-in/link", {"secret": token})
-            assert response.status_code == 200, response.text
+            await succeeds(admin.post("sign-in/link", {"secret": await sign_in_link(kube, "first@example.com")}))
             await admin.session()
-            made = await admin.post(f"{ORGANIZATION_ID}/keys", {"name": "test"})
-            assert made.status_code == 201, made.text
+            made = await succeeds(admin.post(f"{ORGANIZATION_ID}/keys", {"name": "test"}))
             bearer = {"Authorization": f"Bearer {made.json()['key']}"}
             async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=20, headers=bearer) as rest:
                 life = Life(release, programs, kube, receiver, public, admin, rest)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 from tests.chart_rbac.release import Release
+from tests.waiting import eventually
 
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
@@ -42,9 +43,12 @@ class Program:
         return response.status_code == 200 and bool(response.json()["status"] == word)
 
     async def until_ready(self) -> None:
-        async with asyncio.timeout(READY_S):
-            while not await self.is_ready():
-                await asyncio.sleep(0.05)
+        await eventually(self.is_ready, within_s=READY_S, every_s=0.05)
+
+
+def without_settings() -> dict[str, str]:
+    """The environment of this process, but for settings of the service."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("CHECKLISTS_")}
 
 
 def programs(release: Release, folder: Path) -> dict[str, Program]:
@@ -58,7 +62,7 @@ def programs(release: Release, folder: Path) -> dict[str, Program]:
     made = {}
     for account, module in MODULES.items():
         environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("CHECKLISTS_")},
+            **without_settings(),
             **release.environment(account),
             "KUBECONFIG": str(release.kubeconfig(account)),
             "CHECKLISTS_HOST": "127.0.0.1",

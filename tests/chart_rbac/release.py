@@ -1,16 +1,17 @@
 """The chart's own RBAC objects, as helm renders them, in a real cluster: accounts, tokens, and rights taken away."""
 
-import asyncio
 import json
 import ssl
 import subprocess
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 import httpx
 import yaml
 from tests.chart_rbac.audit_log import ALONE, Right
+from tests.waiting import eventually
 
 from checklist_dev.chart_tools import HELM, find_tool
 from checklist_dev.controlplane import ControlPlane
@@ -57,10 +58,10 @@ _RBAC: Final = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "Cluster
 Object = dict[str, Any]
 
 
-def rendered(folder: Path, values: Mapping[str, Any] = VALUES) -> list[Object]:
+def rendered(folder: Path) -> list[Object]:
     """All objects of the chart."""
     file = folder / "values.json"
-    file.write_text(json.dumps(values))
+    file.write_text(json.dumps(VALUES))
     command: list[str | Path] = [find_tool(HELM), "template", RELEASE, CHART, "--namespace", HOME, "--values", file]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -138,9 +139,7 @@ class Release:
         return {
             Right(account, group, resource, verb, _within(role))
             for role, rule in self.rules(account)
-            for group in rule["apiGroups"]
-            for resource in rule["resources"]
-            for verb in rule["verbs"]
+            for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
         }
 
     def take_away(self, right: Right) -> None:
@@ -168,13 +167,9 @@ class Release:
         return [role for role in roles if any(list(_rule_without(rule, right)) != [rule] for rule in role["rules"])]
 
     def _find(self, kind: str, name: str, namespace: str | None = None) -> Object:
-        return next(
-            one
-            for one in self.objects
-            if one["kind"] == kind
-            and one["metadata"]["name"] == name
-            and (kind.startswith("Cluster") or namespace in (None, one["metadata"].get("namespace")))
-        )
+        """`namespace`: of any when it is not given, and of objects that have none."""
+        found = (one for one in self.objects if (one["kind"], one["metadata"]["name"]) == (kind, name))
+        return next(one for one in found if namespace in (None, one["metadata"].get("namespace", namespace)))
 
 
 def _within(role: Object) -> str:
@@ -199,11 +194,10 @@ def _rule_without(rule: Object, right: Right) -> Iterator[Object]:
 
 async def until_decided(release: Release, right: Right, *, allowed: bool) -> None:
     """The API server's authorizer learns of roles by a watch: it takes a moment."""
-    namespaced = right.resource.split("/")[0] not in ("organizations", "namespaces")
-    attributes = {"verb": right.verb, "group": right.group, "resource": right.resource.split("/")[0]}
-    if "/" in right.resource:
-        attributes["subresource"] = right.resource.split("/")[1]
-    if namespaced:
+    resource, _, subresource = right.resource.partition("/")
+    attributes = {"verb": right.verb, "group": right.group, "resource": resource}
+    attributes |= {"subresource": subresource} if subresource else {}
+    if resource not in ("organizations", "namespaces"):
         attributes["namespace"] = right.within or HOME
     if right.resource in ("leases", "secrets") and right.verb not in ("create", "list"):
         attributes["name"] = WEBHOOK_SECRETS[HOME] if right.resource == "secrets" else LEASE_NAME
@@ -213,9 +207,9 @@ async def until_decided(release: Release, right: Right, *, allowed: bool) -> Non
         "spec": {"user": release.user(right.account), "resourceAttributes": attributes},
     }
     with release.http() as http:
-        for _ in range(500):
+
+        def decided() -> bool:
             answer = http.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", json=review).json()
-            if answer["status"]["allowed"] is allowed:
-                return
-            await asyncio.sleep(0.02)
-    raise AssertionError(f"the API server never learnt of it: {right}")
+            return bool(answer["status"]["allowed"] is allowed)
+
+        await eventually(decided)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
 
-from tests.chart_rbac.life import BRANCH_ORGANIZATION, CHECKLIST, ORGANIZATION_NAME, WITHIN_S, Life
+from tests.chart_rbac.life import BRANCH_ORGANIZATION, CHECKLIST, ORGANIZATION_NAME, WITHIN_S, Life, succeeds
 from tests.chart_rbac.release import BRANCH, HOME, LEASE_NAME, RESYNC_S, WEBHOOK_SECRETS
 from tests.cluster.operator_lab import condition
 from tests.contract.pictures import drawing, picture
@@ -28,7 +28,6 @@ from checklist_crds.kube.kinds import (
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
     DELIVERY_REPLAY,
-    EVENT,
     LOCAL_ACCOUNT,
     MEMBER,
     ORGANIZATION,
@@ -59,10 +58,7 @@ async def an_operator_leads(life: Life) -> None:
     await operator.until_ready()
     made = await life.kube.get(LEASE, LEASE_NAME, HOME)
 
-    def is_renewed(body: JsonObject) -> bool:
-        return bool(body["spec"]["renewTime"] > made["spec"]["renewTime"])
-
-    await life.becomes(LEASE, LEASE_NAME, is_renewed)
+    await life.becomes(LEASE, LEASE_NAME, lambda body: body["spec"]["renewTime"] > made["spec"]["renewTime"])
 
 
 async def an_operator_hands_over(life: Life) -> None:
@@ -82,17 +78,12 @@ async def lists_are_complete(life: Life) -> None:
         await life.call("GET", path)
     for path in ("/keys", "/members", "/audit", "/runs", "/templates"):
         await life.at_desk("GET", path)
-    response = await life.admin.get("sessions")
-    assert response.status_code == 200, response.text
+    await succeeds(life.admin.get("sessions"))
 
 
 async def a_template_is_written(life: Life) -> None:
     """By REST; each version stays to be looked at."""
-    key = str(uuid.uuid4())
-    headers = {"Idempotency-Key": key}
-    made = await life.call("POST", "/v1/templates", CHECKLIST, status=201, **headers)
-    again = await life.call("POST", "/v1/templates", CHECKLIST, status=201, **headers)
-    assert made["id"] == again["id"]
+    made = await life.post_twice("/v1/templates", CHECKLIST, "id")
     path = f"/v1/templates/{made['id']}"
     await life.becomes(TEMPLATE, made["id"], lambda body: condition(body, "Valid"))
     changed = await life.call("PATCH", path, {"name": "Closing"})
@@ -106,17 +97,12 @@ async def a_template_is_written(life: Life) -> None:
 
 async def a_run_is_completed(life: Life) -> None:
     """Dispatched once however often it is asked for, looked at, answered with a photo, signed; its events arrive."""
-    headers = {"Idempotency-Key": str(uuid.uuid4())}
-    webhook = {"url": life.receiver.url, "secret": "a-secret-of-the-test", "events": ["*"]}
-    asked = {"template_id": life.template, "webhook": webhook}
-    run = await life.call("POST", "/v1/runs", asked, status=201, **headers)
-    assert (await life.call("POST", "/v1/runs", asked, status=201, **headers))["run_id"] == run["run_id"]
+    run = await life.post_twice("/v1/runs", life.a_run(), "run_id")
     path = f"/v1/runs/{run['run_id']}"
     assert (await life.public.get(f"{path}/preview")).status_code == 200
     await life.executor(run, "POST", "/open", json={})
     await life.executor(run, "PUT", "/answers/s-clean", json={"value": True})
-    photo = picture(size=(64, 48))
-    jpeg = {"Content-Type": "image/jpeg"}
+    photo, jpeg = picture(size=(64, 48)), {"Content-Type": "image/jpeg"}
     await life.executor(run, "POST", "/answers/s-clean/photos", content=photo, headers=jpeg)
     await life.executor(run, "POST", "/steps/s-note/skip", json={})
     await life.executor(run, "PUT", "/signature", content=drawing(), headers={"Content-Type": "image/png"})
@@ -166,26 +152,17 @@ async def the_count_of_runs_is_kept(life: Life) -> None:
     since = format_timestamp(utc_now() - timedelta(seconds=60))
     pending = [{"runId": f"r-{uuid.uuid4()}", "since": since}]
     await life.kube.patch_status(ORGANIZATION, ORGANIZATION_NAME, {"quota": {**quota, "pending": pending}})
+
     await life.becomes(
-        ORGANIZATION,
-        ORGANIZATION_NAME,
-        lambda found: not found["status"]["quota"].get("pending"),
-        None,
+        ORGANIZATION, ORGANIZATION_NAME, lambda body: not body["status"]["quota"].get("pending"), namespace=None
     )
 
 
 async def an_organization_is_judged(life: Life) -> None:
     """One whose namespace is there is ready, another is told that it is not."""
-
-    def is_told(status: str) -> Callable[[JsonObject], bool]:
-        return lambda body: _ready(body) == status
-
     for namespace, status in ((HOME, "True"), ("nowhere", "False")):
-        name = f"new-{uuid.uuid4().hex[:8]}"
-        spec = {"displayName": "New", "namespace": namespace}
-        body = {"apiVersion": API_VERSION, "kind": "Organization", "metadata": {"name": name}, "spec": spec}
-        await life.kube.create(ORGANIZATION, body)
-        await life.becomes(ORGANIZATION, name, is_told(status), None)
+        name = await _new_organization(life, namespace)
+        await life.becomes(ORGANIZATION, name, lambda body, status=status: _status(body, "Ready") == status, None)
         await life.kube.delete(ORGANIZATION, name)
 
 
@@ -216,10 +193,7 @@ async def _made_by_kubectl(life: Life, namespace: str, organization: str) -> Non
     run = f"r-{uuid.uuid4()}"
     await life.apply(RUN, run, {"templateRef": {"name": name}, "webhook": webhook, "expiresInHours": 1}, namespace)
 
-    def is_admitted(body: JsonObject) -> bool:
-        return (condition(body, "Admitted") or {}).get("status") == "True"
-
-    admitted = await life.becomes(RUN, run, is_admitted, namespace)
+    admitted = await life.becomes(RUN, run, lambda body: _status(body, "Admitted") == "True", namespace)
     assert admitted["metadata"]["labels"][ORGANIZATION_LABEL] == organization
     await life.kube.patch_status(RUN, run, {"phase": "Pending"}, namespace)
     revisions, _ = await life.kube.list_all(TEMPLATE_REVISION, namespace)
@@ -242,7 +216,7 @@ async def keys_and_members_by_kubectl(life: Life) -> None:
     sha256 = digest(f"cds_live_{uuid.uuid4().hex}")
     await life.apply(API_KEY, key, {"name": "by hand", "sha256": sha256, "prefix": "cds_live_", "createdBy": member})
     for kind, name in ((MEMBER, member), (API_KEY, key)):
-        judged = await life.becomes(kind, name, _ready)
+        judged = await life.becomes(kind, name, lambda body: _status(body, "Ready"))
         assert judged["metadata"]["labels"][ORGANIZATION_LABEL] == ORGANIZATION_NAME
         await life.kube.delete(kind, name, HOME)
 
@@ -250,59 +224,34 @@ async def keys_and_members_by_kubectl(life: Life) -> None:
 async def a_delivery_fails_and_is_replayed(life: Life) -> None:
     """It is kept with its attempts, told as Events, and sent again by REST and by kubectl; many at once, too."""
     run, event = await life.fails()
-
-    async def told() -> bool:
-        items, _ = await life.kube.list_all(EVENT, HOME, field_selector=f"involvedObject.name={event}")
-        return any(one["reason"] == "DeliveryFailed" for one in items)
-
-    await eventually(told, within_s=WITHIN_S)
+    await life.tells(event, "DeliveryFailed")
     shown = await life.call("GET", f"/v1/deliveries/{event}")
     assert (shown["status"], len(shown["attempts"])) == ("failed", 5)
     await life.call("POST", f"/v1/deliveries/{event}/replay", {}, status=202)
     await life.becomes(WEBHOOK_DELIVERY, event, lambda body: body["status"].get("phase") == "Delivered")
     await life.arrives(run, "run.cancelled")
-    await life.becomes(WEBHOOK_DELIVERY, event, lambda body: not _asks(body) and not body["status"].get("replay"))
+    await life.becomes(WEBHOOK_DELIVERY, event, _is_replayed)
 
 
 async def an_event_is_told_again(life: Life) -> None:
     """Of what happens twice, one Event counts."""
-    life.receiver.answer = lambda _: 500
     _, event = await life.fails()
     life.receiver.answer = lambda _: 500
-    for number in range(2):
-        at = format_timestamp(utc_now())
-        patch = {"metadata": {"annotations": {REPLAY_ANNOTATION: at}}}
+    for count in (1, 2):
+        patch = {"metadata": {"annotations": {REPLAY_ANNOTATION: format_timestamp(utc_now())}}}
         await life.kube.patch(WEBHOOK_DELIVERY, event, patch, HOME)
-        await life.becomes(
-            WEBHOOK_DELIVERY,
-            event,
-            lambda body: not _asks(body) and not body["status"].get("replay") and body["status"].get("settled"),
-        )
-
-        async def counted(least: int = number + 1) -> bool:
-            items, _ = await life.kube.list_all(EVENT, HOME, field_selector=f"involvedObject.name={event}")
-            return any(one["reason"] == "ReplayFailed" and one["count"] >= least for one in items)
-
-        await eventually(counted, within_s=WITHIN_S)
+        await life.becomes(WEBHOOK_DELIVERY, event, lambda body: _is_replayed(body) and body["status"].get("settled"))
+        await life.tells(event, "ReplayFailed", count=count)
     life.receiver.answer = lambda _: 204
 
 
 async def an_organization_s_event_is_told_again(life: Life) -> None:
     """It has no namespace; its Event is in `default`, and counts what happens twice."""
-    name = f"moving-{uuid.uuid4().hex[:8]}"
-    spec = {"displayName": "Moving", "namespace": "nowhere"}
-    body = {"apiVersion": API_VERSION, "kind": "Organization", "metadata": {"name": name}, "spec": spec}
-    await life.kube.create(ORGANIZATION, body)
-
-    async def told(reason: str, count: int) -> bool:
-        items, _ = await life.kube.list_all(EVENT, "default", field_selector=f"involvedObject.name={name}")
-        return any(one["reason"] == reason and one["count"] >= count for one in items)
-
+    name = await _new_organization(life, "nowhere")
     for count in (1, 2):
-        await eventually(lambda count=count: told("NamespaceNotFound", count), within_s=WITHIN_S)
-        await life.kube.patch(ORGANIZATION, name, {"spec": {"namespace": HOME}})
-        await eventually(lambda count=count: told("Ready", count), within_s=WITHIN_S)
-        await life.kube.patch(ORGANIZATION, name, {"spec": {"namespace": "nowhere"}})
+        for reason, namespace in (("NamespaceNotFound", HOME), ("Ready", "nowhere")):
+            await life.tells(name, reason, namespace="default", count=count)
+            await life.kube.patch(ORGANIZATION, name, {"spec": {"namespace": namespace}})
     await life.kube.delete(ORGANIZATION, name)
 
 
@@ -319,11 +268,8 @@ async def a_settled_event_is_replayed(life: Life) -> None:
 async def many_are_replayed(life: Life) -> None:
     """By REST with a key, by kubectl, and one is stopped; those that have ended go."""
     run, _ = await life.fails()
-    headers = {"Idempotency-Key": str(uuid.uuid4())}
     asked = {"filter": {"run_id": run}}
-    made = await life.call("POST", "/v1/deliveries/replay", asked, status=202, **headers)
-    again = await life.call("POST", "/v1/deliveries/replay", asked, status=202, **headers)
-    assert made["replay_id"] == again["replay_id"]
+    made = await life.post_twice("/v1/deliveries/replay", asked, "replay_id", status=202)
     path = f"/v1/deliveries/replays/{made['replay_id']}"
 
     async def delivered() -> bool:
@@ -342,8 +288,7 @@ async def a_key_is_made_used_and_revoked(life: Life) -> None:
     """When it was last used is shown; revoked, it opens nothing."""
     made = await life.at_desk("POST", "/keys", {"name": "export"}, status=201)
     headers = {"Authorization": f"Bearer {made['key']}"}
-    response = await life.public.get("/v1/templates", headers=headers)
-    assert response.status_code == 200, response.text
+    await succeeds(life.public.get("/v1/templates", headers=headers))
     await life.becomes(API_KEY, made["id"], lambda body: (body.get("status") or {}).get("lastUsedAt"))
     await life.at_desk("POST", f"/keys/{made['id']}/revoke")
     assert (await life.public.get("/v1/templates", headers=headers)).status_code == 401
@@ -363,27 +308,22 @@ async def a_member_is_invited_and_signs_in(life: Life) -> None:
     path = f"/members/{member['id']}"
     again = await life.at_desk("POST", f"{path}/invitation", status=201)
     person = PersonAt(life.public)
-    response = await person.post("sign-in/link", {"secret": again["link"].partition("#link=")[2]})
-    assert response.status_code == 200, response.text
+    await succeeds(person.post("sign-in/link", {"secret": again["link"].partition("#link=")[2]}))
     session = await person.session()
     assert len(session["organizations"]) == 1  # the member is theirs now
-    response = await person.post("account/password", {"new_password": PASSWORD})
-    assert response.status_code == 200, response.text
+    await succeeds(person.post("account/password", {"new_password": PASSWORD}))
     first, second = PersonAt(life.public), PersonAt(life.public)
     for one in (first, second):
-        response = await one.post("sign-in/password", {"email": email, "password": PASSWORD})
-        assert response.status_code == 200, response.text
+        await succeeds(one.post("sign-in/password", {"email": email, "password": PASSWORD}))
         await one.session()
     found, _ = await life.kube.list_all(LOCAL_ACCOUNT, HOME)
     account = next(one for one in found if one["spec"]["email"] == email)["metadata"]["name"]
     await life.becomes(LOCAL_ACCOUNT, account, lambda body: (body.get("status") or {}).get("lastSignInAt"))
     changed = await life.at_desk("PATCH", path, {"role": "editor"})
     assert changed["role"] == "editor"
-    assert (await first.delete("session")).status_code in (200, 204)
-    assert not await first.is_signed_in()
-    response = await second.delete("sessions")
-    assert response.status_code in (200, 204), response.text
-    assert not await second.is_signed_in()
+    for one, ended in ((first, "session"), (second, "sessions")):
+        await succeeds(one.delete(ended))
+        assert not await one.is_signed_in()
     await life.at_desk("POST", f"{path}/reset")
     await life.at_desk("DELETE", path, status=204)
     listed = [one["action"] for one in (await life.at_desk("GET", "/audit"))["data"]]
@@ -394,8 +334,7 @@ async def a_session_is_used(life: Life) -> None:
     """When somebody was last there is written down, but not at every request."""
     name, secret = await _session(life, ago=timedelta(minutes=30))
     person = PersonAt(life.public, {COOKIE: secret})
-    response = await person.get("session")
-    assert response.status_code == 200, response.text
+    await succeeds(person.get("session"))
     await life.becomes(DASHBOARD_SESSION, name, lambda body: (body.get("status") or {}).get("lastSeenAt"))
 
 
@@ -417,23 +356,17 @@ async def the_old_goes(life: Life) -> None:
     run, event = await life.fails()
     used = await life.dispatch(template_id=template["id"])
     revision = (await life.kube.get(RUN, used["run_id"], HOME))["spec"]["resolved"]["revisionRef"]["name"]
-    entry = f"aud-{time.time_ns():020}"
-    spec = {
-        "at": format_timestamp(utc_now() - timedelta(days=40)),
-        "actor": {"kind": "system", "name": "test"},
-        "action": "run.cancelled",
-        "target": {"kind": "run"},
-    }
+    entry, at = f"aud-{time.time_ns():020}", format_timestamp(utc_now() - timedelta(days=40))
+    actor = {"kind": "system", "name": "test"}
+    spec = {"at": at, "actor": actor, "action": "run.cancelled", "target": {"kind": "run"}}
     await life.apply(AUDIT_ENTRY, entry, spec)
     await life.call("POST", f"/v1/runs/{used['run_id']}/cancel", {})
     await life.call("DELETE", f"/v1/templates/{template['id']}", status=204)
     keep = {"finishedRunsDays": A_SECOND, "auditDays": 30}
     await life.kube.patch(ORGANIZATION, ORGANIZATION_NAME, {"spec": {"retention": keep}})
     try:
-        await life.goes(WEBHOOK_DELIVERY, event)
-        await life.goes(RUN, run)
-        await life.goes(RUN, used["run_id"])
-        await life.goes(AUDIT_ENTRY, entry)
+        for kind, name in ((WEBHOOK_DELIVERY, event), (RUN, run), (RUN, used["run_id"]), (AUDIT_ENTRY, entry)):
+            await life.goes(kind, name)
         await life.goes(TEMPLATE_REVISION, revision)
     finally:
         await life.kube.patch(ORGANIZATION, ORGANIZATION_NAME, {"spec": {"retention": None}})
@@ -445,11 +378,8 @@ async def _session(life: Life, *, ago: timedelta) -> tuple[str, str]:
     made = utc_now() - ago
     spec = DashboardSessionSpec(
         sha256=digest(secret),
-        issuer="https://people.example",
-        subject="ada",
-        email="ada@example.com",
+        **{"issuer": "https://people.example", "subject": "ada", "email": "ada@example.com", "name": "Ada"},
         email_verified=True,
-        name="Ada",
         method=SignInMethod.OIDC,
         created_at=made,
         expires_at=made + timedelta(hours=12),
@@ -461,13 +391,23 @@ async def _session(life: Life, *, ago: timedelta) -> tuple[str, str]:
     return name, secret
 
 
-def _ready(body: JsonObject) -> str | None:
-    found = condition(body, "Ready")
+async def _new_organization(life: Life, namespace: str) -> str:
+    name = f"new-{uuid.uuid4().hex[:8]}"
+    spec = {"displayName": "New", "namespace": namespace}
+    body = {"apiVersion": API_VERSION, "kind": "Organization", "metadata": {"name": name}, "spec": spec}
+    await life.kube.create(ORGANIZATION, body)
+    return name
+
+
+def _status(body: JsonObject, of: str) -> str | None:
+    found = condition(body, of)
     return None if found is None else str(found["status"])
 
 
-def _asks(body: JsonObject) -> bool:
-    return REPLAY_ANNOTATION in (body["metadata"].get("annotations") or {})
+def _is_replayed(body: JsonObject) -> bool:
+    """Nothing asks for a replay of the delivery any more, and none is under way."""
+    is_asked = REPLAY_ANNOTATION in (body["metadata"].get("annotations") or {})
+    return not is_asked and not body["status"].get("replay")
 
 
 ALL: Final[tuple[Scene, ...]] = (

@@ -42,30 +42,9 @@ _PEOPLE: Final = Use(scenes.keys_and_members_by_kubectl)
 _OLD: Final = Use(scenes.the_old_goes)
 _JUDGED: Final = Use(scenes.an_organization_is_judged)
 
-API: Final[dict[str, dict[str, Use]]] = {
-    "organizations": {"get": Use(scenes.lists_are_complete), **_listed("organizations")},
-    "organizations/status": {"patch": Use(scenes.the_count_of_runs_is_kept)},
-    "runs": {"create": _COMPLETED, "get": _COMPLETED, **_listed("runs")},
-    "runs/status": {"patch": _COMPLETED},
-    "templates": {"create": _WRITTEN, "get": _WRITTEN, "update": _WRITTEN, "delete": _WRITTEN, **_listed("templates")},
-    "templaterevisions": {"create": _WRITTEN, "get": _at_start(scenes.an_earlier_run_is_shown), "list": _WRITTEN},
-    "apikeys": {"create": _KEY, "patch": _KEY, "get": Use(scenes.an_unknown_key_is_looked_up), **_listed("apikeys")},
-    "apikeys/status": {"patch": _KEY},
-    "members": {"create": _MEMBER, "get": _MEMBER, "patch": _MEMBER, "delete": _MEMBER, **_listed("members")},
-    "members/status": {"patch": _MEMBER},
-    "auditentries": {"create": _KEY, **_listed("auditentries")},
-    "webhookdeliveries": {"get": _FAILED, "patch": _FAILED, **_listed("webhookdeliveries")},
-    "deliveryreplays": {"create": _MANY, "get": _MANY, "delete": _MANY, **_listed("deliveryreplays")},
-    "localaccounts": {"create": _MEMBER, "get": _MEMBER, "patch": _MEMBER, **_listed("localaccounts")},
-    "localaccounts/status": {"patch": _MEMBER},
-    "dashboardsessions": {
-        "create": _MEMBER,
-        "get": Use(scenes.an_unknown_session_is_looked_up),
-        "delete": _MEMBER,
-        **_listed("dashboardsessions"),
-    },
-    "dashboardsessions/status": {"patch": Use(scenes.a_session_is_used)},
-}
+
+def _each(verbs: str, use: Use) -> dict[str, Use]:
+    return dict.fromkeys(verbs.split(), use)
 
 
 def _watched(scene: Scene) -> dict[str, Use]:
@@ -78,78 +57,57 @@ def _looked_at_again(resource: str) -> Use:
     return Use(scenes.everything_is_looked_at_again, told=f"resync: {resource}")
 
 
+API: Final[dict[str, dict[str, Use]]] = {
+    "organizations": {"get": Use(scenes.lists_are_complete), **_listed("organizations")},
+    "organizations/status": {"patch": Use(scenes.the_count_of_runs_is_kept)},
+    "runs": _each("create get", _COMPLETED) | _listed("runs"),
+    "runs/status": {"patch": _COMPLETED},
+    "templates": _each("create get update delete", _WRITTEN) | _listed("templates"),
+    "templaterevisions": _each("create list", _WRITTEN) | {"get": _at_start(scenes.an_earlier_run_is_shown)},
+    "apikeys": _each("create patch", _KEY) | {"get": Use(scenes.an_unknown_key_is_looked_up), **_listed("apikeys")},
+    "apikeys/status": {"patch": _KEY},
+    "members": _each("create get patch delete", _MEMBER) | _listed("members"),
+    "members/status": {"patch": _MEMBER},
+    "auditentries": {"create": _KEY, **_listed("auditentries")},
+    "webhookdeliveries": _each("get patch", _FAILED) | _listed("webhookdeliveries"),
+    "deliveryreplays": _each("create get delete", _MANY) | _listed("deliveryreplays"),
+    "localaccounts": _each("create get patch", _MEMBER) | _listed("localaccounts"),
+    "localaccounts/status": {"patch": _MEMBER},
+    "dashboardsessions": _each("create delete", _MEMBER)
+    | {"get": Use(scenes.an_unknown_session_is_looked_up), **_listed("dashboardsessions")},
+    "dashboardsessions/status": {"patch": Use(scenes.a_session_is_used)},
+}
 OPERATOR: Final[dict[str, dict[str, Use]]] = {
     "organizations": {"get": _JUDGED, "list": _OLD, **_watched(scenes.an_organization_is_judged)},
     "organizations/status": {"patch": _JUDGED},
     "namespaces": {"get": _JUDGED},
-    "leases": {
-        "create": Use(scenes.an_operator_leads),
-        "get": Use(scenes.an_operator_leads),
-        "list": Use(scenes.an_operator_leads),
-        "update": Use(scenes.an_operator_leads),
-        "patch": Use(scenes.an_operator_hands_over),
-    },
-    "runs": {
-        "get": _APPLIED,
-        "list": _OLD,
-        "patch": _APPLIED,
-        "delete": _OLD,
-        **_watched(scenes.made_by_kubectl),
-    },
+    "leases": _each("create get list update", Use(scenes.an_operator_leads))
+    | {"patch": Use(scenes.an_operator_hands_over)},
+    "runs": _each("get patch", _APPLIED) | _each("list delete", _OLD) | _watched(scenes.made_by_kubectl),
     "runs/status": {"patch": _COMPLETED},
-    "templates": {"get": _APPLIED, "list": _OLD, "patch": _APPLIED, **_watched(scenes.made_by_kubectl)},
+    "templates": _each("get patch", _APPLIED) | {"list": _OLD, **_watched(scenes.made_by_kubectl)},
     "templates/status": {"patch": _APPLIED},
-    "templaterevisions": {
-        "create": _APPLIED,
-        "get": Use(scenes.a_run_of_a_new_template_is_completed),
-        "list": _OLD,
-        "delete": _OLD,
-    },
-    "apikeys": {
-        "get": _PEOPLE,
-        "list": _looked_at_again("apikeys"),
-        "patch": _PEOPLE,
-        **_watched(scenes.keys_and_members_by_kubectl),
-    },
+    "templaterevisions": _each("list delete", _OLD)
+    | {"create": _APPLIED, "get": Use(scenes.a_run_of_a_new_template_is_completed)},
+    "apikeys": _each("get patch", _PEOPLE)
+    | {"list": _looked_at_again("apikeys"), **_watched(scenes.keys_and_members_by_kubectl)},
     "apikeys/status": {"patch": _PEOPLE},
-    "members": {
-        "get": _PEOPLE,
-        "list": _looked_at_again("members"),
-        "patch": _PEOPLE,
-        **_watched(scenes.keys_and_members_by_kubectl),
-    },
+    "members": _each("get patch", _PEOPLE)
+    | {"list": _looked_at_again("members"), **_watched(scenes.keys_and_members_by_kubectl)},
     "members/status": {"patch": _PEOPLE},
-    "auditentries": {"list": _OLD, "delete": _OLD},
-    "webhookdeliveries": {
-        "create": _FAILED,
-        "get": _FAILED,
-        "list": _OLD,
-        "patch": _FAILED,
-        "delete": _OLD,
-        **_watched(scenes.a_delivery_fails_and_is_replayed),
-    },
+    "auditentries": _each("list delete", _OLD),
+    "webhookdeliveries": _each("create get patch", _FAILED)
+    | _each("list delete", _OLD)
+    | _watched(scenes.a_delivery_fails_and_is_replayed),
     "webhookdeliveries/status": {"patch": _FAILED},
-    "deliveryreplays": {
-        "get": _MANY,
-        "list": _MANY,
-        "patch": _MANY,
-        "delete": _MANY,
-        **_watched(scenes.many_are_replayed),
-    },
+    "deliveryreplays": _each("get list patch delete", _MANY) | _watched(scenes.many_are_replayed),
     "deliveryreplays/status": {"patch": _MANY},
-    "events": {
-        "create": _FAILED,
-        "get": Use(scenes.an_event_is_told_again),
-        "patch": Use(scenes.an_event_is_told_again),
-    },
-    "dashboardsessions": {
-        "list": Use(scenes.ended_sessions_are_swept_away),
-        "delete": Use(scenes.ended_sessions_are_swept_away),
-    },
+    "events": {"create": _FAILED, **_each("get patch", Use(scenes.an_event_is_told_again))},
+    "dashboardsessions": _each("list delete", Use(scenes.ended_sessions_are_swept_away)),
     "secrets": {"get": _APPLIED},
 }
 ALONE: Final[dict[str, dict[str, dict[str, Use]]]] = {
-    "default": {"events": dict.fromkeys(("create", "get", "patch"), Use(scenes.an_organization_s_event_is_told_again))}
+    "default": {"events": _each("create get patch", Use(scenes.an_organization_s_event_is_told_again))}
 }
 """The operator's, in namespaces that have roles of their own."""
 _FOREIGN: Final = {"namespaces": "", "events": "", "secrets": "", "leases": "coordination.k8s.io"}

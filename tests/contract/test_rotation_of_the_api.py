@@ -18,6 +18,7 @@ from tests.generation.model_server import TEMPLATE, model_server, says
 from tests.mounted_secret import MountedSecret
 from tests.waiting import eventually
 
+from checklist_crds.settings.rotation import Rotation
 from checklist_dev.redis_server import RedisServer
 
 from .conftest import Api, StartApi
@@ -45,7 +46,8 @@ def files(tmp_path: Path, authorities: tuple[Authority, Authority]) -> MountedSe
 
 
 @pytest.fixture(autouse=True)
-def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+    monkeypatch.setattr(Rotation.run, "__defaults__", (0.1,))  # seconds between two looks at the files
     caplog.set_level(logging.INFO)
     return caplog
 

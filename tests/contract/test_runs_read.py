@@ -66,18 +66,9 @@ async def test_a_new_run_has_every_field_of_the_specification_and_so_has_its_pre
     [shown] = (await api.http.get("/v1/runs")).json()["data"]
     assert "answers" not in shown
     assert {name: shown.get(name, {}) for name in expected} == expected
-    preview = await api.anonymous.get(f"/v1/runs/{run_id}/preview")
-    assert (preview.status_code, preview.json()) == (
-        200,
-        {
-            "run_id": run_id,
-            "status": "pending",
-            "template_name": "Opening check",
-            "step_count": 3,
-            "created_by_name": "Ada Lovelace",
-            "expires_at": run["expires_at"],
-        },
-    )
+    preview = {name: run[name] for name in ("run_id", "status", "expires_at")}
+    preview |= {"template_name": "Opening check", "step_count": 3, "created_by_name": "Ada Lovelace"}
+    assert (await api.anonymous.get(f"/v1/runs/{run_id}/preview")).json() == preview
 
 
 async def test_answers_are_read_live_whoever_wrote_them(start_api: StartApi) -> None:
@@ -126,7 +117,8 @@ async def test_a_run_is_expired_at_the_instant_without_any_operator(start_api: S
     for moment, status in ((expires_at - timedelta(milliseconds=1), "pending"), (expires_at, "expired")):
         now = moment
         assert (await api.http.get(f"/v1/runs/{expired}")).json()["status"] == status
-        assert (await api.http.get("/v1/runs")).json()["data"][0]["status"] == status
+        shown = {run["run_id"]: run["status"] for run in (await api.http.get("/v1/runs")).json()["data"]}
+        assert shown[expired] == status
         assert expired in await listed(api, status=status)
     assert error_of(await api.anonymous.get(f"/v1/runs/{expired}/preview")) == (410, "run_expired")
     assert (await api.anonymous.get(f"/v1/runs/{completed}/preview")).status_code == 200
@@ -141,14 +133,8 @@ async def test_the_preview_of_a_run_that_another_replica_made_just_now_is_there(
     run_id = await (await api.make_account(home=home)).new_run()
     services = api.services
     unaware = RunIndex(api.kube)
-    access = RunAccess(
-        services.client,
-        runs=services.runs,
-        index=unaware,
-        organizations=services.organizations,
-        archived=services.archived,
-        clock=services.clock,
-    )
+    known = {name: getattr(services, name) for name in ("runs", "organizations", "archived", "clock")}
+    access = RunAccess(services.client, index=unaware, **known)
     assert (await access.of_anybody(run_id)).name == run_id
     with pytest.raises(RunNotFound):
         await access.of_anybody(new_id("r"))

@@ -41,13 +41,15 @@ def test_a_start_with_bad_settings_ends_in_one_line_that_names_all_of_them(
     }
     command = [sys.executable, "-m", module]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-    assert (answer.returncode, answer.stdout) == (2, "")
-    assert answer.stderr.startswith(f"{name}: ")
-    assert sorted(answer.stderr.removeprefix(f"{name}: ").removesuffix("\n").split("; ")) == [
-        "CHECKLISTS_ALLOW_INSECURE_TARGETS must be 1 or 0, not 'perhaps'",
-        "CHECKLISTS_LOG_LEVLE is no setting (did you mean CHECKLISTS_LOG_LEVEL?)",
-        "CHECKLISTS_SEALING_KEYS is not set (nor CHECKLISTS_SEALING_KEYS_FILE)",
-        f"CHECKLISTS_SERVER_KEY_FILE: {file} must be base64 of 32 bytes",
+    assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
+    assert file.read_text() not in answer.stderr
+    told = answer.stderr.removeprefix(f"{name}: ").removesuffix("\n").split("; ")
+    # Their words: tests/unit/test_settings.py.
+    assert sorted(each.split()[0].strip(":") for each in told) == [
+        "CHECKLISTS_ALLOW_INSECURE_TARGETS",
+        "CHECKLISTS_LOG_LEVLE",
+        "CHECKLISTS_SEALING_KEYS",
+        "CHECKLISTS_SERVER_KEY_FILE",
     ]
 
 

@@ -6,22 +6,14 @@ archive once, in the cluster no more, and nothing else is left behind.
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
-from tests.cluster.archive_lab import (
-    Archiving,
-    delivery_names,
-    files_in,
-    in_archive,
-    in_cluster,
-    keep,
-    manifests,
-    settled_run,
-)
+from tests.cluster import archive_lab
+from tests.cluster.archive_lab import Archiving, files_in, in_archive, in_cluster, keep, manifests, settled_run
 from tests.cluster.operator_lab import Lab
 
 from checklist_crds.archive import ArchiveStore, Record
@@ -73,35 +65,32 @@ class CuttingStore(ArchiveStore):
 
     course: Course
 
+    @contextmanager
+    def _points(self, verb: str, key: str) -> Iterator[None]:
+        kind = "manifest" if key.endswith(".manifest.json") else "part"
+        step = f"{verb} {'mark' if key.startswith('archive-unfinished/') else kind}"
+        self.course.point(f"{step}: before")
+        yield
+        self.course.point(f"{step}: after")
+
     async def put(self, key: str, content: bytes) -> None:
-        self.course.point(f"put {_kind(key)}: before")
-        await super().put(key, content)
-        self.course.point(f"put {_kind(key)}: after")
+        with self._points("put", key):
+            await super().put(key, content)
 
     async def get(self, key: str) -> bytes | None:
-        self.course.point(f"get {_kind(key)}: before")
-        content = await super().get(key)
-        self.course.point(f"get {_kind(key)}: after")
-        return content
+        with self._points("get", key):
+            return await super().get(key)
 
     async def delete(self, keys: Any) -> None:
-        self.course.point("delete mark: before")
-        await super().delete(keys)
-        self.course.point("delete mark: after")
-
-
-def _kind(key: str) -> str:
-    if key.startswith("archive-unfinished/"):
-        return "mark"
-    return "manifest" if key.endswith(".manifest.json") else "part"
+        with self._points("delete", keys[0]):
+            await super().delete(keys)
 
 
 class Stage:
     """The same runs again for each cut: each case makes its own, in an organization of its own."""
 
     def __init__(self, lab: Lab, folder: Path) -> None:
-        self.lab = lab
-        self.folder = folder
+        self.lab, self.folder = lab, folder
         self.store = ArchiveStore.open(folder.as_uri())
         self.runs: dict[str, set[str]] = {}
 
@@ -109,7 +98,10 @@ class Stage:
         await keep(self.lab, finishedRunsDays=30)
         for number in range(RUNS):
             run = await settled_run(self.lab, days_ago=40, deliveries=number)
-            self.runs[run] = {body["metadata"]["name"] for body in await self.lab.deliveries(run)}
+            self.runs[run] = await self._deliveries(run)
+
+    async def _deliveries(self, run: str) -> set[str]:
+        return {body["metadata"]["name"] for body in await self.lab.deliveries(run)}
 
     def archiving(self, course: Course) -> Archiving:
         store = CuttingStore.open(self.folder.as_uri())
@@ -119,9 +111,8 @@ class Stage:
     async def assert_readable(self, where: str) -> None:
         """Each run with all of its deliveries, in one place at least."""
         for run, deliveries in self.runs.items():
-            live = await in_cluster(self.lab, run)
-            if live is not None:
-                assert {body["metadata"]["name"] for body in await self.lab.deliveries(run)} == deliveries, where
+            if await in_cluster(self.lab, run) is not None:
+                assert await self._deliveries(run) == deliveries, where
                 continue
             archived = await in_archive(self.store, run)
             assert archived is not None, f"{where}: {run} is in neither"
@@ -130,24 +121,23 @@ class Stage:
     async def assert_moved_once(self, where: str) -> None:
         for run in self.runs:
             assert await in_cluster(self.lab, run) is None, where
-        assert await delivery_names(self.lab) == set(), where
-        ids = sorted(run for manifest in await manifests(self.store) for run in manifest.run_ids)
-        assert ids == sorted(self.runs), where
-        keys = files_in(self.folder)
-        assert {key for key in keys if key.endswith(".jsonl.zst")} == {
-            manifest.place.key for manifest in await manifests(self.store)
-        }, where
+        assert await archive_lab.delivery_names(self.lab) == set(), where
+        found, keys = await manifests(self.store), files_in(self.folder)
+        assert sorted(run for manifest in found for run in manifest.run_ids) == sorted(self.runs), where
+        assert {key for key in keys if key.endswith(".jsonl.zst")} == {manifest.place.key for manifest in found}, where
         assert not [key for key in keys if key.startswith("archive-unfinished/") or "#" in key], where
 
 
 @asynccontextmanager
-async def staged(control_plane: ControlPlane, kubectl: Any, folder: Path, name: str) -> AsyncIterator[Stage]:
-    namespace = f"archive-{uuid.uuid4().hex[:8]}-{name}"
+async def staged(
+    control_plane: ControlPlane, kubectl: Any, folder: Path, name: str, kind: Callable[[Lab, Path], Any] = Stage
+) -> AsyncIterator[Any]:
+    namespace = f"cuts-{uuid.uuid4().hex[:8]}-{name}"
     kubectl("create", "namespace", namespace)
-    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig))) as client:
+    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig)), namespaces=[namespace]) as client:
         lab = Lab(client, namespace)
         await lab.prepare()
-        stage = Stage(lab, folder / name)
+        stage = kind(lab, folder / name)
         await stage.plant()
         yield stage
 
@@ -172,16 +162,8 @@ async def recorded(control_plane: ControlPlane, kubectl: Any, tmp_path: Path) ->
 async def test_wherever_the_archiver_is_killed_no_run_is_lost_and_none_is_archived_twice(
     control_plane: ControlPlane, kubectl: Any, tmp_path: Path, recorded: list[str]
 ) -> None:
-    for step in (
-        "put mark",
-        "put part",
-        "get part",
-        "put manifest",
-        "get manifest",
-        "DELETE runs",
-        "DELETE webhookdeliveries",
-        "delete mark",
-    ):
+    steps = ["put mark", "put part", "get part", "put manifest", "get manifest", "delete mark"]
+    for step in (*steps, "DELETE runs", "DELETE webhookdeliveries"):
         assert {f"{step}: before", f"{step}: after"} <= set(recorded), step
     first = recorded.index("put mark: before")
     cuts = [cut for cut in range(len(recorded)) if first <= cut <= first + 10 or cut % EVERY == 0]

@@ -93,17 +93,9 @@ class Case:
         run = await lab.dispatch(receiver.url)
         await lab.cancel(run)
         (entry,) = (await lab.run(run)).status.outbox
-        record = {
-            "seq": entry.seq,
-            "event": entry.event.value,
-            "eventId": entry.event_id,
-            "phase": "Delivered",
-            "attempts": 1,
-            "startedAt": "2026-11-21T12:00:00.000Z",
-            "durationMs": 4,
-            "httpStatus": 200,
-        }
-        status = {"outbox": None, "deliveries": [record], "settled": True}
+        record = {"seq": entry.seq, "event": entry.event.value, "eventId": entry.event_id, "phase": "Delivered"}
+        answered = {"attempts": 1, "startedAt": "2026-11-21T12:00:00.000Z", "durationMs": 4, "httpStatus": 200}
+        status = {"outbox": None, "deliveries": [record | answered], "settled": True}
         await lab.client.patch_status(RUN, run, status, lab.namespace)
         failed = await made_failed(lab, run, receiver.url, 2)
         events = [*failed, entry.event_id]

@@ -8,6 +8,7 @@ names from each scenario and fate, and all of them (some thousands) by `make cha
 import asyncio
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 
@@ -31,14 +32,12 @@ PLAYED = 570
 """Some more than five hundred, since now and then a point does not come up again."""
 
 
+@dataclass
 class Enumerated:
-    def __init__(
-        self, undisturbed: list[Played], cases: list[Case], played: list[Played], slept_before_sending: list[Played]
-    ) -> None:
-        self.undisturbed = undisturbed
-        self.cases = cases
-        self.played = played
-        self.slept_before_sending = slept_before_sending
+    undisturbed: list[Played]
+    cases: list[Case]
+    played: list[Played]
+    slept_before_sending: list[Played]
 
 
 @pytest.fixture(scope="module")
@@ -69,44 +68,30 @@ def test_wherever_an_operator_is_stopped_the_promise_holds(enumerated: Enumerate
     assert finding.holds, "\n".join(finding.violations)
 
 
-def test_at_least_five_hundred_cases_were_played_to_their_point(enumerated: Enumerated) -> None:
+def test_at_least_five_hundred_cases_were_played_with_every_fate_in_every_scenario(enumerated: Enumerated) -> None:
     assert len(enumerated.cases) >= 2 * LEAST_CASES
-    reached = sum(one.reached for one in enumerated.played)
-    assert reached >= LEAST_CASES, figures_of(enumerated.undisturbed, enumerated.played)
-
-
-def test_every_fate_was_met_in_every_scenario(enumerated: Enumerated) -> None:
-    met = {(one.scenario.name, one.cut.fate) for one in enumerated.played if one.cut and one.reached}
+    reached = [one for one in enumerated.played if one.reached]
+    assert len(reached) >= LEAST_CASES, figures_of(enumerated.undisturbed, enumerated.played)
+    met = {(one.scenario.name, one.cut.fate) for one in reached if one.cut}
     assert {name for name, _ in met} == {scenario.name for scenario in SCENARIOS}
     for fate in Fate:
         assert sum(fate is other for _, other in met) >= len(SCENARIOS) - 2, fate
+    assert [one.title for one in enumerated.played if not one.received] == []
 
 
 def test_the_steps_of_a_delivery_s_life_were_all_recorded(enumerated: Enumerated) -> None:
     """A recording that misses a kind of step would prove less than it says."""
-    points: Sequence[str] = [point for one in enumerated.undisturbed for point in one.points]
-    for step in (
-        "api GET templaterevisions",
-        "api GET secrets",
-        "api POST webhookdeliveries event 1 1: before",
-        "api PATCH webhookdeliveries event 1 1: after",
-        "api GET webhookdeliveries event 1",
-        "api GET runs run",
-        "api PATCH runs run",
-        "permit asked for a first",
-        "permit taken for a retry",
-        "net resolve 1: after",
-        "net event 1 attempt 1 connecting",
-        "net event 1 attempt 1 connected",
-        "net event 1 attempt 2 connection used again",
-        "net event 1 attempt 5 head written",
-        "net event 1 attempt 5 body written",
-        "net event 1 attempt 5 arrived",
-        "net event 1 attempt 5 answer read",
-        "net event 1 attempt 2 broken",
-        "net event 2 attempt 1 arrived",
-    ):
-        assert any(point.startswith(step) for point in points), step
+    points = [point for one in enumerated.undisturbed for point in one.points]
+    steps = (
+        *("api GET templaterevisions", "api GET secrets", "api GET runs run", "api PATCH runs run"),
+        *("api POST webhookdeliveries event 1 1: before", "api PATCH webhookdeliveries event 1 1: after"),
+        *("api GET webhookdeliveries event 1", "permit asked for a first", "permit taken for a retry"),
+        *("net resolve 1: after", "net event 1 attempt 1 connecting", "net event 1 attempt 1 connected"),
+        *("net event 1 attempt 2 connection used again", "net event 1 attempt 5 head written"),
+        *("net event 1 attempt 5 body written", "net event 1 attempt 5 arrived", "net event 1 attempt 5 answer read"),
+        *("net event 1 attempt 2 broken", "net event 2 attempt 1 arrived"),
+    )
+    assert [step for step in steps if not any(point.startswith(step) for point in points)] == []
 
 
 def test_one_who_slept_sends_nothing_that_it_had_not_begun(enumerated: Enumerated) -> None:
@@ -115,7 +100,3 @@ def test_one_who_slept_sends_nothing_that_it_had_not_begun(enumerated: Enumerate
         assert one.reached
         assert [(came.number, came.accepted) for came in one.received] == [(1, True)], one.title
         assert one.sent == [[], [(1, 1)]], one.title
-
-
-def test_no_case_ran_without_a_transmission(enumerated: Enumerated) -> None:
-    assert [one.title for one in enumerated.played if not one.received] == []

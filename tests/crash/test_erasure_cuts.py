@@ -5,8 +5,8 @@ in the end nothing of the person is anywhere, the receipt tells of both attempts
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.cluster.archive_lab import URL, files_in, in_cluster, manifests
 from tests.cluster.operator_lab import SERVER_KEY, Lab
 from tests.cluster.photo_lab import PhotoLab
 from tests.cluster.replay_lab import made_failed
-from tests.crash.test_archive_cuts import EVERY, Course, CuttingClient, CuttingStore, Killed
+from tests.crash.test_archive_cuts import EVERY, Course, CuttingClient, CuttingStore, Killed, staged
 
 from checklist_cli.erasure.cluster_look import ClusterLook
 from checklist_cli.erasure.erasing import Erasure, Request
@@ -25,7 +25,7 @@ from checklist_cli.erasure.receipt import is_genuine
 from checklist_cli.progress import Progress
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Folder, Record, RemovedDeliveries, encode_part, month_of
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
+from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import AUDIT_ENTRY, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
 from checklist_crds.photo_store import PhotoStore, StoredObject
 from checklist_crds.sealing import ServerKeys
@@ -34,16 +34,6 @@ from checklist_dev.controlplane import ControlPlane
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 KEYS = ServerKeys(SERVER_KEY)
-
-
-class NamedStore(CuttingStore):
-    """With a point for each kind of thing that is deleted."""
-
-    async def delete(self, keys: Any) -> None:
-        what = "manifest" if keys[0].endswith(".manifest.json") else "part" if keys[0].endswith(".zst") else "mark"
-        self.course.point(f"delete {what}: before")
-        await ArchiveStore.delete(self, keys)
-        self.course.point(f"delete {what}: after")
 
 
 class CuttingPhotos(PhotoStore):
@@ -65,8 +55,7 @@ class Stage:
     """An organization with runs of two people: live ones, and archived ones in the same parts."""
 
     def __init__(self, lab: Lab, folder: Path) -> None:
-        self.lab = lab
-        self.folder = folder
+        self.lab, self.folder = lab, folder
         self.store = ArchiveStore.open(folder.as_uri())
         self.photos = PhotoLab(lab, PhotoStore.open(folder.as_uri()), folder.parent)
         self.of_ada: set[str] = set()
@@ -81,9 +70,8 @@ class Stage:
         for email in (ADA, BOB, ADA, BOB):
             run = await self._run(email)
             body = await self.lab.client.get(RUN, run, self.lab.namespace)
-            revision = await self.lab.client.get(
-                TEMPLATE_REVISION, body["spec"]["resolved"]["revisionRef"]["name"], self.lab.namespace
-            )
+            name = body["spec"]["resolved"]["revisionRef"]["name"]
+            revision = await self.lab.client.get(TEMPLATE_REVISION, name, self.lab.namespace)
             record = Record.of(body, revision, await self.lab.deliveries(run))
             archived.append(record)
             if email == BOB:
@@ -121,7 +109,7 @@ class Stage:
         await self.store.put(part.place.manifest_key, part.manifest.encoded())
 
     async def erasure(self, course: Course) -> Erasure:
-        store, photos = NamedStore.open(self.folder.as_uri()), CuttingPhotos.open(self.folder.as_uri())
+        store, photos = CuttingStore.open(self.folder.as_uri()), CuttingPhotos.open(self.folder.as_uri())
         store.course = photos.course = course
         quiet = Progress(lambda _: None)
         cluster = ClusterLook(self.lab.client, self.lab.namespace, quiet)
@@ -165,16 +153,8 @@ class Stage:
         assert {body["spec"]["action"] for body in audit} == {"person.erased"}, where
 
 
-@asynccontextmanager
-async def staged(control_plane: ControlPlane, kubectl: Any, folder: Path, name: str) -> AsyncIterator[Stage]:
-    namespace = f"erasure-{uuid.uuid4().hex[:8]}-{name}"
-    kubectl("create", "namespace", namespace)
-    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig)), namespaces=[namespace]) as client:
-        lab = Lab(client, namespace)
-        await lab.prepare()
-        stage = Stage(lab, folder / name)
-        await stage.plant()
-        yield stage
+def stage_of(control_plane: ControlPlane, kubectl: Any, folder: Path, name: str) -> AbstractAsyncContextManager[Stage]:
+    return staged(control_plane, kubectl, folder, name, Stage)
 
 
 async def killed_at(stage: Stage, cut: int | None) -> tuple[Course, JsonObject]:
@@ -188,7 +168,7 @@ async def killed_at(stage: Stage, cut: int | None) -> tuple[Course, JsonObject]:
 
 @pytest_asyncio.fixture
 async def recorded(control_plane: ControlPlane, kubectl: Any, tmp_path: Path) -> list[str]:
-    async with staged(control_plane, kubectl, tmp_path, "whole") as stage:
+    async with stage_of(control_plane, kubectl, tmp_path, "whole") as stage:
         course, receipt = await killed_at(stage, None)
         await stage.assert_others_are_there("undisturbed")
         await stage.assert_erased(receipt, "undisturbed", attempts=1)
@@ -210,7 +190,7 @@ async def test_wherever_an_erasure_is_killed_others_keep_all_and_the_next_one_en
     assert last < len(recorded)
     reached = 0
     for cut in cuts:
-        async with staged(control_plane, kubectl, tmp_path, f"cut-{cut}") as stage:
+        async with stage_of(control_plane, kubectl, tmp_path, f"cut-{cut}") as stage:
             where = f"cut {cut}, {recorded[cut]}"
             course, _ = await killed_at(stage, cut)
             reached += course.dead  # what goes on at a time varies, and with it how many points there are

@@ -42,6 +42,13 @@ class PersonAt:
     async def delete(self, path: str, **given: Any) -> httpx.Response:
         return await self.request("DELETE", path, **given)
 
+    def assert_host_cookie(self, name: str) -> None:
+        """The last answer set a cookie that no script and no other site gets."""
+        cookie = self.set_cookies[name]
+        assert name.startswith("__Host-")
+        flags = (cookie["secure"], cookie["httponly"], cookie["samesite"], cookie["path"], cookie["domain"])
+        assert flags == (True, True, "Lax", "/", "")
+
     async def session(self) -> dict[str, Any]:
         """What the page learns when it is loaded; afterwards writes are possible."""
         response = await self.get("session")
@@ -51,6 +58,9 @@ class PersonAt:
 
     async def is_signed_in(self) -> bool:
         return (await self.get("session")).status_code == 200
+
+    async def is_out(self) -> bool:
+        return not await self.is_signed_in()
 
     @property
     def secret(self) -> str | None:

@@ -1,6 +1,6 @@
 """With a provider, at a service below a path: to a member's checklist and back, and what is said while it is down.
 
-The provider is on another site than the service, as in `test_provider_in_a_browser`.
+The service is at localhost and the provider at 127.0.0.1: on another site.
 """
 
 import re
@@ -12,6 +12,7 @@ from playwright.async_api import Page, Request, expect
 from tests.contract.conftest import Api, StartApi
 
 from checklist_api.dashboard.access import COOKIE
+from checklist_api.dashboard.oidc_pending import COOKIE as PENDING
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.chromium import chromium
 from checklist_dev.browser.device import DESKTOP, Device
@@ -88,8 +89,13 @@ async def test_a_member_is_led_by_the_provider_to_the_checklist_and_answers_it_a
                 assert run["run_id"] not in request.url
             elif request.url.startswith(base_url.removesuffix(PREFIX)):
                 assert request.url.startswith(f"{base_url}/"), request.url
-        [cookie] = [each for each in await device.context.cookies() if each["name"] == COOKIE]
-        assert (cookie["path"], cookie["secure"], cookie["httpOnly"]) == ("/", True, True)
+        # Only a browser tells whether cookies survive that way: a redirect that another site began.
+        cookies = {cookie["name"]: cookie for cookie in await device.context.cookies(base_url)}
+        kept = cookies[COOKIE]
+        assert (kept["path"], kept["secure"], kept["httpOnly"], kept["sameSite"]) == ("/", True, True, "Lax")
+        assert kept["expires"] == -1
+        assert PENDING not in cookies
+        assert await page.evaluate("document.cookie") == ""
 
         # In the dashboard one is signed in, too, and gets out at both places, back to the path.
         await page.goto(f"{base_url}/dashboard/")
@@ -98,6 +104,7 @@ async def test_a_member_is_led_by_the_provider_to_the_checklist_and_answers_it_a
         await page.get_by_role("button", name=re.compile("yes", re.IGNORECASE)).click()
         await expect(page).to_have_url(f"{base_url}/dashboard/sign-in")
         await expect(page.get_by_role("link", name="Sign in with the Provider")).to_be_visible()
+        assert COOKIE not in {cookie["name"] for cookie in await device.context.cookies(base_url)}
         assert device.problems == []
         await device.close()
 

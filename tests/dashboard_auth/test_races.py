@@ -5,6 +5,7 @@ import uuid
 from typing import Any
 
 import pytest
+from tests.waiting import eventually
 
 from checklist_api.dashboard.sign_in_binding import Binding
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER, Kind
@@ -12,7 +13,6 @@ from checklist_crds.times import utc_now
 from checklist_dev.people import make_member
 
 from .conftest import Api, MakeLink, StartApi
-from .hostile_provider import hostile_provider
 from .person import PersonAt
 
 MEET_WITHIN_S = 90.0
@@ -67,9 +67,7 @@ async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
         apis[0].kube, organization=apis[0].organization, namespace=apis[0].namespace, role="viewer", email=email
     )
     for api in apis:
-        async with asyncio.timeout(MEET_WITHIN_S):
-            while not api.services.members.with_email(email):
-                await asyncio.sleep(0.01)
+        await eventually(lambda api=api: api.services.members.with_email(email))
     _meet_before_writing(monkeypatch, MEMBER, *apis)
     people = [("https://one.example", "one"), ("https://one.example", "two")]
     await asyncio.gather(*(_binding(api).bind(person, email) for api, person in zip(apis, people, strict=True)))
@@ -82,24 +80,3 @@ async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
     late = people[1] if first["subject"] == "one" else people[0]
     await _binding(loser).bind(late, email)
     assert (await apis[0].kube.get(MEMBER, member, apis[0].namespace))["status"]["binding"] == first
-
-
-async def test_an_answer_is_taken_once_even_if_the_provider_takes_its_code_again(start_api: StartApi) -> None:
-    async with hostile_provider() as provider:
-        api = await start_api(**provider.settings)
-        person = PersonAt(api.anonymous)
-        asked: list[str] = []
-        plain = person.get
-
-        async def get(path: str, **given: Any) -> Any:
-            if "callback" in path:
-                asked.append(path)
-                before.cookies = dict(person.cookies)
-            return await plain(path, **given)
-
-        before = PersonAt(api.anonymous)
-        person.get = get  # type: ignore[method-assign]
-        assert (await provider.sign_in(person)).status_code == 303
-        response = await before.get(asked[0])
-        assert (response.status_code, before.secret) == (400, None)
-        assert provider.asked["/token"] == 1

@@ -1,20 +1,29 @@
-"""`checklist-dispatch sign-in-link` against a real cluster, and the link that it prints against the real service."""
+"""As processes: `checklist-dispatch sign-in-link` and the link that it prints, and what the API says of signing in."""
 
 import asyncio
+import base64
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from tests.waiting import eventually_sync
 
 from checklist_crds.account_links import account_name
 from checklist_crds.kube.kinds import LOCAL_ACCOUNT
 from checklist_dev.controlplane import ControlPlane
+from checklist_dev.ports import free_ports
+from checklist_dev.processes import Child
 
 from .conftest import Api
 from .person import PersonAt
 
 EMAIL = "new@example.com"
+KEY = base64.b64encode(bytes(range(32))).decode()
+GOOD = {"CHECKLISTS_NAMESPACE": "n", "CHECKLISTS_SERVER_KEY": KEY, "CHECKLISTS_SEALING_KEYS": f"k1:{KEY}"}
 
 
 async def _command(*arguments: str) -> tuple[int, str, str]:
@@ -50,25 +59,17 @@ async def test_a_newer_link_replaces_the_older_and_an_invitation_asks_for_a_pass
     where = _where(api, control_plane.kubeconfig)
     _, older, _ = await _command(EMAIL, *where)
     _, newer, _ = await _command(EMAIL, *where, "--invitation")
-    assert (await _redeem(api, older)) == (401, None)
-    assert (await _redeem(api, newer)) == (200, True)
-
-
-async def _redeem(api: Api, printed: str) -> tuple[int, bool | None]:
-    secret = printed.strip().partition("#link=")[2]
-    response = await PersonAt(api.anonymous).post("sign-in/link", {"secret": secret})
-    return response.status_code, response.json().get("choose_password")
-
-
-async def test_a_disabled_account_gets_none(api: Api, control_plane: ControlPlane) -> None:
-    where = _where(api, control_plane.kubeconfig)
-    await _command(EMAIL, *where)
+    for printed, answer in ((older, (401, None)), (newer, (200, True))):
+        secret = printed.strip().partition("#link=")[2]
+        response = await PersonAt(api.anonymous).post("sign-in/link", {"secret": secret})
+        assert (response.status_code, response.json().get("choose_password")) == answer
+    # A disabled account gets none.
     await api.kube.patch(LOCAL_ACCOUNT, account_name(EMAIL), {"spec": {"disabled": True}}, api.namespace)
     status, out, err = await _command(EMAIL, *where)
     assert (status, out, "is disabled" in err) == (2, "", True)
 
 
-@pytest.mark.parametrize("wrong", [["nobody"], [EMAIL, "--hours", "0"], [EMAIL, "--hours", "1000"], []])
+@pytest.mark.parametrize("wrong", [["nobody"], [EMAIL, "--hours", "1000"]])
 async def test_what_cannot_be_is_said_in_one_line(wrong: list[str]) -> None:
     status, out, err = await _command(*wrong)
     assert (status, out) == (2, "")
@@ -78,3 +79,48 @@ async def test_what_cannot_be_is_said_in_one_line(wrong: list[str]) -> None:
 async def test_without_a_cluster_it_says_so(tmp_path: Path) -> None:
     status, out, err = await _command(EMAIL, "--kubeconfig", str(tmp_path / "none"))
     assert (status, out, err.count("\n")) == (2, "", 1)
+
+
+def _environment(**given: str) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("CHECKLISTS_", "KUBE"))}
+    return {**plain, **GOOD, **given}
+
+
+@pytest.mark.parametrize(
+    ("base_url", "warned"), [("http://checklists.example", True), ("https://checklists.example", False)]
+)
+def test_an_address_where_nobody_could_stay_signed_in_is_told(
+    control_plane: ControlPlane, tmp_path: Path, base_url: str, warned: bool
+) -> None:
+    environment = _environment(
+        KUBECONFIG=str(control_plane.kubeconfig),
+        CHECKLISTS_PORT=str(free_ports(1)[0]),
+        CHECKLISTS_BASE_URL=base_url,
+        CHECKLISTS_PHOTO_STORE=tmp_path.as_uri(),
+    )
+    api = Child("api", [sys.executable, "-m", "checklist_api"], log=tmp_path / "api.log", env=environment)
+    api.start()
+    try:
+        eventually_sync(lambda: "api.listening" in api.output())
+    finally:
+        api.stop()
+    lines = [json.loads(line) for line in api.output().splitlines()]
+    told = [line for line in lines if line["event"] == "api.dashboard_needs_https"]
+    assert len(told) == warned
+    assert all(line["level"] == "warning" and line["url"] == base_url for line in told)
+
+
+def test_redis_without_its_package_is_one_clear_line() -> None:
+    without = "import sys; sys.modules['redis'] = None; from checklist_api.__main__ import main; sys.exit(main([]))"
+    done = subprocess.run(
+        [sys.executable, "-c", without],
+        env=_environment(CHECKLISTS_REDIS_URL="redis://:in-the-url@127.0.0.1:6379"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "CHECKLISTS_REDIS_URL needs the package redis" in done.stderr
+    assert "pip install 'checklist-dispatch[redis]'" in done.stderr
+    assert "in-the-url" not in done.stderr

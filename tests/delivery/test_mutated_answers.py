@@ -10,6 +10,7 @@ from tests.delivery.hostile import OK, fields, read_request
 from tests.delivery.sending import INSECURE, Loopback, deliver
 from tests.delivery.test_hostile_receivers import listening
 
+from checklist_operator.delivery.outcome import Outcome
 from checklist_operator.delivery.sender import Sender, tls_context
 
 WHOLE = [
@@ -18,6 +19,9 @@ WHOLE = [
     b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n" + fields("Content-Length: 0", status="503 No"),
     fields("Content-Encoding: gzip", "Connection: keep-alive", "Set-Cookie: a=b", "Content-Length: 3", body=b"abc"),
     fields("Location: https://elsewhere.example/", "Content-Length: 0", status="308 Permanent Redirect"),
+    b"HTTP/1.0 200 OK\r\n\r\nend",
+    b"\r\nHTTP/1.1 200 OK\nContent-Length: 0\n\n",
+    fields("Content-Length: 0", status="500 No") + OK,
 ]
 PIECES = b"\r\n|\n|\r|\x00|\xff|:| |HTTP/1.1 |-1|200|\r\n\r\n|;|\t|%0d%0a".split(b"|")
 
@@ -41,28 +45,39 @@ def damaged(choice: random.Random) -> bytes:
 
 
 @pytest.mark.looptime
-async def test_whatever_a_receiver_writes_there_is_a_verdict() -> None:
+async def test_whatever_a_receiver_writes_there_is_a_verdict_wherever_it_is_cut() -> None:
     astray: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: astray.append(context))
     choice = random.Random(0)
-    answers = [damaged(choice) for _ in range(400)]
-    waiting = iter(answers)
+    pieces: list[bytes] = []
+    closes = False
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
-        writer.write(next(waiting))
-        if choice.random() < 0.5:
+        for piece in pieces:
+            writer.write(piece)
+            await asyncio.sleep(0.01)
+        if closes:
             writer.close()
 
     verdicts: Counter[str] = Counter()
     context = tls_context()
     async with listening(answer) as receiver:
-        for raw in answers:
+
+        async def outcome_of(*parts: bytes) -> Outcome:
+            pieces[:] = parts
             async with Sender(INSECURE, resolver=Loopback(), ssl_context=context) as sender:
-                outcome = await deliver(sender, f"http://hooks.example:{receiver.port}/")
+                return await deliver(sender, f"http://hooks.example:{receiver.port}/")
+
+        whole = [(raw, cut) for raw in WHOLE for cut in range(len(raw) + 1)]
+        broken = [(raw, choice.randrange(len(raw) + 1)) for raw in (damaged(choice) for _ in range(400))]
+        for raw, cut in [*whole, *broken]:
+            closes = choice.random() < 0.5
+            outcome = await outcome_of(raw)
             verdicts[outcome.outcome_class.value] += 1
             assert outcome.duration_ms <= 10_050, raw
             assert outcome.ok == (outcome.http_status is not None and 200 <= outcome.http_status < 300)
+            assert (await outcome_of(raw[:cut], raw[cut:])).outcome_class == outcome.outcome_class, (raw, cut)
     assert set(verdicts) <= {"success", "http_3xx", "http_4xx", "http_5xx", "protocol", "timeout"}
     assert verdicts["success"] and verdicts["http_5xx"] and verdicts["protocol"]
     assert astray == []

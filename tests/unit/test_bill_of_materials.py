@@ -7,9 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
-
 from checklist_dev.image.bill import bill
 from checklist_dev.repository import ROOT
 
@@ -25,6 +22,10 @@ def bill_of(status: str, folder: Path) -> dict[str, Any]:
 
 
 def test_it_is_valid_cyclonedx_with_packages_of_all_kinds_and_changes_with_its_contents(tmp_path: Path) -> None:
+    # Imported here: loading its JSON schemas takes three seconds.
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
     document = bill_of(STATUS, tmp_path)
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(document)) is None
     kinds = {component["purl"].partition("/")[0] for component in document["components"]}

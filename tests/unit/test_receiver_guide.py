@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from multidict import CIMultiDict
-from tests.signatures.receivers import EXAMPLES, ROOT, SECRET
+from tests.signatures.receivers import EXAMPLES, SECRET
 
+from checklist_dev.repository import ROOT
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.sender import Sender
 

@@ -102,6 +102,7 @@ async def test_a_right_that_the_operator_lacks_is_a_fault_and_a_cluster_that_is_
         ("in the clear: abc", "not a sealed text"),
         ("k0:" + "A" * 60, "unknown key 'k0'"),
     ],
+    ids=["of another run", "of another namespace", "too short", "not sealed", "unknown key"],
 )
 async def test_a_sealed_secret_that_cannot_be_opened_is_reported_without_any_part_of_it(
     text: str, message: str

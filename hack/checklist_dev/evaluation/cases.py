@@ -89,6 +89,10 @@ class Case(_Model):
     """Whether the executor has to give a name."""
 
 
+# Of libyaml, where PyYAML was built with it: 0.2 s for all files instead of 2 s.
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def load_cases(folder: Path = FOLDER) -> list[Case]:
     """All cases of the folder's files, in order. Raises Failure for a file that is not as described above."""
     cases = [case for file in sorted(folder.glob("*.yaml")) for case in _of_file(file)]
@@ -100,7 +104,7 @@ def load_cases(folder: Path = FOLDER) -> list[Case]:
 
 
 def _of_file(file: Path) -> Iterator[Case]:
-    data = yaml.safe_load(file.read_text("utf-8"))
+    data = yaml.load(file.read_text("utf-8"), _LOADER)
     for case in data["cases"]:
         try:
             yield Case.model_validate(case | {"language": data["language"]})
