@@ -1,9 +1,9 @@
 """The application: the frame around every request, and the routes of each part."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from . import (
     delivery_routes,
@@ -50,6 +50,26 @@ ROUTES: Final[tuple[AddRoutes, ...]] = (
 """One function per part. Each gets the router and the services, and adds its routes."""
 
 
+def _refuse_other_methods_of_literal_paths(router: web.UrlDispatcher) -> None:
+    """Else `GET /v1/templates/generate` would be a template with the id `generate`."""
+    patterns = [found["pattern"] for found in (each.get_info() for each in router.resources()) if "pattern" in found]
+    literal: dict[str, list[web.PlainResource]] = {}
+    for resource in router.resources():
+        if isinstance(resource, web.PlainResource):
+            literal.setdefault(resource.canonical, []).append(resource)
+    for path, resources in literal.items():
+        allowed = {route.method for resource in resources for route in resource}
+        if hdrs.METH_ANY not in allowed and any(pattern.fullmatch(path) for pattern in patterns):
+            resources[-1].add_route(hdrs.METH_ANY, _refusing(allowed))
+
+
+def _refusing(allowed: Collection[str]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        raise web.HTTPMethodNotAllowed(request.method, allowed)
+
+    return refuse
+
+
 def create_app(services: Services) -> web.Application:
     """The application; it starts and closes `services`."""
     app = web.Application(
@@ -57,6 +77,7 @@ def create_app(services: Services) -> web.Application:
     )
     for add_routes in ROUTES:
         add_routes(app.router, services)
+    _refuse_other_methods_of_literal_paths(app.router)
 
     async def start(_: web.Application) -> None:
         await services.start()

@@ -10,15 +10,20 @@ nobody would answer.
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from aiohttp import hdrs, web
+from aiohttp.http_exceptions import ContentEncodingError
 
-from checklist_crds.errors import InternalError, InvalidParameter, ServiceError
+from checklist_crds.errors import ExpectationFailed, InternalError, InvalidParameter, ServiceError
 
 from .middleware import SERVER_NAME, error_response, new_request_id
+from .request_body import unknown_encoding
 
 logger = logging.getLogger(__name__)
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 _NO_HTTP: Final = "The request is no HTTP that can be understood, or its head is too long."
 
@@ -62,7 +67,29 @@ class ApiRunner(web.AppRunner):
 
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
-        return _Server(server.request_handler, request_factory=server.request_factory, **server._kwargs)
+        return _Server(
+            _with_own_refusal(server.request_handler), request_factory=server.request_factory, **server._kwargs
+        )
+
+
+def _with_own_refusal(handler: Handler) -> Handler:
+    """aiohttp looks at Expect before any middleware, and would refuse in plain text, with its own version."""
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPExpectationFailed:
+            return _last_answer(ExpectationFailed(), new_request_id())
+
+    return answer
+
+
+def _last_answer(error: ServiceError, request_id: str) -> web.Response:
+    """The connection ends with it."""
+    response = error_response(error, request_id)
+    response.headers.update({"X-Request-Id": request_id, "Server": SERVER_NAME})
+    response.force_close()
+    return response
 
 
 class _Server(web.Server):
@@ -91,7 +118,11 @@ class _Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         """The answer to what no route has seen. The connection ends with it: nobody knows where it stands."""
         request_id = new_request_id()
-        error: ServiceError = InvalidParameter(_NO_HTTP) if status < 500 else InternalError()
+        error: ServiceError = InternalError()
+        if isinstance(exc, ContentEncodingError):  # raised before there is a request
+            error = unknown_encoding()
+        elif status < 500:
+            error = InvalidParameter(_NO_HTTP)
         facts: dict[str, Any] = {"request_id": request_id, "reason": type(exc).__name__}
         if status < 500:
             logger.info("http.malformed", extra=facts)
@@ -99,7 +130,4 @@ class _Connection(web.RequestHandler):
             logger.error("connection.failed", extra=facts, exc_info=exc)
         if request.writer.output_size > 0:
             raise ConnectionError("The answer has begun already, and cannot become another one.")
-        response = error_response(error, request_id)
-        response.headers.update({"X-Request-Id": request_id, "Server": SERVER_NAME})
-        response.force_close()
-        return response
+        return _last_answer(error, request_id)

@@ -17,7 +17,7 @@ from checklist_crds.errors import (
     ServiceError,
     ServiceUnavailable,
 )
-from checklist_crds.kube.errors import KubeUnavailable
+from checklist_crds.kube.errors import KubeContended, KubeUnavailable
 from checklist_crds.log_lines import in_context
 from checklist_crds.tracing import (
     NO_TRACES,
@@ -42,6 +42,9 @@ _CALLER_GONE: Final = 499
 _WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
 _NO_ANSWER: Final = (
     "The cluster's API does not answer; please try again. With an Idempotency-Key that makes nothing twice."
+)
+_CONTENDED: Final = (
+    "Other requests changed the same object each time this one tried to, so it changed nothing; please try again."
 )
 _UNTRACED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -71,7 +74,8 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
             response = error_response(error, request_id)
         except KubeUnavailable as error:
             logger.debug("cluster.unavailable", extra={"request_id": request_id, "reason": error.message})
-            response = error_response(ServiceUnavailable(_NO_ANSWER), request_id)
+            text = _CONTENDED if isinstance(error, KubeContended) else _NO_ANSWER
+            response = error_response(ServiceUnavailable(text), request_id)
         except web.HTTPException as error:
             response = _from_http_exception(request, error, request_id)
         except ConnectionError:

@@ -28,6 +28,7 @@ from checklist_crds.errors import (
 )
 
 from . import openapi_examples as examples
+from .pagination import MAX_PAGE
 
 Json = dict[str, Any]
 
@@ -193,7 +194,7 @@ IDEMPOTENCY_KEY: Final = header(
     "order-4711",
 )
 PAGES: Final = (
-    query("page", {"type": "integer", "minimum": 1, "default": 1}, "Which page."),
+    query("page", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}, "Which page."),
     query("per_page", {"type": "integer", "minimum": 1, "default": 20}, "Entries on a page; at most 100 are given."),
 )
 DATE_TIME: Final = {"type": "string", "format": "date-time"}

@@ -12,7 +12,9 @@ from checklist_crds.times import parse_timestamp
 
 DEFAULT_PER_PAGE: Final = 20
 MAX_PER_PAGE: Final = 100
-_LAST_PAGE: Final = 10**9
+MAX_PAGE: Final = 1_000_000
+_DIGITS: Final = 18
+"""Of an integer that is larger than any limit here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Page:
 
     def view(self, total: int) -> dict[str, Any]:
         """The pagination object for a list of `total` entries."""
-        more = self.number * self.per_page < total
+        more = self.number * self.per_page < total and self.number < MAX_PAGE
         return {
             "total": total,
             "page": self.number,
@@ -41,7 +43,9 @@ def requested_page(request: web.Request) -> Page:
     """From `page` and `per_page`; more per page than allowed is cut and reported. Raises InvalidParameter."""
     number = _positive(request, "page", 1)
     per_page = _positive(request, "per_page", DEFAULT_PER_PAGE)
-    return Page(min(number, _LAST_PAGE), min(per_page, MAX_PER_PAGE))
+    if number > MAX_PAGE:
+        raise invalid_parameter("page", f"must be an integer from 1 to {MAX_PAGE}")
+    return Page(number, min(per_page, MAX_PER_PAGE))
 
 
 def parameter(request: web.Request, name: str) -> str | None:
@@ -80,6 +84,7 @@ def _positive(request: web.Request, name: str, default: int) -> int:
     text = parameter(request, name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) < 1:
+    digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
+    if not digits:
         raise invalid_parameter(name, "must be an integer from 1")
-    return int(text)
+    return int(digits[:_DIGITS]) if len(digits) <= _DIGITS else 10**_DIGITS

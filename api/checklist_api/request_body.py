@@ -4,14 +4,17 @@ refused, before anything is made of it.
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from checklist_crds.errors import MalformedJson, MissingField, PayloadTooLarge, Problem, UnsupportedMediaType
 
 MAX_BODY_BYTES: Final = 256 * 1024
 JSON: Final = "application/json"
+DECODED: Final = ("gzip", "deflate")
+"""Values of Content-Encoding; aiohttp decodes them."""
 
 
 async def read_json_object(request: web.Request, *, media_types: tuple[str, ...] = (JSON,)) -> dict[str, Any]:
@@ -31,8 +34,22 @@ async def read_optional_json_object(request: web.Request) -> dict[str, Any]:
     return parse_json_object(raw)
 
 
+def require_known_encoding(request: web.Request) -> None:
+    """Raises UnsupportedMediaType for a body in an encoding that is not decoded here."""
+    encoding = ", ".join(request.headers.getall(hdrs.CONTENT_ENCODING, [])).strip().lower()
+    if encoding not in ("", "identity", *DECODED):
+        raise unknown_encoding()
+
+
+def unknown_encoding() -> UnsupportedMediaType:
+    decoded = " or ".join(DECODED)
+    text = f"The body must be sent as it is, or with the Content-Encoding {decoded}."
+    return UnsupportedMediaType(text, headers={hdrs.ACCEPT_ENCODING: ", ".join(DECODED)})
+
+
 async def read_body(request: web.Request) -> bytes:
-    """All bytes of the body. Raises PayloadTooLarge without reading on."""
+    """All bytes of the body. Raises PayloadTooLarge without reading on, UnsupportedMediaType."""
+    require_known_encoding(request)
     too_large = f"The body may have at most {MAX_BODY_BYTES} bytes."
     if request.content_length is not None and request.content_length > MAX_BODY_BYTES:
         raise PayloadTooLarge(too_large)
@@ -78,9 +95,11 @@ def require_members(body: dict[str, Any], *names: str, within: str = "") -> None
         raise missing_fields(missing)
 
 
-def missing_fields(paths: list[str]) -> MissingField:
+def missing_fields(paths: list[str], others: Sequence[Problem] = ()) -> MissingField:
+    """`others`: what else is wrong with the same body."""
     text = f"Missing: {', '.join(paths)}."
-    return MissingField(text, details=[Problem(path, "missing", "This field is required.") for path in paths])
+    details = [Problem(path, "missing", "This field is required.") for path in paths]
+    return MissingField(text, details=[*details, *others])
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from .organizations import Organization, OrganizationDirectory
 from .recent_absences import RecentAbsences
 from .recent_runs import RecentRuns
 from .run_index import RunIndex
-from .run_turns import RunTurns
+from .turns import Turns
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class RunAccess:
         self._clock = clock
         self._absences = RecentAbsences()
         self._recent = RecentRuns()
-        self._turns = RunTurns()
+        self._turns = Turns()
         index.also_tell(self._recent.learn)
         self._runs = runs
         self._index = index

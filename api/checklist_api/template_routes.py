@@ -1,18 +1,20 @@
 """/v1/templates (specification, "Templates"; contract section 2)."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from aiohttp import web
 
 from checklist_crds.errors import Problem
+from checklist_crds.template_validation import definition_problems
 
 from .auth import Caller
 from .generation.generate_request import GenerateRequest
 from .idempotency import REPLAYED, requested_key
 from .organizations import Organization
 from .pagination import invalid_parameter, parameter, requested_page
-from .request_body import JSON, read_json_object, require_members
+from .request_body import JSON, missing_fields, read_json_object
 from .responses import json_response
 from .services import Services
 from .template_catalogue import StoredTemplate
@@ -64,15 +66,14 @@ class TemplateRoutes:
     async def create(self, request: web.Request, caller: Caller) -> web.Response:
         body = await read_json_object(request)
         strict, key = _is_strict(request), requested_key(request)
-        require_members(body, "name", "sections")
         problems = [
             Problem(name, "read_only", "The service assigns this field; it must not be sent.")
             for name in ASSIGNED_ON_CREATE
             if name in body
         ]
-        definition = parse_with(
-            {name: value for name, value in body.items() if name not in ASSIGNED_ON_CREATE}, problems, strict=strict
-        )
+        written = {name: value for name, value in body.items() if name not in ASSIGNED_ON_CREATE}
+        _require_whole(written, problems, strict=strict)
+        definition = parse_with(written, problems, strict=strict)
         with self._services.idempotency.claim(key, caller.organization.name, "t", body) as claim:
             async with self._services.audit.act(request, caller) as act:
                 created = await self._services.template_writer.create(caller.organization, definition, claim, act)
@@ -128,6 +129,14 @@ class TemplateRoutes:
         wanted = GenerateRequest.read(request, await read_json_object(request))
         made = await self._services.generator.generate(wanted.prompt, wanted.locale, caller.organization.name)
         return json_response(made.definition.to_tdl(), headers={"X-Generated-By": made.generated_by})
+
+
+def _require_whole(written: Mapping[str, Any], problems: Sequence[Problem], *, strict: bool) -> None:
+    """Raises MissingField, with all else that is wrong."""
+    missing = [name for name in ("name", "sections") if name not in written]
+    if missing:
+        others = [each for each in definition_problems(written, strict=strict) if each.path not in missing]
+        raise missing_fields(missing, [*problems, *others])
 
 
 def _is_strict(request: web.Request) -> bool:

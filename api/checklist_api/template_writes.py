@@ -31,6 +31,7 @@ from .idempotency import Claim, Idempotency, require_same_payload
 from .organizations import Organization
 from .template_catalogue import StoredTemplate, TemplateCatalogue
 from .template_versions import TemplateVersions
+from .turns import Turns
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +64,7 @@ class TemplateWriter:
         self._versions = versions
         self._idempotency = idempotency
         self._clock = clock
+        self._turns = Turns()
 
     async def create(
         self, organization: Organization, definition: Definition, claim: Claim | None, act: Act
@@ -212,7 +214,8 @@ class TemplateWriter:
             return await self._client.replace(TEMPLATE, revised)
 
         try:
-            stored = await retry_conflicts(attempt)
+            async with self._turns.of(template_id):
+                stored = await retry_conflicts(attempt)
         except KubeInvalid as error:
             raise _refused(error) from None
         except KubeNotFound:

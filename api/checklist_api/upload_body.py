@@ -16,7 +16,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from checklist_crds.errors import MalformedJson, PayloadTooLarge, Problem, ServiceUnavailable, ValidationFailed
 
 from .executor_commands import only_op_id
-from .request_body import missing_fields
+from .request_body import missing_fields, require_known_encoding
 
 FORM: Final = "multipart/form-data"
 ANY_BYTES: Final = "application/octet-stream"
@@ -41,8 +41,10 @@ class Upload:
 async def upload_of(request: web.Request, op_id: str | None) -> Upload:
     """`op_id` is that of the query or the header.
 
-    Raises, for a form, MissingField, MalformedJson, PayloadTooLarge, ValidationFailed, ServiceUnavailable.
+    Raises UnsupportedMediaType for an encoding that is not decoded here and, for a form, MissingField, MalformedJson,
+    PayloadTooLarge, ValidationFailed, ServiceUnavailable.
     """
+    require_known_encoding(request)
     size = request.content_length or 1
     if request.content_type != FORM:
         return Upload(request.content_type, size, op_id, request.content.readany)

@@ -50,7 +50,8 @@ def _condition_scalar(value: Any) -> Any:
         if fault := text_fault(value):
             raise PydanticCustomError("invalid_text", "{fault}", {"fault": fault})
         if len(value) > MAX_CONDITION_TEXT:
-            raise PydanticCustomError("too_long", "has at most {limit} characters", {"limit": MAX_CONDITION_TEXT})
+            # Not "too_long", which is pydantic's own word for a list with too many entries.
+            raise PydanticCustomError("text_too_long", "has at most {limit} characters", {"limit": MAX_CONDITION_TEXT})
         return value
     if isinstance(value, bool):
         return value

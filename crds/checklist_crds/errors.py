@@ -38,6 +38,7 @@ The tree knows its HTTP status and its machine-readable code, so that no other p
     ├── VersionConflict (412)     version_conflict
     ├── PayloadTooLarge (413)     payload_too_large
     ├── UnsupportedMediaType(415) unsupported_media_type
+    ├── ExpectationFailed (417)   expectation_failed
     ├── Unprocessable (422)
     │   ├── ValidationFailed      validation_failed
     │   ├── AnswerInvalid         answer_invalid
@@ -272,6 +273,12 @@ class UnsupportedMediaType(ServiceError):
     status = 415
     code = "unsupported_media_type"
     default_message = "The body must be sent as application/json."
+
+
+class ExpectationFailed(ServiceError):
+    status = 417
+    code = "expectation_failed"
+    default_message = "The only Expect header that is met here is 100-continue."
 
 
 class Unprocessable(ServiceError):

@@ -188,6 +188,7 @@ _WANTED: Final = {
     "model_attributes_type": "an object",
     "dict_type": "an object",
 }
+_OWN_CODES: Final = {"text_too_long": "too_long"}
 
 
 def _problem(location: Location, error: ErrorDetails) -> Problem:
@@ -218,7 +219,7 @@ def _words(location: Location, error: ErrorDetails) -> tuple[str, str]:
     if kind == "finite_number":
         return "out_of_range", "Must be a finite number."
     # What our own validators raise: their type is the code.
-    return kind, f"{error['msg'][0].upper()}{error['msg'][1:]}."
+    return _OWN_CODES.get(kind, kind), f"{error['msg'][0].upper()}{error['msg'][1:]}."
 
 
 def _field_name(location: Location) -> str:

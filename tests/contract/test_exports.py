@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -144,9 +145,17 @@ async def test_addresses_of_photos_stay_valid_for_the_key_or_member_they_were_ma
 
 
 def test_nothing_that_a_person_wrote_is_computed() -> None:
-    formulas = ("=1+1", "+49 30 1", "-2 +cmd", "@SUM(A1)", "\t=1", "  =1", "＝1")
+    formulas = ("=1+1", "+49 30 1", "-2 +cmd", "@SUM(A1)", "  =1", "＝1")
+    assert harmless("\t=1") == "'\t'=1"
     assert [harmless(text) for text in formulas] == [f"'{text}" for text in formulas]
-    assert [harmless(text) for text in ("-18.5", "a=b", "")] == ["-18.5", "a=b", ""]
+    for text in ("-18.5", "a=b", "", "a; b\n-4.5\t7", "one, -two", "5 | 6"):
+        assert harmless(text) == text
+    # Where a semicolon or a tab divides cells, and a quote that began one for us is a text's for the spreadsheet.
+    for before in ("a;", "a;;", "a\t", "a\n", "a\r\n", "a; ", 'a;"', 'a;" "', "a\u2028"):
+        for formula in ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "＝1"):
+            for divided in re.split("[;\t]", csv_row([before + formula]).decode()):
+                for cell in divided.splitlines():
+                    assert not re.match(r'[\s"]*[=+\-@＝]', cell), (before, formula)
 
 
 def test_cells_with_commas_quotes_and_line_ends_are_quoted() -> None:

@@ -54,6 +54,17 @@ async def test_what_is_no_http_is_an_error_like_any_other(shared_api: Api, caplo
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+async def test_an_expectation_that_is_not_met_is_an_error_like_any_other(api: Api) -> None:
+    for path in (b"/v1/runs", b"/nothing"):
+        sent = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nExpect: " + SECRET + b"\r\nContent-Length: 2\r\n\r\n{}"
+        status, headers, body = await answer_to(api, sent)
+        document = json.loads(body)
+        assert (status.split()[1], document["error"]) == ("417", "expectation_failed")
+        assert headers["X-Request-Id"] == document["request_id"]
+        assert (headers["Server"], headers["Content-Type"]) == ("checklist-dispatch", "application/json")
+        assert SECRET not in body
+
+
 async def test_a_request_whose_length_is_too_small_ends_with_its_connection(shared_api: Api) -> None:
     sent = b"POST /v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" + b"\xff\xd8" + SECRET
     status, _, body = await answer_to(shared_api, sent)

@@ -66,6 +66,33 @@ async def test_a_compressed_body_is_read_and_counts_by_what_it_unpacks_to(api: A
         assert (await api.http.post("/v1/templates", content=content, headers=headers)).status_code == status
 
 
+async def test_a_body_in_an_encoding_that_is_not_decoded_here_is_415(api: Api) -> None:
+    run = new_id("r")
+    for encoding in ("br", "zstd", "compress", "x-mine", "gzip, gzip", "gzip\xe9"):
+        headers = {"Content-Encoding": encoding.encode("latin-1"), **JSON}
+        for method, path in (*WRITES, ("POST", f"/v1/runs/{run}/cancel")):
+            refused = await api.http.request(method, path, content=b"{}", headers=headers)
+            assert error_of(refused) == (415, "unsupported_media_type"), (encoding, path)
+            assert refused.headers["Accept-Encoding"] == "gzip, deflate"
+    fine = {**JSON, "Content-Encoding": "Identity"}
+    assert (await api.http.post("/v1/templates", json=definition(), headers=fine)).status_code == 201
+
+
+async def test_a_template_without_a_member_hears_of_all_else_that_is_wrong(api: Api) -> None:
+    body = {
+        "id": "t-mine",
+        "tags": 5,
+        "sections": [{"id": "g-1", "title": "A", "steps": [{"id": "s-1", "label": "A"}]}],
+    }
+    refused = await api.http.post("/v1/templates", json=body)
+    assert error_of(refused) == (400, "missing_field")
+    found = [(problem["path"], problem["code"]) for problem in refused.json()["details"]]
+    assert found[0] == ("name", "missing")
+    assert sorted(found[1:]) == [("id", "read_only"), ("sections[0].steps[0].type", "missing"), ("tags", "wrong_type")]
+    alone = await api.http.post("/v1/templates", json={})
+    assert [problem["path"] for problem in alone.json()["details"]] == ["name", "sections"]
+
+
 async def test_an_unknown_path_is_404_and_another_method_is_405_with_those_that_there_are(api: Api) -> None:
     for path in ("/v1", "/v1/nothing", "/v2/templates", "/v1/templates/", "/v1/runs/a/b/c"):
         assert error_of(await api.anonymous.get(path)) == (404, "not_found"), path
@@ -76,6 +103,8 @@ async def test_an_unknown_path_is_404_and_another_method_is_405_with_those_that_
         ("DELETE", "/v1/runs/r-x", {"GET", "HEAD", "OPTIONS"}),
         ("GET", "/v1/runs/r-x/cancel", {"OPTIONS", "POST"}),
         ("POST", "/v1/usage", {"GET", "HEAD", "OPTIONS"}),
+        *((method, "/v1/templates/generate", {"OPTIONS", "POST"}) for method in ("GET", "PATCH", "DELETE", "PUT")),
+        ("GET", "/v1/deliveries/replay", {"OPTIONS", "POST"}),
     ):
         response = await api.http.request(method, path)
         assert error_of(response) == (405, "method_not_allowed")
@@ -111,15 +140,16 @@ async def test_every_answer_bears_a_request_id_and_is_kept_by_no_cache(api: Api)
 
 @pytest.mark.parametrize("path", ["/v1/templates", "/v1/runs"])
 async def test_a_page_is_a_positive_integer_that_is_cut_to_what_is_allowed(api: Api, path: str) -> None:
-    wrong = ("0", "-1", "x", "1.5", "", "1&page=2", "9" * 30)
-    for query in (*(f"page={value}" for value in wrong), "per_page=0", "per_page=ten"):
+    wrong = ("0", "-1", "x", "1.5", "", "1&page=2", "1000001", "9" * 5_000)
+    for query in (*(f"page={value}" for value in wrong), "per_page=0", "per_page=ten", "per_page=000"):
         response = await api.http.get(f"{path}?{query}")
         assert error_of(response) == (400, "invalid_parameter"), query
         assert response.json()["details"][0]["path"] == query.partition("=")[0]
-    cut = (await api.http.get(f"{path}?per_page=1000")).json()
-    assert cut == {"data": [], "pagination": {"total": 0, "page": 1, "per_page": 100, "next_page": None}}
-    past = (await api.http.get(f"{path}?page=999999999")).json()
-    assert past == {"data": [], "pagination": {"total": 0, "page": 999999999, "per_page": 20, "next_page": None}}
+    for per_page in ("1000", "0101", "9" * 5_000):
+        cut = (await api.http.get(f"{path}?per_page={per_page}")).json()
+        assert cut == {"data": [], "pagination": {"total": 0, "page": 1, "per_page": 100, "next_page": None}}
+    past = (await api.http.get(f"{path}?page=1000000")).json()
+    assert past == {"data": [], "pagination": {"total": 0, "page": 1_000_000, "per_page": 20, "next_page": None}}
 
 
 async def test_health_readiness_and_metrics_need_no_key(start_api: StartApi) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.waiting import eventually
 
 from checklist_crds.ids import derived_id, new_id
-from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.kube.kinds import AUDIT_ENTRY, TEMPLATE
 from checklist_crds.times import parse_timestamp
 
 from .conftest import Api, owned
@@ -45,11 +45,11 @@ async def test_a_created_template_is_complete_with_the_defaults_filled_in_and_re
     }
 
 
-async def test_a_missing_member_of_the_body_is_400_even_if_something_else_is_wrong(api: Api) -> None:
+async def test_a_missing_member_of_the_body_is_400_and_named_with_all_else_that_is_wrong(api: Api) -> None:
     for body, missing in (
         ({}, ["name", "sections"]),
-        ({"sections": [], "id": "t-1"}, ["name"]),
-        ({"sections": "nonsense"}, ["name"]),
+        ({"sections": [], "id": "t-1"}, ["name", "id"]),
+        ({"sections": "nonsense"}, ["name", "sections"]),
     ):
         response = await api.http.post("/v1/templates", json=body)
         assert (error_of(response), paths(response)) == ((400, "missing_field"), missing)
@@ -104,7 +104,7 @@ async def test_every_accepted_patch_adds_exactly_one_an_empty_one_too(api: Api) 
     assert (await api.http.get(path)).json()["v"] == 6
 
 
-async def test_concurrent_patches_all_count_and_none_is_lost(api: Api) -> None:
+async def test_concurrent_patches_all_count_none_is_lost_and_each_is_announced_once(api: Api) -> None:
     template = await api.account.create_template()
     path = f"/v1/templates/{template['id']}"
     fields: list[dict[str, Any]] = [
@@ -114,9 +114,12 @@ async def test_concurrent_patches_all_count_and_none_is_lost(api: Api) -> None:
         {"settings": {"est_minutes": 9}},
         {"settings": {"signature_on_complete": True}},
         {"execution": {"scope": "external"}},
+        *({} for _ in range(24)),
     ]
     answers = await asyncio.gather(*(api.http.patch(path, json=field) for field in fields))
-    assert sorted(answer.json()["v"] for answer in answers) == [2, 3, 4, 5, 6, 7]
+    assert sorted(answer.json()["v"] for answer in answers) == list(range(2, 32))
+    entries = [each["spec"] for each in await api.all_of(AUDIT_ENTRY) if each["spec"]["action"] == "template.updated"]
+    assert sorted(int(entry["details"]["version"]) for entry in entries) == list(range(2, 32))
     final = (await api.http.get(path)).json()
     assert (final["name"], final["description"], final["tags"]) == ("New name", "New description", ["new"])
     assert final["settings"] == {"allow_skip": True, "signature_on_complete": True, "est_minutes": 9}

@@ -236,6 +236,7 @@ _MEMBER = {"scope": "member", "identity_required": "external"}
 _SELECT_THREE = {"type": "multi_choice", "config": {"options": _OPTIONS, "min_selected": 3}}
 _CHOICE = {"type": "choice", "config": {"options": _OPTIONS}}
 
+_LONG_LIST: Json = {"step": "s-source", "op": "in", "value": [1, "x" * 4_001]}
 BREAKERS: dict[str, tuple[str, _Breaker]] = {
     "blank name": ("blank", _set("name", value=" \u00a0\u200b")),
     "name of another type": ("wrong_type", _set("name", value=5)),
@@ -282,6 +283,9 @@ BREAKERS: dict[str, tuple[str, _Breaker]] = {
     "no such day": ("value_type", _compared("lt", "2026-02-30", type="date")),
     "unknown option": ("unknown_option", _compared("eq", "o-z", **_CHOICE)),
     "condition on an instruction": ("operator_not_allowed", _compared("exists", True, type="instruction")),
+    "compared text too long": ("too_long", _compared("eq", "x" * 4_001, type="text")),
+    "text too long in a compared list": ("too_long", _when({"all": [_LONG_LIST]})),
+    "compared list too long": ("too_many", _compared("in", [1] * 101)),
     "eleven comparisons": ("too_many", _when({"all": [{"any": [_GROUP] * 6}, {"all": [_GROUP] * 5}]})),
 }
 """What can be wrong with a definition: name -> (code of the problem, how to break it)."""

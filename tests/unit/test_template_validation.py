@@ -1,6 +1,8 @@
 """The verdict on a template definition: what is accepted, what is refused, and with which problems."""
 
+import copy
 import json
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -71,6 +73,81 @@ def test_no_json_at_all_makes_validation_raise(data: Any) -> None:
     assert isinstance(definition_problems(template({"config": data, "photo": data, "condition": data})), list)
     assert isinstance(definition_problems({"name": "x", "sections": [data, {"steps": [data]}]}, strict=True), list)
     assert isinstance(definition_problems(template({"condition": {"when": data}}, {"config": {"zz": data}})), list)
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+EXTREMES: tuple[Any, ...] = (
+    *(None, True, 0, -1, 1.5, 10**400, -(10**400), 1e308, float("nan"), float("inf")),
+    *("", " ", "x" * 4_001, "x" * 100_001, "\0", "\ud800", "\u202e", "9999-99-99", "s-" + "a" * 65),
+    *([], {}, [None], ["x" * 4_001], ["x" * 5_000, 7] * 60, [[]], {"": None}, {"when": {"value": ["x" * 4_001]}}),
+    nested(400),
+)
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in items:
+        yield from places(inner, (*path, name))
+
+
+def with_value(data: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    if not path:
+        return value
+    changed = copy.copy(data)
+    changed[path[0]] = with_value(data[path[0]], path[1:], value)
+    return changed
+
+
+def test_no_extreme_value_in_any_place_makes_validation_raise() -> None:
+    comparison = {"step": "s-0", "op": "eq", "value": "x"}
+    choice = {"type": "multi_choice", "config": {"options": [{"id": "o-1", "label": "One"}], "min": 0, "max": 1}}
+    data = template(
+        {"hint": "h", "required": True, "geo": True, "geo_required": True, "photo": {"min": 0, "max": 2}},
+        {
+            "type": "number",
+            "config": {"min": 0, "max": 5, "decimal": 1, "unit": "m"},
+            "condition": {"when": comparison},
+        },
+        choice | {"condition": {"when": {"any": [comparison, {"all": [comparison]}]}}},
+        {"condition": {"when": {"step": "s-1", "op": "in", "value": [1, 2]}}, "config": {"multiline": True}},
+        tags=["t"],
+        settings={"allow_skip": True, "est_minutes": 5},
+        execution={"scope": "any", "identity_required": "none"},
+    )
+    assert definition_problems(data) == []
+    for path, value in product(list(places(data)), EXTREMES):
+        changed = with_value(data, path, value)
+        problems = definition_problems(changed, strict=True)
+        if not definition_problems(changed):
+            json.dumps(parse_definition(changed).to_tdl(), allow_nan=False)
+        assert all(problem.message for problem in problems), path
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        lambda comparison: comparison,
+        lambda comparison: comparison | {"op": "in", "value": ["x", comparison["value"]]},
+        lambda comparison: {"all": [comparison]},
+        lambda comparison: {"any": [{"all": [comparison]}]},
+    ],
+)
+def test_a_compared_text_has_at_most_4000_characters(when: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    def problems(length: int) -> list[tuple[str, str]]:
+        condition = {"when": when({"step": "s-0", "op": "eq", "value": "x" * length})}
+        return [each for each in found(template({}, {"condition": condition})) if each[1] == "too_long"]
+
+    assert problems(4_000) == []
+    [(path, _)] = problems(4_001)
+    assert path.startswith("sections[0].steps[1].condition.when.")
+    assert path.endswith("value")
 
 
 def test_the_complete_document_has_every_default() -> None:

@@ -1,6 +1,7 @@
 """CSV as RFC 4180 has it, and cells that no spreadsheet takes for a formula."""
 
 import re
+import string
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -9,7 +10,10 @@ BOM: Final = b"\xef\xbb\xbf"
 """Without it, Excel reads the file in the machine's old code page, and every accent is broken."""
 _QUOTED: Final = re.compile(r'[",\r\n]')
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_STARTS: Final = re.compile(r"([;|\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029])")
+"""What may start a cell within a text. Where a comma is the decimal sign, spreadsheets divide at semicolons, and the
+quote that begins a cell for us is within a text for them. A file may also be read with tabs, or line by line."""
 
 Cell = str | int | float | datetime | None
 
@@ -20,13 +24,18 @@ def csv_row(cells: Sequence[Cell]) -> bytes:
 
 
 def harmless(text: str) -> str:
-    """The text so that no spreadsheet computes it: with an apostrophe before what would begin a formula.
+    """The text so that no spreadsheet computes it: with an apostrophe before each formula that would begin a cell.
 
-    A plain number stays one. All other text is held to it, also after white space, which spreadsheets trim.
+    A plain number stays one. White space and quotes before a formula do not hide it: spreadsheets take them off.
     """
-    if _NUMBER.fullmatch(text):
-        return text
-    return f"'{text}" if text.startswith(_FORMULA) or text.lstrip().startswith(_FORMULA) else text
+    held = "".join(part if place % 2 else _held(part) for place, part in enumerate(_STARTS.split(text)))
+    return f"'{held}" if text.startswith(("\t", "\r", "\n")) else held
+
+
+def _held(part: str) -> str:
+    if not part.lstrip('"' + string.whitespace).startswith(_FORMULA) or _NUMBER.fullmatch(part.strip()):
+        return part
+    return f"'{part}"
 
 
 def _cell(value: Cell) -> str:

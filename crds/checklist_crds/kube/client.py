@@ -370,15 +370,15 @@ async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 async def retry_conflicts(attempt: Callable[[], Any], *, tries: int = 20) -> Any:
-    """Run `attempt` (read, decide, write) again while somebody else wrote in between. Raises KubeUnavailable."""
-    from .errors import KubeConflict
+    """Run `attempt` (read, decide, write) again while somebody else wrote in between. Raises KubeContended."""
+    from .errors import KubeConflict, KubeContended
 
     for number in range(tries):
         try:
             return await attempt()
         except KubeConflict:
             await asyncio.sleep(min(0.002 * 2**number, 0.1) * (0.5 + os.urandom(1)[0] / 255))
-    raise KubeUnavailable("the object changes too fast")
+    raise KubeContended("others changed the object at the same time")
 
 
 __all__ = ["JsonObject", "KubeClient", "KubeConnection", "KubeGone", "WatchEvent", "retry_conflicts"]

@@ -29,6 +29,10 @@ class KubeUnavailable(KubeError):
     """No usable answer."""
 
 
+class KubeContended(KubeUnavailable):
+    """Others changed the same object each time between reading and writing it. Nothing was written."""
+
+
 class KubeNotFound(KubeError):
     pass
 
