@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from argon2 import Parameters, PasswordHasher, extract_parameters
 
-from checklist_api.dashboard.passwords import LONGEST, SHORTEST, Passwords
+from checklist_api.dashboard.password_judge import judge
+from checklist_api.dashboard.passwords import CONTEXT_WORDS, GUESSES, LONGEST, SHORTEST, Passwords
 from checklist_crds.account_links import account_name
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.kube.kinds import LOCAL_ACCOUNT
@@ -107,17 +108,37 @@ async def test_a_password_that_is_short_or_known_is_refused(api: Api, make_link:
         assert (problem["path"], problem["code"]) == ("new_password", code), password
 
 
-async def test_the_most_common_passwords_of_that_length_are_refused_and_their_variations() -> None:
+def test_the_most_common_passwords_of_that_length_are_refused_and_their_variations() -> None:
     from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
-    passwords = Passwords()
     known = FREQUENCY_LISTS["passwords"]
     long = [word for word in known if SHORTEST <= len(word) <= LONGEST]
     made = [*long, *(f"{word}{end}" for word in known[:3500] for end in ("12345678",) if len(word) >= 4)]
     assert len(made) >= 3000
-    taken = [word for word in made[::10] if not await passwords.problems(word, own=(), path="p")]
+    assert [word for word in made[::10] if judge(word, CONTEXT_WORDS) >= GUESSES] == []
+
+
+async def test_a_hostile_password_is_given_up_and_holds_nobody_up() -> None:
+    """Digits and signs that may all stand for letters, in many ways: minutes of processor time for all of them."""
+    hostile = ["4@8({[<369&#!1/|0$5+7%2" * 3, "a4@b8c({[<e3g69i!|1l1o0s$5t+7x%z2" * 2]
+    passwords = Passwords()
+    judging = [asyncio.create_task(passwords.problems(hostile[n % 2], own=(), path="p")) for n in range(4)]
+    judged, signing_in = asyncio.gather(*judging), asyncio.create_task(passwords.verify(None, PASSWORD))
+    assert await signing_in is False
+    assert not judged.done(), "signing in waits for what is judged"
+    assert [[problem.code for problem in found] for found in await judged] == [["not_judged"]] * 4
     passwords.close()
-    assert taken == []
+
+
+async def test_who_sets_passwords_is_throttled_whether_there_was_one_before_or_not(
+    start_api: StartApi, make_link: MakeLink
+) -> None:
+    api = await start_api(CHECKLISTS_SIGN_IN_RATE_LIMIT="0.01/s burst 3")
+    person = PersonAt(api.anonymous)
+    await person.post("sign-in/link", {"secret": await make_link(EMAIL)})
+    await person.session()
+    answers = [(await person.post("account/password", {"new_password": "password1234"})).status_code for _ in range(5)]
+    assert answers == [422, 422, 422, 429, 429]
 
 
 async def test_any_characters_make_a_password(api: Api, make_link: MakeLink) -> None:

@@ -43,9 +43,9 @@ class AccountRoutes:
             raise Forbidden("Your password is with the provider that you signed in with.")
         body = await strings(request, _NEW)
         account = await self._account(session)
+        await sign_in.throttle.count_account(request, account.name)
         if account.has_password and not self._came_by_fresh_link(session):
             given = body.get(_CURRENT)
-            await sign_in.throttle.count_account(request, account.name)
             if not isinstance(given, str) or not await sign_in.accounts.is_password(account, given):
                 raise ValidationFailed(details=[Problem(_CURRENT, "wrong", "This is not your present password.")])
         spec = account.spec

@@ -6,6 +6,7 @@ NIST SP 800-63B: a length, nothing about kinds of characters, and none that is k
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -17,17 +18,21 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from checklist_crds.errors import Problem, ServiceUnavailable
 
+from .password_judge import guesses
+
+logger = logging.getLogger(__name__)
+
 SHORTEST: Final = 12
 LONGEST: Final = 128
 _WORKERS: Final = 2
 _WAITING: Final = 32
+_JUDGED_AT_ONCE: Final = 2
+_WAITING_TO_BE_JUDGED: Final = 16
 _MEMORY_KIB: Final = 19_456
 _PASSES: Final = 2
 CONTEXT_WORDS: Final = ("checklist", "checklists", "dispatch", "checklistdispatch", "dashboard")
 """Words that everybody who attacks this service would try (docs/security.md); the person's own e-mail and name too."""
-_JUDGED: Final = 72
-"""Characters that are looked at: the library's bound. What these alone make safe, more does not make unsafe."""
-_GUESSES: Final = 1e9
+GUESSES: Final = 1e9
 """Below that many guesses a password is not taken: known ones, repetitions, rows of keys, dates, and variations."""
 _Made = TypeVar("_Made")
 _HASHER: Final = PasswordHasher(time_cost=_PASSES, memory_cost=_MEMORY_KIB, parallelism=1)
@@ -46,6 +51,8 @@ class Passwords:
         self._hasher = _HASHER
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="passwords")
         self._waiting = 0
+        self._judges = asyncio.Semaphore(_JUDGED_AT_ONCE)
+        self._waiting_for_judges = 0
         self._unknown_account = _unknown_account_hash()
 
     async def hash(self, password: str) -> str:
@@ -66,11 +73,29 @@ class Passwords:
             return [Problem(path, "too_short", f"Use at least {SHORTEST} characters; a few words are a good password.")]
         if len(password) > LONGEST:
             return [Problem(path, "too_long", f"Use at most {LONGEST} characters.")]
-        if await self._work(lambda: _guesses(password, own) < _GUESSES):
+        parts = [part for text in own for part in text.replace("@", " ").replace(".", " ").split()]
+        found = await self._guesses(password, [*CONTEXT_WORDS, *own, *parts])
+        if found is None:
+            text = "This takes too long to judge. Use a few unrelated words, with fewer digits and signs."
+            return [Problem(path, "not_judged", text)]
+        if found < GUESSES:
             return [
                 Problem(path, "too_common", "This is known from breaches or easily guessed. Use a few unrelated words.")
             ]
         return []
+
+    async def _guesses(self, password: str, words: Sequence[str]) -> float | None:
+        if self._waiting_for_judges >= _WAITING_TO_BE_JUDGED:
+            raise ServiceUnavailable("Too many passwords are set at this moment; please try again.")
+        self._waiting_for_judges += 1
+        try:
+            async with self._judges:
+                return await guesses(password, words)
+        except OSError as error:
+            logger.warning("password.not_judged", extra={"reason": error.strerror})
+            raise ServiceUnavailable("The password could not be judged; please try again.") from None
+        finally:
+            self._waiting_for_judges -= 1
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -92,11 +117,3 @@ class Passwords:
         except (VerificationError, InvalidHashError):
             return False
         return hashed is not None and given == password
-
-
-def _guesses(password: str, own: Sequence[str]) -> float:
-    # Its lists of known passwords take half a megabyte and a moment to read: only who sets a password needs them.
-    from zxcvbn import zxcvbn
-
-    words = [*CONTEXT_WORDS, *own, *(part for text in own for part in text.replace("@", " ").replace(".", " ").split())]
-    return float(zxcvbn(password[:_JUDGED], user_inputs=[word.lower() for word in words if len(word) > 2])["guesses"])
