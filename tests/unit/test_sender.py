@@ -113,6 +113,31 @@ async def test_the_final_status_decides(expected: str, codes: tuple[int, ...], s
         assert 0 <= outcome.duration_ms < 10_000
 
 
+def heads_of(size: int) -> dict[str, bytes]:
+    """Heads of `size` bytes each: one long reason, one long field, thousands of short ones."""
+    start, end = b"HTTP/1.1 200 OK", b"\r\nContent-Length: 0\r\n\r\n"
+    left = size - len(start) - len(end)
+    count, rest = divmod(left - 100, 6)
+    return {
+        "reason": start + b"." * left + end,
+        "field": start + b"\r\nX: " + b"." * (left - 5) + end,
+        "fields": start + b"\r\nX: y" * count + b"\r\nX: " + b"." * (rest + 95) + end,
+    }
+
+
+@pytest.mark.parametrize("form", heads_of(1000))
+async def test_an_answer_may_use_its_64_kib_for_its_head_in_any_form(form: str, start_receiver: Start) -> None:
+    for size, expected in [
+        (65_536, ("success", "HTTP 200")),
+        (65_537, ("protocol", "too much was sent before an answer")),
+    ]:
+        head = heads_of(size)[form]
+        assert len(head) == size
+        receiver = await start_receiver(says(head))
+        outcome = await outcome_at(receiver.url)
+        assert (outcome.outcome_class, outcome.detail) == expected
+
+
 async def test_an_answer_before_the_body_was_read_is_an_answer() -> None:
     async def answer_at_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -302,11 +327,15 @@ async def test_a_connection_is_kept_after_a_short_answer_and_each_transmission_h
 LONG_ANSWERS = {
     "announced": b"HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n" + b"x" * 1_000_000,
     "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n" + b"x" * 1_000_000,
+    "many fields": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" + b"X: y\r\n" * 9000 + b"\r\n2\r\nok",
 }
 
 
 @pytest.mark.parametrize("raw", LONG_ANSWERS.values(), ids=LONG_ANSWERS)
-async def test_a_long_answer_is_cut_off_and_its_connection_closed(raw: bytes, start_receiver: Start) -> None:
+async def test_a_long_answer_is_cut_off_and_its_connection_closed(
+    raw: bytes, start_receiver: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "_DRAIN_S", 30)
     receiver = await start_receiver(says(raw))
     async with open_sender() as sender:
         outcomes = [await send(sender, receiver) for _ in range(3)]
