@@ -234,5 +234,7 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         async with asyncio.timeout(_DRAIN_S):
             while left > 0 and not response.content.at_eof():
                 left -= len(await response.content.read(left))
-    except (aiohttp.ClientError, OSError):
-        pass  # includes TimeoutError; whatever a body does is none of our business
+    except (aiohttp.ClientError, OSError, RuntimeError):
+        # The verdict stands. OSError includes TimeoutError. aiohttp raises RuntimeError when the connection has ended
+        # and the body has no error of its own (a broken chunk that came together with the head).
+        pass
