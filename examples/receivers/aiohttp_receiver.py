@@ -39,7 +39,7 @@ class Receiver:
         body = await request.read()  # the bytes as they came; 413 when there are too many
         now = time.time()
         try:
-            nonce = verify(request.method, self.url, request.headers, body, SECRET, now=now)
+            _, nonce = verify(request.method, self.url, request.headers, body, SECRET, now=now)
         except ValueError as problem:
             return answer(401, f"refused: {problem}")
         if not self.nonces.is_new(nonce, now):

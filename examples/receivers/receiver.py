@@ -54,7 +54,7 @@ class Delivery(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length))
         now = time.time()
         try:
-            nonce = verify("POST", self.server.url, self.headers, body, self.server.secret, now=now)
+            _, nonce = verify("POST", self.server.url, self.headers, body, self.server.secret, now=now)
         except ValueError as problem:
             return self.answer(401, f"refused: {problem}")
         if not self.server.nonces.is_new(nonce, now):

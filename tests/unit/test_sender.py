@@ -284,10 +284,15 @@ def test_the_signature_is_the_profile_byte_for_byte() -> None:
         "Content-Digest": "sha-256=:IBnDpQVvy34U+SwBFS2Dc4oFWVZOnDz0n/WCn8J80IM=:",
         "Signature-Input": (
             'sig1=("@method" "@target-uri" "@authority" "content-type" "content-digest");created=1795269000;'
-            'keyid="r-1";alg="hmac-sha256";expires=1795269300;nonce="bm9uY2Vub25jZW5vbmNlMQ";tag="checklist-dispatch/v1"'
+            'expires=1795269300;nonce="bm9uY2Vub25jZW5vbmNlMQ";alg="hmac-sha256";keyid="r-1";tag="checklist-dispatch/v1"'
         ),
-        "Signature": "sig1=:97SSOoCY1DC1TGMKnicLfVNEqzUpTffZRxbuHC/Ucz8=:",
+        "Signature": "sig1=:q3Tvk5nNtjLe569AsFQPDhEd87Xr9weC9KjAZz52OFw=:",
     }
+    given = sign("https://hooks.example.com/", body, **fields | {"key_id": 'a;expires=1;"b', "expires_s": 0})
+    assert given["Signature-Input"].endswith(
+        ';created=1795269000;nonce="bm9uY2Vub25jZW5vbmNlMQ";alg="hmac-sha256";keyid="a;expires=1;\\"b";'
+        'tag="checklist-dispatch/v1"'
+    )
     for bad in ("r-1\n", "r-☃"):  # what no header can carry
         with pytest.raises(Exception, match=r".+"):
             sign("https://hooks.example.com/", body, **fields | {"key_id": bad})

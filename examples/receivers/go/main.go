@@ -40,7 +40,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	now := time.Now()
-	nonce, err := delivery.Verify(request.Method, r.url, request.Header, body, r.secret, now)
+	_, nonce, err := delivery.Verify(request.Method, r.url, request.Header, body, r.secret, now)
 	if err != nil {
 		answer(w, http.StatusUnauthorized, "refused: "+err.Error())
 		return

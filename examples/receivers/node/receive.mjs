@@ -24,7 +24,7 @@ export async function receive(request, url, body) {
   const now = Date.now() / 1000
   let nonce
   try {
-    nonce = verify(request.method, url, request.headersDistinct, body, SECRET, { now })
+    nonce = verify(request.method, url, request.headersDistinct, body, SECRET, { now }).nonce
   } catch (error) {
     return said(401, `refused: ${error.message}`)
   }
