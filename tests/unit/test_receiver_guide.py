@@ -37,6 +37,12 @@ def test_the_libraries_that_the_guide_calls_tested_are_those_that_the_tests_run(
     assert "ny implementation of RFC 9421 verifies" not in GUIDE
 
 
+def test_the_guide_and_the_examples_say_that_first_attempts_of_one_run_may_overlap() -> None:
+    examples = ("inbox.py", "node/inbox.mjs", "go/delivery/inbox.go")
+    for text in (GUIDE, *((EXAMPLES / example).read_text() for example in examples)):
+        assert re.search(r"first attempts of one run [^.:]*may overlap", text)
+
+
 def test_every_file_that_the_guide_links_to_exists() -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", GUIDE)
     assert len(links) > 10
