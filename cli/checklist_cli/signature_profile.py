@@ -13,22 +13,27 @@ from typing import Final
 
 LABEL: Final = "sig1"
 COMPONENTS: Final = ("@method", "@target-uri", "@authority", "content-type", "content-digest")
-PARAMETERS: Final = ("created", "keyid", "alg", "expires", "nonce", "tag")
+PARAMETERS: Final = ("created", "expires", "nonce", "alg", "keyid", "tag")
+FORMER_PARAMETERS: Final = ("created", "keyid", "alg", "expires", "nonce", "tag")
+"""The order that earlier versions of the service sign in: accepted, so that an upgrade needs no common moment."""
 OPTIONAL_PARAMETERS: Final = frozenset({"expires"})
 ALGORITHM: Final = "hmac-sha256"
 TAG: Final = "checklist-dispatch/v1"
 CONTENT_TYPE: Final = "application/json"
 
 _COMPONENT_LIST: Final = "(" + " ".join(f'"{name}"' for name in COMPONENTS) + ")"
-_INPUT: Final = re.compile(
-    rf"{LABEL}=(?P<params>{re.escape(_COMPONENT_LIST)}"
-    r";created=(?P<created>[0-9]{1,15})"
-    r';keyid="(?P<keyid>[\x20-\x21\x23-\x5b\x5d-\x7e]*)"'
-    rf';alg="{ALGORITHM}"'
-    r"(?:;expires=(?P<expires>[0-9]{1,15}))?"
-    r';nonce="(?P<nonce>[A-Za-z0-9_-]+)"'
-    rf';tag="{re.escape(TAG)}")'
-)
+_FORMS: Final = {
+    "created": r";created=(?P<created>[0-9]{1,15})",
+    "expires": r"(?:;expires=(?P<expires>[0-9]{1,15}))?",
+    "nonce": r';nonce="(?P<nonce>[A-Za-z0-9_-]+)"',
+    "alg": rf';alg="{ALGORITHM}"',
+    "keyid": r';keyid="(?P<keyid>[\x20-\x21\x23-\x5b\x5d-\x7e]*)"',
+    "tag": rf';tag="{re.escape(TAG)}"',
+}
+_INPUTS: Final = [
+    re.compile(rf"{LABEL}=(?P<params>{re.escape(_COMPONENT_LIST)}{''.join(_FORMS[name] for name in order)})")
+    for order in (PARAMETERS, FORMER_PARAMETERS)
+]
 _LOOSE_INPUT: Final = re.compile(r"\s*(?P<label>[a-z*][a-z0-9_.*-]*)\s*=\s*\((?P<components>[^)]*)\)(?P<rest>.*)", re.S)
 _LOOSE_PARAMETER: Final = re.compile(r';\s*([a-z*][a-z0-9_.*-]*)(?:=("(?:[^"\\]|\\.)*"|[^;,\s]*))?')
 
@@ -50,7 +55,7 @@ class SignatureInput:
 
 def parse_input(value: str) -> SignatureInput:
     """Raises NotInProfile."""
-    match = _INPUT.fullmatch(value)
+    match = next(filter(None, (form.fullmatch(value) for form in _INPUTS)), None)
     if match is None:
         raise NotInProfile(_deviation(value))
     expires = match["expires"]

@@ -4,7 +4,6 @@ WEBHOOK_SECRET="the secret given at dispatch" python examples/receivers/aiohttp_
 """
 
 import asyncio
-import json
 import os
 import sys
 import time
@@ -14,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 sys.path.insert(0, str(Path(__file__).parent))
-from inbox import Inbox, Nonces
+from inbox import Inbox, Nonces, read_event
 from verify import verify
 
 MAX_BODY = 2 * 1024 * 1024
@@ -39,12 +38,15 @@ class Receiver:
         body = await request.read()  # the bytes as they came; 413 when there are too many
         now = time.time()
         try:
-            nonce = verify(request.method, self.url, request.headers, body, SECRET, now=now)
+            key_id, nonce = verify(request.method, self.url, request.headers, body, SECRET, now=now)
         except ValueError as problem:
             return answer(401, f"refused: {problem}")
         if not self.nonces.is_new(nonce, now):
             return answer(401, "refused: nonce: this very transmission has come before")
-        event = json.loads(body)
+        try:
+            event = read_event(body, key_id)
+        except ValueError as problem:
+            return answer(400, f"refused: {problem}")
         about = f"{event['event']} {event['event_id']} attempt {event['delivery_attempt']} of {event['run_id']}"
         # A disk may be slow: in a thread, so that other requests go on.
         is_new = await asyncio.to_thread(self.inbox.add, event["event_id"], body)

@@ -1,4 +1,7 @@
-"""What a receiver has to remember: nonces for as long as a signature holds, events for good, work until it is done."""
+"""What a receiver has to remember: nonces for as long as a signature holds, events for good, work until it is done.
+
+The first attempts of one run may overlap, and a retry may arrive after a later event: order events by `seq`.
+"""
 
 import json
 import os
@@ -10,6 +13,26 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+EVENT_ID = re.compile(r"evt-[0-9A-Za-z-]{1,64}")
+
+
+def read_event(body: bytes, key_id: str) -> dict[str, Any]:
+    """The event in a verified body; raises ValueError when it is none, or of another run than the signature's keyid."""
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        event = None
+    if not (
+        isinstance(event, dict)
+        and all(isinstance(event.get(name), str) for name in ("event_id", "event", "run_id"))
+        and type(event.get("delivery_attempt")) is int
+        and EVENT_ID.fullmatch(event["event_id"])
+    ):
+        raise ValueError("event: the body is none")
+    if event["run_id"] != key_id:
+        raise ValueError("run_id: not the run of the signature's keyid")
+    return event
 
 
 class Nonces:
@@ -53,7 +76,7 @@ class Inbox:
 
     def add(self, event_id: str, body: bytes) -> bool:
         """Whether the event is new. When this returns, it is stored and may be acknowledged."""
-        if not re.fullmatch(r"evt-[0-9A-Za-z-]{1,64}", event_id):
+        if not EVENT_ID.fullmatch(event_id):
             raise ValueError("event_id: not one of ours, and it is to be the name of a file")
         with tempfile.NamedTemporaryFile(dir=self._events) as file:
             file.write(body)

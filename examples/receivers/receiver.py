@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from inbox import Inbox, Nonces
+from inbox import Inbox, Nonces, read_event
 from verify import verify
 
 MAX_BODY = 2 * 1024 * 1024
@@ -54,12 +54,15 @@ class Delivery(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length))
         now = time.time()
         try:
-            nonce = verify("POST", self.server.url, self.headers, body, self.server.secret, now=now)
+            key_id, nonce = verify("POST", self.server.url, self.headers, body, self.server.secret, now=now)
         except ValueError as problem:
             return self.answer(401, f"refused: {problem}")
         if not self.server.nonces.is_new(nonce, now):
             return self.answer(401, "refused: nonce: this very transmission has come before")
-        event = json.loads(body)
+        try:
+            event = read_event(body, key_id)
+        except ValueError as problem:
+            return self.answer(400, f"refused: {problem}")
         about = f"{event['event']} {event['event_id']} attempt {event['delivery_attempt']} of {event['run_id']}"
         time.sleep(self.server.delay)
         if self.server.failures_left > 0:
@@ -67,7 +70,7 @@ class Delivery(BaseHTTPRequestHandler):
             return self.answer(500, f"failed as asked: {about}")
         if not self.server.inbox.add(event["event_id"], body):
             return self.answer(204, f"duplicate: {about}")
-        return self.answer(204, f"verified: {about} {json.dumps(event['data'])}")
+        return self.answer(204, f"verified: {about} {json.dumps(event.get('data'))}")
 
     def answer(self, status: int, line: str) -> None:
         say(f"{status} {line}")

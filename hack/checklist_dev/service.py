@@ -11,6 +11,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
+from checklist_crds.settings.forms import Switch
 from checklist_dev.bootstrap import NAMESPACE, new_sign_in_link
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.detach import announce_ready, run_detached
@@ -24,6 +27,7 @@ from checklist_dev.service_state import ServiceState, read_json, write_json
 from checklist_dev.tether import end_with_parent
 
 DEFAULT_PORT = 8080
+INSECURE_TARGETS = "CHECKLISTS_ALLOW_INSECURE_TARGETS"
 LOOK_AFTER_EVERY_S = 0.5
 STOP_WITHIN_S = 60.0
 
@@ -39,11 +43,11 @@ def serve(state: ServiceState, env: Mapping[str, str], *, ready_descriptor: int 
             cluster=_cluster(state.folder, env),
             base_url=(env.get("CHECKLISTS_BASE_URL") or "").rstrip("/") or None,
             settings={name: env[name] for name in ("CHECKLISTS_HOST",) if name in env}
-            | {"CHECKLISTS_ALLOW_INSECURE_TARGETS": env.get("CHECKLISTS_ALLOW_INSECURE_TARGETS", "1")},
+            | {INSECURE_TARGETS: env.get(INSECURE_TARGETS, "1")},
             remembered=read_json(state.remembered),
         )
         with service:
-            summary = _introduce(service, state)
+            summary = _introduce(service, state, about_targets=about_targets(env))
             if ready_descriptor is None:
                 print(summary, flush=True)
                 say("Ctrl-C ends it.")
@@ -63,7 +67,7 @@ def serve(state: ServiceState, env: Mapping[str, str], *, ready_descriptor: int 
     return 0
 
 
-def _introduce(service: LocalService, state: ServiceState) -> str:
+def _introduce(service: LocalService, state: ServiceState, *, about_targets: str) -> str:
     """A template and a dispatched run; the files that say so; what to print."""
     account = service.account
     remembered = {
@@ -98,7 +102,7 @@ def _introduce(service: LocalService, state: ServiceState) -> str:
     }
     write_json(state.info, info)
     _tell_pids(service, state)
-    return _summary(state, info, is_new=account.is_new)
+    return _summary(state, info, is_new=account.is_new, about_targets=about_targets)
 
 
 def _tell_pids(service: LocalService, state: ServiceState) -> None:
@@ -106,7 +110,18 @@ def _tell_pids(service: LocalService, state: ServiceState) -> None:
     write_json(state.info, {**read_json(state.info), "pids": pids, "logs": service.logs()})
 
 
-def _summary(state: ServiceState, info: Mapping[str, str], *, is_new: bool) -> str:
+def about_targets(env: Mapping[str, str]) -> str:
+    """Whether insecure webhook targets are allowed, as API and operator read it: a blank setting is their default, off.
+
+    Valid words only: with another one, API and operator do not start.
+    """
+    given = env.get(INSECURE_TARGETS, "1").strip()
+    if given and TypeAdapter(Switch).validate_python(given):
+        return f"Webhooks to http and to this machine are allowed here ({INSECURE_TARGETS}); elsewhere they are not."
+    return f"Webhooks to http and to this machine are refused here, too ({INSECURE_TARGETS}=1 allows them)."
+
+
+def _summary(state: ServiceState, info: Mapping[str, str], *, is_new: bool, about_targets: str) -> str:
     kubectl = f"KUBECONFIG={info['kubeconfig']} {info['kubectl']} -n {info['namespace']}"
     return f"""
 Checklist Dispatch serves.
@@ -116,7 +131,7 @@ Checklist Dispatch serves.
   a run     {info["link"]}
   dashboard {info["sign_in_link"] or info["base_url"] + "/dashboard"}
 {_about_link(info)}
-Webhooks to http and to this machine are allowed here (CHECKLISTS_ALLOW_INSECURE_TARGETS); elsewhere they are not.
+{about_targets}
 The same is in {state.info}. To paste:
 
 # dispatch a run

@@ -186,6 +186,7 @@ def test_the_next_start_has_the_same_organization_and_keys_and_another_sign_in_l
     developer: Developer, cluster: ControlPlane
 ) -> None:
     infos, tokens, keys, printed = [], set(), [], ""
+    developer.env["CHECKLISTS_ALLOW_INSECURE_TARGETS"] = "0"
     for _ in range(2):
         printed = developer.types("run", "--detach").stdout
         infos.append(info := developer.info())
@@ -204,6 +205,7 @@ def test_the_next_start_has_the_same_organization_and_keys_and_another_sign_in_l
         tokens.add(token)
         developer.types("stop")
     assert "as before" in printed
+    assert "Webhooks to http and to this machine are refused here" in printed
     assert len(tokens) == 2
     assert keys[0] == keys[1]
     assert [infos[0][name] for name in ("api_key", "organization_id")] == [

@@ -114,6 +114,23 @@ async def test_what_is_forged_stale_sent_again_or_too_large_is_refused(
         assert [path.name for path in (tmp_path / "events").glob("*.json")] == ["evt-1.json"]
 
 
+async def test_a_signed_body_that_is_no_event_of_the_run_that_signed_it_is_refused(
+    name: str, programs: Programs, tmp_path: Path
+) -> None:
+    event = json.loads(envelope("evt-1"))
+    documents = [event | change for change in ({"event_id": 1}, {"event_id": "../evt-1"}, {"event": None})]
+    documents += [event | {"delivery_attempt": "1"}, {}, [event], "evt-1", None]
+    bodies = [b"", b"evt-1", b"\xff", *(json.dumps(document).encode() for document in documents)]
+    async with running(name, programs, tmp_path) as receiver:
+        for body in bodies:
+            assert (await send(receiver.url, body)).http_status == 400, body
+            assert await receiver.line() == "400 refused: event: the body is none"
+        assert (await send(receiver.url, json.dumps(event | {"run_id": "r-2"}).encode())).http_status == 400
+        assert await receiver.line() == "400 refused: run_id: not the run of the signature's keyid"
+        assert (await send(receiver.url, envelope("evt-1"))).ok
+    assert [path.name for path in (tmp_path / "events").iterdir()] == ["evt-1.json"]
+
+
 async def test_the_answer_waits_for_no_work_and_what_a_crash_left_undone_is_done_at_the_next_start(
     name: str, programs: Programs, tmp_path: Path
 ) -> None:

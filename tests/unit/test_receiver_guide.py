@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from multidict import CIMultiDict
+from tests.signatures.judges import OTHERS
 from tests.signatures.receivers import EXAMPLES, SECRET
 
 from checklist_dev.repository import ROOT
@@ -24,6 +25,22 @@ GUIDE = (ROOT / "docs/receivers.md").read_text()
 def test_the_code_in_the_guide_is_the_example(language: str, example: str) -> None:
     blocks = re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
     assert (EXAMPLES / example).read_text() in blocks
+
+
+def test_the_libraries_that_the_guide_calls_tested_are_those_that_the_tests_run() -> None:
+    rows = re.findall(r"^\| (?:npm|Go|PyPI|crates\.io) `(\S+)` (\S+) \| (tests|by hand) \|", GUIDE, re.MULTILINE)
+    node: dict[str, str] = json.loads((ROOT / "tests/signatures/node/package.json").read_text())["dependencies"]
+    module, version = re.findall(r"(\S+/httpsign) v(\S+)", (ROOT / "tests/signatures/go/go.mod").read_text())[0]
+    tested = {name: version for name, version, run in rows if run == "tests"}
+    assert tested == node | {module: version}
+    assert {name.removeprefix("github.com/yaronf/") for name in tested} == OTHERS
+    assert "ny implementation of RFC 9421 verifies" not in GUIDE
+
+
+def test_the_guide_and_the_examples_say_that_first_attempts_of_one_run_may_overlap() -> None:
+    examples = ("inbox.py", "node/inbox.mjs", "go/delivery/inbox.go")
+    for text in (GUIDE, *((EXAMPLES / example).read_text() for example in examples)):
+        assert re.search(r"first attempts of one run [^.:]*may overlap", text)
 
 
 def test_every_file_that_the_guide_links_to_exists() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import os
 import re
 import socket
@@ -111,6 +112,31 @@ async def test_the_final_status_decides(expected: str, codes: tuple[int, ...], s
         assert outcome.ok is (expected == "success")
         assert outcome.started_at == AT
         assert 0 <= outcome.duration_ms < 10_000
+
+
+def heads_of(size: int) -> dict[str, bytes]:
+    """Heads of `size` bytes each: one long reason, one long field, thousands of short ones."""
+    start, end = b"HTTP/1.1 200 OK", b"\r\nContent-Length: 0\r\n\r\n"
+    left = size - len(start) - len(end)
+    count, rest = divmod(left - 100, 6)
+    return {
+        "reason": start + b"." * left + end,
+        "field": start + b"\r\nX: " + b"." * (left - 5) + end,
+        "fields": start + b"\r\nX: y" * count + b"\r\nX: " + b"." * (rest + 95) + end,
+    }
+
+
+@pytest.mark.parametrize("form", heads_of(1000))
+async def test_an_answer_may_use_its_64_kib_for_its_head_in_any_form(form: str, start_receiver: Start) -> None:
+    for size, expected in [
+        (65_536, ("success", "HTTP 200")),
+        (65_537, ("protocol", "too much was sent before an answer")),
+    ]:
+        head = heads_of(size)[form]
+        assert len(head) == size
+        receiver = await start_receiver(says(head))
+        outcome = await outcome_at(receiver.url)
+        assert (outcome.outcome_class, outcome.detail) == expected
 
 
 async def test_an_answer_before_the_body_was_read_is_an_answer() -> None:
@@ -258,10 +284,15 @@ def test_the_signature_is_the_profile_byte_for_byte() -> None:
         "Content-Digest": "sha-256=:IBnDpQVvy34U+SwBFS2Dc4oFWVZOnDz0n/WCn8J80IM=:",
         "Signature-Input": (
             'sig1=("@method" "@target-uri" "@authority" "content-type" "content-digest");created=1795269000;'
-            'keyid="r-1";alg="hmac-sha256";expires=1795269300;nonce="bm9uY2Vub25jZW5vbmNlMQ";tag="checklist-dispatch/v1"'
+            'expires=1795269300;nonce="bm9uY2Vub25jZW5vbmNlMQ";alg="hmac-sha256";keyid="r-1";tag="checklist-dispatch/v1"'
         ),
-        "Signature": "sig1=:97SSOoCY1DC1TGMKnicLfVNEqzUpTffZRxbuHC/Ucz8=:",
+        "Signature": "sig1=:q3Tvk5nNtjLe569AsFQPDhEd87Xr9weC9KjAZz52OFw=:",
     }
+    given = sign("https://hooks.example.com/", body, **fields | {"key_id": 'a;expires=1;"b', "expires_s": 0})
+    assert given["Signature-Input"].endswith(
+        ';created=1795269000;nonce="bm9uY2Vub25jZW5vbmNlMQ";alg="hmac-sha256";keyid="a;expires=1;\\"b";'
+        'tag="checklist-dispatch/v1"'
+    )
     for bad in ("r-1\n", "r-☃"):  # what no header can carry
         with pytest.raises(Exception, match=r".+"):
             sign("https://hooks.example.com/", body, **fields | {"key_id": bad})
@@ -302,17 +333,40 @@ async def test_a_connection_is_kept_after_a_short_answer_and_each_transmission_h
 LONG_ANSWERS = {
     "announced": b"HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n" + b"x" * 1_000_000,
     "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n" + b"x" * 1_000_000,
+    "many fields": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" + b"X: y\r\n" * 9000 + b"\r\n2\r\nok",
 }
 
 
 @pytest.mark.parametrize("raw", LONG_ANSWERS.values(), ids=LONG_ANSWERS)
-async def test_a_long_answer_is_cut_off_and_its_connection_closed(raw: bytes, start_receiver: Start) -> None:
+async def test_a_long_answer_is_cut_off_and_its_connection_closed(
+    raw: bytes, start_receiver: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "_DRAIN_S", 30)
     receiver = await start_receiver(says(raw))
     async with open_sender() as sender:
         outcomes = [await send(sender, receiver) for _ in range(3)]
         await eventually(lambda: not receiver.open_connections)
     assert [outcome.outcome_class for outcome in outcomes] == ["success"] * 3
     assert receiver.connections == 3
+
+
+BROKEN_CHUNKS = {"no size": b"zz\r\n", "no end of a chunk": b"2\r\nokXX", "the end": b"5\r\nok", "nothing": b""}
+
+
+@pytest.mark.parametrize("body", BROKEN_CHUNKS.values(), ids=BROKEN_CHUNKS)
+async def test_a_chunked_answer_that_breaks_off_after_its_head_is_a_success_and_logs_nothing(
+    body: bytes, start_receiver: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def answer(request: Any) -> None:
+        request.writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+        request.writer.close()
+
+    receiver = await start_receiver(answer)
+    async with open_sender() as sender:
+        outcome = await send(sender, receiver)
+        await eventually(lambda: not sender._draining)
+    gc.collect()  # a task that failed reports it when it is collected
+    assert (outcome.outcome_class, outcome.http_status, caplog.messages) == ("success", 200, [])
 
 
 async def test_nothing_is_sent_twice_when_a_kept_connection_breaks(start_receiver: Start) -> None:

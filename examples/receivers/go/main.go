@@ -20,13 +20,6 @@ import (
 
 const maxBody = 2 << 20
 
-type envelope struct {
-	EventID string `json:"event_id"`
-	Attempt int    `json:"delivery_attempt"`
-	Event   string `json:"event"`
-	RunID   string `json:"run_id"`
-}
-
 type receiver struct {
 	url, secret string
 	inbox       *delivery.Inbox
@@ -40,7 +33,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	now := time.Now()
-	nonce, err := delivery.Verify(request.Method, r.url, request.Header, body, r.secret, now)
+	keyID, nonce, err := delivery.Verify(request.Method, r.url, request.Header, body, r.secret, now)
 	if err != nil {
 		answer(w, http.StatusUnauthorized, "refused: "+err.Error())
 		return
@@ -49,9 +42,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		answer(w, http.StatusUnauthorized, "refused: nonce: this very transmission has come before")
 		return
 	}
-	var event envelope
-	if err := json.Unmarshal(body, &event); err != nil {
-		answer(w, http.StatusBadRequest, "refused: no JSON")
+	event, err := delivery.ReadEvent(body, keyID)
+	if err != nil {
+		answer(w, http.StatusBadRequest, "refused: "+err.Error())
 		return
 	}
 	isNew, err := r.inbox.Add(event.EventID, body)
@@ -74,7 +67,7 @@ func answer(w http.ResponseWriter, status int, line string) {
 
 // work is what your system does with an event, after the answer.
 func work(body []byte) error {
-	var event envelope
+	var event delivery.Event
 	if err := json.Unmarshal(body, &event); err != nil {
 		return err
 	}

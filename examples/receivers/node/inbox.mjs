@@ -1,9 +1,30 @@
 // What a receiver has to remember: nonces for as long as a signature holds, events for good, work until it is done.
+//
+// The first attempts of one run may overlap, and a retry may arrive after a later event: order events by `seq`.
 
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { link, open, readFile, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+
+const EVENT_ID = /^evt-[0-9A-Za-z-]{1,64}$/
+
+/** The event in a verified body; throws an Error when it is none, or of another run than the signature's keyid. */
+export function readEvent(body, keyId) {
+  let event
+  try {
+    event = JSON.parse(body.toString('utf8'))
+  } catch {
+    event = null
+  }
+  const isEvent =
+    ['event_id', 'event', 'run_id'].every((name) => typeof event?.[name] === 'string') &&
+    Number.isInteger(event.delivery_attempt) &&
+    EVENT_ID.test(event.event_id)
+  if (!isEvent) throw new Error('event: the body is none')
+  if (event.run_id !== keyId) throw new Error("run_id: not the run of the signature's keyid")
+  return event
+}
 
 /**
  * The nonces of the last 310 s, which is how long `verify` takes a signature: 300 s, and 5 s of skew either way.
@@ -49,7 +70,7 @@ export class Inbox {
 
   /** Whether the event is new. When this has come to its end, it is stored and may be acknowledged. */
   async add(eventId, body) {
-    if (!/^evt-[0-9A-Za-z-]{1,64}$/.test(eventId)) throw new Error('event_id: not one of ours, and it is to name a file')
+    if (!EVENT_ID.test(eventId)) throw new Error('event_id: not one of ours, and it is to name a file')
     const made = join(this.events, randomUUID())
     try {
       const file = await open(made, 'wx')

@@ -1,7 +1,7 @@
 // What Node receivers do with one delivery, whatever framework brought it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Inbox, Nonces } from './inbox.mjs'
+import { Inbox, Nonces, readEvent } from './inbox.mjs'
 import { verify } from './verify.mjs'
 
 export const MAX_BODY = 2 * 1024 * 1024
@@ -22,14 +22,19 @@ const nonces = new Nonces()
 /** The status to answer with. `url` is the configured one, `body` the bytes as they came. */
 export async function receive(request, url, body) {
   const now = Date.now() / 1000
-  let nonce
+  let keyId, nonce
   try {
-    nonce = verify(request.method, url, request.headersDistinct, body, SECRET, { now })
+    ;({ keyId, nonce } = verify(request.method, url, request.headersDistinct, body, SECRET, { now }))
   } catch (error) {
     return said(401, `refused: ${error.message}`)
   }
   if (!nonces.isNew(nonce, now)) return said(401, 'refused: nonce: this very transmission has come before')
-  const event = JSON.parse(body.toString('utf8'))
+  let event
+  try {
+    event = readEvent(body, keyId)
+  } catch (error) {
+    return said(400, `refused: ${error.message}`)
+  }
   const about = `${event.event} ${event.event_id} attempt ${event.delivery_attempt} of ${event.run_id}`
   const isNew = await inbox.add(event.event_id, body)
   return said(204, `${isNew ? 'verified' : 'duplicate'}: ${about}`)

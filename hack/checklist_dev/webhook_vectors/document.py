@@ -105,6 +105,12 @@ def _accepted() -> Iterator[tuple[str, Request]]:
     yield "time: 5 s before it was created", Request.signed(after_s=-5)
     yield "time: without expiry", Request.signed(expires_s=0)
     yield "time: 65 s after it was created, expires after 60 s", Request.signed(after_s=65, expires_s=60)
+    former = "keyid", "alg", "expires", "nonce", "tag"
+    yield "parameters: in the order of earlier versions", Request.signed().in_order(*former)
+    yield (
+        "parameters: in the order of earlier versions, without expiry",
+        Request.signed(expires_s=0).in_order(*former),
+    )
     for given, url in _URLS:
         shown = given if len(given) < 80 else f"{given[:60]}... ({len(given)} characters)"
         yield f"url {shown}", Request.signed(url, SHORT_BODY)

@@ -6,6 +6,7 @@ from typing import Final
 
 from checklist_dev.webhook_vectors.requests import (
     CREATED,
+    RUN,
     URL_CONFIGURED,
     Request,
     content_digest,
@@ -96,7 +97,7 @@ def _parameters_changed(sound: Request) -> Iterator[Refused]:
         "created: a text": (f"created={CREATED}", f'created="{CREATED}"', INPUT),
         "created: with decimals": (f"created={CREATED}", f"created={CREATED}.0", INPUT),
         "keyid: another run": ('keyid="r-0', 'keyid="r-1', SIGNATURE),
-        "keyid: none": (sound.header("Signature-Input").split(";")[2] + ";", "", INPUT),
+        "keyid: none": (f';keyid="{RUN}"', "", INPUT),
         "alg: another one": ("hmac-sha256", "hmac-sha512", INPUT),
         "alg: none": (';alg="hmac-sha256"', "", INPUT),
         "expires: a second later": (f"expires={CREATED + 300}", f"expires={CREATED + 301}", SIGNATURE),
@@ -135,6 +136,8 @@ def _outside_of_the_profile(sound: Request) -> Iterator[Refused]:
     }
     for name, (old, new) in edits.items():
         yield f"{name} (signed so)", INPUT, sound.edited("Signature-Input", old, new).signed_anew()
+    unknown = sound.in_order("nonce", "expires", "alg", "keyid", "tag")
+    yield "parameters: in an order of no version (signed so)", INPUT, unknown
     mine, forged = sound.header("Signature-Input"), "sig0=();created=1"
     double = sound.with_header("Signature-Input", f"{forged}, {mine}")
     yield "two signatures: a forged one first", INPUT, double.edited("Signature", "sig1", "sig0=:AAAA:, sig1")

@@ -102,6 +102,13 @@ class Request:
             raise ValueError(f"{name} has no {old!r}")
         return self.with_header(name, self.header(name).replace(old, new))
 
+    def in_order(self, *parameters: str) -> Self:
+        """Signed with the signature parameters after `created` in this order."""
+        start, created, *others = self.header("Signature-Input").split(";")
+        by_name = {each.partition("=")[0]: each for each in others}
+        given = ";".join((start, created, *(by_name[name] for name in parameters if name in by_name)))
+        return self.with_header("Signature-Input", given).signed_anew()
+
     def without(self, name: str) -> Self:
         return self.but(headers=tuple(header for header in self.headers if header[0] != name))
 

@@ -108,7 +108,7 @@ class BoundedResponseHandler(ResponseHandler):
     """aiohttp's reader of responses, made safe for receivers that mean harm.
 
     - The bytes of one exchange are limited. aiohttp bounds a line and the number of fields, but not how many interim
-      (1xx) answers come before the final one, nor a body that nobody reads.
+      (1xx) answers come before the final one, nor a body that is never read.
     - A complete head counts, whatever comes after it. aiohttp drops a head when bytes that it cannot parse arrive in
       the same read, so the verdict would depend on how the network cut the stream.
     - Bytes after the end of an answer end the connection. aiohttp would take them for the answer to the next request.

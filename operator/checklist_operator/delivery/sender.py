@@ -34,6 +34,8 @@ CONNECT_S: Final = 5.0
 KEEP_ALIVE_S: Final = 3.0
 # What may be left of a body after the verdict to make keeping the connection worth while.
 _DRAIN_BYTES: Final = 4096
+# Thousands of fields fit into an answer and take megabytes once parsed: such a response is not kept while it drains.
+_DRAIN_FIELDS: Final = 128
 _DRAIN_S: Final = 0.25
 _MAX_DRAINING: Final = 256
 # A deadline that is noticed this much too late says that we were busy: then what came meanwhile is read before judging.
@@ -178,9 +180,10 @@ class Sender:
                 auto_decompress=False,
                 raise_for_status=False,
                 read_bufsize=16 * 1024,
-                max_line_size=8190,
-                max_field_size=8190,
-                max_headers=128,
+                # The connection counts all bytes; a lower limit here would call a long answer invalid HTTP.
+                max_line_size=dialing.MAX_RESPONSE_BYTES,
+                max_field_size=dialing.MAX_RESPONSE_BYTES,
+                max_headers=dialing.MAX_RESPONSE_BYTES,
                 headers={"User-Agent": self._user_agent, "Accept-Encoding": "identity"},
             )
         return self._session
@@ -189,7 +192,8 @@ class Sender:
         """Keeps the connection when the rest of the body is short and comes at once, else ends it."""
         if response.closed:  # the body was complete with the head; aiohttp has taken the connection back
             return
-        if (response.content_length or 0) > _DRAIN_BYTES or len(self._draining) >= _MAX_DRAINING:
+        is_large = (response.content_length or 0) > _DRAIN_BYTES or len(response.raw_headers) > _DRAIN_FIELDS
+        if is_large or len(self._draining) >= _MAX_DRAINING:
             response.close()
             return
 
@@ -230,5 +234,7 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         async with asyncio.timeout(_DRAIN_S):
             while left > 0 and not response.content.at_eof():
                 left -= len(await response.content.read(left))
-    except (aiohttp.ClientError, OSError):
-        pass  # includes TimeoutError; whatever a body does is none of our business
+    except (aiohttp.ClientError, OSError, RuntimeError):
+        # The verdict stands. OSError includes TimeoutError. aiohttp raises RuntimeError when the connection has ended
+        # and the body has no error of its own (a broken chunk that came together with the head).
+        pass

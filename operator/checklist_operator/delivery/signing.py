@@ -1,9 +1,9 @@
 """The signature of a delivery: RFC 9421 with RFC 9530 Content-Digest (delivery profile, "Signature").
 
-The library serialises and signs; this module pins every choice that it leaves open, in one order that never changes, so
-that a receiver can check it with a regular expression. `HTTPMessageSigner.sign` would build the signature base twice
-(once more to check that the message did not change meanwhile), which is half of its cost; `prepare` and the algorithm
-are the same code without that.
+The library serialises and signs; this module pins every choice that it leaves open, and writes the parameters in one
+order, so that a receiver can check them with a regular expression. `HTTPMessageSigner.sign` would build the signature
+base twice (once more to check that the message did not change meanwhile), which is half of its cost; `prepare` and the
+algorithm are the same code without that.
 """
 
 import hashlib
@@ -67,8 +67,20 @@ def sign(
         covered_component_ids=COMPONENTS,
         use_existing_digest=True,
     )
-    algorithm = algorithms.HMAC_SHA256(shared_secret=secret)
-    signature = algorithm.sign(prepared.signature_base)
-    headers["Signature-Input"] = f"{LABEL}={prepared.signature_params}"
+    params = _in_order_of_rfc(prepared.signature_params, has_expires=bool(expires_s))
+    base = prepared.signature_base.removesuffix(prepared.signature_params.encode()) + params.encode()
+    signature = algorithms.HMAC_SHA256(shared_secret=secret).sign(base)
+    headers["Signature-Input"] = f"{LABEL}={params}"
     headers["Signature"] = f"{LABEL}=:{b64encode(signature).decode()}:"
     return headers
+
+
+def _in_order_of_rfc(params: str, *, has_expires: bool) -> str:
+    """Puts the signature parameters into the order in which RFC 9421, section 2.3, lists them.
+
+    Some verifiers write them in that order, whatever the order in which they came. The library has an order of its own.
+    Of all values, only the key id may contain a semicolon.
+    """
+    components, created, others = params.split(";", 2)
+    key_id, alg, *expires, nonce, tag = others.rsplit(";", 4 if has_expires else 3)
+    return ";".join((components, created, *expires, nonce, alg, key_id, tag))

@@ -43,7 +43,7 @@ type answer struct {
 var verifiers = map[string]func(request, given) error{
 	"httpsign": verifyWithHttpsign,
 	"go-example": func(r request, g given) error {
-		_, err := delivery.Verify(r.Method, r.received, r.Header, r.body, g.Secret, clock(g))
+		_, _, err := delivery.Verify(r.Method, r.received, r.Header, r.body, g.Secret, clock(g))
 		return err
 	},
 }

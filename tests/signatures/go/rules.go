@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"math"
@@ -11,7 +12,8 @@ import (
 
 var (
 	input = regexp.MustCompile(`^sig1=\("@method" "@target-uri" "@authority" "content-type" "content-digest"\);created=(\d+)` +
-		`;keyid="[^"]*";alg="hmac-sha256"(?:;expires=(\d+))?;nonce="[\w-]+";tag="checklist-dispatch/v1"$`)
+		`(?:(?:;expires=(\d+))?;nonce="[\w-]+";alg="hmac-sha256";keyid="[^"]*"` +
+		`|;keyid="[^"]*";alg="hmac-sha256"(?:;expires=(\d+))?;nonce="[\w-]+");tag="checklist-dispatch/v1"$`)
 	// 32 bytes in the one spelling that base64 has for them: the last character carries two bits that are always zero.
 	signature = regexp.MustCompile(`^sig1=:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=:$`)
 )
@@ -36,7 +38,7 @@ func brokenRules(r request, g given) []string {
 	if found == nil || !signature.MatchString(field("Signature")) {
 		broken = append(broken, "shape")
 	}
-	if found == nil || !isFresh(found[1], found[2], clock(g).Unix()) {
+	if found == nil || !isFresh(found[1], cmp.Or(found[2], found[3]), clock(g).Unix()) {
 		broken = append(broken, "time")
 	}
 	sum := sha256.Sum256(r.body)

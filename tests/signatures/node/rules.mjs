@@ -3,8 +3,9 @@
 import { createHash } from 'node:crypto'
 
 const INPUT = new RegExp(
-  '^sig1=\\("@method" "@target-uri" "@authority" "content-type" "content-digest"\\);created=(\\d+);keyid="[^"]*"' +
-    ';alg="hmac-sha256"(?:;expires=(\\d+))?;nonce="[\\w-]+";tag="checklist-dispatch/v1"$',
+  '^sig1=\\("@method" "@target-uri" "@authority" "content-type" "content-digest"\\);created=(\\d+)' +
+    '(?:(?:;expires=(\\d+))?;nonce="[\\w-]+";alg="hmac-sha256";keyid="[^"]*"' +
+    '|;keyid="[^"]*";alg="hmac-sha256"(?:;expires=(\\d+))?;nonce="[\\w-]+");tag="checklist-dispatch/v1"$',
 )
 // 32 bytes in the one spelling that base64 has for them: the last character carries two bits that are always zero.
 const SIGNATURE = /^sig1=:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=:$/
@@ -18,7 +19,7 @@ export function brokenRules(request, { url, received, now }) {
   if (request.method !== 'POST') broken.push('method')
   if (ONCE.some((name) => request.headers[name]?.length !== 1)) broken.push('once')
   if (!input || !SIGNATURE.test((request.headers.signature ?? []).join(', '))) broken.push('shape')
-  if (!input || !isFresh(Number(input[1]), Number(input[2] ?? Infinity), now)) broken.push('time')
+  if (!input || !isFresh(Number(input[1]), Number(input[2] ?? input[3] ?? Infinity), now)) broken.push('time')
   if ((request.headers['content-digest'] ?? []).join(', ') !== digestOf(request.body)) broken.push('digest')
   return broken
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"log"
@@ -37,6 +38,29 @@ func (n *Nonces) IsNew(nonce string, now time.Time) bool {
 	n.seen[nonce] = now
 	n.order = append(n.order, nonce)
 	return true
+}
+
+// Event is the part of an event that every receiver needs.
+//
+// The first attempts of one run may overlap, and a retry may arrive after a later event: order events by seq.
+type Event struct {
+	EventID string `json:"event_id"`
+	Attempt int    `json:"delivery_attempt"`
+	Event   string `json:"event"`
+	RunID   string `json:"run_id"`
+}
+
+// ReadEvent returns the event in a verified body, or an error when it is none, or of another run than the signature's
+// keyid.
+func ReadEvent(body []byte, keyID string) (Event, error) {
+	var event Event
+	if json.Unmarshal(body, &event) != nil || event.Event == "" || event.Attempt < 1 || !fileName.MatchString(event.EventID) {
+		return Event{}, errors.New("event: the body is none")
+	}
+	if event.RunID != keyID {
+		return Event{}, errors.New("run_id: not the run of the signature's keyid")
+	}
+	return event, nil
 }
 
 // Inbox holds one file for each event, named by its event_id: it is there whole or not at all, and no event is there

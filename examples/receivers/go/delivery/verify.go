@@ -2,6 +2,7 @@
 package delivery
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -20,31 +21,33 @@ const (
 
 var (
 	names = []string{`"@method"`, `"@target-uri"`, `"@authority"`, `"content-type"`, `"content-digest"`}
-	input = regexp.MustCompile(`^sig1=(\(` + strings.Join(names, " ") + `\);created=(\d{1,15});keyid="[^"]*";alg="hmac-sha256"` +
-		`(?:;expires=(\d{1,15}))?;nonce="([\w-]+)";tag="checklist-dispatch/v1")$`)
+	input = regexp.MustCompile(`^sig1=(\(` + strings.Join(names, " ") + `\);created=(\d{1,15})` +
+		`(?:(?:;expires=(\d{1,15}))?;nonce="([\w-]+)";alg="hmac-sha256";keyid="([^"]*)"` +
+		`|;keyid="([^"]*)";alg="hmac-sha256"(?:;expires=(\d{1,15}))?;nonce="([\w-]+)")` + // the order of earlier versions
+		`;tag="checklist-dispatch/v1")$`)
 )
 
-// Verify returns the nonce of a delivery that is genuine and fresh, or an error that names the check that failed.
+// Verify returns the keyid and the nonce of a genuine and fresh delivery, or an error that names the check that failed.
 // The url is the one that was configured, the body the bytes as they came.
-func Verify(method, url string, header http.Header, body []byte, secret string, now time.Time) (string, error) {
+func Verify(method, url string, header http.Header, body []byte, secret string, now time.Time) (keyID, nonce string, err error) {
 	field := func(name string) string { return strings.Join(header.Values(name), ", ") } // a field that occurs twice fits nothing
 	sum := sha256.Sum256(body)
 	digest := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
 	if !hmac.Equal([]byte(field("Content-Digest")), []byte(digest)) {
-		return "", errors.New("content-digest: the body is not the one that was sent")
+		return "", "", errors.New("content-digest: the body is not the one that was sent")
 	}
 	signed := input.FindStringSubmatch(field("Signature-Input"))
 	if signed == nil {
-		return "", errors.New("signature-input: not one sig1 with the five components, in order, and our tag")
+		return "", "", errors.New("signature-input: not one sig1 with the five components, in order, and our tag")
 	}
 	created, _ := strconv.ParseInt(signed[2], 10, 64) // at most 15 digits: no error is possible
 	until := created + maxAge
-	if signed[3] != "" {
-		expires, _ := strconv.ParseInt(signed[3], 10, 64)
+	if text := cmp.Or(signed[3], signed[7]); text != "" {
+		expires, _ := strconv.ParseInt(text, 10, 64)
 		until = min(until, expires)
 	}
 	if at := now.Unix(); at < created-skew || at > until+skew {
-		return "", errors.New("created, expires: too old, or from the future")
+		return "", "", errors.New("created, expires: too old, or from the future")
 	}
 	authority, _, _ := strings.Cut(url[strings.Index(url, "://")+3:], "/")
 	values := []string{method, url, authority, field("Content-Type"), digest}
@@ -57,7 +60,7 @@ func Verify(method, url string, header http.Header, body []byte, secret string, 
 	mac.Write([]byte(base.String()))
 	want := "sig1=:" + base64.StdEncoding.EncodeToString(mac.Sum(nil)) + ":"
 	if !hmac.Equal([]byte(field("Signature")), []byte(want)) {
-		return "", errors.New("signature: made with another secret, or for another request")
+		return "", "", errors.New("signature: made with another secret, or for another request")
 	}
-	return signed[4], nil
+	return cmp.Or(signed[5], signed[6]), cmp.Or(signed[4], signed[8]), nil
 }
