@@ -15,7 +15,7 @@ from typing import Final
 from checklist_crds.api_keys import object_name
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
-from checklist_crds.kube.informer import Informer, Key, key_of
+from checklist_crds.kube.informer import SILENCE_S, Informer, Key, key_of
 from checklist_crds.kube.kinds import API_KEY
 from checklist_crds.organization_types import ApiKeySpec, ApiKeyStatus
 from checklist_crds.resource_types import CREATED_AT_ANNOTATION
@@ -84,7 +84,7 @@ class KeyDirectory:
         self._look_ups: dict[str, asyncio.Task[None]] = {}
         self._written: dict[Key, float] = {}
         self._writes: set[asyncio.Task[None]] = set()
-        self.informer = Informer(watcher, API_KEY, self._apply)
+        self.informer = Informer(watcher, API_KEY, self._apply, silence_s=SILENCE_S)
 
     def known(self, digest: str) -> ApiKey | None:
         """The key as the copy has it, if the copy can be trusted; no call is made."""

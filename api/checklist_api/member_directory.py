@@ -15,7 +15,7 @@ from typing import TypeVar
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Informer, Key, key_of
+from checklist_crds.kube.informer import SILENCE_S, Informer, Key, key_of
 from checklist_crds.kube.kinds import MEMBER
 from checklist_crds.management import Manager, manager_of
 from checklist_crds.organization_types import MemberSpec, MemberStatus, Role
@@ -87,7 +87,7 @@ class MemberDirectory:
         self._of_person: defaultdict[Person, set[Key]] = defaultdict(set)
         self._of_email: defaultdict[str, set[Key]] = defaultdict(set)
         self._of_organization: defaultdict[str, set[Key]] = defaultdict(set)
-        self.informer = Informer(watcher, MEMBER, self._apply)
+        self.informer = Informer(watcher, MEMBER, self._apply, silence_s=SILENCE_S)
 
     def of_person(self, person: Person) -> list[Member]:
         """In no organization twice, unless somebody made two Members of one e-mail address there."""

@@ -1,6 +1,7 @@
 """The organizations, by name: whose namespace is whose, and what their plan and limits are. Kept fresh by a watch."""
 
 import logging
+import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +11,7 @@ from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.organization_types import OrganizationSpec
 from checklist_crds.resource_types import RESTORING_ANNOTATION
@@ -20,6 +21,7 @@ from .recent_absences import RecentAbsences
 
 logger = logging.getLogger(__name__)
 
+_TRUSTED_WITHOUT_WATCH_S: Final = 0.5
 _RESTORED_IN_S: Final = 30
 """When callers are to try again while a restore is under way."""
 
@@ -55,7 +57,8 @@ class OrganizationDirectory:
         self._organizations: dict[str, Organization] = {}
         self._restoring: set[str] = set()
         self._absences = RecentAbsences()
-        self.informer = Informer(watcher, ORGANIZATION, self._apply)
+        self._looked_up: dict[str, float] = {}
+        self.informer = Informer(watcher, ORGANIZATION, self._apply, silence_s=SILENCE_S)
 
     async def get(self, name: str) -> Organization | None:
         """For whoever wants something of it. Raises KubeError, and ServiceUnavailable while it is being restored."""
@@ -67,13 +70,21 @@ class OrganizationDirectory:
     async def find(self, name: str) -> Organization | None:
         """Also one that is being restored. A miss is checked in the cluster. Raises KubeError."""
         known = self._organizations.get(name)
-        if known is not None or name in self._absences:
+        if name in self._absences or (known is not None and self._is_fresh(name)):
             return known
         try:
             self.informer.observe(await self._client.get(ORGANIZATION, name))
         except KubeNotFound:
+            if known is not None:
+                self.informer.forget({"metadata": {"name": name}})
             self._absences.add(name)
+        self._looked_up[name] = time.monotonic()
         return self._organizations.get(name)
+
+    def _is_fresh(self, name: str) -> bool:
+        if self.informer.connected:
+            return True
+        return time.monotonic() - self._looked_up.get(name, float("-inf")) < _TRUSTED_WITHOUT_WATCH_S
 
     def is_restoring(self, name: str) -> bool:
         return name in self._restoring

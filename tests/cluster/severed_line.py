@@ -1,4 +1,4 @@
-"""A TCP proxy in front of the API server, so that a test can cut the line or keep it down."""
+"""A TCP proxy in front of the API server, so that a test can cut the line, keep it down or let it fall silent."""
 
 import asyncio
 import contextlib
@@ -15,6 +15,7 @@ class SeveredLine:
         self._cluster = cluster
         self._target_port = int(cluster.server.rsplit(":", 1)[1])
         self._writers: set[asyncio.StreamWriter] = set()
+        self._flows: set[asyncio.Event] = set()
         self.kubeconfig = folder / "kubeconfig-by-proxy"
         self.down = False
 
@@ -35,6 +36,11 @@ class SeveredLine:
         for writer in list(self._writers):
             writer.transport.abort()
 
+    def freeze(self) -> None:
+        """Connections that there are stay open and carry nothing any more; new ones do."""
+        for flow in self._flows:
+            flow.clear()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.down:
             writer.transport.abort()
@@ -43,9 +49,13 @@ class SeveredLine:
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
             self._writers.add(far_writer)
+            flow = asyncio.Event()
+            flow.set()
+            self._flows.add(flow)
             try:
-                await asyncio.gather(_carry(reader, far_writer), _carry(far_reader, writer))
+                await asyncio.gather(_carry(reader, far_writer, flow), _carry(far_reader, writer, flow))
             finally:
+                self._flows.discard(flow)
                 self._writers.discard(far_writer)
                 far_writer.transport.abort()
         except OSError:
@@ -55,9 +65,10 @@ class SeveredLine:
             writer.transport.abort()
 
 
-async def _carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+async def _carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter, flow: asyncio.Event) -> None:
     with contextlib.suppress(OSError):
         while data := await source.read(65536):
+            await flow.wait()
             sink.write(data)
             await sink.drain()
     sink.transport.abort()

@@ -4,18 +4,23 @@ import asyncio
 import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from tests.cluster.severed_line import SeveredLine
 from tests.waiting import eventually
 
 from checklist_api.openapi import openapi_document
+from checklist_api.services import Services
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
+from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.kinds import API_KEY, NAMESPACE, ORGANIZATION
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import parse_timestamp, utc_now
+from checklist_dev.controlplane import ControlPlane
 
 from .conftest import ALL_NAMESPACES, Account, Api, StartApi, key_object
 from .executor_client import Person, person_for, step
@@ -81,6 +86,25 @@ async def test_a_key_works_the_moment_it_was_made_under_any_name(api: Api) -> No
         by_hand = key_object(key, api.organization, api.namespace, name=f"billing-system-{number}")
         await api.kube.create(API_KEY, by_hand, api.namespace)
         assert (await asked_with(api, f"Bearer {key}")).status_code == 200
+
+
+async def test_a_key_is_refused_after_its_revocation_although_the_watches_have_fallen_silent(
+    start_api: StartApi, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """The connections stay open, and nobody hears that nothing comes any more."""
+    api = await start_api()
+    async with SeveredLine(control_plane, tmp_path).standing() as line:
+        by_line = await KubeConnection.load(str(line.kubeconfig))
+        silent = await start_api(services=Services.build(api.services.settings, by_line))
+        assert (await silent.http.get("/v1/templates")).status_code == 200
+        line.freeze()
+        name = api_keys.object_name(digest(api.account.key))
+        await api.kube.patch(API_KEY, name, {"spec": {"revoked": True}}, api.namespace)
+
+        async def is_refused() -> bool:
+            return (await silent.http.get("/v1/templates")).status_code == 401
+
+        await eventually(is_refused, within_s=30)
 
 
 async def test_a_revoked_key_is_refused_at_once(api: Api) -> None:

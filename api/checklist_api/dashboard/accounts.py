@@ -30,7 +30,7 @@ from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.errors import Conflict
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeNotFound
-from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.kube.kinds import LOCAL_ACCOUNT
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.sealing import KeyRing, SealBroken, sealing_key_of
@@ -89,7 +89,7 @@ class LocalAccounts:
         self._writes: set[asyncio.Task[None]] = set()
         self.on_closed: Callable[[str], None] = lambda _: None
         """Told the name of an account that is disabled or removed."""
-        self.informer = Informer(watcher, LOCAL_ACCOUNT, self._apply, namespace=namespace)
+        self.informer = Informer(watcher, LOCAL_ACCOUNT, self._apply, namespace=namespace, silence_s=SILENCE_S)
 
     async def admits(self, session: Session) -> bool:
         """Whether a session of a local account may go on: its account is there, and not disabled."""

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from checklist_crds.account_types import DashboardSessionSpec, DashboardSessionStatus
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
-from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.kube.kinds import DASHBOARD_SESSION
 from checklist_crds.resource_types import API_VERSION
 from checklist_crds.times import format_timestamp
@@ -42,7 +42,7 @@ class ClusterSessions:
         self._written: dict[str, datetime] = {}
         self._being_written: set[str] = set()
         self._writes: set[asyncio.Task[None]] = set()
-        self.informer = Informer(watcher, DASHBOARD_SESSION, self._apply, namespace=namespace)
+        self.informer = Informer(watcher, DASHBOARD_SESSION, self._apply, namespace=namespace, silence_s=SILENCE_S)
 
     async def require_up(self) -> None:
         """The cluster is asked by everything else in any case."""

@@ -262,8 +262,18 @@ class KubeClient:
         label_selector: str | None = None,
         metadata_only: bool = False,
         timeout_s: int = _WATCH_SECONDS,
+        on_answer: Callable[[], None] = lambda: None,
+        silence_s: float | None = None,
     ) -> AsyncIterator[WatchEvent]:
-        """Changes after `resource_version`, until the server ends the stream. Raises KubeGone, KubeUnavailable."""
+        """Changes after `resource_version`, until the server ends the stream. Raises KubeGone, KubeUnavailable.
+
+        `on_answer` is called when the server has accepted the watch. With `silence_s` the server is to end the stream
+        earlier than that, and KubeUnavailable is raised when nothing was heard for so long.
+        """
+        timeout = self._watch_session.timeout
+        if silence_s is not None:
+            timeout_s = max(1, int(silence_s * 0.7))
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=5.0, sock_read=silence_s)
         params = _selectors(field_selector, label_selector) | {
             "watch": "1",
             "allowWatchBookmarks": "true",
@@ -275,9 +285,10 @@ class KubeClient:
         if metadata_only:
             headers["Accept"] = _METADATA_ONLY.format("")
         try:
-            async with self._watch_session.get(url, headers=headers) as response:
+            async with self._watch_session.get(url, headers=headers, timeout=timeout) as response:
                 if response.status != 200:
                     raise from_status(response.status, await _json_or_empty(response))
+                on_answer()
                 async for line in _lines(response):
                     event = from_json(line)
                     if event["type"] == "ERROR":

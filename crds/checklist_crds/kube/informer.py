@@ -18,6 +18,8 @@ from .kinds import Kind
 logger = logging.getLogger(__name__)
 
 Key = tuple[str, str]
+SILENCE_S: Final = 10.0
+"""For kinds by which somebody is let in: what is revoked counts after that, even if the watch has died unheard."""
 _FIRST_DELAY_S: Final = 0.05
 _LONGEST_DELAY_S: Final = 3.0
 _FIRST_LIST_WITHIN_S: Final = 1.0
@@ -31,6 +33,12 @@ class _Place:
     resume_from: str = ""
     listed: bool = False
     connected: bool = False
+    """The server has answered the watch, and nothing has gone wrong since."""
+    heard_at: float = 0.0
+    """By the loop's clock."""
+
+    def heard(self) -> None:
+        self.connected, self.heard_at = True, asyncio.get_running_loop().time()
 
 
 Handler = Callable[[str, JsonObject], None]
@@ -52,20 +60,34 @@ class Informer:
     """Feeds `handler` with one kind. `synced` is set after the first list, `connected` while a watch runs."""
 
     def __init__(
-        self, client: KubeClient, kind: Kind, handler: Handler, *, namespace: str | None = None, page: int = 500
+        self,
+        client: KubeClient,
+        kind: Kind,
+        handler: Handler,
+        *,
+        namespace: str | None = None,
+        page: int = 500,
+        silence_s: float | None = None,
     ) -> None:
-        """`page`: how many objects are asked for at once; few of a kind that may be large."""
+        """`page`: how many objects are asked for at once; few of a kind that may be large.
+
+        `silence_s`: a watch that brings nothing for so long counts as broken; the server is asked to end it earlier.
+        """
         self._client = client
         self._kind = kind
         self._handlers = [handler]
         self._places = [_Place(name) for name in client.places(kind, namespace)]
         self._page = page
+        self._silence_s = silence_s
         self._versions: dict[Key, int] = {}
         self.synced = asyncio.Event()
 
     @property
     def connected(self) -> bool:
-        return all(place.connected for place in self._places)
+        if self._silence_s is None:
+            return all(place.connected for place in self._places)
+        earliest = asyncio.get_running_loop().time() - self._silence_s
+        return all(place.connected and place.heard_at > earliest for place in self._places)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -89,8 +111,10 @@ class Informer:
                 place.resume_from = ""
             except KubeError as error:
                 logger.warning("watch of %s: %s", self._kind.plural, error.message)
-            finally:
+            except BaseException:
                 place.connected = False
+                raise
+            place.connected = False
             await asyncio.sleep(delay * (0.5 + random.random()))
             delay = min(delay * 2, _LONGEST_DELAY_S)
 
@@ -124,14 +148,22 @@ class Informer:
             self.synced.set()
 
     async def _watch(self, place: "_Place") -> None:
-        place.connected = True
-        async for event in self._client.watch(self._kind, place.namespace, resource_version=place.resume_from):
+        events = self._client.watch(
+            self._kind,
+            place.namespace,
+            resource_version=place.resume_from,
+            on_answer=place.heard,
+            silence_s=self._silence_s,
+        )
+        async for event in events:
+            place.heard()
             if event.type == "DELETED":
                 self._versions.pop(key_of(event.object), None)
                 self._tell("DELETE", event.object)
             elif event.type != "BOOKMARK":
                 self._upsert(event.object)
             place.resume_from = event.object["metadata"]["resourceVersion"]
+        place.heard()  # the server has ended it, as it does after a while
 
     def _upsert(self, body: JsonObject) -> None:
         key, version = key_of(body), version_of(body)
