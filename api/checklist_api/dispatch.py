@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeUnavailable
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
@@ -147,7 +147,7 @@ class Dispatcher:
             async with asyncio.timeout(left_s):
                 made = await self._client.create(RUN, body, organization.home)
         except TimeoutError:
-            raise KubeUnavailable("making the run took too long") from None
+            raise KubeOutcomeUnknown("making the run took too long") from None
         except KubeAlreadyExists:
             # Made since it was looked for, by another request with the same key. Once that one has confirmed its count,
             # ours is a second one for the same run; one that was taken over is the run's own.

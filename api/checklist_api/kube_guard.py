@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
-from checklist_crds.kube.errors import KubeError, KubeUnavailable
+from checklist_crds.kube.errors import KubeError, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.kube.kinds import ORGANIZATION
 
 from .metrics import Metrics
@@ -118,7 +118,8 @@ class GuardedKubeClient(KubeClient):
                         self._under_way.discard(deadline)
             except TimeoutError:
                 self._metrics.kube_failures.inc()
-                raise KubeUnavailable(self.down or "the Kubernetes API does not answer in time") from None
+                failure = KubeUnavailable if method == "GET" else KubeOutcomeUnknown
+                raise failure(self.down or "the Kubernetes API does not answer in time") from None
             except KubeUnavailable as error:
                 self._metrics.kube_failures.inc()
                 if error.status is None:

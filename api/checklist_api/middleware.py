@@ -14,10 +14,11 @@ from checklist_crds.errors import (
     MethodNotAllowed,
     NotFound,
     PayloadTooLarge,
+    Problem,
     ServiceError,
     ServiceUnavailable,
 )
-from checklist_crds.kube.errors import KubeContended, KubeUnavailable
+from checklist_crds.kube.errors import KubeContended, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.log_lines import in_context
 from checklist_crds.tracing import (
     NO_TRACES,
@@ -43,6 +44,7 @@ _WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
 _NO_ANSWER: Final = (
     "The cluster's API does not answer; please try again. With an Idempotency-Key that makes nothing twice."
 )
+_UNKNOWN: Final = "The cluster did not answer after the change was sent, so the change may have been made."
 _CONTENDED: Final = (
     "Other requests changed the same object each time this one tried to, so it changed nothing; please try again."
 )
@@ -74,8 +76,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
             response = error_response(error, request_id)
         except KubeUnavailable as error:
             logger.debug("cluster.unavailable", extra={"request_id": request_id, "reason": error.message})
-            text = _CONTENDED if isinstance(error, KubeContended) else _NO_ANSWER
-            response = error_response(ServiceUnavailable(text), request_id)
+            response = error_response(_unavailable(error), request_id)
         except web.HTTPException as error:
             response = _from_http_exception(request, error, request_id)
         except ConnectionError:
@@ -123,6 +124,16 @@ def error_response(error: ServiceError, request_id: str) -> web.Response:
     body = error.as_body()
     body["request_id"] = request_id
     return json_response(body, status=error.status, headers=error.headers)
+
+
+def _unavailable(error: KubeUnavailable) -> ServiceUnavailable:
+    match error:
+        case KubeContended():
+            return ServiceUnavailable(_CONTENDED)
+        case KubeOutcomeUnknown():
+            return ServiceUnavailable(_NO_ANSWER, details=[Problem("", "outcome_unknown", _UNKNOWN)])
+        case _:
+            return ServiceUnavailable(_NO_ANSWER)
 
 
 def _from_http_exception(request: web.Request, error: web.HTTPException, request_id: str) -> web.StreamResponse:

@@ -339,5 +339,7 @@ class ServiceUnavailable(ServiceError):
     code = "service_unavailable"
     default_message = "The service cannot do this at the moment; please try again."
 
-    def __init__(self, message: str | None = None, *, retry_after_s: int = 2) -> None:
-        super().__init__(message, headers={"Retry-After": str(retry_after_s)})
+    def __init__(
+        self, message: str | None = None, *, retry_after_s: int = 2, details: Sequence[Problem] | None = None
+    ) -> None:
+        super().__init__(message, details=details, headers={"Retry-After": str(retry_after_s)})

@@ -12,6 +12,7 @@ import pytest
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.errors import KubeOutcomeUnknown
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
 from checklist_dev.controlplane import ControlPlane
 
@@ -124,6 +125,35 @@ async def test_a_server_that_is_slow_is_waited_for(api: Api, monkeypatch: pytest
     template = await api.account.create_template()
     monkeypatch.setattr(KubeClient, "_call", slow)
     await api.account.dispatch(template["id"])
+
+
+async def test_what_may_have_been_done_says_so_and_what_was_not_sent_does_not(
+    api: Api, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to a cancellation is lost after the cluster has made it."""
+    run_id = await api.account.new_run()
+    call = KubeClient._call
+
+    async def loses_answers(self: KubeClient, method: str, path: str, **others: object) -> object:
+        answer = await call(self, method, path, **others)  # type: ignore[arg-type]
+        if method != "GET" and run_id in path:
+            raise KubeOutcomeUnknown("lost")
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KubeClient, "_call", loses_answers)
+        lost = await api.http.post(f"/v1/runs/{run_id}/cancel")
+    assert (lost.status_code, lost.json()["error"]) == (503, "service_unavailable")
+    assert [problem["code"] for problem in lost.json()["details"]] == ["outcome_unknown"]
+    assert (await api.http.get(f"/v1/runs/{run_id}")).json()["status"] == "cancelled"
+    assert (await api.http.post(f"/v1/runs/{run_id}/cancel")).json()["error"] == "run_closed"
+    other = await api.account.new_run()
+    async with frozen(control_plane.apiserver.pid):
+        await eventually(lambda: api.services.client.down)
+        refused = await api.http.post(f"/v1/runs/{other}/cancel")
+    assert (refused.status_code, refused.json().get("details")) == (503, None)
+    await until_it_serves(api)
+    assert (await api.http.get(f"/v1/runs/{other}")).json()["status"] == "pending"
 
 
 async def no_run_is_uncounted(api: Api) -> None:

@@ -21,7 +21,7 @@ import aiohttp
 from yarl import URL
 
 from ..json_text import from_json, to_json
-from .errors import KubeError, KubeGone, KubeUnavailable, from_status
+from .errors import KubeError, KubeGone, KubeOutcomeUnknown, KubeUnavailable, from_status
 from .kinds import Kind
 
 JsonObject = dict[str, Any]
@@ -29,6 +29,8 @@ JsonObject = dict[str, Any]
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _PAGE: Final = 500
 _WATCH_SECONDS: Final = 300
+_UNKNOWN_OUTCOMES: Final = (500, 502, 504)
+"""Of a write: something between here and etcd gave up waiting."""
 # A bookmark comes about once a minute; a watch that is silent for longer has lost its server.
 _WATCH_SILENCE_S: Final = 90
 _TOO_MANY: Final = 429
@@ -345,13 +347,18 @@ class KubeClient:
                     break
                 await asyncio.sleep(pause_s)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
+            was_sent = method != "GET" and not isinstance(error, aiohttp.ClientConnectorError)
+            failure = KubeOutcomeUnknown if was_sent else KubeUnavailable
+            raise failure(f"the Kubernetes API does not answer: {type(error).__name__}") from error
         try:
             answer = from_json(raw)
         except ValueError:
             answer = {}
         if status >= 400:
-            raise from_status(status, answer if isinstance(answer, dict) else {})
+            problem = from_status(status, answer if isinstance(answer, dict) else {})
+            if method != "GET" and status in _UNKNOWN_OUTCOMES:
+                raise KubeOutcomeUnknown(problem.message, status=status)
+            raise problem
         if not isinstance(answer, dict):
             raise KubeUnavailable(f"{method} {path}: not a JSON object")
         return answer

@@ -3,7 +3,9 @@
 ::
 
     KubeError
-    ├── KubeUnavailable    no answer, or "not now" (429, 5xx); a write may or may not be done
+    ├── KubeUnavailable    no answer, or "not now" (429, 5xx)
+    │   ├── KubeOutcomeUnknown  a write may or may not be done
+    │   └── KubeContended       others wrote each time in between
     ├── KubeNotFound       404
     ├── KubeAlreadyExists  409 on create
     ├── KubeConflict       409 on a conditional write: read again, decide again
@@ -27,6 +29,10 @@ class KubeError(Exception):
 
 class KubeUnavailable(KubeError):
     """No usable answer."""
+
+
+class KubeOutcomeUnknown(KubeUnavailable):
+    """A write was sent, and there is no answer: it may have been done."""
 
 
 class KubeContended(KubeUnavailable):
