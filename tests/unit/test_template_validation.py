@@ -420,6 +420,13 @@ def test_messages_are_written_for_the_author() -> None:
         ({"photo": {"max": 50}}, "Must be at most 20."),
     ):
         assert [problem.message for problem in definition_problems(template(step))] == [message]
+    for source, message in (
+        ("s-0", "A step cannot depend on its own answer."),
+        ("s-1", "s-1 comes later; a condition refers to an earlier step."),
+        ("s-9", "There is no step s-9 in this template."),
+    ):
+        step = {"condition": {"when": {"step": source, "op": "exists", "value": True}}}
+        assert [problem.message for problem in definition_problems(template(step, {}))] == [message]
 
 
 def test_a_flood_of_mistakes_is_cut_and_counted_and_parsing_raises_with_all() -> None:
