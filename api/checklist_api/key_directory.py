@@ -22,7 +22,7 @@ from checklist_crds.resource_types import CREATED_AT_ANNOTATION
 from checklist_crds.times import format_timestamp, parse_timestamp
 
 from .organizations import Organization
-from .recent_absences import RecentAbsences
+from .recently import Recently
 
 logger = logging.getLogger(__name__)
 
@@ -79,8 +79,8 @@ class KeyDirectory:
         self._installation_namespace = installation_namespace
         self._keys: dict[Key, ApiKey] = {}
         self._by_digest: dict[str, set[Key]] = {}
-        self._absences = RecentAbsences()
-        self._looked_up: dict[str, float] = {}
+        self._absences = Recently()
+        self._looked_up = Recently(_TRUSTED_WITHOUT_WATCH_S)
         self._look_ups: dict[str, asyncio.Task[None]] = {}
         self._written: dict[Key, float] = {}
         self._writes: set[asyncio.Task[None]] = set()
@@ -132,9 +132,7 @@ class KeyDirectory:
         return keys[0]
 
     def _is_fresh(self, digest: str) -> bool:
-        if self.informer.connected:
-            return True
-        return time.monotonic() - self._looked_up.get(digest, float("-inf")) < _TRUSTED_WITHOUT_WATCH_S
+        return self.informer.connected or digest in self._looked_up
 
     async def _look_up(self, digest: str) -> None:
         """By the name that the service gives, then, for keys that people named, by the digest."""
@@ -147,9 +145,7 @@ class KeyDirectory:
                 self.informer.forget({"metadata": {"namespace": namespace, "name": name}})
         for body in found:
             self.informer.observe(body)
-        if len(self._looked_up) > 10_000:
-            self._looked_up.clear()
-        self._looked_up[digest] = time.monotonic()
+        self._looked_up.add(digest)
         if not found:
             self._absences.add(digest)
 

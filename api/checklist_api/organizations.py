@@ -1,7 +1,6 @@
 """The organizations, by name: whose namespace is whose, and what their plan and limits are. Kept fresh by a watch."""
 
 import logging
-import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +16,7 @@ from checklist_crds.organization_types import OrganizationSpec
 from checklist_crds.resource_types import RESTORING_ANNOTATION
 
 from .rate_limit import Rate
-from .recent_absences import RecentAbsences
+from .recently import Recently
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +55,8 @@ class OrganizationDirectory:
         self._installation_namespace = installation_namespace
         self._organizations: dict[str, Organization] = {}
         self._restoring: set[str] = set()
-        self._absences = RecentAbsences()
-        self._looked_up: dict[str, float] = {}
+        self._absences = Recently()
+        self._looked_up = Recently(_TRUSTED_WITHOUT_WATCH_S)
         self.informer = Informer(watcher, ORGANIZATION, self._apply, silence_s=SILENCE_S)
 
     async def get(self, name: str) -> Organization | None:
@@ -70,7 +69,8 @@ class OrganizationDirectory:
     async def find(self, name: str) -> Organization | None:
         """Also one that is being restored. A miss is checked in the cluster. Raises KubeError."""
         known = self._organizations.get(name)
-        if name in self._absences or (known is not None and self._is_fresh(name)):
+        is_fresh = self.informer.connected or name in self._looked_up
+        if name in self._absences or (known is not None and is_fresh):
             return known
         try:
             self.informer.observe(await self._client.get(ORGANIZATION, name))
@@ -78,13 +78,8 @@ class OrganizationDirectory:
             if known is not None:
                 self.informer.forget({"metadata": {"name": name}})
             self._absences.add(name)
-        self._looked_up[name] = time.monotonic()
+        self._looked_up.add(name)
         return self._organizations.get(name)
-
-    def _is_fresh(self, name: str) -> bool:
-        if self.informer.connected:
-            return True
-        return time.monotonic() - self._looked_up.get(name, float("-inf")) < _TRUSTED_WITHOUT_WATCH_S
 
     def is_restoring(self, name: str) -> bool:
         return name in self._restoring

@@ -87,4 +87,4 @@ def _positive(request: web.Request, name: str, default: int) -> int:
     digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
     if not digits:
         raise invalid_parameter(name, "must be an integer from 1")
-    return int(digits[:_DIGITS]) if len(digits) <= _DIGITS else 10**_DIGITS
+    return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS

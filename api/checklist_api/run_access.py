@@ -22,8 +22,8 @@ from checklist_crds.times import Clock
 from .archive.archived_run import ArchivedRun
 from .archive.reading import ArchivedRuns
 from .organizations import Organization, OrganizationDirectory
-from .recent_absences import RecentAbsences
 from .recent_runs import RecentRuns
+from .recently import Recently
 from .run_index import RunIndex
 from .turns import Turns
 
@@ -50,7 +50,7 @@ class RunAccess:
         self._client = client
         self._archived = archived
         self._clock = clock
-        self._absences = RecentAbsences()
+        self._absences = Recently()
         self._recent = RecentRuns()
         self._turns = Turns()
         index.also_tell(self._recent.learn)

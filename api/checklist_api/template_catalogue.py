@@ -21,7 +21,7 @@ from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
 
 from .organizations import Organization
-from .recent_absences import RecentAbsences
+from .recently import Recently
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class TemplateCatalogue:
         self._client = client
         self._templates: dict[Key, StoredTemplate] = {}
         self._by_organization: dict[str, dict[str, list[StoredTemplate]]] = {}
-        self._absences = RecentAbsences()
+        self._absences = Recently()
         self.informer = Informer(watcher, TEMPLATE, self._apply)
 
     async def get(self, organization: Organization, template_id: str) -> StoredTemplate:

@@ -1,4 +1,6 @@
-"""What was looked for and not found a moment ago, so that a flood of wrong keys or ids does not reach the cluster."""
+"""What was looked up a moment ago: a flood of wrong keys or ids does not reach the cluster, nor does a flood of right
+ones while no watch keeps their copy fresh.
+"""
 
 import time
 from collections import OrderedDict
@@ -8,7 +10,7 @@ from typing import Final
 _REMEMBERED: Final = 10_000
 
 
-class RecentAbsences:
+class Recently:
     """Remembers for `seconds`, and not more than a bounded number."""
 
     def __init__(self, seconds: float = 1.0, monotonic: Callable[[], float] = time.monotonic) -> None:
