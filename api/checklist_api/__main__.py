@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 import uvloop
 from aiohttp import web
@@ -16,6 +16,7 @@ from aiohttp import web
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.memory import give_memory_back
+from checklist_crds.process_end import end_process
 
 from .app import create_app
 from .dashboard.sign_in_settings import keeps_secure_cookies
@@ -88,5 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def run() -> NoReturn:
+    """The process: its exit status is that of `main`."""
+    end_process(main())
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -1,10 +1,18 @@
 """`python -m checklist_cli` is `checklist-dispatch`."""
 
-import sys
+from typing import NoReturn
+
+from checklist_crds.process_end import end_process
 
 from .program import main
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
+
+
+def run() -> NoReturn:
+    """The process: its exit status is that of `main`."""
+    end_process(main())
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -29,8 +29,8 @@ def end_on_signals() -> None:
         signal.signal(number, end)
 
 
-def run_tool(main: Callable[[], int]) -> None:
-    """Run the `main` of a tool and leave the process with its exit code (1 for a `Failure`, 130 for Ctrl-C)."""
+def run_tool(main: Callable[[], int], leave: Callable[[int], object] = sys.exit) -> None:
+    """Run the `main` of a tool and `leave` the process with its exit code (1 for a `Failure`, 130 for Ctrl-C)."""
     try:
         code = main()
     except Failure as failure:
@@ -42,4 +42,4 @@ def run_tool(main: Callable[[], int]) -> None:
         # The reader of our output (`| head`) has left: nothing to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    sys.exit(code)
+    leave(code)

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import uvloop
 
@@ -20,6 +20,7 @@ from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.memory import give_memory_back
 from checklist_crds.object_store import InvalidStore, open_store
+from checklist_crds.process_end import end_process
 from checklist_crds.readiness import Check
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import utc_now
@@ -207,5 +208,10 @@ def main() -> int:
     return 0
 
 
+def run() -> NoReturn:
+    """The process: its exit status is that of `main`."""
+    end_process(main())
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from checklist_crds.process_end import end_process
 from checklist_dev.chaos.transcript import Transcript
 from checklist_dev.failures import end_on_signals, run_tool
 from checklist_dev.repository import STATE
@@ -109,4 +110,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    run_tool(main)
+    run_tool(main, end_process)

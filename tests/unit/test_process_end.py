@@ -1,0 +1,82 @@
+"""Processes that use an object store end without tearing the interpreter down, which could abort them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_TORN_DOWN = """
+import os, sys
+class Kept:
+    def __del__(self, write=os.write):
+        write(2, b"torn down")
+kept = Kept()
+"""
+
+
+def _ended(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("CHECKLISTS_") and name != "PYTHONUNBUFFERED"
+    }
+    return subprocess.run(
+        [sys.executable, "-c", _TORN_DOWN + script, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_end_of_an_interpreter_is_seen_by_what_these_tests_look_at() -> None:
+    assert _ended("sys.exit(3)").stderr == "torn down"
+
+
+def test_a_process_ends_with_its_status_and_all_it_has_written_and_joins_its_threads() -> None:
+    ended = _ended("""
+import logging, threading, time
+from checklist_crds.process_end import end_process
+def late():
+    time.sleep(0.2)
+    print("the thread's line")
+print("in the buffer")
+threading.Thread(target=late).start()
+end_process(7)
+""")
+    assert (ended.returncode, ended.stderr) == (7, "")
+    assert ended.stdout == "in the buffer\nthe thread's line\n"
+
+
+def test_a_process_whose_output_has_no_reader_ends_with_its_status() -> None:
+    ended = _ended("""
+import os
+from checklist_crds.process_end import end_process
+read, write = os.pipe()
+os.close(read)
+os.dup2(write, 1)
+print("unread")
+end_process(7)
+""")
+    assert (ended.returncode, ended.stderr) == (7, "")
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "status"),
+    [
+        ("checklist_cli", ("backup", "--list", "{folder}"), 0),
+        ("checklist_cli", ("backup", "--verify", "{folder}"), 1),
+        ("checklist_api", (), 2),
+        ("checklist_operator", (), 2),
+    ],
+)
+def test_each_program_ends_so(module: str, arguments: tuple[str, ...], status: int, tmp_path: Path) -> None:
+    ended = _ended(
+        f"from {module}.__main__ import run; sys.argv[0] = {module!r}; run()",
+        *(one.format(folder=tmp_path.as_uri()) for one in arguments),
+    )
+    assert ended.returncode == status
+    assert "torn down" not in ended.stderr
