@@ -20,6 +20,7 @@ from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.quota import Verdict, usage
 from checklist_crds.resource_types import API_VERSION, FINGERPRINT_ANNOTATION, OrganizationRef
+from checklist_crds.run_seal import RunSeals
 from checklist_crds.run_types import RunSpec, Webhook
 from checklist_crds.sealing import KeyRing, run_owner
 from checklist_crds.slots import labels_of
@@ -63,6 +64,7 @@ class Dispatcher:
         members: MemberNames,
         idempotency: Idempotency,
         sealing: KeyRing,
+        seals: RunSeals,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
@@ -74,6 +76,7 @@ class Dispatcher:
         self._members = members
         self._idempotency = idempotency
         self._sealing = sealing
+        self._seals = seals
         self._metrics = metrics
         self._clock = clock
 
@@ -200,7 +203,8 @@ class Dispatcher:
         }
         if known := {name: text for name, text in annotations.items() if text is not None}:
             metadata["annotations"] = known
-        return {"apiVersion": API_VERSION, "kind": RUN.kind, "metadata": metadata, "spec": spec.to_kube()}
+        body = {"apiVersion": API_VERSION, "kind": RUN.kind, "metadata": metadata, "spec": spec.to_kube()}
+        return self._seals.sealed(body)
 
     def _over_quota(self, reservation: Reservation) -> QuotaExceeded:
         self._metrics.quota_refusals.inc()

@@ -11,7 +11,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from checklist_crds.answers import validate_value
-from checklist_crds.errors import AnswerInvalid, Problem, RunExpired, RunNotFound, Unprocessable, ValidationFailed
+from checklist_crds.errors import AnswerInvalid, Problem, RunExpired, Unprocessable, ValidationFailed
 from checklist_crds.kube.run_store import Change
 from checklist_crds.photo_urls import IN_ANSWERS
 from checklist_crds.run_commands import AnswerStep, Command, Open, RemovePhotos
@@ -20,7 +20,7 @@ from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.template_types import Definition
 
 from . import executor_commands as commands
-from .executor_access import ExecutorGate, Handler, given_op_id
+from .executor_access import ExecutorGate, Handler, given_op_id, organization_of
 from .executor_member import ExecutorMembers
 from .executor_view import answered_view, change_view, executor_run_view
 from .photo_routes import requested_index
@@ -66,7 +66,7 @@ class Executor:
         now = self._services.clock()
         if run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
-        sender = run.spec.created_by_name or await self._organization_name(run)
+        sender = run.spec.created_by_name or organization_of(request).display_name
         view = executor_run_view(run, definition, sender, now, self._photo_url, signed_in=member)
         return json_response(view)
 
@@ -78,8 +78,8 @@ class Executor:
                 command = await parse(request, given_op_id(request))
             except Unprocessable as error:
                 raise await self._with_the_values_problems(request, error) from None
-            change = await self._services.run_access.change_for_anybody(
-                request.match_info["run_id"], command, self._members.who(request)
+            change = await self._services.run_access.change_by_link(
+                request.match_info["run_id"], organization_of(request), command, self._members.who(request)
             )
             return json_response(self._answer_to(command, change))
 
@@ -95,13 +95,7 @@ class Executor:
         return view
 
     async def _run(self, request: web.Request) -> Run:
-        return await self._services.run_access.of_anybody(request.match_info["run_id"])
-
-    async def _organization_name(self, run: Run) -> str:
-        organization = await self._services.organizations.get(run.resolved.organization) if run.resolved else None
-        if organization is None:
-            raise RunNotFound()
-        return organization.display_name
+        return await self._services.run_access.of_organization(request.match_info["run_id"], organization_of(request))
 
     async def _definition(self, run: Run) -> Definition:
         return await self._services.run_access.definition(run)

@@ -6,15 +6,16 @@ from typing import Final
 
 from aiohttp import web
 
-from checklist_crds import sealing
 from checklist_crds.errors import InvalidParameter, Problem, Unauthorized
 
 from . import executor_commands as commands
+from .organizations import Organization
 from .services import Services
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_ORGANIZATION: Final = web.RequestKey("link_owner", Organization)
 
 
 class ExecutorGate:
@@ -28,27 +29,31 @@ class ExecutorGate:
         many addresses together get no further than one."""
 
         async def authorized(request: web.Request) -> web.StreamResponse:
-            self._check_token(request)
+            request[_ORGANIZATION] = await self._organization(request)
             await self._services.gate.count_run(request.match_info["run_id"])
             return await handler(request)
 
         return self._services.gate.public(authorized)
 
-    def _check_token(self, request: web.Request) -> None:
-        """Raises Unauthorized. One answer for whatever is wrong, also for a run that does not exist."""
+    async def _organization(self, request: web.Request) -> Organization:
+        """Whose run the token opens. Raises Unauthorized: one answer for whatever is wrong, also for a run that does
+        not exist."""
         given = request.headers.getall("Authorization", [])
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         run_id = request.match_info["run_id"]
-        right = (
-            scheme.lower() == "executor"
-            and _TOKEN.fullmatch(token) is not None
-            and run_id.isascii()
-            and sealing.is_executor_token(self._services.settings.server_key, run_id, token)
-        )
-        if not right:
+        organization = None
+        if scheme.lower() == "executor" and _TOKEN.fullmatch(token) is not None and run_id.isascii():
+            organization = await self._services.link_owners.of(run_id, token)
+        if organization is None:
             raise Unauthorized(
                 "The token of the run's link is missing or not valid.", headers={"WWW-Authenticate": "Executor"}
             )
+        return organization
+
+
+def organization_of(request: web.Request) -> Organization:
+    """The one whose run the bearer of the link has in hands; for handlers that the gate guards."""
+    return request[_ORGANIZATION]
 
 
 def given_op_id(request: web.Request) -> str | None:

@@ -11,12 +11,12 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError, KubeOutcomeUnknown, KubeUnavailable
-from checklist_crds.kube.kinds import ORGANIZATION
+from checklist_crds.kube.kinds import ORGANIZATION, Kind
 
 from .metrics import Metrics
 
@@ -40,8 +40,9 @@ class GuardedKubeClient(KubeClient):
         *,
         concurrency: int = 32,
         namespaces: Sequence[str] = (),
+        check: Callable[[Kind, JsonObject], None] = lambda _, __: None,
     ) -> None:
-        super().__init__(connection, pool_size=concurrency + 2, namespaces=namespaces)
+        super().__init__(connection, pool_size=concurrency + 2, namespaces=namespaces, check=check)
         self._metrics = metrics
         self._room = asyncio.Semaphore(concurrency)
         self._under_way: set[asyncio.Timeout] = set()

@@ -256,7 +256,7 @@ SUBMITTED: Final[Json] = {**SKIPPED, "status": "completed", "receipt": RECEIPT}
 CANCELLED: Final[Json] = {**CHANGE, "status": "cancelled"}
 
 _PHOTO_URL: Final = f"https://checklists.example.com/v1/photos/{RUN_ID}/{PHOTO_ID}"
-_SIGNED: Final = "e=1795244600&s=2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ"
+_SIGNED: Final = f"o={ORGANIZATION_ID}&e=1795244600&s=2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ"
 PHOTO: Final[Json] = {
     "photo_index": 0,
     "url": f"{_PHOTO_URL}?{_SIGNED}",

@@ -27,6 +27,12 @@ _SERVING_HEADERS: Final = {
     "X-Content-Type-Options": "",
 }
 _SIGNED: Final = (
+    query(
+        "o",
+        {"type": "string"},
+        "The organization; absent in addresses of photos from before 0.2.",
+        examples.ORGANIZATION_ID,
+    ),
     query("e", {"type": "integer"}, "When the address expires, in Unix seconds.", 1_795_244_600) | {"required": True},
     query("s", {"type": "string"}, "The signature.", "2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ")
     | {"required": True},

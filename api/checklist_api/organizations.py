@@ -1,6 +1,7 @@
 """The organizations, by name: whose namespace is whose, and what their plan and limits are. Kept fresh by a watch."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,6 +81,10 @@ class OrganizationDirectory:
             self._absences.add(name)
         self._looked_up.add(name)
         return self._organizations.get(name)
+
+    def all(self) -> Iterable[Organization]:
+        """Those that are known now."""
+        return self._organizations.values()
 
     def is_restoring(self, name: str) -> bool:
         return name in self._restoring

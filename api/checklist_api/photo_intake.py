@@ -74,8 +74,8 @@ class PhotoIntake:
         if busy or self._open[run_id] >= _OPEN_UPLOADS_OF_A_RUN:
             raise ServiceUnavailable("Too many photos are being uploaded; please try again.", retry_after_s=5)
 
-    async def take(self, upload: Upload, run_id: str) -> PhotoRef:
-        """The photo, which the store has now.
+    async def take(self, upload: Upload, organization: str, run_id: str) -> PhotoRef:
+        """The photo, which the store has now. `organization`: the public id of the one that the run belongs to.
 
         Raises what `check` and `upload.read` raise, PhotoRefused, ServiceUnavailable.
         """
@@ -89,7 +89,7 @@ class PhotoIntake:
                 await _receive(upload, file)
                 with self._metrics.photo_seconds.time():
                     photo = await self._workers.process(file, folder)
-                return await self._keep(photo, run_id, upload.op_id)
+                return await self._keep(photo, organization, run_id, upload.op_id)
         except ConnectionError:
             raise
         except OSError as error:
@@ -97,8 +97,8 @@ class PhotoIntake:
             logger.warning("photo.not_received", extra={"run_id": run_id, "reason": error.strerror})
             raise ServiceUnavailable(_NO_ROOM) from None
 
-    async def _keep(self, photo: ProcessedPhoto, run_id: str, op_id: str | None) -> PhotoRef:
-        key = photo_key(run_id, photo_id(run_id, op_id, photo.sha256))
+    async def _keep(self, photo: ProcessedPhoto, organization: str, run_id: str, op_id: str | None) -> PhotoRef:
+        key = photo_key(organization, run_id, photo_id(run_id, op_id, photo.sha256))
         try:
             await self._store.put(thumbnail_key(key), photo.thumbnail, "image/jpeg")
             await self._store.put(key, photo.image, photo.content_type)

@@ -22,7 +22,7 @@ from checklist_crds.run_photos import photo_of_operation
 from checklist_crds.run_types import PhotoRef, Run
 from checklist_crds.template_types import Definition
 
-from .executor_access import ExecutorGate, given_op_id
+from .executor_access import ExecutorGate, given_op_id, organization_of
 from .executor_member import ExecutorMembers
 from .executor_view import answered_view, change_view
 from .metrics import UploadResult
@@ -94,17 +94,18 @@ class PhotoRoutes:
         return made
 
     async def _made(self, request: web.Request, make: MakeCommand) -> _Uploaded:
-        services, run_id = self._services, request.match_info["run_id"]
+        services, run_id, organization = self._services, request.match_info["run_id"], organization_of(request)
         upload = await upload_of(request, given_op_id(request))
-        run = await services.run_access.of_anybody(run_id)
+        run = await services.run_access.of_organization(run_id, organization)
         who = self._members.who(request)
         asked = replace(make(_announced(upload), upload.op_id), by=await who(run))
         definition = await services.run_access.definition(run)
         first = decide(run, definition, asked, services.clock())
         if first.replayed:
             return _Uploaded(run, definition, first, upload.op_id, None)
-        photo = await services.photo_intake.take(upload, run_id)
-        change: Change = await services.run_access.change_for_anybody(run_id, make(photo, upload.op_id), who)
+        photo = await services.photo_intake.take(upload, organization.id, run_id)
+        command = make(photo, upload.op_id)
+        change: Change = await services.run_access.change_by_link(run_id, organization, command, who)
         return _Uploaded(change.run, change.definition, change.decision, upload.op_id, photo)
 
     def _change_view(self, made: _Uploaded) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import NotFound, ServiceUnavailable
-from checklist_crds.photo_keys import photo_key, thumbnail_key
+from checklist_crds.photo_keys import PhotoFolder, thumbnail_key
 from checklist_crds.photo_store import StoredPhoto, StoreUnavailable
 
 from .middleware import frame_headers
@@ -48,9 +48,13 @@ class PhotoServing:
         return await self._serve(request, thumbnail=True)
 
     async def _serve(self, request: web.Request, *, thumbnail: bool) -> web.StreamResponse:
-        run_id, photo_id = request.match_info["run_id"], request.match_info["photo_id"]
-        expires, signature = request.query.get("e", ""), request.query.get("s", "")
-        left = self._services.photo_urls.seconds_left(run_id, photo_id, expires, signature, thumbnail=thumbnail)
+        folder = PhotoFolder(request.query.get("o", ""), request.match_info["run_id"])
+        photo_id, expires, signature = (
+            request.match_info["photo_id"],
+            request.query.get("e", ""),
+            request.query.get("s", ""),
+        )
+        left = self._services.photo_urls.seconds_left(folder, photo_id, expires, signature, thumbnail=thumbnail)
         if left is None:
             raise NotFound(_NOT_FOUND)
         # The same key never has other bytes.
@@ -58,7 +62,7 @@ class PhotoServing:
         headers = {**_HEADERS, "Cache-Control": f"private, max-age={left}, immutable", "ETag": tag}
         if tag in (part.strip() for part in request.headers.get("If-None-Match", "").split(",")):
             return web.Response(status=304, headers=headers)
-        key = photo_key(run_id, photo_id)
+        key = folder.key(photo_id)
         try:
             photo = await self._services.photo_store.get(thumbnail_key(key) if thumbnail else key)
         except StoreUnavailable:

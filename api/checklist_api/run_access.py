@@ -60,8 +60,10 @@ class RunAccess:
 
     async def of_organization(self, run_id: str, organization: Organization) -> Run:
         """The run as it is now, if it belongs to `organization`."""
-        run = None if self._is_only_archived(run_id) else await self._read(run_id, organization.namespaces)
-        if run is None or run.resolved is None or run.resolved.organization != organization.name:
+        run = None
+        if not self._is_only_archived(run_id, organization):
+            run = await self._read(run_id, organization.namespaces, lambda run: _is_of(run, organization))
+        if run is None:
             # A foreign one takes the same way as one that is nowhere.
             run = await self._archived.find(run_id, organization)
         if run is None:
@@ -69,14 +71,17 @@ class RunAccess:
         return run
 
     async def of_anybody(self, run_id: str) -> Run:
-        """The run as it is now, for whoever knows its id: preview and executor (once its token is checked)."""
-        run = None if self._is_only_archived(run_id) else await self._read(run_id, await self._namespaces_of(run_id))
-        if run is None:
-            run = await self._archived.find(run_id)
-        if run is None or not await self._is_anybodys(run):
+        """The run as it is now, for whoever knows its id: the preview. Of several with one id, the oldest."""
+        if not self._is_only_archived(run_id):
+            for namespace in await self._namespaces_of(run_id):
+                run = await self._read(run_id, (namespace,))
+                if run is not None and await self._is_anybodys(run):
+                    return run
+        archived = await self._archived.find(run_id)
+        if archived is None or not await self._is_anybodys(archived):
             self._organizations.require_all_whole()
             raise RunNotFound()
-        return run
+        return archived
 
     async def change(self, run: Run, command: Command) -> Change:
         """Apply `command` to a run that one of the other methods gave just now. Raises what `decide` raises.
@@ -92,15 +97,15 @@ class RunAccess:
         self._tell(change)
         return change
 
-    async def change_for_anybody(self, run_id: str, command: Command, who: Who) -> Change:
-        """Apply `command` to the run, for whoever may do that by its id (executor). Raises what `decide` and `who`
+    async def change_by_link(self, run_id: str, organization: Organization, command: Command, who: Who) -> Change:
+        """Apply `command` to the run of `organization`, for the bearer of its link. Raises what `decide` and `who`
         raise.
 
         Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
         without being read again.
         """
         async with self._turns.of(run_id):
-            return await self._change_for_anybody(run_id, command, who)
+            return await self._change_by_link(run_id, organization, command, who)
 
     async def definition(self, run: Run) -> Definition:
         """The snapshot of an admitted run."""
@@ -124,17 +129,17 @@ class RunAccess:
             raise RunClosed()
         return Change(run, decision, definition, None)
 
-    async def _change_for_anybody(self, run_id: str, command: Command, who: Who) -> Change:
-        namespace = self._index.namespace_of(run_id)
-        remembered = self._recent.get((namespace, run_id)) if namespace is not None else None
-        if remembered is not None and await self._is_anybodys(remembered):
+    async def _change_by_link(self, run_id: str, organization: Organization, command: Command, who: Who) -> Change:
+        remembered = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
+        run = next((run for run in remembered if run is not None and _is_of(run, organization)), None)
+        if run is not None:
             change = None
             with contextlib.suppress(KubeNotFound):  # it is in the archive, or gone
-                change = await self._runs.change_remembered(remembered, await _by(command, who, remembered))
+                change = await self._runs.change_remembered(run, await _by(command, who, run))
             if change is not None:
                 self._tell(change)
                 return change
-        run = await self.of_anybody(run_id)
+        run = await self.of_organization(run_id, organization)
         return await self.change(run, await _by(command, who, run))
 
     def _tell(self, change: Change) -> None:
@@ -151,12 +156,12 @@ class RunAccess:
         return organization is not None and organization.has(run.namespace)
 
     async def _namespaces_of(self, run_id: str) -> Sequence[str]:
-        """Where to look for a run that is known by its id alone: one place, or none."""
+        """Where to look for a run that is known by its id alone: hardly ever more than one place."""
         if not is_id("r", run_id) or run_id in self._absences:
             return ()
-        known = self._index.namespace_of(run_id)
-        if known is not None:
-            return (known,)
+        known = self._index.owners_of(run_id)
+        if known:
+            return tuple(known)
         # Another process may have made it just now. One call finds it, however many namespaces there are.
         first, *others = self._organizations.namespaces()
         if not others:
@@ -166,20 +171,31 @@ class RunAccess:
             self._absences.add(run_id)
         return tuple(body["metadata"]["namespace"] for body in found)
 
-    def _is_only_archived(self, run_id: str) -> bool:
-        """Whether the cluster need not be asked: the archive has the run, and no list of the cluster's runs does."""
-        return self._archived.knows(run_id) and self._index.owner_of(run_id) is None and self._index.informer.connected
+    def _is_only_archived(self, run_id: str, organization: Organization | None = None) -> bool:
+        """Whether the cluster need not be read: the archive has the run (of that organization), and no list of the
+        cluster's runs does."""
+        owners = self._index.owners_of(run_id).values()
+        is_live = bool(owners) if organization is None else organization.name in owners
+        return self._archived.knows(run_id, organization) and not is_live and self._index.informer.connected
 
-    async def _read(self, run_id: str, namespaces: Sequence[str]) -> Run | None:
-        """The run as the cluster has it; None when it has none there."""
+    async def _read(
+        self, run_id: str, namespaces: Sequence[str], fits: Callable[[Run], bool] = lambda _: True
+    ) -> Run | None:
+        """The run as the cluster has it, if it `fits`; None when it has none such there."""
         if not is_id("r", run_id):
             raise RunNotFound()
         for namespace in namespaces:
             try:
-                return await self._runs.get(namespace, run_id)
+                run = await self._runs.get(namespace, run_id)
             except KubeNotFound:
                 continue
+            if fits(run):
+                return run
         return None
+
+
+def _is_of(run: Run, organization: Organization) -> bool:
+    return run.resolved is not None and run.resolved.organization == organization.name
 
 
 async def _by(command: Command, who: Who, run: Run) -> Command:

@@ -96,10 +96,11 @@ class RunIndex:
         """Raises KubeUnavailable when the runs are not read soon."""
         await self.informer.wait_for_first_list()
 
-    def namespace_of(self, run_id: str) -> str | None:
-        """Where the run is, if the index knows it."""
-        row = self._db.execute("SELECT namespace FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-        return row[0] if row else None
+    def owners_of(self, run_id: str) -> dict[str, str]:
+        """The organization of each run with that id by its namespace, the oldest first: of those that lists have as
+        runs of the cluster. There is more than one only where both are from before ids were unique."""
+        query = "SELECT namespace, organization FROM runs WHERE run_id = ? ORDER BY created_at, namespace"
+        return dict(self._db.execute(query, (run_id,)).fetchall())
 
     def has(self, run_id: str, namespace: str) -> bool:
         """Whether the run's object is in the cluster, as far as the index knows."""
@@ -236,11 +237,6 @@ class RunIndex:
             self._leaving.discard(key)
             # Whoever looks at an archived run sees no change.
             self._remove(key, quietly=self.archive.has(key[1], key[0]))
-
-    def owner_of(self, run_id: str) -> str | None:
-        """The organization of a run that lists have as one of the cluster."""
-        row = self._db.execute("SELECT organization FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-        return row[0] if row else None
 
     def close(self) -> None:
         self._db.close()

@@ -49,7 +49,7 @@ class RunRoutes:
         run_id = dispatched.body["metadata"]["name"]
         answer = {
             "run_id": run_id,
-            "link": services.settings.run_link(run_id),
+            "link": services.settings.run_link(caller.organization.id, run_id),
             "expires_at": dispatched.body["spec"].get("expiresAt"),
             "assigned_to": None,
         }

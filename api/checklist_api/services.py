@@ -12,9 +12,11 @@ from checklist_crds.kube.informer import Informer
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
+from checklist_crds.kube.seal_record import wait_for_record
 from checklist_crds.photo_store import InvalidStore, PhotoStore
 from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.readiness import Check
+from checklist_crds.run_seal import RunSeals
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import Clock, utc_now
 from checklist_crds.tracing import Tracing, tracing_to
@@ -44,6 +46,7 @@ from .generation.generator import Generator
 from .idempotency import Idempotency
 from .key_directory import KeyDirectory
 from .kube_guard import GuardedKubeClient
+from .link_owner import LinkOwners
 from .member_admin import MemberAdmin
 from .member_directory import MemberDirectory
 from .member_names import MemberNames
@@ -78,6 +81,7 @@ class Services:
     """Everything that a route may need. `start` and `close` belong to the application."""
 
     settings: Settings
+    seals: RunSeals
     clock: Clock
     metrics: Metrics
     client: GuardedKubeClient
@@ -94,6 +98,7 @@ class Services:
     revisions: RevisionStore
     runs: RunStore
     run_access: RunAccess
+    link_owners: LinkOwners
     quota: QuotaLedger
     gate: Gate
     shared_limits: "RedisRateLimiter | None"
@@ -139,8 +144,9 @@ class Services:
         # First, since they may refuse, and nothing is open yet.
         photo_store, archive_store = _photo_store(settings), _archive_store(settings)
         metrics = Metrics()
-        client = GuardedKubeClient(connection, metrics, namespaces=settings.watch_namespaces)
-        watcher = KubeClient(connection, namespaces=settings.watch_namespaces)
+        seals = RunSeals(settings.server_key)
+        client = GuardedKubeClient(connection, metrics, namespaces=settings.watch_namespaces, check=seals.check)
+        watcher = KubeClient(connection, namespaces=settings.watch_namespaces, check=seals.check)
         organizations = OrganizationDirectory(client, watcher, settings.namespace)
         keys = KeyDirectory(client, watcher, settings.namespace)
         index = RunIndex(watcher)
@@ -213,8 +219,12 @@ class Services:
             accounts=accounts.informer,
             sessions=sessions.informer if isinstance(sessions, ClusterSessions) else None,
         )
+        run_access = RunAccess(
+            client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
+        )
         return cls(
             settings=settings,
+            seals=seals,
             clock=clock,
             metrics=metrics,
             client=client,
@@ -238,9 +248,8 @@ class Services:
             ),
             revisions=revisions,
             runs=runs,
-            run_access=RunAccess(
-                client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
-            ),
+            run_access=run_access,
+            link_owners=LinkOwners(settings.server_key, organizations, index, run_access),
             quota=quota,
             gate=gate,
             shared_limits=shared_limits,
@@ -281,6 +290,7 @@ class Services:
                 members=member_names,
                 idempotency=idempotency,
                 sealing=settings.sealing,
+                seals=seals,
                 metrics=metrics,
                 clock=clock,
             ),
@@ -325,6 +335,7 @@ class Services:
                 for name, informer in self.informers.items()
             ),
             Check("kubernetes", self.client.down),
+            Check("seals", None if self.seals.since is not None else "the record of sealed runs is not read yet"),
         ]
 
     def notes(self) -> list[str]:
@@ -339,7 +350,8 @@ class Services:
         await self.photo_intake.start()
         self.index.archive.keep_below(self.uploads.path)
         for name, informer in self.informers.items():
-            self._tasks.append(asyncio.create_task(informer.run(), name=f"watch {name}"))
+            watching = self._watch_runs() if informer is self.index.informer else informer.run()
+            self._tasks.append(asyncio.create_task(watching, name=f"watch {name}"))
         self._tasks.append(asyncio.create_task(self.archive.run(), name="follow the archive"))
         self._tasks.append(asyncio.create_task(self.client.watch_over(), name="watch over the cluster"))
         self._tasks.append(asyncio.create_task(self.rotation.run(), name="read changed files of settings"))
@@ -349,6 +361,11 @@ class Services:
             self._tasks.append(asyncio.create_task(asking, name="ask for the sessions of open streams"))
         for task in self._tasks:
             task.add_done_callback(_tell_of_death)
+
+    async def _watch_runs(self) -> None:
+        """Until cancelled. They are shown when it is known which of them have to be sealed."""
+        self.seals.since = await wait_for_record(self.watcher, self.settings.namespace)
+        await self.index.informer.run()
 
     async def close(self) -> None:
         """Write what is still to be written, then let go of everything."""

@@ -90,9 +90,10 @@ class Settings(SharedSettings):
         """What callers write before `/v1`: `/checklists` behind a proxy that takes it off, else nothing."""
         return urlsplit(self.base_url).path
 
-    def run_link(self, run_id: str) -> str:
-        """What is sent to the executor: whoever has it can answer the run (contract section 6)."""
-        return f"{self.base_url}/r/{run_id}#{executor_token(self.server_key, run_id)}"
+    def run_link(self, organization: str, run_id: str) -> str:
+        """What is sent to the executor: whoever has it can answer the run (contract section 6). `organization`: the
+        public id of the one that the run belongs to."""
+        return f"{self.base_url}/r/{run_id}#{executor_token(self.server_key, organization, run_id)}"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":

@@ -17,8 +17,9 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
 
+from .ids import is_id
 from .object_store import InvalidStore, S3Keys, StoredObject, StoreUnavailable, default_url, open_store, reason_of
-from .photo_keys import PREFIX, run_folder
+from .photo_keys import PREFIX, PhotoFolder
 
 __all__ = ["InvalidStore", "PhotoStore", "StoreUnavailable", "StoredObject", "StoredPhoto", "default_url"]
 
@@ -106,21 +107,35 @@ class PhotoStore:
             except (BaseError, OSError) as error:
                 raise StoreUnavailable(reason_of(error)) from error
 
-    async def runs(self) -> list[str]:
-        """The ids of all runs that have objects."""
+    async def folders(self) -> list[PhotoFolder]:
+        """Those of all runs that have objects."""
+        found = []
+        for name in await self._names_in(PREFIX):
+            if is_id("org", name):
+                found += [PhotoFolder(name, run_id) for run_id in await self._names_in(f"{PREFIX}/{name}")]
+            else:
+                found.append(PhotoFolder("", name))
+        return sorted(one for one in found if is_id("r", one.run_id))
+
+    async def _names_in(self, folder: str) -> list[str]:
         try:
-            listing = await obstore.list_with_delimiter_async(self._store, PREFIX + "/")
+            listing = await obstore.list_with_delimiter_async(self._store, folder + "/")
         except (BaseError, OSError) as error:
             raise StoreUnavailable(reason_of(error)) from error
-        return sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in listing["common_prefixes"])
+        return [prefix.rstrip("/").rpartition("/")[2] for prefix in listing["common_prefixes"]]
 
-    async def objects_of(self, run_id: str) -> list[StoredObject]:
-        """What is kept of one run, thumbnails included, and what a process left half-written when it was killed."""
+    async def objects_of_run(self, organization: str, run_id: str) -> list[StoredObject]:
+        """What is kept of a run of the organization with that public id, wherever the version that stored it put it."""
+        folders = (PhotoFolder(organization, run_id), PhotoFolder("", run_id))
+        return [found for folder in folders for found in await self.objects_of(folder)]
+
+    async def objects_of(self, folder: PhotoFolder) -> list[StoredObject]:
+        """What is in it, thumbnails included, and what a process left half-written when it was killed."""
         found: list[StoredObject] = []
         try:
             if self._folder is not None:
-                found += await asyncio.to_thread(_half_written, self._folder, run_folder(run_id))
-            async for page in obstore.list(self._store, run_folder(run_id) + "/"):
+                found += await asyncio.to_thread(_half_written, self._folder, folder.path)
+            async for page in obstore.list(self._store, folder.path + "/"):
                 found += [StoredObject(meta["path"], meta["size"], meta["last_modified"]) for meta in page]
         except (BaseError, OSError) as error:
             raise StoreUnavailable(reason_of(error)) from error

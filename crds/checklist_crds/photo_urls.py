@@ -1,4 +1,5 @@
-"""Signed addresses of photos: `{base_url}/v1/photos/{run_id}/{photo_id}?e=<unix seconds>&s=<signature>`.
+"""Signed addresses of photos: `{base_url}/v1/photos/{run_id}/{photo_id}?o=<organization id>&e=<expiry>&s=<signature>`,
+with the expiry in Unix seconds.
 
 Whoever has such an address may fetch that one image until it expires; nobody can make one without the server's key.
 They are made anew at every read and every attempt of a delivery (contract section 4).
@@ -7,7 +8,7 @@ They are made anew at every read and every attempt of a delivery (contract secti
 from datetime import timedelta
 from typing import Final, Protocol
 
-from .photo_keys import parts_of, photo_key, thumbnail_key
+from .photo_keys import PhotoFolder, parts_of, thumbnail_key
 from .run_types import PhotoRef
 from .sealing import ServerKeys, from_url_safe, url_safe
 from .times import Clock
@@ -45,17 +46,20 @@ class SignedUrls:
         parts = parts_of(key)
         if parts is None:
             raise ValueError(f"no key of a photo: {key!r}")
-        run_id, photo = parts
+        folder, photo = parts
         expires = int((self._clock() + lifetime).timestamp())
         signature = url_safe(self._keys.mac(_PURPOSE, _signed(thumbnail_key(key) if thumbnail else key, expires)))
-        path = f"{_PATH}/{run_id}/{photo}{'/thumbnail' if thumbnail else ''}"
-        return f"{self._base_url}{path}?e={expires}&s={signature}"
+        path = f"{_PATH}/{folder.run_id}/{photo}{'/thumbnail' if thumbnail else ''}"
+        owner = f"o={folder.organization}&" if folder.organization else ""
+        return f"{self._base_url}{path}?{owner}e={expires}&s={signature}"
 
-    def seconds_left(self, run_id: str, photo: str, expires: str, signature: str, *, thumbnail: bool) -> int | None:
+    def seconds_left(
+        self, folder: PhotoFolder, photo: str, expires: str, signature: str, *, thumbnail: bool
+    ) -> int | None:
         """How long the address still holds, in whole seconds; None when it was not made here, or no longer holds."""
         if not (expires.isascii() and expires.isdigit() and len(expires) <= 12 and signature.isascii()):
             return None
-        key = photo_key(run_id, photo)
+        key = folder.key(photo)
         if parts_of(key) is None:
             return None
         mac = from_url_safe(signature)

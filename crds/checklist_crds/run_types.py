@@ -112,6 +112,7 @@ class ResolvedTemplate(KubeModel):
     identity_mode: IdentityMode = Field(description="Who may answer.")
     step_count: int = Field(ge=0, description="All steps of the snapshot.")
     applicable_steps: int = Field(ge=0, description="Steps that apply before anything is answered.")
+    bound: bool | None = Field(default=None, description="True: the run's link opens it for this organization only.")
 
 
 class RunSpec(KubeModel):

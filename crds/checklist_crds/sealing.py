@@ -191,15 +191,28 @@ def _distinct(keys: tuple[bytes, ...]) -> tuple[bytes, ...]:
     return keys
 
 
-def executor_token(server_keys: ServerKeys, run_id: str) -> str:
-    """The token in the fragment of a run's link (contract section 6): 43 URL-safe characters."""
-    return url_safe(server_keys.mac(_EXECUTOR_LINK, run_id.encode()))
+def executor_token(server_keys: ServerKeys, organization: str, run_id: str) -> str:
+    """The token in the fragment of a run's link (contract section 6): 43 URL-safe characters.
+
+    `organization`: the public id of the one that the run belongs to. The same id of another's run has another token.
+    """
+    return url_safe(server_keys.mac(_EXECUTOR_LINK, _link(organization, run_id)))
 
 
-def is_executor_token(server_keys: ServerKeys, run_id: str, token: str) -> bool:
-    """Whether `token` opens `run_id`, in constant time."""
+def is_executor_token(server_keys: ServerKeys, organization: str, run_id: str, token: str) -> bool:
+    """Whether `token` opens the run `run_id` of `organization`, in constant time."""
+    mac = from_url_safe(token)
+    return mac is not None and server_keys.is_mac(_EXECUTOR_LINK, _link(organization, run_id), mac)
+
+
+def is_unbound_token(server_keys: ServerKeys, run_id: str, token: str) -> bool:
+    """Whether `token` is one of `run_id` as versions before 0.2 made them: for the id alone."""
     mac = from_url_safe(token)
     return mac is not None and server_keys.is_mac(_EXECUTOR_LINK, run_id.encode(), mac)
+
+
+def _link(organization: str, run_id: str) -> bytes:
+    return f"{organization}/{run_id}".encode()
 
 
 def url_safe(mac: bytes) -> str:

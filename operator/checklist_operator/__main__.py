@@ -22,6 +22,7 @@ from checklist_crds.memory import give_memory_back
 from checklist_crds.object_store import InvalidStore, open_store
 from checklist_crds.process_end import end_process
 from checklist_crds.readiness import Check
+from checklist_crds.run_seal import RunSeals
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import utc_now
 from checklist_crds.tracing import tracing_to
@@ -50,6 +51,7 @@ class Operator:
         self._metrics.archive_enabled.set(settings.archive)
         self._tracing = tracing_to(settings.otlp_endpoint, service="checklist-dispatch-operator")
         self._rotation = Rotation(settings.files, self._metrics.setting_is_stale)
+        self._seals = RunSeals(settings.server_key)
         self._stopping = asyncio.Event()
         self._term: Term | None = None
         self._state = "starting"
@@ -79,7 +81,7 @@ class Operator:
             # The lease has a connection of its own: behind a backlog of work its renewal would come too late, the term
             # would end, and the next one would begin with the same backlog and everything unrecorded sent again.
             # "Everywhere" is where this operator works: its role may not list anything in the whole cluster.
-            reachable = KubeClient(connection, namespaces=settings.watch_namespaces)
+            reachable = KubeClient(connection, namespaces=settings.watch_namespaces, check=self._seals.check)
             async with reachable as client, KubeClient(connection, pool_size=2) as for_lease:
                 while not self._stopping.is_set():
                     await self._stand(client, for_lease)
@@ -111,6 +113,7 @@ class Operator:
             settings,
             client,
             self._metrics,
+            seals=self._seals,
             clock=utc_now,
             take_signals=self._take_signals,
             lead=leadership,

@@ -16,7 +16,6 @@ from checklist_crds.photo_store import PhotoStore, StoreUnavailable
 from checklist_crds.photo_urls import IN_EVENTS, SignedUrls
 from checklist_crds.run_types import PhotoRef
 from checklist_operator.envelopes import THUMBNAILS_DROPPED, size_of
-from checklist_operator.faults import OurFault
 
 logger = logging.getLogger(__name__)
 
@@ -34,13 +33,12 @@ def key_of(photo: PhotoRef, *, thumbnail: bool = False) -> str:
 class EventPhotos:
     """Turns an envelope as it is kept into one that can be sent."""
 
-    def __init__(self, store: PhotoStore, urls: SignedUrls | None) -> None:
-        """Without `urls` (no server key) an event with photos cannot be sent."""
+    def __init__(self, store: PhotoStore, urls: SignedUrls) -> None:
         self._store = store
         self._urls = urls
 
     async def dressed(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The envelope with addresses and thumbnails. Raises OurFault."""
+        """The envelope with addresses and thumbnails."""
         data = message["data"]
         keys = [photo["url"] for photo in data.get("photos") or () if "thumbnail" in photo]
         data = self._addressed(data)
@@ -58,8 +56,6 @@ class EventPhotos:
         return node
 
     def _address(self, key: str, *, thumbnail: bool) -> str:
-        if self._urls is None:
-            raise OurFault("PhotoKeyMissing", "CHECKLISTS_SERVER_KEY is not set, so photos have no addresses")
         return self._urls.url(key.removesuffix(".thumbnail.jpg"), IN_EVENTS, thumbnail=thumbnail)
 
     async def _with_thumbnails(self, message: Mapping[str, Any], keys: list[str]) -> dict[str, Any]:

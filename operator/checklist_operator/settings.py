@@ -57,9 +57,7 @@ class Settings(SharedSettings):
     title = "Operator"
 
     namespace: str = setting("checklists", NAMESPACE)
-    server_key: SigningKeys | None = setting(
-        None, f"{SERVER_KEY}; without it the operator holds events with photos back", secret=True
-    )
+    server_key: SigningKeys = setting(..., SERVER_KEY, secret=True)
     base_url: BaseUrl = setting("http://127.0.0.1:8080", BASE_URL, schema=BASE_URL_SCHEMA)
     operator_id: str = setting(
         None,

@@ -25,9 +25,11 @@ from checklist_crds.kube.kinds import (
 )
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.kube.seal_record import sealed_since
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.readiness import Check
+from checklist_crds.run_seal import RunSeals
 from checklist_crds.times import Clock
 from checklist_crds.tracing import NO_TRACES, Tracing
 from checklist_operator.archived_runs import ArchivedRuns
@@ -45,6 +47,7 @@ from checklist_operator.controllers.run_admission import RunAdmission
 from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_outbox import RunOutbox
 from checklist_operator.controllers.run_pauses import RunPauses
+from checklist_operator.controllers.run_seals import RunSealKeeper
 from checklist_operator.controllers.session_collector import SessionCollector
 from checklist_operator.controllers.settled_deliveries import SettledDeliveries
 from checklist_operator.controllers.slot_labels import SlotLabels
@@ -85,15 +88,17 @@ class Term:
         client: KubeClient,
         metrics: Metrics,
         *,
+        seals: RunSeals,
         clock: Clock,
         take_signals: Callable[[], None],
         lead: Lead,
         handover: Handover = NO_HANDOVER,
         tracing: Tracing = NO_TRACES,
     ) -> None:
-        """`take_signals` handles the process's signals again after Kopf, which takes them at each of its starts;
-        `handover` is what the leader before us has left."""
+        """`client` reads through `seals`. `take_signals` handles the process's signals again after Kopf, which takes
+        them at each of its starts; `handover` is what the leader before us has left."""
         self._settings = settings
+        self._seals = seals
         self._client = client
         self._metrics = metrics
         self._tasks: list[asyncio.Task[None]] = []
@@ -129,8 +134,7 @@ class Term:
         self._pauses = pauses = Pauses(client, on_resume=self._resumed)
         on_removed = self._count_removed
         store = PhotoStore.open(settings.photo_store, settings.s3_keys)
-        key = settings.server_key
-        photos = EventPhotos(store, SignedUrls(key, settings.base_url, clock) if key is not None else None)
+        photos = EventPhotos(store, SignedUrls(settings.server_key, settings.base_url, clock))
         self._being_recorded = being_recorded = BeingRecorded(handover)
         self.outbox = RunOutbox(
             client,
@@ -198,6 +202,20 @@ class Term:
             client, events=events, clock=clock, on_change=self._template_changed, on_bug=self._count_bug
         )
         self.run_pauses = RunPauses(client, events=events, clock=clock, on_bug=self._count_bug)
+        archive = ArchiveStore.open(settings.archive_store, settings.s3_keys)
+        self.archiver = Archiver(
+            client,
+            archive,
+            clock=clock,
+            writer=settings.operator_id,
+            shard=settings.shard,
+            leads=lead.is_certain,
+            metrics=metrics,
+            on_removed=on_removed,
+            is_on=settings.archive,
+        )
+        archived = ArchivedRuns(archive, self.archiver.has_archived)
+        self.seal_keeper = RunSealKeeper(client, seals, tenancy, on_bug=self._count_bug)
         self.admission = RunAdmission(
             client,
             tenancy=tenancy,
@@ -208,6 +226,8 @@ class Term:
             metrics=metrics,
             events=events,
             clock=clock,
+            archived=archived,
+            seals=seals,
             name_of=self.templates.name_of,
             owns=settings.shard.owns,
             allow_insecure=settings.allow_insecure_targets,
@@ -243,22 +263,10 @@ class Term:
             on_removed=on_removed,
         )
         self.sessions = SessionCollector(client, namespace=settings.namespace, clock=clock, on_removed=on_removed)
-        archive = ArchiveStore.open(settings.archive_store, settings.s3_keys)
-        self.archiver = Archiver(
-            client,
-            archive,
-            clock=clock,
-            writer=settings.operator_id,
-            shard=settings.shard,
-            leads=lead.is_certain,
-            metrics=metrics,
-            on_removed=on_removed,
-            is_on=settings.archive,
-        )
         self.photos = PhotoCollector(
             client,
             store,
-            ArchivedRuns(archive, self.archiver.has_archived),
+            archived,
             clock=clock,
             namespaces=(settings.namespace, *settings.watch_namespaces),
             orphan_after=timedelta(seconds=settings.photo_orphan_after_s),
@@ -295,6 +303,8 @@ class Term:
         self._watch_sizes()
         await wait_for_crds(self._client)
         self._has_definitions = True
+        if self._seals.since is None:
+            self._seals.since = await sealed_since(self._client, self._settings.namespace)
         settings = self._settings
         self._spawn("timers", self._timers.run())
         self._every("resync", settings.resync_every_s, self._resync)
@@ -365,6 +375,7 @@ class Term:
             return
         self._metrics.events.labels(kind.kind).inc()
         try:
+            self._seals.check(kind, body)
             self._show(kind, type_, body)
         except Exception:
             name = body.get("metadata", {}).get("name")
@@ -387,6 +398,7 @@ class Term:
                 self.templates.learn_name(type_, body)  # of runs that do not say whose they are
             return
         if kind == RUN:
+            self.seal_keeper.observe(type_, body)
             self._pauses.observe_run(type_, body)
             self.run_pauses.observe(type_, body)
             self.expiry.observe(type_, body)
@@ -445,6 +457,7 @@ class Term:
             self.replays.queue,
             self.templates.queue,
             self.admission.queue,
+            self.seal_keeper.queue,
             self.expiry.queue,
             self.run_pauses.queue,
             self.organizations.queue,

@@ -54,6 +54,9 @@ VALUES: Final[Mapping[str, Any]] = {
     },
 }
 _RBAC: Final = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+_ADMISSION: Final = ("ConfigMap", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+_ASKED_BY_A_POLICY: Final = "runs/resolved"
+"""No request has this name."""
 
 Object = dict[str, Any]
 
@@ -81,7 +84,7 @@ class Release:
     def install(self) -> None:
         for name in (HOME, BRANCH, ANNEX, ELSEWHERE):
             self.cluster.run_kubectl("create", "namespace", name)
-        self.apply(self.rbac)
+        self.apply([*self.rbac, *(one for one in self.objects if one["kind"] in _ADMISSION)])
 
     def apply(self, objects: list[Object]) -> None:
         listed = {"apiVersion": "v1", "kind": "List", "items": objects}
@@ -140,6 +143,7 @@ class Release:
             Right(account, group, resource, verb, _within(role))
             for role, rule in self.rules(account)
             for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
+            if resource != _ASKED_BY_A_POLICY
         }
 
     def take_away(self, right: Right) -> None:

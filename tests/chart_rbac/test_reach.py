@@ -11,7 +11,9 @@ import pytest
 from tests.chart_rbac.audit_log import ALONE, AuditLog
 from tests.chart_rbac.conftest import OTHER_SECRET
 from tests.chart_rbac.release import ANNEX, BRANCH, ELSEWHERE, HOME, RELEASE, WEBHOOK_SECRETS, Release
+from tests.waiting import eventually
 
+from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import ALL_KINDS
 
 OK, CREATED, FORBIDDEN = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.FORBIDDEN
@@ -187,6 +189,22 @@ def test_an_editor_s_real_calls_end_at_their_namespace(people: Release) -> None:
             assert _status(stranger, method, where, body) == FORBIDDEN
         assert _status(theirs, "PATCH", f"{path}/of-the-annex", rename) == OK
         assert _status(theirs, "PATCH", f"{path}/of-the-annex/status", {"status": {"version": 9}}) == FORBIDDEN
+
+
+async def test_an_editor_cannot_set_what_the_api_decides_about_a_run(people: Release) -> None:
+    path = f"{_ours(ANNEX)}/runs"
+    resolved = {"organization": "annex", "templateId": "t-1", "templateVersion": 1, "templateName": "Opening"}
+    resolved |= {"revisionRef": {"name": "t-1-v1"}, "identityMode": "anonymous", "stepCount": 1, "applicableSteps": 1}
+
+    def status(http: httpx.Client, **spec: Any) -> int:
+        run = {"apiVersion": "checklists.dev/v1", "kind": "Run", "metadata": {"name": new_id("r")}}
+        run["spec"] = {"templateId": "t-1", **spec}
+        return _status(http, "POST", path, run)
+
+    with people.http(user=f"edit-{ANNEX}") as editor, people.http(token=people.token("api")) as api:
+        await eventually(lambda: status(editor, resolved=resolved) == FORBIDDEN)  # the policy is read by a watch
+        assert status(editor) == CREATED
+        assert status(api, resolved=resolved) == CREATED
 
 
 # -- how it is asked -----------------------------------------------------------------------------------------------

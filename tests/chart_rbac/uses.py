@@ -60,6 +60,7 @@ def _looked_at_again(resource: str) -> Use:
 API: Final[dict[str, dict[str, Use]]] = {
     "organizations": {"get": Use(scenes.lists_are_complete), **_listed("organizations")},
     "organizations/status": {"patch": Use(scenes.the_count_of_runs_is_kept)},
+    "configmaps": {"get": _at_start(scenes.a_run_is_completed)},
     "runs": _each("create get", _COMPLETED) | _listed("runs"),
     "runs/status": {"patch": _COMPLETED},
     "templates": _each("create get update delete", _WRITTEN) | _listed("templates"),
@@ -81,6 +82,7 @@ OPERATOR: Final[dict[str, dict[str, Use]]] = {
     "organizations": {"get": _JUDGED, "list": _OLD, **_watched(scenes.an_organization_is_judged)},
     "organizations/status": {"patch": _JUDGED},
     "namespaces": {"get": _JUDGED},
+    "configmaps": {"get": _at_start(scenes.made_by_kubectl)},
     "leases": _each("create get list update", Use(scenes.an_operator_leads))
     | {"patch": Use(scenes.an_operator_hands_over)},
     "runs": _each("get patch", _APPLIED) | _each("list delete", _OLD) | _watched(scenes.made_by_kubectl),
@@ -110,7 +112,7 @@ ALONE: Final[dict[str, dict[str, dict[str, Use]]]] = {
     "default": {"events": _each("create get patch", Use(scenes.an_organization_s_event_is_told_again))}
 }
 """The operator's, in namespaces that have roles of their own."""
-_FOREIGN: Final = {"namespaces": "", "events": "", "secrets": "", "leases": "coordination.k8s.io"}
+_FOREIGN: Final = {"configmaps": "", "namespaces": "", "events": "", "secrets": "", "leases": "coordination.k8s.io"}
 
 
 def uses() -> Iterator[tuple[Right, Use]]:

@@ -45,7 +45,12 @@ def test_a_second_rendering_is_refused_and_leaves_the_first_as_it_is(
 def test_no_tool_that_prunes_takes_keys_photos_or_definitions() -> None:
     objects = rendered({}, definitions=True)
     kept = [body for body in objects if "helm.sh/resource-policy" in body["metadata"].get("annotations", {})]
-    assert {body["kind"] for body in kept} == {"Secret", "PersistentVolumeClaim", "CustomResourceDefinition"}
+    assert {body["kind"] for body in kept} == {
+        "ConfigMap",
+        "Secret",
+        "PersistentVolumeClaim",
+        "CustomResourceDefinition",
+    }
     for body in kept:
         assert PRUNED_BY_NOBODY.items() <= body["metadata"]["annotations"].items()
 

@@ -12,6 +12,7 @@ from tests.cluster.replay_lab import made_failed
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Manifest, Record, RemovedDeliveries
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.informer import key_of
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import Clock, format_timestamp, utc_now
 from checklist_operator.controllers.archiver import Archiver
@@ -67,7 +68,7 @@ class Archiving:
             shard=shard,
             metrics=metrics,
             on_removed=lambda kind: metrics.removals.labels(kind).inc(),
-            on_run_removed=gone.append,
+            on_run_removed=lambda body: gone.append(key_of(body)),
         )
         return cls(retention, archiver, metrics, gone)
 

@@ -28,8 +28,9 @@ from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.run_commands import AnswerStep, Cancel, Submit
+from checklist_crds.run_seal import RunSeals
 from checklist_crds.run_types import Run
-from checklist_crds.sealing import KeyRing, run_owner
+from checklist_crds.sealing import KeyRing, ServerKeys, run_owner
 from checklist_crds.snapshot import snapshot
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.ports import free_ports
@@ -201,6 +202,7 @@ class Lab:
         self.revisions = RevisionStore(client)
         self.store = RunStore(client, self.revisions, utc_now)
         self.key_ring = KeyRing.parse(SEALING_KEYS)
+        self.seals = RunSeals(ServerKeys(SERVER_KEY))
         self.template: JsonObject = {}
 
     async def prepare(self, **spec: Any) -> None:
@@ -239,7 +241,8 @@ class Lab:
         if url is not None:
             sealed = self.key_ring.seal(WEBHOOK_SECRET, owner=run_owner(self.namespace, name))
             spec["webhook"] = {"url": url, "events": events or ["*"], "sealedSecret": sealed}
-        await self.client.create(RUN, self.owned("Run", name, labelled=True, **spec), self.namespace)
+        run = self.seals.sealed(self.owned("Run", name, labelled=True, **spec))
+        await self.client.create(RUN, run, self.namespace)
         return name
 
     async def cancelled(self, url: str | None = None) -> str:

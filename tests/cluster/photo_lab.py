@@ -10,8 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.cluster.operator_lab import BASE_URL, SERVER_KEY, Lab
 
+from checklist_crds.ids import object_id
 from checklist_crds.kube.kinds import TEMPLATE
-from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
+from checklist_crds.object_store import StoredObject
+from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.run_commands import AddPhoto
@@ -45,7 +47,7 @@ class PhotoLab:
         """Bytes in the store that belong to no answer yet."""
         content = os.urandom(64)
         sha256 = hashlib.sha256(content).hexdigest()
-        key = photo_key(run, photo_id(run, None, sha256))
+        key = photo_key(object_id("org", self.lab.organization), run, photo_id(run, None, sha256))
         for where, what in ((key, content), (thumbnail_key(key), thumbnail)):
             file = self._folder / uuid.uuid4().hex
             file.write_bytes(what)
@@ -59,14 +61,17 @@ class PhotoLab:
         await self.lab.store.change(self.lab.namespace, run, AddPhoto(step_id="s-0", photo=photo))
         return photo
 
+    async def objects(self, run: str) -> list[StoredObject]:
+        return await self.store.objects_of_run(object_id("org", self.lab.organization), run)
+
     async def keys(self, run: str) -> set[str]:
         """Of which photos the store has something: the image, or its thumbnail."""
-        found = await self.store.objects_of(run)
-        return {stored.key.removesuffix(".thumbnail.jpg") for stored in found}
+        return {stored.key.removesuffix(".thumbnail.jpg") for stored in await self.objects(run)}
 
     def seconds_left(self, url: str) -> int | None:
         """How long the address holds; None when the service would not take it."""
         assert url.startswith(BASE_URL + "/v1/photos/"), url
         parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
         run, photo, *rest = parts.path.removeprefix("/v1/photos/").split("/")
-        return self._urls.seconds_left(run, photo, query["e"][0], query["s"][0], thumbnail=rest == ["thumbnail"])
+        folder = PhotoFolder(query["o"][0], run)
+        return self._urls.seconds_left(folder, photo, query["e"][0], query["s"][0], thumbnail=rest == ["thumbnail"])

@@ -158,7 +158,7 @@ async def test_photos_come_with_fresh_addresses_and_everything_else_as_it_was(
 
 def unsigned(body: bytes) -> bytes:
     """The body with the signatures in the addresses of photos left out."""
-    return re.sub(rb"\?e=\d+&s=[^\"&]+", b"", body)
+    return re.sub(rb"\?o=[^&]+&e=\d+&s=[^\"&]+", b"", body)
 
 
 async def test_a_dry_run_and_one_of_another_organization_send_nothing_and_an_ended_one_is_removed_in_its_time(

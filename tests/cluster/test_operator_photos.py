@@ -13,7 +13,7 @@ from tests.cluster.photo_lab import PhotoLab
 from tests.waiting import eventually
 
 from checklist_api.photos.limits import THUMBNAIL_BYTES
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.kube.kinds import RUN
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.run_commands import AddPhoto, RemovePhotos
 from checklist_dev.s3_server import S3Server
@@ -54,7 +54,7 @@ async def test_events_bring_thumbnails_and_addresses_of_photos(
 
     # An event does not wait for a thumbnail that is not there.
     photo = await photos.put(run)
-    gone = [one.key for one in await photos.store.objects_of(run) if one.key.startswith(photo.key)]
+    gone = [one.key for one in await photos.objects(run) if one.key.startswith(photo.key)]
     await photos.store.delete(gone)
     await lab.store.change(lab.namespace, run, AddPhoto(step_id="s-0", photo=photo))
     await eventually(lambda: len(receiver.received) == 3)
@@ -180,18 +180,3 @@ async def test_orphans_go_when_they_are_old_enough_and_what_is_in_use_stays(  # 
     await asyncio.sleep(1.5)
     assert await photos.keys(run) == {used.key}
     assert len(await photos.keys(finished)) == 1
-
-
-async def test_without_the_key_of_the_server_an_event_with_photos_waits_and_says_why(
-    photos: PhotoLab, lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
-    operator = await start_operator("keyless", CHECKLISTS_SERVER_KEY="")
-    run = await lab.dispatch(receiver.url, events=["step.completed"])
-    await photos.add(run)
-    await lab.until_condition(RUN, run, "Delivering", reason="PhotoKeyMissing")
-    assert receiver.received == []
-    await operator.stop()
-    await start_operator("keyless")
-    await eventually(lambda: receiver.received)
-    items, _ = await lab.client.list_all(WEBHOOK_DELIVERY, lab.namespace)
-    assert items == []

@@ -17,10 +17,11 @@ from tests.serving import serving
 from checklist_api.services import Services
 from checklist_api.settings import Settings
 from checklist_crds import api_keys
-from checklist_crds.ids import new_id
+from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, Kind
 from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.sealing import executor_token
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
@@ -84,6 +85,11 @@ class Api:
     @property
     def organization(self) -> str:
         return self.account.organization
+
+    def token(self, run_id: str, account: Account | None = None) -> str:
+        """Of the link of a run of the account's organization."""
+        organization = object_id("org", (account or self.account).organization)
+        return executor_token(self.services.settings.server_key, organization, run_id)
 
     async def all_of(self, kind: Kind) -> list[dict[str, Any]]:
         """The objects of the account's organization in the cluster."""

@@ -5,8 +5,9 @@ from typing import Any
 
 import httpx
 
+from checklist_crds.ids import object_id
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.sealing import executor_token
+from checklist_crds.object_store import StoredObject
 
 from .conftest import Api
 
@@ -96,6 +97,11 @@ class Person:
         assert path.startswith("/v1/photos/"), url
         return await self.api.anonymous.request(method, path, **arguments)
 
+    async def photo_objects(self) -> list[StoredObject]:
+        """What the store keeps of the run."""
+        organization = object_id("org", self.api.organization)
+        return await self.api.services.photo_store.objects_of_run(organization, self.run_id)
+
     async def stored(self) -> Json:
         """The status in the cluster."""
         body = await self.api.kube.get(RUN, self.run_id, self.api.namespace)
@@ -112,7 +118,7 @@ async def person_for(
     """A run of a checklist with these steps, with a webhook for all events, and its person."""
     template = await api.account.create_template(**checklist(*steps, identity=identity, **settings))
     run = await api.account.dispatch(template["id"], **({"webhook": WEBHOOK} | (dispatch or {})))
-    return Person(run["run_id"], api, executor_token(api.services.settings.server_key, run["run_id"]))
+    return Person(run["run_id"], api, api.token(run["run_id"]))
 
 
 def paths(response: httpx.Response) -> list[str]:

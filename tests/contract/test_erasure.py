@@ -124,7 +124,8 @@ def _without_signatures(answer: httpx.Response) -> bytes:
 
 async def keys_of(url: str, *people: Person) -> list[str]:
     store = PhotoStore.open(url)
-    return [stored.key for person in people for stored in await store.objects_of(person.run_id)]
+    owned = [(object_id("org", person.api.organization), person.run_id) for person in people]
+    return [stored.key for one in owned for stored in await store.objects_of_run(*one)]
 
 
 async def all_objects(store: ArchiveStore) -> dict[str, bytes | None]:

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.sealing import executor_token
 from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi, owned, shared_api
@@ -28,7 +27,7 @@ async def test_the_fragment_of_the_dispatched_link_is_the_token_and_the_owners_k
 
 async def test_every_operation_refuses_a_missing_and_a_wrong_token_alike(api: Api) -> None:
     person = await person_for(api, step("a"), allow_skip=True)
-    other = executor_token(api.services.settings.server_key, new_id("r"))
+    other = api.token(new_id("r"))
     wrong = [None, f"Executor {other}", "Executor", f"Bearer {person.token}", "Executor \xe9" + "a" * 42]
     answers = set()
     for method, path, body in OPERATIONS:
@@ -51,7 +50,7 @@ async def test_an_unknown_run_and_one_that_is_not_admitted_are_not_found_with_th
     body = owned(RUN, not_admitted, api.organization, api.namespace, {"templateId": new_id("t")})
     await api.kube.create(RUN, body, api.namespace)
     for run_id in (not_admitted, new_id("r"), "r-1", "R-00000000-0000-4000-8000-000000000000", "x"):
-        person = Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
+        person = Person(run_id, api, api.token(run_id))
         assert error_of(await person.call("GET")) == (404, "run_not_found")
         assert error_of(await person.answer("a")) == (404, "run_not_found")
 

@@ -277,7 +277,7 @@ async def test_every_run_is_exported_once_while_others_come_and_go(api: Api, mon
         metadata = {name: body["metadata"][name] for name in ("name", "namespace", "labels")}
         clone = {**body, "metadata": metadata, "spec": {**body["spec"], "createdAt": same}}
         await api.kube.delete(RUN, body["metadata"]["name"], api.namespace)
-        await api.kube.create(RUN, clone, api.namespace)
+        await api.kube.create(RUN, api.services.seals.sealed(clone), api.namespace)
 
     async def all_are_listed() -> bool:
         runs = (await api.http.get("/v1/runs")).json()["data"]

@@ -11,7 +11,6 @@ from tests.waiting import eventually
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER, RUN
-from checklist_crds.sealing import executor_token
 from checklist_crds.times import utc_now
 from checklist_dev.people import Person as Somebody
 
@@ -97,7 +96,7 @@ async def test_a_member_of_another_organization_gets_what_a_stranger_gets_for_an
     somebody = await member_of(api, "admin", account=await api.make_account())
     signed = _with(await _run_for_members(api), somebody)
     unknown_id = new_id("r")
-    unknown = Person(unknown_id, api, executor_token(api.services.settings.server_key, unknown_id))
+    unknown = Person(unknown_id, api, api.token(unknown_id))
     for method, path, body in EVERYTHING:
         theirs = await signed.make(method, path, body)
         strangers = await unknown.call(method, path, **_sent(method, path, body))
@@ -251,7 +250,7 @@ async def test_a_run_made_by_kubectl_is_answered_by_its_members_alike(api: Api) 
     await api.kube.create(RUN, body, api.namespace)
     # As the operator admits it: the specification of such a run knows nothing of identities.
     await api.kube.patch_status(RUN, run_id, {"resolved": resolved}, api.namespace)
-    person = Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
+    person = Person(run_id, api, api.token(run_id))
     assert error_of(await person.call("GET")) == (401, "sign_in_required")
     somebody = await member_of(api)
     assert (await _with(person, somebody).answer("clean")).json()["answer"]["by"] == somebody.member_id

@@ -55,7 +55,7 @@ def folders(api: Api) -> list[str]:
 
 async def left_by(person: Person) -> list[Any]:
     """Photos of the answer, files of uploads and objects in the store."""
-    objects = await person.api.services.photo_store.objects_of(person.run_id)
+    objects = await person.photo_objects()
     return [*await indexes(person), *folders(person.api), *objects]
 
 
@@ -250,7 +250,7 @@ async def test_uploads_are_counted_by_what_became_of_them(start_api: StartApi, m
     counts = dict(re.findall(r'^checklists_photo_uploads_total\{result="(\w+)"\} (\d+)', text, re.MULTILINE))
     expected = {"kept": 2, "replayed": 1, "no_photo": 1, "refused": 2, "unavailable": 1, "broken_off": 0, "failed": 1}
     assert {result: int(count) for result, count in counts.items()} == expected
-    stored = await api.services.photo_store.objects_of(person.run_id)
+    stored = await person.photo_objects()
     kept = sum(found.size for found in stored if not found.key.endswith(".thumbnail.jpg"))
     assert kept > photo["bytes"]
     assert float(re.findall(r"^checklists_photo_bytes_total (\S+)", text, re.MULTILINE)[0]) == kept
@@ -263,7 +263,7 @@ async def test_the_same_upload_twice_at_once_is_one_photo(api: Api) -> None:
     answers = await asyncio.gather(*(person.upload("a", picture(), op_id="one") for _ in range(4)))
     assert sorted(answer.json()["replayed"] for answer in answers) == [False, True, True, True]
     assert await indexes(person) == [0]
-    assert len(await api.services.photo_store.objects_of(person.run_id)) == 2
+    assert len(await person.photo_objects()) == 2
 
 
 async def test_of_eight_at_once_as_many_are_kept_as_the_step_takes(api: Api) -> None:
@@ -277,11 +277,11 @@ async def test_of_eight_at_once_as_many_are_kept_as_the_step_takes(api: Api) -> 
     assert [photo["photo_index"] for photo in photos] == [0, 1, 2, 3, 4]
     assert len({photo["sha256"] for photo in photos}) == 5
     assert await person.events() == ["step.completed"] * 4
-    stored = len(await api.services.photo_store.objects_of(person.run_id))
+    stored = len(await person.photo_objects())
     for name, code in (("a", "too_many"), ("b", "photos_not_taken")):
         refused = await person.upload(name, picture())
         assert (error_of(refused), codes(refused)) == (UNUSABLE, [code])
-    assert len(await api.services.photo_store.objects_of(person.run_id)) == stored
+    assert len(await person.photo_objects()) == stored
     assert (await person.submit()).status_code == 200
 
 

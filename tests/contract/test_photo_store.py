@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
+from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import InvalidStore, PhotoStore, StoreUnavailable, default_url
 from checklist_crds.times import utc_now
 from checklist_dev.ports import free_ports
 
 RUN = "r-00000000-0000-4000-8000-000000000001"
 OTHER_RUN = "r-00000000-0000-4000-8000-000000000002"
-KEY = photo_key(RUN, photo_id(RUN, "one", "ab"))
+ORGANIZATION = "org-00000000-0000-4000-8000-00000000000a"
+HERE, BEFORE = PhotoFolder(ORGANIZATION, RUN), PhotoFolder("", RUN)
+KEY = photo_key(ORGANIZATION, RUN, photo_id(RUN, "one", "ab"))
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ async def test_what_is_not_there_is_none_and_can_be_deleted_and_only_small_objec
     assert await store.get(KEY) is None
     assert await store.read(KEY, at_most=10) is None
     await store.delete([KEY])
-    assert (await store.runs(), await store.objects_of(RUN)) == ([], [])
+    assert (await store.folders(), await store.objects_of(HERE)) == ([], [])
     file.write_bytes(b"0123456789")
     await store.put(KEY, file, "image/jpeg")
     assert await store.read(KEY, at_most=10) == b"0123456789"
@@ -52,13 +54,16 @@ async def test_what_is_not_there_is_none_and_can_be_deleted_and_only_small_objec
 
 async def test_a_listing_is_of_one_run_and_goes_with_its_objects(store: PhotoStore, file: Path) -> None:
     file.write_bytes(b"x")
-    other = photo_key(OTHER_RUN, photo_id(OTHER_RUN, "one", "ab"))
-    for key in (KEY, thumbnail_key(KEY), other):
+    other = photo_key(ORGANIZATION, OTHER_RUN, photo_id(OTHER_RUN, "one", "ab"))
+    of_the_version_before = BEFORE.key(photo_id(RUN, "one", "ab"))
+    for key in (KEY, thumbnail_key(KEY), other, of_the_version_before):
         await store.put(key, file, "image/jpeg")
-    assert await store.runs() == [RUN, OTHER_RUN]
-    assert {found.key for found in await store.objects_of(RUN)} == {KEY, thumbnail_key(KEY)}
-    await store.delete([KEY, thumbnail_key(KEY), KEY])
-    assert await store.runs() == [OTHER_RUN]
+    assert await store.folders() == [BEFORE, HERE, PhotoFolder(ORGANIZATION, OTHER_RUN)]
+    assert {found.key for found in await store.objects_of(HERE)} == {KEY, thumbnail_key(KEY)}
+    assert [found.key for found in await store.objects_of(BEFORE)] == [of_the_version_before]
+    assert len(await store.objects_of_run(ORGANIZATION, RUN)) == 3
+    await store.delete([KEY, thumbnail_key(KEY), KEY, of_the_version_before])
+    assert await store.folders() == [PhotoFolder(ORGANIZATION, OTHER_RUN)]
     assert await store.read(other, at_most=9) == b"x"
 
 
@@ -70,14 +75,14 @@ async def test_what_a_killed_process_left_half_written_is_listed_and_goes_with_t
     await store.put(KEY, file, "image/jpeg")
     half = tmp_path / "my photos" / f"{KEY}#1"
     half.write_bytes(b"half of")
-    found = await store.objects_of(RUN)
+    found = await store.objects_of(HERE)
     assert {(one.key, one.size) for one in found} == {(KEY, 1), (f"{KEY}#1", 7)}
     assert abs((max(one.modified_at for one in found) - utc_now()).total_seconds()) < 60
     await store.delete([f"{KEY}#1", f"{KEY}#1"])
     assert await store.read(KEY, at_most=9) == b"x"
     half.write_bytes(b"half of")
-    await store.delete([one.key for one in await store.objects_of(RUN)])
-    assert (await store.runs(), half.parent.exists()) == ([], False)
+    await store.delete([one.key for one in await store.objects_of(HERE)])
+    assert (await store.folders(), half.parent.exists()) == ([], False)
 
 
 def test_an_address_that_is_no_store_is_refused_without_repeating_secrets() -> None:
@@ -103,7 +108,7 @@ async def test_a_store_that_is_away_is_told_apart_from_a_photo_that_is_not_there
         monkeypatch.setenv(name, value)
     store = PhotoStore.open("s3://bucket/x")
     file.write_bytes(b"x")
-    for call in (store.get(KEY), store.put(KEY, file, "image/jpeg"), store.runs(), store.delete([KEY])):
+    for call in (store.get(KEY), store.put(KEY, file, "image/jpeg"), store.folders(), store.delete([KEY])):
         with pytest.raises(StoreUnavailable):
             await call
 

@@ -66,7 +66,7 @@ async def test_killed_between_store_and_run_it_leaves_an_orphan_at_most_and_the_
     person, halves = await person_for(api, step("a", "photo")), Halves(tmp_path)
 
     async def are_stored() -> bool:
-        return len(await api.services.photo_store.objects_of(person.run_id)) == 2
+        return len(await person.photo_objects()) == 2
 
     sending = asyncio.create_task(upload(process, person, halves.body(), op_id="one"))
     await eventually(halves.received)
@@ -97,7 +97,7 @@ async def test_killed_while_it_receives_it_leaves_nothing(api: Api, process: Api
     with pytest.raises(httpx.TransportError):
         await sending
     assert halves.received() == []
-    assert await api.services.photo_store.objects_of(person.run_id) == []
+    assert await person.photo_objects() == []
     first = await upload(process, person, picture(), op_id="one")
     # Killed after the answer, the photo is there, and the retry is told so.
     process.child.kill()

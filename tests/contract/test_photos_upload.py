@@ -37,7 +37,7 @@ async def test_a_photo_is_kept_once_and_can_be_fetched(api: Api) -> None:
     assert (again.status_code, again.json()["replayed"]) == (200, True)
     assert (again.json()["photo"]["photo_index"], again.json()["photo"]["sha256"]) == (0, photo["sha256"])
     assert error_of(await person.upload("b", picture(), op_id="one")) == (422, "idempotency_key_reused")
-    assert len(await api.services.photo_store.objects_of(person.run_id)) == 2
+    assert len(await person.photo_objects()) == 2
     assert list(api.services.settings.upload_folder.glob("checklist-dispatch-uploads-*/*")) == []
 
 

@@ -12,7 +12,6 @@ from checklist_crds import api_keys
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN
 from checklist_crds.resource_types import RESTORING_ANNOTATION
-from checklist_crds.sealing import executor_token
 
 from .conftest import Account, Api, key_object, owned
 from .dashboard_client import at_desk
@@ -43,7 +42,7 @@ def _told_to_come_again(response: httpx.Response) -> None:
 
 
 def _person(api: Api, run_id: str) -> Person:
-    return Person(run_id, api, executor_token(api.services.settings.server_key, run_id))
+    return Person(run_id, api, api.token(run_id))
 
 
 async def test_owners_and_executors_are_told_to_come_again_and_nothing_changes(api: Api) -> None:
@@ -95,7 +94,8 @@ async def test_what_is_not_there_yet_is_not_called_unknown(api: Api) -> None:
         assert (await api.anonymous.get("/v1/runs", headers={"Authorization": "Bearer x"})).status_code == 401
         assert (await known.http.get(f"/v1/runs/{mine}")).status_code == 200
         assert (await known.http.get(f"/v1/runs/{nowhere}")).status_code == 404
-        assert (await _person(api, mine).call("PUT", "/answers/s-clean", json={"value": True})).status_code == 200
+        theirs = Person(mine, api, api.token(mine, known))
+        assert (await theirs.call("PUT", "/answers/s-clean", json={"value": True})).status_code == 200
     assert await statuses() == [401, 404, 404, 404]
 
 

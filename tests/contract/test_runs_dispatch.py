@@ -12,7 +12,7 @@ from checklist_crds.ids import is_id, new_id
 from checklist_crds.kube.kinds import API_KEY, RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.pausing import PAUSED_ANNOTATION
 from checklist_crds.run_types import Run, RunPhase
-from checklist_crds.sealing import executor_token, run_owner
+from checklist_crds.sealing import run_owner
 from checklist_crds.times import parse_timestamp, utc_now
 
 from .conftest import WEBHOOK_SECRET, Api, StartApi, http_client, key_object
@@ -34,7 +34,7 @@ async def test_a_dispatch_answers_with_id_link_and_expiry_and_the_run_has_its_sn
     run = response.json()
     assert set(run) == {"run_id", "link", "expires_at", "assigned_to"}
     assert is_id("r", run["run_id"])
-    token = executor_token(api.services.settings.server_key, run["run_id"])
+    token = api.token(run["run_id"])
     assert run["link"] == f"https://checklists.example/r/{run['run_id']}#{token}"
     assert run["assigned_to"] is None
     assert response.headers["Location"] == f"/v1/runs/{run['run_id']}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.waiting import eventually
 
+from checklist_crds.ids import object_id
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.sealing import KeyRing, ServerKeys, executor_token, run_owner, sealing_key_of
 from checklist_dev.controlplane import ControlPlane
@@ -86,8 +87,9 @@ async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_
 
             await eventually(told)
 
+        organization = object_id("org", api.organization)
         before = await dispatch("one")
-        assert before["link"].endswith("#" + executor_token(ServerKeys(server_key), before["run_id"]))
+        assert before["link"].endswith("#" + executor_token(ServerKeys(server_key), organization, before["run_id"]))
 
         # A file that cannot be used is told, and changes nothing.
         server_file.write_text("not a key at all")
@@ -103,12 +105,12 @@ async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_
         await until_told("settings.file_taken", 2)
         assert await status_with(before["link"]) == 200
         after = await dispatch("two")
-        assert after["link"].endswith("#" + executor_token(ServerKeys(NEW), after["run_id"]))
+        assert after["link"].endswith("#" + executor_token(ServerKeys(NEW), organization, after["run_id"]))
         assert await status_with(after["link"]) == 200
         # The same request again, from before the change: the same run, now with a link of the new key.
         again = await dispatch("one")
         assert again["run_id"] == before["run_id"]
-        assert again["link"].endswith("#" + executor_token(ServerKeys(NEW), before["run_id"]))
+        assert again["link"].endswith("#" + executor_token(ServerKeys(NEW), organization, before["run_id"]))
         sealed = (await api.kube.get(RUN, after["run_id"], api.namespace))["spec"]["webhook"]["sealedSecret"]
         assert sealing_key_of(sealed) == "k2"
         ring = KeyRing.parse(f"k2:{_b64(NEW)}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.operator_lab import SEALING_KEYS, Delivered, Lab, Receiver
+from tests.cluster.operator_lab import SEALING_KEYS, SERVER_KEY, Delivered, Lab, Receiver
 from tests.cluster.replay_lab import bulk, counts, made_failed
 from tests.waiting import eventually
 
@@ -21,7 +21,7 @@ from checklist_crds.delivery_types import REPLAY_ANNOTATION
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.run_types import DeliveryPhase
-from checklist_crds.sealing import KeyRing
+from checklist_crds.sealing import KeyRing, ServerKeys
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 from checklist_operator import delivery_progress
@@ -106,7 +106,8 @@ class Case:
     async def operator(self, settings: Settings, course: Course) -> AsyncIterator[None]:
         """A term that is shown what the watches would bring at its start, as far as it is of this case."""
         client = CuttingClient(self.lab.client, course)
-        term = Term(settings, client, Metrics(), clock=utc_now, take_signals=lambda: None, lead=AlwaysLeading())
+        both = {"seals": self.lab.seals, "clock": utc_now}
+        term = Term(settings, client, Metrics(), **both, take_signals=lambda: None, lead=AlwaysLeading())
         timers = asyncio.create_task(term._timers.run())
         try:
             for body in await self.lab.deliveries(self.run):
@@ -172,6 +173,7 @@ def settings(tmp_path: Path, namespace: str, monkeypatch: pytest.MonkeyPatch) ->
         watch_namespaces=(namespace,),
         operator_id="first",
         sealing=KeyRing.parse(SEALING_KEYS),
+        server_key=ServerKeys(SERVER_KEY),
         photo_store=(tmp_path / "photos").as_uri(),
         allow_insecure_targets=True,
     )

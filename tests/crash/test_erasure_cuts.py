@@ -27,6 +27,7 @@ from checklist_crds.archive import ArchiveReader, ArchiveStore, Folder, Record, 
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import AUDIT_ENTRY, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
+from checklist_crds.photo_keys import PhotoFolder
 from checklist_crds.photo_store import PhotoStore, StoredObject
 from checklist_crds.sealing import ServerKeys
 from checklist_crds.times import utc_now
@@ -46,9 +47,9 @@ class CuttingPhotos(PhotoStore):
         await super().delete(keys)
         self.course.point("delete photos: after")
 
-    async def objects_of(self, run_id: str) -> list[StoredObject]:
+    async def objects_of(self, folder: PhotoFolder) -> list[StoredObject]:
         self.course.point("list photos: before")
-        return await super().objects_of(run_id)
+        return await super().objects_of(folder)
 
 
 class Stage:
@@ -130,7 +131,7 @@ class Stage:
         assert self.removed_of_bob in lines, where
         assert await in_cluster(self.lab, self.live_of_bob) is not None, where
         for run in (*self.of_bob, self.live_of_bob):
-            assert len(await self.photos.store.objects_of(run)) == 2, where
+            assert len(await self.photos.objects(run)) == 2, where
         assert len(await self.lab.deliveries(self.live_of_bob)) == 1, where
 
     async def assert_erased(self, receipt: JsonObject, where: str, *, attempts: int) -> None:
@@ -145,7 +146,7 @@ class Stage:
         for run in self.of_ada:
             assert await in_cluster(self.lab, run) is None, where
             assert await self.lab.deliveries(run) == [], where
-            assert await self.photos.store.objects_of(run) == [], where
+            assert await self.photos.objects(run) == [], where
         keys = {key for key in files_in(self.folder) if not key.startswith(("photos/", "erasures/"))}
         places = [manifest.place for manifest in await manifests(self.store)]
         assert keys == {key for place in places for key in (place.key, place.manifest_key)}, where

@@ -99,11 +99,12 @@ def test_a_bad_key_ring_is_refused_and_not_repeated(text: str) -> None:
 
 def test_an_executor_token_opens_one_run() -> None:
     keys = sealing.ServerKeys(b"k" * 32)
-    token = sealing.executor_token(keys, "r-1")
+    token = sealing.executor_token(keys, "org-1", "r-1")
     assert re.fullmatch(r"[A-Za-z0-9_-]{43}", token)
-    assert sealing.is_executor_token(keys, "r-1", token)
-    assert not sealing.is_executor_token(keys, "r-2", token)
-    assert not sealing.is_executor_token(keys, "r-1", "é")
+    assert sealing.is_executor_token(keys, "org-1", "r-1", token)
+    for organization, run, other in (("org-2", "r-1", token), ("org-1", "r-2", token), ("org-1", "r-1", "é")):
+        assert not sealing.is_executor_token(keys, organization, run, other)
+    assert not sealing.is_unbound_token(keys, "r-1", token)
 
 
 def test_timestamps_are_utc_with_milliseconds_and_need_a_date_and_a_zone() -> None:

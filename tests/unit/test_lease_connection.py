@@ -97,8 +97,9 @@ async def test_the_lease_is_renewed_while_all_work_waits_and_is_given_back_with_
     monkeypatch.setattr(operator_main, "Term", _BusyTerm)
     holders: list[str | None] = []
     monkeypatch.setattr(_BusyTerm, "on_end", staticmethod(lambda: holders.append(cluster.holder)))
-    keys = "k1:" + "A" * 43 + "="
-    settings = Settings.from_environment({"CHECKLISTS_SEALING_KEYS": keys, "CHECKLISTS_OPERATOR_ID": "test"})
+    key = "A" * 43 + "="
+    keys = {"CHECKLISTS_SERVER_KEY": key, "CHECKLISTS_SEALING_KEYS": f"k1:{key}"}
+    settings = Settings.from_environment({**keys, "CHECKLISTS_OPERATOR_ID": "test"})
     lease = LeaseTimes(duration=4, renew_deadline=3, retry_period=1)
     operator = operator_main.Operator(settings.model_copy(update={"health_port": 0, "lease": lease}))
     async with played_cluster(cluster.application, monkeypatch):

@@ -7,7 +7,8 @@ import pytest
 from checklist_dev.service import INSECURE_TARGETS, about_targets
 from checklist_operator.settings import Settings
 
-KEYS = {"CHECKLISTS_SEALING_KEYS": f"one:{b64encode(bytes(32)).decode()}"}
+KEY = b64encode(bytes(32)).decode()
+KEYS = {"CHECKLISTS_SERVER_KEY": KEY, "CHECKLISTS_SEALING_KEYS": f"one:{KEY}"}
 
 
 @pytest.mark.parametrize("value", ["1", "yes", "On", "0", "no", "False", "", " "])

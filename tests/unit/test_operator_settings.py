@@ -6,11 +6,12 @@ import pytest
 
 from checklist_operator.settings import InvalidSetting, Settings
 
-KEYS = f"one:{b64encode(bytes(32)).decode()}"
+KEY = b64encode(bytes(32)).decode()
+KEYS = f"one:{KEY}"
 
 
 def settings(**environment: str) -> Settings:
-    return Settings.from_environment({"CHECKLISTS_SEALING_KEYS": KEYS, **environment})
+    return Settings.from_environment({"CHECKLISTS_SERVER_KEY": KEY, "CHECKLISTS_SEALING_KEYS": KEYS, **environment})
 
 
 def test_by_default_nothing_private_is_dialled_and_the_system_resolves_names() -> None:

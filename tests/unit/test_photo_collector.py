@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
+from checklist_crds.ids import object_id
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, Kind
-from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
+from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.times import Clock, utc_now
 from checklist_operator.archived_runs import ArchivedRuns
@@ -20,6 +21,9 @@ HERE, ELSEWHERE = "checklists", "team-a"
 MANY = 120
 PAGE = 50
 AT = "2026-11-21T12:00:00Z"
+ACME_ID = object_id("org", "acme")
+RESOLVED = {"organization": "acme", "templateId": "t-1", "templateVersion": 1, "templateName": "Opening"}
+RESOLVED |= {"revisionRef": {"name": "t-1-v1"}, "identityMode": "anonymous", "stepCount": 1, "applicableSteps": 1}
 
 
 def run_id(number: int) -> str:
@@ -27,7 +31,7 @@ def run_id(number: int) -> str:
 
 
 def key(run: str, name: str) -> str:
-    return photo_key(run, photo_id(run, name, "ab"))
+    return photo_key(ACME_ID, run, photo_id(run, name, "ab"))
 
 
 class Cluster:
@@ -38,11 +42,12 @@ class Cluster:
         self.gets = self.lists = 0
         self.gone_after: int | None = None
 
-    def add(self, run: str, *keys: str, namespace: str = HERE) -> None:
+    def add(self, run: str, *keys: str, namespace: str = HERE, organization: str = "acme") -> None:
         photo = {"index": 0, "contentType": "image/jpeg", "bytes": 1, "sha256": "ab", "width": 1, "height": 1}
         answer = {"value": "null", "photos": [photo | {"key": key} for key in keys], "at": AT}
         metadata = {"name": run, "namespace": namespace, "creationTimestamp": AT}
-        self.runs[namespace][run] = {"metadata": metadata, "spec": {}, "status": {"answers": {"s-a": answer}}}
+        status = {"answers": {"s-a": answer}, "resolved": {**RESOLVED, "organization": organization}}
+        self.runs[namespace][run] = {"metadata": metadata, "spec": {}, "status": status}
 
     async def get(self, _: Kind, name: str, namespace: str) -> dict[str, Any]:
         self.gets += 1
@@ -58,7 +63,7 @@ class Cluster:
         self, kind: Kind, namespace: str | None = None, **_: Any
     ) -> AsyncIterator[tuple[list[dict[str, Any]], str]]:
         if kind == ORGANIZATION:
-            yield [{"spec": {"namespace": ELSEWHERE}}], "1"
+            yield [{"metadata": {"name": "acme"}, "spec": {"namespace": ELSEWHERE}}], "1"
             return
         assert (kind, namespace in self.runs) == (RUN, True)
         bodies = list(self.runs[str(namespace)].values())
@@ -99,7 +104,7 @@ class Rig:
             await self.store.put(one, file, "image/jpeg")
 
     async def left(self) -> set[str]:
-        return {found.key for run in await self.store.runs() for found in await self.store.objects_of(run)}
+        return {found.key for folder in await self.store.folders() for found in await self.store.objects_of(folder)}
 
 
 @pytest.fixture
@@ -146,7 +151,7 @@ async def test_few_runs_with_photos_are_read_alone_however_many_have_none(rig: R
     await rig.put(used, key(run_id(1), "orphan"), key(run_id(2), "orphan"))
     assert await rig.collector.sweep() == 2
     assert await rig.left() == {used}
-    assert (rig.cluster.lists, rig.cluster.gets) == (0, 2)
+    assert (rig.cluster.lists, rig.cluster.gets) == (0, 4)
 
 
 async def test_what_a_killed_process_left_half_written_goes_too(rig: Rig) -> None:
@@ -155,28 +160,39 @@ async def test_what_a_killed_process_left_half_written_goes_too(rig: Rig) -> Non
     await rig.put(used)
     for half in (f"{used}#1", f"{key(run_id(2), 'gone')}#1"):
         path = rig.folder / "photos" / half
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"half of")
     assert await rig.collector.sweep() == 2
-    assert (await rig.left(), await rig.store.runs()) == ({used}, [run_id(1)])
+    assert (await rig.left(), await rig.store.folders()) == ({used}, [PhotoFolder(ACME_ID, run_id(1))])
+
+
+@pytest.mark.parametrize("others", [1, MANY])
+async def test_a_run_of_the_same_id_in_another_organization_costs_no_photo(rig: Rig, others: int) -> None:
+    """Neither where a folder of the version before does not say whose it is, nor in that of its organization."""
+    for number in range(others):
+        used, before = key(run_id(number), "used"), PhotoFolder("", run_id(number)).key(photo_id("r", "b", "ab"))
+        rig.cluster.add(run_id(number), used, before)
+        rig.cluster.add(run_id(number), namespace=ELSEWHERE, organization="other")
+        await rig.put(used, before)
+    assert await rig.collector.sweep() == 0
+    assert len(await rig.left()) == 2 * others
 
 
 @pytest.mark.parametrize("runs", [2, MANY])
 async def test_photos_of_archived_runs_stay(rig: Rig, runs: int) -> None:
     archived = [run_id(number) for number in range(runs)]
     await rig.put(*(key(run, "used") for run in archived), key(run_id(runs), "used"))
-    resolved = {"organization": "acme", "templateId": "t-1", "templateVersion": 1, "templateName": "Opening"}
-    resolved |= {"identityMode": "anonymous", "applicableSteps": 1}
     metadata = {"namespace": HERE, "creationTimestamp": AT}
     records = [
-        Record.of({"metadata": {**metadata, "name": run}, "spec": {"resolved": resolved}}, None, []) for run in archived
+        Record.of({"metadata": {**metadata, "name": run}, "spec": {"resolved": RESOLVED}}, None, []) for run in archived
     ]
     folder = Folder("org-00000000-0000-4000-8000-000000000001", "2026-11")
     part = encode_part(folder, records, written_at=utc_now(), written_by="operator-0")
     await rig.archive.put(part.place.key, part.content)
     await rig.archive.put(part.place.manifest_key, part.manifest.encoded())
+    rig.cluster.add(archived[0], namespace=ELSEWHERE, organization="other")
     assert await rig.collector.sweep() == 1
-    assert await rig.store.runs() == archived
+    assert [folder.run_id for folder in await rig.store.folders()] == archived
 
 
 async def test_while_the_archive_cannot_be_read_nothing_is_taken_for_gone(rig: Rig) -> None:

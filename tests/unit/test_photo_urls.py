@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_crds.photo_keys import parts_of, photo_id, photo_key, thumbnail_key
+from checklist_crds.photo_keys import PhotoFolder, parts_of, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
 from checklist_crds.run_types import PhotoRef
 from checklist_crds.sealing import ServerKeys
 
 RUN = "r-00000000-0000-4000-8000-000000000001"
 PHOTO = photo_id(RUN, "one", "ab")
-KEY = photo_key(RUN, PHOTO)
+ORGANIZATION = "org-00000000-0000-4000-8000-00000000000a"
+FOLDER, BEFORE = PhotoFolder(ORGANIZATION, RUN), PhotoFolder("", RUN)
+KEY = photo_key(ORGANIZATION, RUN, PHOTO)
 KEYS = (b"k" * 32, b"x" * 32)
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -33,8 +35,10 @@ class Signer:
         query = parse_qs(urlsplit(self.urls.url(KEY, IN_ANSWERS, thumbnail=thumbnail)).query)
         return query["e"][0], query["s"][0]
 
-    def left(self, expires: str, signature: str, *, photo: str = PHOTO, thumbnail: bool = False) -> int | None:
-        return self.urls.seconds_left(RUN, photo, expires, signature, thumbnail=thumbnail)
+    def left(
+        self, expires: str, signature: str, *, folder: PhotoFolder = FOLDER, photo: str = PHOTO, thumbnail: bool = False
+    ) -> int | None:
+        return self.urls.seconds_left(folder, photo, expires, signature, thumbnail=thumbnail)
 
 
 def test_an_address_holds_until_it_expires_or_its_key_is_gone() -> None:
@@ -63,6 +67,8 @@ def test_a_signature_is_of_no_use_for_anything_else() -> None:
     signer = Signer()
     expires, signature = signer.made()
     assert signer.left(expires, signature, photo=photo_id(RUN, "two", "ab")) is None
+    for folder in (BEFORE, PhotoFolder(ORGANIZATION[:-1] + "b", RUN), PhotoFolder("../x", RUN)):
+        assert signer.left(expires, signature, folder=folder) is None
     assert signer.left(expires, signature, thumbnail=True) is None
     assert signer.left(str(int(expires) + 1), signature) is None
     assert Signer(KEYS[1]).left(expires, signature) is None
@@ -80,8 +86,18 @@ def test_keys_name_their_run_and_upload_and_other_texts_are_no_keys() -> None:
     assert photo_id(RUN, "one", "ab") == PHOTO
     others = {photo_id(RUN, "two", "ab"), photo_id(RUN, "one", "cd"), photo_id(RUN[:-1] + "2", "one", "ab")}
     assert len({PHOTO, photo_id(RUN, None, "ab"), photo_id(RUN, None, "ab"), *others}) == 6
-    assert parts_of(KEY) == parts_of(thumbnail_key(KEY)) == (RUN, PHOTO)
-    for text in ("", "photos", f"photos/{RUN}", f"photos/{RUN}/x", f"other/{RUN}/{PHOTO}", KEY + "/x"):
+    assert parts_of(KEY) == parts_of(thumbnail_key(KEY)) == (FOLDER, PHOTO)
+    assert parts_of(BEFORE.key(PHOTO)) == (BEFORE, PHOTO)
+    assert urlsplit(Signer().urls.url(BEFORE.key(PHOTO), IN_ANSWERS)).query.startswith("e=")
+    for text in (
+        "",
+        "photos",
+        f"photos/{RUN}",
+        f"photos/{RUN}/x",
+        f"other/{RUN}/{PHOTO}",
+        KEY + "/x",
+        f"photos/x/{RUN}/{PHOTO}",
+    ):
         assert parts_of(text) is None
         with pytest.raises(ValueError, match="no key"):
             Signer().urls.url(text, IN_ANSWERS)

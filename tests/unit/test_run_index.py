@@ -100,7 +100,7 @@ def test_a_run_that_is_not_admitted_is_not_listed_until_it_is_and_an_unreadable_
     del admitted["spec"]["resolved"]
     index.observe(admitted)
     assert listed(index) == ["r-0001"]
-    assert index.namespace_of("r-0001") == "main"
+    assert list(index.owners_of("r-0001")) == ["main"]
 
 
 def test_a_listed_run_shows_who_answers_and_how_far_it_got(index: RunIndex) -> None:

@@ -19,18 +19,18 @@ RUN_ID = "r-00000000-0000-4000-8000-000000000001"
 
 
 def test_links_of_both_keys_open_while_both_are_there_and_the_first_one_makes_them() -> None:
-    before, after = executor_token(ServerKeys(OLD), RUN_ID), executor_token(ServerKeys(NEW), RUN_ID)
+    before, after = executor_token(ServerKeys(OLD), "org-1", RUN_ID), executor_token(ServerKeys(NEW), "org-1", RUN_ID)
     both = ServerKeys(NEW, OLD)
-    assert executor_token(both, RUN_ID) == after
-    assert executor_token(ServerKeys(OLD, NEW), RUN_ID) == before
-    assert is_executor_token(both, RUN_ID, before)
-    assert is_executor_token(both, RUN_ID, after)
-    assert not is_executor_token(ServerKeys(NEW), RUN_ID, before)
+    assert executor_token(both, "org-1", RUN_ID) == after
+    assert executor_token(ServerKeys(OLD, NEW), "org-1", RUN_ID) == before
+    assert is_executor_token(both, "org-1", RUN_ID, before)
+    assert is_executor_token(both, "org-1", RUN_ID, after)
+    assert not is_executor_token(ServerKeys(NEW), "org-1", RUN_ID, before)
     # A token has one form only. The last two bits of its last character are no part of the bytes.
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     same_bytes = after[:-1] + letters[letters.index(after[-1]) ^ 1]
     for other in (same_bytes, f"{after}=", f" {after}", after.lower(), ""):
-        assert not is_executor_token(both, RUN_ID, other)
+        assert not is_executor_token(both, "org-1", RUN_ID, other)
 
 
 def test_keys_are_written_with_commas_between_and_a_wrong_list_changes_nothing() -> None:

@@ -50,14 +50,14 @@ def test_keys_of_a_secret_that_kubernetes_swaps_are_used_by_both_programs(
     rotation = Rotation(settings.files)
     keys, ring = settings.server_key, settings.sealing
     assert keys is not None
-    old_link, old_seal = executor_token(keys, "r-1"), ring.seal("a secret of a webhook", owner="n/r-1")
+    old_link, old_seal = executor_token(keys, "org-1", "r-1"), ring.seal("a secret of a webhook", owner="n/r-1")
     mounted.change(**{"server-key": f"{NEW}, {OLD}\n", "sealing-keys": f"k2:{NEW},k1:{OLD}\n"})
     with caplog.at_level(logging.INFO):
         rotation.look()
         rotation.look()
     assert (keys.current, ring.current) == (base64.b64decode(NEW), "k2")
-    assert executor_token(keys, "r-1") != old_link
-    assert is_executor_token(keys, "r-1", old_link)
+    assert executor_token(keys, "org-1", "r-1") != old_link
+    assert is_executor_token(keys, "org-1", "r-1", old_link)
     assert ring.open(old_seal, owner="n/r-1") == "a secret of a webhook"
     assert ring.seal("x", owner="n/r-1").startswith("k2:")
     told = [record.getMessage() for record in caplog.records]

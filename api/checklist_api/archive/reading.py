@@ -44,9 +44,9 @@ class ArchivedRuns:
         self._metrics = metrics
         self._definitions: OrderedDict[tuple[str, str, str], Definition] = OrderedDict()
 
-    def knows(self, run_id: str) -> bool:
-        """Whether the run is archived, as far as is known now."""
-        return bool(self._table.parts_of(run_id))
+    def knows(self, run_id: str, organization: Organization | None = None) -> bool:
+        """Whether the run (of that organization) is archived, as far as is known now."""
+        return bool(self._table.parts_of(run_id, None if organization is None else organization.id))
 
     def incomplete(self, organization: Organization) -> Incomplete | None:
         """Why lists of the organization may lack archived runs."""
@@ -107,10 +107,13 @@ class ArchivedRuns:
         """
         if not await self._index.wait_for_first_look(_WAIT_FOR_FIRST_LOOK_S):
             raise ServiceUnavailable(_LOADING, retry_after_s=_AGAIN_S)
-        owner = self._runs.owner_of(run_id)
-        if owner is not None and (organization is None or owner == organization.name):
+        owners = set(self._runs.owners_of(run_id).values())
+        if organization is not None:
+            owners &= {organization.name}
+        if owners:
             try:
-                await self._index.look(object_id("org", owner))
+                for owner in owners:
+                    await self._index.look(object_id("org", owner))
             except StoreUnavailable:
                 raise ServiceUnavailable(_UNREADABLE, retry_after_s=_AGAIN_S) from None
             return True

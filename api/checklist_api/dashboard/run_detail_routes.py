@@ -31,6 +31,6 @@ class DashboardRunRoutes(RunRoutes):
         """With `link`, by which anybody can answer the run, for those who may send one; and whom its events go to."""
         webhook, link = run.spec.webhook, None
         if role_of(caller) is not Role.VIEWER:
-            link = self._services.settings.run_link(run.name)
+            link = self._services.settings.run_link(caller.organization.id, run.name)
         told = None if webhook is None else {"host": host_of(webhook.url), "events": list(webhook.events)}
         return {**super().view(run, caller), "link": link, "webhook": told}

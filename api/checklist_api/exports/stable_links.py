@@ -10,7 +10,7 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import NotFound
-from checklist_crds.photo_keys import parts_of, photo_key
+from checklist_crds.photo_keys import parts_of
 from checklist_crds.photo_urls import IN_ANSWERS, PhotoUrl
 from checklist_crds.run_types import PhotoRef, Run
 
@@ -28,8 +28,8 @@ def stable_links(base: str) -> PhotoUrl:
         parts = parts_of(photo.key)
         if parts is None:
             raise ValueError(f"no key of a photo: {photo.key!r}")
-        run_id, photo_id = parts
-        return f"{base}/runs/{run_id}/photos/{photo_id}{'/thumbnail' if thumbnail else ''}"
+        folder, photo_id = parts
+        return f"{base}/runs/{folder.run_id}/photos/{photo_id}{'/thumbnail' if thumbnail else ''}"
 
     return photo_url
 
@@ -49,11 +49,16 @@ class StablePhotoRoutes:
     async def _redirect(self, request: web.Request, caller: Caller, *, thumbnail: bool) -> web.Response:
         run_id, photo_id = request.match_info["run_id"], request.match_info["photo_id"]
         run = await self._services.run_access.of_organization(run_id, caller.organization)
-        key = photo_key(run_id, photo_id)
-        if all(photo.key != key for photo in photos_of(run)):
+        key = next((photo.key for photo in photos_of(run) if _id_of(photo) == photo_id), None)
+        if key is None:
             raise NotFound(_NOT_FOUND)
         location = self._services.photo_urls.url(key, IN_ANSWERS, thumbnail=thumbnail)
         return web.Response(status=302, headers={"Location": location, "Cache-Control": "no-store"})
+
+
+def _id_of(photo: PhotoRef) -> str | None:
+    parts = parts_of(photo.key)
+    return None if parts is None else parts[1]
 
 
 def photos_of(run: Run) -> list[PhotoRef]:

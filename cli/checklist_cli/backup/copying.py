@@ -20,7 +20,7 @@ from .format import DamagedBackup
 from .parallel import for_each
 from .store import BackupStore
 
-__all__ = ["ARCHIVE", "PHOTOS", "Copied", "CopyingResult", "copy_all", "copy_these", "run_of_photo"]
+__all__ = ["ARCHIVE", "PHOTOS", "Copied", "CopyingResult", "copy_all", "copy_these", "is_photo_of", "run_of_photo"]
 
 _PARALLEL: Final = 8
 
@@ -55,7 +55,16 @@ class CopyingResult:
 
 
 def run_of_photo(key: str) -> str:
-    return key.split("/")[1] if key.count("/") >= 2 else ""
+    """The id of the run that the photo at `key` belongs to; empty for what is no photo of a run."""
+    parts = key.split("/")
+    return parts[-2] if len(parts) >= 3 else ""
+
+
+def is_photo_of(key: str, runs: Collection[str], organizations: Collection[str]) -> bool:
+    """Whether it is one of these runs (of organizations, by their public ids)."""
+    parts = key.split("/")
+    is_theirs = len(parts) == 3 or (len(parts) == 4 and parts[1] in organizations)
+    return is_theirs and run_of_photo(key) in runs
 
 
 async def copy_all(

@@ -31,6 +31,7 @@ from checklist_crds.resource_types import (
     RESTORING_ANNOTATION,
     VERSION_OFFSET_ANNOTATION,
 )
+from checklist_crds.run_seal import SEAL_ANNOTATION
 from checklist_crds.sealing import KeyRing, SealBroken, run_owner
 
 KINDS: Final = (
@@ -142,7 +143,10 @@ class Rewriting:
             metadata["namespace"] = self.namespace(old["namespace"])
             self._reseal(kind, old, metadata["namespace"], spec)
         made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
-        return Wanted(kind, made, _status(body.get("status"), generation), list(old.get("managedFields") or ()))
+        status = body.get("status")
+        if kind is RUN and spec.get("resolved") and not (status or {}).get("resolved"):
+            status = {**(status or {}), **_admission(made, old["namespace"])}
+        return Wanted(kind, made, _status(status, generation), list(old.get("managedFields") or ()))
 
     def namespace(self, old: str) -> str:
         return self._namespaces.get(old, old)
@@ -180,6 +184,15 @@ def sealed_texts(kind: Kind, namespace: str, name: str, spec: Mapping[str, Any])
 
 def _owner(kind: Kind, namespace: str, name: str) -> str:
     return run_owner(namespace, name) if kind is RUN else password_owner(namespace, name)
+
+
+def _admission(run: JsonObject, old_namespace: str) -> JsonObject:
+    """What of the API's admission goes into the status of a restored run: all where no seal holds in its place."""
+    metadata = run["metadata"]
+    is_sealed = SEAL_ANNOTATION in metadata.get("annotations", {})
+    if is_sealed and metadata["namespace"] == old_namespace:
+        return {}
+    return {"resolved": {**run["spec"]["resolved"], **({"bound": True} if is_sealed else {})}}
 
 
 def _status(status: JsonObject | None, generation: int) -> JsonObject | None:

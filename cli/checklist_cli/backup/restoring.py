@@ -23,7 +23,7 @@ from ..command import CommandFailed
 from ..progress import Progress
 from . import layout
 from .archived import archived_and_live, archived_runs
-from .copying import ARCHIVE, CopyingResult, copy_these, run_of_photo
+from .copying import ARCHIVE, CopyingResult, copy_these, is_photo_of
 from .format import BackupManifest, OrganizationEntry, SecretNeed, from_line
 from .guard import leaders
 from .keys import fingerprints
@@ -307,7 +307,7 @@ class Restore:
             copies = [
                 one
                 for one in copies
-                if (run_of_photo(one.key) in runs if one.is_photo else one.key.split("/")[1] in ids)
+                if (is_photo_of(one.key, runs, ids) if one.is_photo else one.key.split("/")[1] in ids)
             ]
         both = CopyingResult()
         for what, target in (("archive", stores.archive), ("photos", stores.photos)):

@@ -20,7 +20,7 @@ from checklist_crds.times import Clock, utc_now
 from ..command import CommandFailed
 from ..progress import Progress
 from . import layout
-from .copying import ARCHIVE, PHOTOS, Copied, CopyingResult, copy_all, run_of_photo
+from .copying import ARCHIVE, PHOTOS, Copied, CopyingResult, copy_all, is_photo_of
 from .format import (
     BackupManifest,
     CopiesEntry,
@@ -172,7 +172,7 @@ class Backup:
             self._store,
             PHOTOS,
             known=known,
-            wants=lambda key: not self._only or run_of_photo(key) in runs,
+            wants=lambda key: not self._only or is_photo_of(key, runs, organizations),
             report=lambda result: tell("photos", result),
         )
         objects = sorted((*archive.objects, *photos.objects), key=lambda one: one.key)

@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from checklist_crds.archive import ArchiveStore, Damaged, PartPlace
 from checklist_crds.archive.erasures import ErasedRun, erasure_key
-from checklist_crds.photo_keys import run_folder
 from checklist_crds.times import Timestamp
 
+from ..backup.copying import run_of_photo
 from .sight import Sight
 
 
@@ -128,8 +128,7 @@ class Journal(_Part):
             self.runs.pop(run_id, None)
         self.deliveries = {name: run for name, run in self.deliveries.items() if run not in run_ids}
         self.replays = {name: run for name, run in self.replays.items() if run not in run_ids}
-        folders = tuple(run_folder(run_id) + "/" for run_id in run_ids)
-        self.photos = {key: size for key, size in self.photos.items() if not key.startswith(folders)}
+        self.photos = {key: size for key, size in self.photos.items() if run_of_photo(key) not in run_ids}
 
     def encoded(self) -> bytes:
         return json.dumps(self.model_dump(mode="json"), indent=1).encode() + b"\n"

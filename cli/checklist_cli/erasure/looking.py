@@ -66,7 +66,7 @@ class Looking:
                 yield run_id
 
         async def one(run_id: str) -> None:
-            found = await self._places.photos.objects_of(run_id)
+            found = await self._places.photos.objects_of_run(self._organization.id, run_id)
             sight.looked_at["photo_folders"] += 1
             if found:
                 sight.photos[run_id] = {stored.key: stored.size for stored in found}

@@ -107,11 +107,14 @@ class KubeClient:
         pool_size: int = 64,
         answer_within_s: float = 10.0,
         namespaces: Sequence[str] = (),
+        check: Callable[[Kind, JsonObject], None] = lambda _, __: None,
     ) -> None:
         """`answer_within_s`: how long the server may stay silent on one call, waiting for a connection excluded.
 
         `namespaces`: all that may be looked at, where the service account may not list a kind everywhere; none: all.
+        `check`: called with every object that the server gives, before anything else has it; it may change it.
         """
+        self._check = check
         self._namespaces = tuple(dict.fromkeys(namespaces))
         self._connection = connection
         self._base = connection.server
@@ -153,17 +156,17 @@ class KubeClient:
     ) -> JsonObject:
         """As etcd has it; with `not_older_than`, a resource version, as the API server remembers it since then."""
         params = {"resourceVersion": not_older_than} if not_older_than is not None else None
-        return await self._call("GET", kind.path(namespace, name), params=params)
+        return self._checked(kind, await self._call("GET", kind.path(namespace, name), params=params))
 
     async def create(self, kind: Kind, body: Mapping[str, Any], namespace: str | None = None) -> JsonObject:
         """Raises KubeAlreadyExists, KubeInvalid."""
-        return await self._call("POST", kind.path(namespace), body=body)
+        return self._checked(kind, await self._call("POST", kind.path(namespace), body=body))
 
     async def replace(self, kind: Kind, body: Mapping[str, Any], *, subresource: str | None = None) -> JsonObject:
         """PUT, conditional on the resourceVersion in `body`. Raises KubeConflict when it is stale."""
         metadata = body["metadata"]
         path = kind.path(metadata.get("namespace"), metadata["name"], subresource)
-        return await self._call("PUT", path, body=body)
+        return self._checked(kind, await self._call("PUT", path, body=body))
 
     async def patch(
         self,
@@ -180,7 +183,7 @@ class KubeClient:
         if resource_version is not None:
             body["metadata"] = {**body.get("metadata", {}), "resourceVersion": resource_version}
         path = kind.path(namespace, name, subresource)
-        return await self._call("PATCH", path, body=body, content_type=_MERGE_PATCH)
+        return self._checked(kind, await self._call("PATCH", path, body=body, content_type=_MERGE_PATCH))
 
     async def patch_status(
         self,
@@ -247,7 +250,8 @@ class KubeClient:
             while True:
                 listed = await self._call("GET", kind.path(place), params=params, accept=accept)
                 metadata = listed.get("metadata") or {}
-                yield listed.get("items") or [], str(metadata.get("resourceVersion", ""))
+                items = [self._checked(kind, item) for item in listed.get("items") or ()]
+                yield items, str(metadata.get("resourceVersion", ""))
                 if not metadata.get("continue"):
                     break
                 # The token knows the version, and the server refuses to be told twice.
@@ -296,7 +300,7 @@ class KubeClient:
                     if event["type"] == "ERROR":
                         status = event["object"]
                         raise from_status(int(status.get("code", 500)), status)
-                    yield WatchEvent(event["type"], event["object"])
+                    yield WatchEvent(event["type"], self._checked(kind, event["object"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise KubeUnavailable(f"the watch of {kind.plural} broke: {type(error).__name__}") from error
 
@@ -317,6 +321,10 @@ class KubeClient:
             return None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise KubeUnavailable(f"the Kubernetes API does not answer: {type(error).__name__}") from error
+
+    def _checked(self, kind: Kind, body: JsonObject) -> JsonObject:
+        self._check(kind, body)
+        return body
 
     async def _call(
         self,

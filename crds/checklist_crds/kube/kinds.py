@@ -41,6 +41,7 @@ LOCAL_ACCOUNT = Kind(GROUP, VERSION, "localaccounts", "LocalAccount")
 DASHBOARD_SESSION = Kind(GROUP, VERSION, "dashboardsessions", "DashboardSession")
 AUDIT_ENTRY = Kind(GROUP, VERSION, "auditentries", "AuditEntry")
 SECRET = Kind("", "v1", "secrets", "Secret")
+CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")
 EVENT = Kind("", "v1", "events", "Event")
 NAMESPACE = Kind("", "v1", "namespaces", "Namespace", namespaced=False)
 CUSTOM_RESOURCE_DEFINITION = Kind(

@@ -226,7 +226,7 @@ class Bench:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False) as session:
             caller = Caller(session, stage.url, stage.api_key)
             posts, made = await measure_posts(
-                caller, stage.cluster, wish, ring=stage.rig.key_ring, rounds=sizes.rounds, calls=sizes.posts
+                caller, stage.cluster, wish, keys=stage.rig.keys, rounds=sizes.rounds, calls=sizes.posts
             )
             usage = await stage.client.insist("GET", "/v1/usage")
             gets = await measure_gets(caller, stage.cluster, made, rounds=sizes.rounds, calls=sizes.gets)
@@ -244,7 +244,7 @@ class Bench:
         example = await stage.cluster.get_run(people[0].run_id)
         pipeline = RawPipeline(stage.cluster, stage.kube, stage.hook)
         try:
-            await pipeline.prepare(RunFactory(example, raw=True, webhook=False), len(people))
+            await pipeline.prepare(RunFactory(example, stage.rig.keys, raw=True, webhook=False), len(people))
             log = stage.log
             figures, _ = await measure_latency(
                 pipeline,
@@ -324,7 +324,9 @@ class Bench:
         )
         reply = await stage.client.dispatch({"template_id": template_id})
         example = await stage.cluster.get_run(reply.body["run_id"])
-        return viewers + await measure_lists(stage.url, people[0], stage.cluster, example, live_runs=sizes.listed_runs)
+        return viewers + await measure_lists(
+            stage.url, people[0], stage.cluster, example, stage.rig.keys, live_runs=sizes.listed_runs
+        )
 
     async def _web(self, stage: "_Stage", template_id: str) -> list[Figure]:
         return await measure_web(stage.client, rounds=self._sizes.loads, taps=self._sizes.taps)

@@ -45,7 +45,7 @@ async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
         await asyncio.to_thread(program.child.stop)
     connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
     async with RawCluster(connection) as cluster, KubeClient(connection) as kube:
-        factory = RunFactory(await cluster.get_run(reply.body["run_id"]), webhook=False)
+        factory = RunFactory(await cluster.get_run(reply.body["run_id"]), rig.keys, webhook=False)
         bare = await _delete(kube, await settled_runs(cluster, factory, runs // BASELINE_PART))
         before = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
         names = await settled_runs(cluster, factory, runs)

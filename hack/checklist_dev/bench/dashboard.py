@@ -21,7 +21,7 @@ from checklist_dev.bench.other_routes import REQUESTS_PER_S, OtherRoutes, Second
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal, percentile
 from checklist_dev.bench.viewers import Viewers, head_of
-from checklist_dev.bootstrap import NAMESPACE
+from checklist_dev.bootstrap import NAMESPACE, ServerKeys
 from checklist_dev.failures import Failure
 from checklist_dev.load.rig import Program
 from checklist_dev.people import Person, sign_in
@@ -108,10 +108,10 @@ def _ratio(what: str, busy: list[float], calm: list[float], viewers: int, *, goa
 
 
 async def measure_lists(
-    url: str, person: Person, cluster: RawCluster, example: Mapping[str, object], *, live_runs: int
+    url: str, person: Person, cluster: RawCluster, example: Mapping[str, object], keys: ServerKeys, *, live_runs: int
 ) -> list[Figure]:
     """Every filter of the list of runs beside `live_runs`, on the first and the last page, as its page asks for it."""
-    await _fill(cluster, RunFactory(dict(example), webhook=False), live_runs)
+    await _fill(cluster, RunFactory(dict(example), keys, webhook=False), live_runs)
     base = f"{url}/dashboard/api/{person.organization_id}"
     async with aiohttp.ClientSession(trust_env=False, headers=person.headers) as session:
         await _all_listed(session, base, live_runs)

@@ -56,7 +56,7 @@ async def measure_erasure(rig: Rig, *, archived_runs: int) -> list[Figure]:
     ids = await fill(store, object_id("org", account.organization_id), of_a_month)
     hers = [one for number, one in enumerate(ids) if number % every == 3]
     by_reference = {one for number, one in enumerate(ids) if number % 97 == 7}
-    await asyncio.to_thread(_put_photos, rig.folder / "photos", hers)
+    await asyncio.to_thread(_put_photos, rig.folder / "photos", object_id("org", account.organization_id), hers)
     await asyncio.to_thread(api.start)
     await asyncio.to_thread(api.wait_ready)
     headers = {"Authorization": f"Bearer {account.api_key}"}
@@ -107,10 +107,10 @@ def _processor_s() -> float:
     return ended.ru_utime + ended.ru_stime
 
 
-def _put_photos(folder: Path, runs: list[str]) -> None:
-    """A photo and its thumbnail of each of them."""
+def _put_photos(folder: Path, organization: str, runs: list[str]) -> None:
+    """A photo and its thumbnail of each of them; `organization`: the public id."""
     for run_id in runs:
-        key = photo_key(run_id, photo_id(run_id, None, ""))
+        key = photo_key(organization, run_id, photo_id(run_id, None, ""))
         (folder / key).parent.mkdir(parents=True)
         (folder / key).write_bytes(os.urandom(_PHOTO_BYTES))
         (folder / thumbnail_key(key)).write_bytes(os.urandom(_PHOTO_BYTES // 20))

@@ -48,7 +48,7 @@ async def measure_exports(rig: Rig, *, archived_runs: int, cluster_runs: int) ->
     store = ArchiveStore.open((rig.folder / "photos").absolute().as_uri())
     await fill(store, object_id("org", account.organization_id), records(example, revision, archived_runs))
     async with RawCluster(connection) as cluster:
-        await _fill_cluster(cluster, example, cluster_runs)
+        await _fill_cluster(cluster, RunFactory(example, rig.keys, webhook=False), cluster_runs)
     api.start()
     await asyncio.to_thread(api.wait_ready)
     headers = {"Authorization": f"Bearer {account.api_key}"}
@@ -163,9 +163,9 @@ async def _watched(session: aiohttp.ClientSession, api: Program, run_id: str, fo
         found.memory.append(api.rss_mib())
 
 
-async def _fill_cluster(cluster: RawCluster, example: Json, count: int) -> None:
+async def _fill_cluster(cluster: RawCluster, factory: RunFactory, count: int) -> None:
     """Completed runs with all their answers, as the archived ones have them."""
-    factory, rng, now = RunFactory(example, webhook=False), random.Random(9), utc_now()
+    rng, now = random.Random(9), utc_now()
 
     async def one(number: int) -> None:
         created_at = format_timestamp(now - timedelta(milliseconds=number))

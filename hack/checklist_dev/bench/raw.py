@@ -13,8 +13,10 @@ from yarl import URL
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.kinds import RUN, Kind
-from checklist_crds.sealing import KeyRing, run_owner
+from checklist_crds.run_seal import RunSeals
+from checklist_crds.sealing import KeyRing, ServerKeys, run_owner
 from checklist_dev.bootstrap import NAMESPACE
+from checklist_dev.bootstrap import ServerKeys as ServiceKeys
 from checklist_dev.failures import Failure
 
 Json = dict[str, Any]
@@ -98,26 +100,23 @@ class RawCluster:
 
 
 class RunFactory:
-    """The JSON of runs like one that the API has made: the same spec, another name, the webhook's secret sealed anew.
+    """The JSON of runs like one that the API has made: the same spec, another name, the webhook's secret and the run
+    itself sealed for that name."""
 
-    A sealed secret opens for its own run alone: with the example's, a copy would be one whose events nobody can sign.
-    """
-
-    def __init__(self, example: Json, *, ring: KeyRing | None = None, raw: bool = False, webhook: bool = True) -> None:
-        """`ring`: the service's sealing keys, needed where the example has a sealed secret. `raw`: with a label of its
-        own; `webhook=False`: a run that can have no events. Raises Failure."""
+    def __init__(self, example: Json, keys: ServiceKeys, *, raw: bool = False, webhook: bool = True) -> None:
+        """`keys`: those of the service. `raw`: with a label of its own; `webhook=False`: a run that can have no
+        events."""
         metadata = example["metadata"]
         self._labels = {**metadata.get("labels", {}), **({RAW_LABEL: "1"} if raw else {})}
         self._annotations = metadata.get("annotations", {})
         self._spec = {name: value for name, value in example["spec"].items() if webhook or name != "webhook"}
         self._api_version = example["apiVersion"]
-        self._ring = ring
+        self._ring = KeyRing.parse(keys.sealing_keys)
+        self._seals = RunSeals(ServerKeys.parse(keys.server_key))
         self._secret: str | None = None
         sealed = self._spec.get("webhook", {}).get("sealedSecret")
         if sealed is not None:
-            if ring is None:
-                raise Failure("copies of a run with a sealed secret need the sealing keys")
-            self._secret = ring.open(sealed, owner=run_owner(metadata["namespace"], metadata["name"]))
+            self._secret = self._ring.open(sealed, owner=run_owner(metadata["namespace"], metadata["name"]))
 
     def make(self, **spec: Any) -> tuple[str, bytes]:
         """Its name and its body; `spec` replaces fields."""
@@ -133,10 +132,10 @@ class RunFactory:
             },
             "spec": {**self._spec, **self._sealed_for(name), **spec},
         }
-        return name, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        return name, json.dumps(self._seals.sealed(body), ensure_ascii=False, separators=(",", ":")).encode()
 
     def _sealed_for(self, name: str) -> Json:
-        if self._ring is None or self._secret is None:
+        if self._secret is None:
             return {}
         sealed = self._ring.seal(self._secret, owner=run_owner(NAMESPACE, name))
         return {"webhook": {**self._spec["webhook"], "sealedSecret": sealed}}

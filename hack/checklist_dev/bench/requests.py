@@ -8,9 +8,9 @@ from typing import Any
 
 import aiohttp
 
-from checklist_crds.sealing import KeyRing
 from checklist_dev.bench.raw import CONCURRENCY, RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal, of_rounds
+from checklist_dev.bootstrap import ServerKeys
 from checklist_dev.failures import Failure
 from checklist_dev.load.client import Json
 
@@ -73,15 +73,15 @@ async def measure_posts(
     cluster: RawCluster,
     wish: Json,
     *,
-    ring: KeyRing,
+    keys: ServerKeys,
     rounds: int,
     calls: int,
     concurrency: int = CONCURRENCY,
 ) -> tuple[list[Figure], list[str]]:
-    """The figures, and the ids of all runs that the service acknowledged. `ring`: the service's sealing keys."""
+    """The figures, and the ids of all runs that the service acknowledged. `keys`: those of the service."""
     first = await caller.post_run(wish)
     made = [str(first["run_id"])]
-    factory = RunFactory(await cluster.get_run(made[0]), ring=ring, raw=True)
+    factory = RunFactory(await cluster.get_run(made[0]), keys, raw=True)
 
     def raw() -> Iterator[Call]:
         bodies = [factory.make()[1] for _ in range(calls)]

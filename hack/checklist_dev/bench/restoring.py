@@ -42,7 +42,7 @@ async def measure_restore(rig: Rig, *, live_runs: int) -> list[Figure]:
         await asyncio.to_thread(api.child.stop)
         example = await cluster.get_run(person.run_id)
         answered = {name: value for name, value in example["status"].items() if name != "outbox"}
-        await _fill(cluster, RunFactory(example, ring=rig.key_ring), answered, live_runs - 1)
+        await _fill(cluster, RunFactory(example, rig.keys), answered, live_runs - 1)
         bytes_of_one = len(await cluster.read_run(person.run_id))
     url = (rig.folder / "backup").absolute().as_uri()
     backup_s, _ = await run_command(rig, rig.cluster.kubeconfig, "backup", "--to", url)

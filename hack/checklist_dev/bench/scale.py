@@ -59,7 +59,7 @@ async def measure_start(rig: Rig, *, live_runs: int, waiting_deliveries: int) ->
         for program in (api, operator):
             await asyncio.to_thread(program.child.stop)
         run = await cluster.get_run(reply.body["run_id"])
-        await _fill_runs(cluster, RunFactory(run, ring=rig.key_ring), live_runs)
+        await _fill_runs(cluster, RunFactory(run, rig.keys), live_runs)
         figures, beside_runs = await _start(operator, "operator", cluster, Start(0.0, empty[operator.name]))
         figures += (await _start(api, "API", cluster, Start(0.0, empty[api.name])))[0]
         deliveries = list(waiting_for_retry([run], waiting_deliveries))

@@ -48,9 +48,9 @@ async def measure_sizes(rig: Rig, *, runs: int) -> list[Figure]:
         figures: list[Figure] = []
         empty = await _sizes(rig, api, operator)
         for what, example in (("live", under_way), ("settled", settled)):
-            await _fill(cluster, RunFactory(example, ring=rig.key_ring), example, runs // 4)
+            await _fill(cluster, RunFactory(example, rig.keys), example, runs // 4)
             before = await _sizes(rig, api, operator)
-            await _fill(cluster, RunFactory(example, ring=rig.key_ring), example, runs)
+            await _fill(cluster, RunFactory(example, rig.keys), example, runs)
             after = await _sizes(rig, api, operator)
             body = len(json.dumps(example, ensure_ascii=False, separators=(",", ":")).encode())
             told = f"{runs:,} runs; {len(example['status']['answers'])} answers, {body:,} B as JSON"

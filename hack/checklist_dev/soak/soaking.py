@@ -21,6 +21,7 @@ from checklist_dev.bench.archiving import settled_runs
 from checklist_dev.bench.neighbours import watching
 from checklist_dev.bench.photos import make_photo
 from checklist_dev.bench.raw import RawCluster, RunFactory
+from checklist_dev.bootstrap import ServerKeys
 from checklist_dev.chaos.executors import Executors, read_views
 from checklist_dev.chaos.facts import Facts, Finding
 from checklist_dev.chaos.ledger import lost_leases
@@ -125,7 +126,7 @@ class Soak:
             await kube.patch(ORGANIZATION, account.organization_id, {"spec": keep})
             template_id = await client.create_template(TEMPLATE)
             watcher = self.watcher = Watcher.of(rig, api, operator)
-            history = await self._archive_history(client, cluster, operator, template_id)
+            history = await self._archive_history(client, cluster, operator, template_id, rig.keys)
             watcher.counters["history"] = len(history)
             executors = Executors(client, template_id, receivers.url_for, rng=rng, photos=photos)
             load = SteadyLoad(client, executors, template_id, size.pace, rng)
@@ -175,12 +176,12 @@ class Soak:
             return Outcome(about, verdicts, findings, figures)
 
     async def _archive_history(
-        self, client: ServiceClient, cluster: RawCluster, operator: Program, template_id: str
+        self, client: ServiceClient, cluster: RawCluster, operator: Program, template_id: str, keys: ServerKeys
     ) -> frozenset[str]:
         """Names of runs of long ago, all of them archived by the operator, and read once."""
         reply = await client.dispatch({"template_id": template_id, "executor_ref": Facts.abandoned})
         example = str(reply.body["run_id"])
-        factory = RunFactory(await cluster.get_run(example), webhook=False)
+        factory = RunFactory(await cluster.get_run(example), keys, webhook=False)
         await client.insist("POST", f"/v1/runs/{example}/cancel", {})
         names: list[str] = []
         while len(names) < self._size.history and not self._ended:

@@ -3,21 +3,28 @@
 A run that is deleted takes its photos with it at once, when that is seen; one that is archived keeps them. What is not
 seen (deleted while nobody watched) and orphans are found by a sweep through the store, which touches only what is a day
 old: younger objects may belong to an upload under way, and a mistake in the settings has a day to be noticed.
+
+Several runs may have had one id, in namespaces of different organizations, and folders of versions before 0.2 do not
+say whose they are. So before each deletion both the cluster and the archive are looked at for every run with the id:
+what any of them uses stays.
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from checklist_crds.ids import is_id
+from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.informer import key_of
 from checklist_crds.kube.kinds import ORGANIZATION, RUN
-from checklist_crds.photo_keys import thumbnail_key
+from checklist_crds.photo_keys import PhotoFolder, thumbnail_key
 from checklist_crds.photo_store import PhotoStore, StoredObject, StoreUnavailable
+from checklist_crds.retention_rules import organization_of
 from checklist_crds.run_photos import keys_in_use
 from checklist_crds.run_types import Run
 from checklist_crds.times import Clock
@@ -32,6 +39,9 @@ _STORE_PAUSE_S: Final = 30.0
 _FEW_RUNS: Final = 100
 """So many runs are read one by one; more are found by reading the lists of all runs."""
 _AT_ONCE: Final = 8
+
+_Gone = tuple[str, PhotoFolder]
+"""Where a run was, and where its photos are."""
 
 
 class PhotoCollector:
@@ -49,7 +59,7 @@ class PhotoCollector:
         on_removed: Callable[[str], None],
         on_bug: Callable[[str], None],
     ) -> None:
-        """`namespaces`: where runs are looked for first."""
+        """`namespaces`: where runs are looked for, the installation's own first."""
         self._client = client
         self._store = store
         self._archived = archived
@@ -57,79 +67,91 @@ class PhotoCollector:
         self._namespaces = namespaces
         self._orphan_after = orphan_after
         self._on_removed = on_removed
-        self.queue: WorkQueue[Key] = WorkQueue("photo_collector", self._reconcile, workers=2, on_bug=on_bug)
+        self.queue: WorkQueue[_Gone] = WorkQueue("photo_collector", self._reconcile, workers=2, on_bug=on_bug)
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
         # A run that was settled leaves the watch in the same way as one that was deleted.
         if type_ == "DELETED" and _has_photos(body):
-            self.queue.add(key_of(body))
+            self.run_removed(body)
 
-    def run_removed(self, key: Key) -> None:
-        self.queue.add(key)
+    def run_removed(self, body: JsonObject) -> None:
+        """The run is gone for good."""
+        namespace, run_id = key_of(body)
+        self.queue.add((namespace, PhotoFolder(object_id("org", organization_of(body)), run_id)))
 
     async def sweep(self) -> int:
         """How many objects were deleted. Raises KubeError; a store that does not answer ends the sweep quietly."""
         deleted = 0
         try:
-            namespaces = await self._where_runs_are()
-            unseen = {run_id for run_id in await self._store.runs() if is_id("r", run_id)}
+            homes = await self._homes()
+            folders = await self._store.folders()
+            # Photos of runs that are in the archive stay, whatever runs of their id the cluster has.
+            missing = await self._archived.missing({folder.run_id for folder in folders})
+            unseen = {folder for folder in folders if folder.run_id in missing}
             if len(unseen) > _FEW_RUNS:
-                deleted += await self._sweep_listed(unseen, namespaces)
-                unseen = await self._archived.missing(unseen)
-            gone = set()
-            for run_id in sorted(unseen):
-                if self._old(await self._store.objects_of(run_id)):
-                    run = await self._find(run_id, namespaces)
-                    if run is None:
-                        gone.add(run_id)
-                    else:
-                        deleted += await self._sweep_objects(run_id, run)
-            # Looked for in the archive after the cluster: runs go from there to here, and never back.
-            for run_id in sorted(await self._archived.missing(gone)):
-                deleted += await self._sweep_objects(run_id, None)
+                deleted += await self._sweep_listed(unseen, homes)
+            for folder in sorted(unseen):
+                if self._old(await self._store.objects_of(folder)):
+                    runs = await self._find(folder, homes.get(folder.organization, ()))
+                    # Looked for in the archive after the cluster: runs go from there to here, and never back.
+                    if await self._archived.missing([folder.run_id]):
+                        deleted += await self._sweep_folder(folder, runs)
         except StoreUnavailable as error:
             logger.warning("photos not swept: %s", error)
         return deleted
 
-    async def _reconcile(self, key: Key) -> float | None:
-        namespace, run_id = key
-        if await self._find(run_id, [namespace]) is not None or self._archived.just_now(key):
+    async def _reconcile(self, gone: _Gone) -> float | None:
+        namespace, own = gone
+        if self._archived.just_now((namespace, own.run_id)):
             return None
         try:
-            await self._delete(run_id, await self._store.objects_of(run_id), "run_deleted")
+            for folder in (own, PhotoFolder("", own.run_id)):
+                objects = await self._store.objects_of(folder)
+                if not objects or await self._find(folder, [namespace]):
+                    continue
+                if await self._archived.missing([own.run_id]):
+                    await self._delete(own.run_id, objects, "run_deleted")
         except StoreUnavailable as error:
-            logger.warning("photos of a deleted run are still there: %s", error, extra=about(run_id=run_id))
+            logger.warning("photos of a deleted run are still there: %s", error, extra=about(run_id=own.run_id))
             return _STORE_PAUSE_S
         return None
 
-    async def _sweep_listed(self, unseen: set[str], namespaces: list[str]) -> int:
-        """Sweep those of `unseen` that the lists of runs show, and take them out of it.
+    async def _sweep_listed(self, unseen: set[PhotoFolder], homes: Mapping[str, Collection[str]]) -> int:
+        """Sweep those of `unseen` whose runs the lists of runs show, and take them out of it.
 
         Lists are as old as their first page. That is no harm: what a run came to use since was put there since, and
         is young.
         """
         deleted = 0
+        ids = {folder.run_id for folder in unseen}
+        sharing: defaultdict[PhotoFolder, list[Run]] = defaultdict(list)
         try:
+            namespaces = dict.fromkeys(namespace for each in homes.values() for namespace in each)
             async for page in pages(self._client, RUN, tuple(namespaces)):
-                listed = [body for body in page if body["metadata"]["name"] in unseen]
-                unseen -= {body["metadata"]["name"] for body in listed}
-                for start in range(0, len(listed), _AT_ONCE):
-                    runs = map(Run.parse, listed[start : start + _AT_ONCE])
-                    deleted += sum(await asyncio.gather(*(self._sweep_objects(run.name, run) for run in runs)))
+                runs = [Run.parse(body) for body in page if body["metadata"]["name"] in ids]
+                for run in runs:
+                    sharing[PhotoFolder("", run.name)].append(run)
+                own = [(folder, run) for run in runs if (folder := _folder_of(run)) in unseen]
+                unseen -= {folder for folder, _ in own}
+                for start in range(0, len(own), _AT_ONCE):
+                    some = own[start : start + _AT_ONCE]
+                    deleted += sum(await asyncio.gather(*(self._sweep_folder(folder, [run]) for folder, run in some)))
+            # Every run of the cluster was seen: a folder that does not say whose it is belongs to all with its id.
+            for folder in unseen & sharing.keys():
+                deleted += await self._sweep_folder(folder, sharing[folder])
+            unseen -= sharing.keys()
         except KubeGone:
             # Deleting took longer than the cluster keeps what a list continues from; the rest is read one by one.
             logger.info("the lists of runs ended early", extra=about(runs=len(unseen)))
         return deleted
 
-    async def _sweep_objects(self, run_id: str, run: Run | None) -> int:
-        """Delete what is old and not used by `run`; None: there is no such run."""
-        needed: frozenset[str] = frozenset()
-        if run is not None:
-            keys = keys_in_use(run.status)
-            needed = keys | {thumbnail_key(key) for key in keys}
-        # Looked at after the run was read: an upload that was given up may have been sent again, into the same place.
-        unneeded = [found for found in self._old(await self._store.objects_of(run_id)) if found.key not in needed]
-        return await self._delete(run_id, unneeded, "run_deleted" if run is None else "orphans")
+    async def _sweep_folder(self, folder: PhotoFolder, runs: list[Run]) -> int:
+        """Delete what is old and not used by any of `runs`, which are all that the folder may belong to."""
+        keys = {key for run in runs for key in keys_in_use(run.status)}
+        needed = keys | {thumbnail_key(key) for key in keys}
+        # Looked at after the runs were read: an upload that was given up may have been sent again, into the same place.
+        unneeded = [found for found in self._old(await self._store.objects_of(folder)) if found.key not in needed]
+        return await self._delete(folder.run_id, unneeded, "orphans" if runs else "run_deleted")
 
     def _old(self, objects: list[StoredObject]) -> list[StoredObject]:
         now = self._clock()
@@ -144,25 +166,33 @@ class PhotoCollector:
         logger.info("photos removed", extra=about(run_id=run_id, objects=len(objects), reason=reason))
         return len(objects)
 
-    async def _find(self, run_id: str, namespaces: list[str]) -> Run | None:
-        """The run; None only when none of that name is in any namespace that the operator serves, or that an
-        organization names. Raises KubeError, too when one of those may not be read: nothing is taken for gone then."""
-        for namespace in namespaces:
-            try:
-                return Run.parse(await self._client.get(RUN, run_id, namespace))
-            except KubeNotFound:
-                continue
-        # Rare, since it is slow: without a list of namespaces, the whole cluster is looked at.
-        found, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={run_id}")
-        return Run.parse(found[0]) if found else None
+    async def _find(self, folder: PhotoFolder, namespaces: Collection[str]) -> list[Run]:
+        """The runs that the folder may belong to. `namespaces`: where to look first for one of an organization. Raises
+        KubeError, too when a namespace may not be read: nothing is taken for gone then."""
+        found: list[Run] = []
+        if folder.organization:
+            for namespace in namespaces:
+                with contextlib.suppress(KubeNotFound):
+                    found.append(Run.parse(await self._client.get(RUN, folder.run_id, namespace)))
+        if not any(_folder_of(run) == folder for run in found):
+            # Rare, since it is slow: without a list of namespaces, the whole cluster is looked at.
+            everywhere, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={folder.run_id}")
+            found = list(map(Run.parse, everywhere))
+        return [run for run in found if not folder.organization or _folder_of(run) == folder]
 
-    async def _where_runs_are(self) -> list[str]:
-        namespaces = dict.fromkeys(self._namespaces)
+    async def _homes(self) -> dict[str, tuple[str, ...]]:
+        """Where runs of each organization may be, by its public id; of others, where the operator looks anyway."""
+        homes = {"": self._namespaces}
         async for page in pages(self._client, ORGANIZATION):
-            namespaces |= dict.fromkeys(
-                str(body["spec"]["namespace"]) for body in page if body["spec"].get("namespace")
-            )
-        return list(namespaces)
+            for body in page:
+                own = body["spec"].get("namespace") or self._namespaces[0]
+                homes[object_id("org", body["metadata"]["name"])] = tuple(dict.fromkeys((own, self._namespaces[0])))
+        return homes
+
+
+def _folder_of(run: Run) -> PhotoFolder | None:
+    """Its organization's; None for a run that is not admitted."""
+    return None if run.resolved is None else PhotoFolder(object_id("org", run.resolved.organization), run.name)
 
 
 def _has_photos(body: JsonObject) -> bool:

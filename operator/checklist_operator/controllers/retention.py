@@ -51,7 +51,7 @@ class Retention:
         shard: Shard,
         metrics: Metrics,
         on_removed: Callable[[str], None],
-        on_run_removed: Callable[[Key], None],
+        on_run_removed: Callable[[JsonObject], None],
     ) -> None:
         """`on_run_removed` is told of runs that are gone for good, not of archived ones."""
         self._client = client
@@ -147,7 +147,7 @@ class Retention:
             deleted += await self._delete(WEBHOOK_DELIVERY, delivery)
         removed = await self._delete(RUN, body)
         if removed:
-            self._on_run_removed((namespace, name))
+            self._on_run_removed(body)
         return deleted + removed
 
     # -- deliveries -----------------------------------------------------------------------------------------------

@@ -19,16 +19,19 @@ from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import RUN, TEMPLATE
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.pausing import PAUSED
 from checklist_crds.quota import Verdict
 from checklist_crds.resource_types import with_condition
 from checklist_crds.run_lifecycle import Expire, decide
+from checklist_crds.run_seal import RunSeals
 from checklist_crds.run_types import Progress, Run, RunPhase, RunStatus
 from checklist_crds.snapshot import Snapshot, snapshot
 from checklist_crds.template_resource import TemplateMeta
 from checklist_crds.template_types import Definition
-from checklist_crds.times import Clock
+from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_operator.archived_runs import ArchivedRuns
 from checklist_operator.controllers.templates import problems_text
 from checklist_operator.faults import OurFault
 from checklist_operator.json_logging import about
@@ -84,6 +87,8 @@ class RunAdmission:
         metrics: Metrics,
         events: EventRecorder,
         clock: Clock,
+        archived: ArchivedRuns,
+        seals: RunSeals,
         name_of: NameOf,
         owns: Callable[[str], bool],
         allow_insecure: bool,
@@ -99,6 +104,8 @@ class RunAdmission:
         self._metrics = metrics
         self._events = events
         self._clock = clock
+        self._archived = archived
+        self._seals = seals
         self._name_of = name_of
         self._owns = owns
         self._allow_insecure = allow_insecure
@@ -162,6 +169,7 @@ class RunAdmission:
         meta = TemplateMeta.of(template)
         try:
             await self._check_tenancy(run, meta)
+            await self._check_id(body)
             await self._check_pause(body, meta.organization)
             if not has_slot(body) and not self._owns(meta.organization):
                 await labelled(self._client, RUN, body, meta.organization)  # so that its own operator sees it
@@ -175,7 +183,8 @@ class RunAdmission:
         try:
             await self._revisions.ensure(taken.revision, taken.definition)
             version = (await labelled(self._client, RUN, body, meta.organization))["metadata"]["resourceVersion"]
-            await self._write_admission(run, taken, version)
+            made_at = parse_timestamp(body["metadata"]["creationTimestamp"])
+            await self._write_admission(run, taken, version, bound=not self._seals.links_are_unbound(made_at))
         except KubeNotFound:
             self._ledger.release(meta.organization, run.name)
             raise
@@ -207,6 +216,19 @@ class RunAdmission:
             raise Refused(refusal.reason, refusal.message)
         if template.organization != named:
             raise Refused("TemplateNotFound", f"Organization {named!r} has no template {template.name!r}.")
+
+    async def _check_id(self, body: JsonObject) -> None:
+        """One id, one run, in the whole cluster and the archive: links, photos and webhooks name runs by it."""
+        namespace, run_id = key_of(body)
+        others, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={run_id}")
+        taken = any(key_of(other) != (namespace, run_id) and _comes_before(other, body) for other in others)
+        try:
+            if taken or not await self._archived.missing([run_id]):
+                raise Refused("RunIdTaken", "The name is taken: another run has it, or had it. Choose another one.")
+        except StoreUnavailable as error:
+            raise Refused(
+                "ArchiveUnavailable", f"Whether the archive has a run of this name is not known: {error}."
+            ) from None
 
     async def _check_pause(self, body: JsonObject, organization: str) -> None:
         try:
@@ -241,8 +263,8 @@ class RunAdmission:
 
     # -- what is written ------------------------------------------------------------------------------------------
 
-    async def _write_admission(self, run: Run, taken: Snapshot, version: str) -> None:
-        resolved = taken.resolved
+    async def _write_admission(self, run: Run, taken: Snapshot, version: str, *, bound: bool) -> None:
+        resolved = taken.resolved.model_copy(update={"bound": bound or None})
         admitted = run.status.model_copy(
             update={
                 "resolved": resolved,
@@ -330,6 +352,14 @@ class RunAdmission:
             condition = version or run.resource_version
             await self._client.patch_status(RUN, run.name, patch, run.namespace, resource_version=condition)
         return bool(patch)
+
+
+def _comes_before(other: JsonObject, body: JsonObject) -> bool:
+    """Whether the id belongs to `other`: it is admitted, or it was made earlier."""
+    if other["spec"].get("resolved") or (other.get("status") or {}).get("resolved"):
+        return True
+    ages = [(one["metadata"]["creationTimestamp"], one["metadata"]["namespace"]) for one in (other, body)]
+    return bool(ages[0] < ages[1])
 
 
 def _reference(run: Run) -> ObjectReference:

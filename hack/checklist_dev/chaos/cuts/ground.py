@@ -11,8 +11,9 @@ from checklist_crds.kube.kinds import ORGANIZATION, RUN, SECRET, TEMPLATE
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.run_seal import RunSeals
 from checklist_crds.run_types import Run
-from checklist_crds.sealing import KeyRing, run_owner
+from checklist_crds.sealing import KeyRing, ServerKeys, run_owner
 from checklist_crds.snapshot import Snapshot, snapshot
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.chaos.cuts.scenarios import Scenario
@@ -32,6 +33,9 @@ class Ground:
         self.organization = f"org-{uuid.uuid4()}"
         self._folder = folder
         self._key_ring = KeyRing({"k1": bytes(range(32))})
+        self._server_keys = ServerKeys(bytes(range(1, 33)))
+        self.seals = RunSeals(self._server_keys)
+        self.seals.since = utc_now()
         self._revisions = RevisionStore(client)
         self._runs = RunStore(client, self._revisions, utc_now)
         self._snapshot: Snapshot | None = None
@@ -90,7 +94,7 @@ class Ground:
                 "webhook": webhook,
             },
         }
-        run = Run.parse(await self.client.create(RUN, body, self.namespace))
+        run = Run.parse(await self.client.create(RUN, self.seals.sealed(body), self.namespace))
         for command in scenario.commands:
             run = (await self._runs.change(self.namespace, name, command, known=run)).run
         return run
@@ -103,6 +107,7 @@ class Ground:
             watch_namespaces=(self.namespace,),
             operator_id=operator_id,
             sealing=self._key_ring,
+            server_key=self._server_keys,
             photo_store=(self._folder / "photos").absolute().as_uri(),
             retry_gaps=(gap, gap, gap, gap),
             retry_jitter=0.0,

@@ -239,6 +239,7 @@ class _Case:
                 ground.settings(operator_id, crowded=self._played.scenario.crowded),
                 client,
                 Metrics(),
+                seals=ground.seals,
                 clock=self._clock,
                 take_signals=lambda: None,
                 lead=CourseLead(course),

@@ -1,0 +1,91 @@
+"""The seal of a run: proof that this installation's API has admitted it.
+
+`spec.resolved` says whose a run is, what it was made of and that it was counted. Whoever may create runs in a namespace
+may write that field, so it is believed only together with a seal: a MAC under the server key over the field and the
+run's place, in an annotation. Without a valid seal a run counts as one made with kubectl: the operator admits it, or
+refuses it, and what that admission finds is in the status, which only the service may write.
+
+Runs that a version without seals has made are recognized by their creation time, which the API server sets: they are
+older than the installation's record of its first start with seals (`checklist_crds.kube.seal_record`).
+"""
+
+import hmac
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from .canonical_json import canonical_json
+from .kube.kinds import RUN, Kind
+from .resource_types import GROUP
+from .sealing import ServerKeys, from_url_safe, url_safe
+from .times import parse_timestamp
+
+SEAL_ANNOTATION: Final = f"{GROUP}/seal"
+_PURPOSE: Final = "run-seal"
+_OLD_REPLICAS_WORK_FOR: Final = timedelta(minutes=15)
+
+JsonObject = dict[str, Any]
+
+
+class RunSeals:
+    """Makes seals, and takes `spec.resolved` out of every run that has it without a right to it."""
+
+    def __init__(self, server_keys: ServerKeys) -> None:
+        self._keys = server_keys
+        self.since: datetime | None = None
+        """When this installation began to seal runs; None: not known yet, so no run without a seal is believed."""
+
+    def seal(self, body: Mapping[str, Any]) -> str:
+        """The text of the annotation for a Run that the API makes: `metadata.namespace`, `metadata.name` and `spec` are
+        those it is created with."""
+        return url_safe(self._keys.mac(_PURPOSE, _sealed_part(body)))
+
+    def sealed(self, body: JsonObject) -> JsonObject:
+        """`body` with its seal."""
+        metadata = body["metadata"]
+        annotations = {**metadata.get("annotations", {}), SEAL_ANNOTATION: self.seal(body)}
+        return {**body, "metadata": {**metadata, "annotations": annotations}}
+
+    def check(self, kind: Kind, body: JsonObject) -> None:
+        """To be called with every object that the cluster gives, before anything else looks at it.
+
+        A sealed run is marked `bound` (in memory): its link was made for its organization.
+        """
+        resolved = (body.get("spec") or {}).get("resolved") if kind is RUN else None
+        if resolved is None:
+            return
+        if self._is_sealed(body):
+            body["spec"]["resolved"] = {**resolved, "bound": True}
+        elif self._is_older(body["metadata"]):
+            body["spec"]["resolved"] = {name: value for name, value in resolved.items() if name != "bound"}
+        else:
+            del body["spec"]["resolved"]
+
+    def links_are_unbound(self, created: datetime) -> bool:
+        """Whether the link of a run that was made then, and has no seal, may have been made for its id alone: by a
+        replica of the version before, which was still at work while this one began."""
+        return self.since is not None and created < self.since + _OLD_REPLICAS_WORK_FOR
+
+    def is_current(self, body: Mapping[str, Any]) -> bool:
+        """Whether the run bears a seal under the key that signs now."""
+        given = _seal_of(body)
+        return given is not None and hmac.compare_digest(given, self._keys.mac(_PURPOSE, _sealed_part(body)))
+
+    def _is_sealed(self, body: Mapping[str, Any]) -> bool:
+        given = _seal_of(body)
+        return given is not None and self._keys.is_mac(_PURPOSE, _sealed_part(body), given)
+
+    def _is_older(self, metadata: Mapping[str, Any]) -> bool:
+        created = metadata.get("creationTimestamp")
+        return self.since is not None and created is not None and parse_timestamp(created) < self.since
+
+
+def _seal_of(body: Mapping[str, Any]) -> bytes | None:
+    text = (body["metadata"].get("annotations") or {}).get(SEAL_ANNOTATION)
+    return None if not isinstance(text, str) else from_url_safe(text)
+
+
+def _sealed_part(body: Mapping[str, Any]) -> bytes:
+    metadata, spec = body["metadata"], body["spec"]
+    resolved = {name: value for name, value in spec["resolved"].items() if name != "bound"}
+    return canonical_json([metadata.get("namespace", ""), metadata["name"], spec.get("createdAt"), resolved])

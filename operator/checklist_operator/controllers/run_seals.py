@@ -1,0 +1,55 @@
+"""Runs whose admission would not be believed for long: what their spec says of it is kept in their status.
+
+That concerns runs that a version without seals has made, and those whose seal is under a key that no longer signs: when
+that key is taken away, nothing would prove any more that the API had admitted them. The status is the service's alone.
+"""
+
+import logging
+from collections.abc import Callable
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.run_seal import RunSeals
+from checklist_operator.json_logging import about
+from checklist_operator.tenancy import Tenancy
+from checklist_operator.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+
+class RunSealKeeper:
+    """Shown every unsettled run, after `RunSeals.check`."""
+
+    def __init__(self, client: KubeClient, seals: RunSeals, tenancy: Tenancy, *, on_bug: Callable[[str], None]) -> None:
+        self._client = client
+        self._seals = seals
+        self._tenancy = tenancy
+        self.queue: WorkQueue[Key] = WorkQueue("run_seals", self._reconcile, workers=4, on_bug=on_bug)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        if type_ != "DELETED" and self._is_due(body):
+            self.queue.add(key_of(body))
+
+    async def _reconcile(self, key: Key) -> float | None:
+        try:
+            body = await self._client.get(RUN, key[1], key[0])
+            if not self._is_due(body):
+                return None
+            resolved = body["spec"]["resolved"]
+            refusal = await self._tenancy.refusal(str(resolved["organization"]), key[0])
+            if refusal is not None:
+                logger.warning("run not kept: %s", refusal.message, extra=about(run_id=key[1], reason=refusal.reason))
+                return None
+            version = body["metadata"]["resourceVersion"]
+            await self._client.patch_status(RUN, key[1], {"resolved": resolved}, key[0], resource_version=version)
+        except KubeNotFound:
+            return None
+        except KubeConflict:
+            return 0.05
+        return None
+
+    def _is_due(self, body: JsonObject) -> bool:
+        is_believed = bool(body["spec"].get("resolved"))
+        return is_believed and not (body.get("status") or {}).get("resolved") and not self._seals.is_current(body)

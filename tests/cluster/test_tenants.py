@@ -1,0 +1,103 @@
+"""Runs that an editor of one namespace makes to get at another organization, or past the plan of their own."""
+
+import asyncio
+import base64
+import uuid
+from pathlib import Path
+
+from tests.cluster.operator_lab import SERVER_KEY, Lab, StartOperator, resource
+
+from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
+from checklist_crds.ids import object_id
+from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN
+from checklist_crds.resource_types import API_VERSION
+from checklist_crds.run_seal import SEAL_ANNOTATION, RunSeals
+from checklist_crds.sealing import ServerKeys
+from checklist_crds.times import utc_now
+
+
+async def second_lab(lab: Lab) -> Lab:
+    """Another organization, in another namespace."""
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    await lab.client.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    made = Lab(lab.client, name)
+    await made.prepare()
+    return made
+
+
+async def used(lab: Lab) -> int:
+    status = (await lab.get(ORGANIZATION, lab.organization)).get("status") or {}
+    return int((status.get("quota") or {}).get("used", 0))
+
+
+async def test_a_run_that_says_of_itself_that_it_is_admitted_is_counted_and_stays_in_its_organization(
+    lab: Lab, start_operator: StartOperator
+) -> None:
+    other = await second_lab(lab)
+    await start_operator(CHECKLISTS_WATCH_NAMESPACES=f"{lab.namespace},{other.namespace}")
+    await lab.configure(plan={"name": "small", "runsPerMonth": 1})
+    resolved = (await lab.until_admitted(await lab.apply_run())).resolved
+    assert resolved is not None
+    copied = {name: value for name, value in resolved.to_kube().items() if name != "bound"}
+    refused = await lab.apply_run(resolved=copied)
+    await lab.until_condition(RUN, refused, "Admitted", status="False", reason="QuotaExceeded")
+    assert await used(lab) == 1
+    # Of another organization: neither its permits, nor its plan, nor its archive.
+    template = {"templateRef": {"name": other.template["metadata"]["name"]}}
+    for spec, reason in (
+        ({"resolved": copied, **template}, "Admitted"),
+        ({"resolved": copied, "organizationRef": {"name": lab.organization}, **template}, "OrganizationNotFound"),
+    ):
+        run = await other.apply_run(**spec)
+        await other.until_condition(RUN, run, "Admitted", reason=reason)
+        admitted = (await other.get(RUN, run))["status"].get("resolved")
+        assert (admitted or {}).get("organization") in (None, other.organization)
+    assert (await used(lab), await used(other)) == (1, 1)
+
+
+async def test_an_id_that_another_run_has_or_had_is_refused(
+    lab: Lab, start_operator: StartOperator, tmp_path: Path
+) -> None:
+    other = await second_lab(lab)
+    await start_operator(CHECKLISTS_WATCH_NAMESPACES=f"{lab.namespace},{other.namespace}")
+    of_the_api, by_kubectl, archived = await lab.dispatch(), await lab.apply_run(), await lab.dispatch()
+    await lab.until_admitted(by_kubectl)
+    store = ArchiveStore.open((tmp_path / "photos").as_uri())
+    record = Record.of(await lab.get(RUN, archived), None, [])
+    part = encode_part(
+        Folder(object_id("org", lab.organization), "2026-11"), [record], written_at=utc_now(), written_by="operator-0"
+    )
+    await store.put(part.place.key, part.content)
+    await store.put(part.place.manifest_key, part.manifest.encoded())
+    await lab.client.delete(RUN, archived, lab.namespace)
+    for taken in (of_the_api, by_kubectl, archived):
+        spec = {"templateRef": {"name": other.template["metadata"]["name"]}}
+        await other.client.create(RUN, resource("Run", taken, spec, namespace=other.namespace), other.namespace)
+        refused = await other.until_condition(RUN, taken, "Admitted", status="False", reason="RunIdTaken")
+        assert lab.organization not in refused["message"] and lab.namespace not in refused["message"]
+    assert await used(other) == 0
+
+
+async def test_runs_of_the_version_before_and_of_a_key_that_goes_are_kept_admitted(
+    lab: Lab, start_operator: StartOperator
+) -> None:
+    old_key = RunSeals(ServerKeys(bytes(range(2, 34))))
+    body = await lab.get(RUN, await lab.dispatch())
+    runs = {}
+    for sealed in (False, True):
+        name = f"r-{uuid.uuid4()}"
+        run = {"apiVersion": API_VERSION, "kind": "Run", "spec": body["spec"]}
+        run["metadata"] = {"name": name, "namespace": lab.namespace, "labels": body["metadata"]["labels"]}
+        await lab.client.create(RUN, old_key.sealed(run) if sealed else run, lab.namespace)
+        runs[name] = sealed
+    await asyncio.sleep(1.1)  # creation times are in whole seconds
+    await start_operator(CHECKLISTS_SERVER_KEY=f"{_text(SERVER_KEY)},{_text(bytes(range(2, 34)))}")
+    for name, sealed in runs.items():
+        kept = await lab.until(RUN, name, lambda run: (run.get("status") or {}).get("resolved"))
+        assert kept["status"]["resolved"].get("bound", False) is sealed
+        assert (SEAL_ANNOTATION in kept["metadata"].get("annotations", {})) is sealed
+    assert "resolved" not in (await lab.get(RUN, body["metadata"]["name"])).get("status", {})
+
+
+def _text(key: bytes) -> str:
+    return base64.b64encode(key).decode()

@@ -1,0 +1,129 @@
+"""Two organizations, two namespaces, one run id: nothing of the one opens, shows or deletes anything of the other.
+
+The second run is made as an editor of a namespace could make it before ids were unique, with what the operator would
+have found at its admission.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract.conftest import Account, Api, StartApi, owned
+from tests.contract.executor_client import Person, error_of, person_for, step
+from tests.contract.pictures import picture
+from tests.waiting import eventually
+
+from checklist_crds.ids import new_id, object_id
+from checklist_crds.kube.kinds import CONFIG_MAP, NAMESPACE, RUN
+from checklist_crds.kube.seal_record import NAME as SEALED_SINCE
+from checklist_crds.photo_keys import PhotoFolder
+from checklist_crds.run_seal import SEAL_ANNOTATION
+from checklist_crds.sealing import _EXECUTOR_LINK, url_safe
+from checklist_crds.times import format_timestamp, utc_now
+
+
+def unbound_token(api: Api, run_id: str) -> str:
+    """As versions before 0.2 made it."""
+    return url_safe(api.services.settings.server_key.mac(_EXECUTOR_LINK, run_id.encode()))
+
+
+async def in_their_own(api: Api) -> Account:
+    """An organization with a namespace of its own."""
+    home = f"test-{new_id('r')[2:14]}"
+    await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
+    return await api.make_account(home=home)
+
+
+@pytest.fixture
+async def api(start_api: StartApi) -> Api:
+    return await start_api(CHECKLISTS_WATCH_NAMESPACES="")
+
+
+async def made_again(api: Api, body: dict[str, Any]) -> None:
+    """The same run without its seal, as the version before or an editor makes it."""
+    metadata = {name: body["metadata"][name] for name in ("name", "namespace", "labels")}
+    await api.kube.delete(RUN, metadata["name"], metadata["namespace"])
+    await api.kube.create(RUN, {**body, "metadata": metadata}, metadata["namespace"])
+    await api.kube.patch_status(RUN, metadata["name"], body["status"], metadata["namespace"])
+
+
+async def test_a_run_of_the_same_id_in_another_organization_opens_nothing_of_it(api: Api) -> None:
+    theirs, mine = await in_their_own(api), await in_their_own(api)
+    template = await theirs.create_template()
+    run_id = str((await theirs.dispatch(template["id"]))["run_id"])
+    person = Person(run_id, api, api.token(run_id, theirs))
+    assert (await person.answer("clean")).status_code == 200
+
+    example = await api.kube.get(RUN, await mine.new_run(), mine.namespace)
+    spec = {"templateId": example["spec"]["templateId"], "createdAt": format_timestamp(utc_now())}
+    body = owned(RUN, run_id, mine.organization, mine.namespace, spec)
+    await api.kube.create(RUN, body, mine.namespace)
+    await api.kube.patch_status(RUN, run_id, {"resolved": example["spec"]["resolved"]}, mine.namespace)
+    both = {theirs.namespace: theirs.organization, mine.namespace: mine.organization}
+    await eventually(lambda: api.services.index.owners_of(run_id) == both)
+
+    intruder = Person(run_id, api, api.token(run_id, mine))
+    assert person.token != intruder.token
+    for who, answered in ((person, ["s-clean"]), (intruder, [])):
+        assert list((await who.call("GET")).json()["answers"]) == answered
+    assert (await intruder.call("POST", "/cancel")).status_code == 200
+    assert (await person.call("GET")).json()["status"] == "in_progress"
+    assert (await person.call("PUT", "/answers/s-clean", json={"value": False})).status_code == 200
+    statuses = [(await one.http.get(f"/v1/runs/{run_id}")).json()["status"] for one in (theirs, mine)]
+    assert statuses == ["in_progress", "cancelled"]
+    preview = (await api.anonymous.get(f"/v1/runs/{run_id}/preview")).json()
+    assert preview["status"] == "in_progress", "the older one is shown"
+    # A link of the version before was made for one run; it opens none of those that were admitted since.
+    assert error_of(await Person(run_id, api, unbound_token(api, await theirs.new_run())).call("GET"))[0] == 401
+
+
+async def test_what_only_the_api_may_decide_is_not_believed_of_a_run_that_somebody_else_made(api: Api) -> None:
+    theirs, mine = await in_their_own(api), await in_their_own(api)
+    sealed = await api.kube.get(RUN, await theirs.new_run(), theirs.namespace)
+    seal = sealed["metadata"]["annotations"][SEAL_ANNOTATION]
+    copied, spec = new_id("r"), sealed["spec"]
+    for name, home in (
+        (copied, mine.namespace),
+        (copied, theirs.namespace),
+        (sealed["metadata"]["name"], mine.namespace),
+    ):
+        body = owned(RUN, name, theirs.organization, home, spec)
+        body["metadata"]["annotations"] = {SEAL_ANNOTATION: seal}
+        await api.kube.create(RUN, body, home)
+        for account in (theirs, mine):
+            expected = 200 if (name, account) == (sealed["metadata"]["name"], theirs) else 404
+            assert (await account.http.get(f"/v1/runs/{name}")).status_code == expected
+    assert error_of(await Person(copied, api, api.token(copied, theirs)).call("GET")) == (404, "run_not_found")
+    listed = (await theirs.http.get("/v1/runs")).json()["data"]
+    assert [run["run_id"] for run in listed] == [sealed["metadata"]["name"]]
+
+
+async def test_runs_links_and_photos_of_the_version_before_go_on(start_api: StartApi, tmp_path: Path) -> None:
+    before = await start_api()
+    person = await person_for(before, step("a", "photo"))
+    run_id = person.run_id
+    assert (await person.upload("a", picture())).status_code == 201
+    body = await before.kube.get(RUN, run_id, before.namespace)
+    (photo,) = body["status"]["answers"]["s-a"]["photos"]
+    photo["key"] = photo["key"].replace(f"/{object_id('org', before.organization)}", "")
+    (tmp_path / "photos" / PhotoFolder(object_id("org", before.organization), run_id).path).rename(
+        tmp_path / "photos" / PhotoFolder("", run_id).path
+    )
+    await made_again(before, body)
+    await before.kube.delete(CONFIG_MAP, SEALED_SINCE, before.namespace)
+    await asyncio.sleep(1.1)  # creation times are in whole seconds
+
+    api = await start_api()
+    await eventually(lambda: api.services.index.owners_of(run_id))
+    for token in (unbound_token(api, run_id), api.token(run_id)):
+        bearer = Person(run_id, api, token)
+        (seen,) = (await bearer.look())["answers"]["s-a"]["photos"]
+        assert (await bearer.fetch(seen["url"])).status_code == 200
+    owned_by = (await api.http.get(f"/v1/runs/{run_id}/photos/{photo['key'].rpartition('/')[2]}")).headers["Location"]
+    assert (await bearer.fetch(owned_by)).status_code == 200
+    # One that is made since, and says the same of itself, is not of the version before.
+    late = new_id("r")
+    await api.kube.create(RUN, owned(RUN, late, api.organization, api.namespace, body["spec"]), api.namespace)
+    assert (await api.http.get(f"/v1/runs/{late}")).status_code == 404
+    assert error_of(await Person(late, api, unbound_token(api, late)).call("GET"))[0] in (401, 404)
