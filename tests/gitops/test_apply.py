@@ -48,8 +48,7 @@ async def until_healthy(lab: Lab, objects: list[JsonObject]) -> list[JsonObject]
 
 
 async def live(lab: Lab, one: JsonObject) -> JsonObject:
-    kind = KINDS[one["kind"]]
-    return await lab.client.get(kind, one["metadata"]["name"], lab.namespace if kind.namespaced else None)
+    return await lab.get(KINDS[one["kind"]], one["metadata"]["name"])
 
 
 def owned(body: JsonObject, manager: str) -> list[Any]:
@@ -72,12 +71,8 @@ async def test_nothing_drifts_from_what_was_applied(
     run = await lab.dispatch(receiver.url)
     await lab.cancel(run)
     await lab.until_settled(run)
-    made_with_kubectl = await lab.apply_run(templateRef={"name": template["metadata"]["name"]})
-
-    async def admitted() -> bool:
-        return condition(await lab.client.get(RUN, made_with_kubectl, lab.namespace), "Admitted") is not None
-
-    await eventually(admitted)
+    made_with_kubectl = await lab.apply_run()
+    await lab.until(RUN, made_with_kubectl, lambda body: condition(body, "Admitted"))
     assert kubectl("diff", *side) == ""
     kubectl("apply", *side)  # without --force-conflicts: nobody else owns anything of it
     for was, now in zip(before, [await live(lab, one) for one in objects], strict=True):
