@@ -272,24 +272,13 @@ async def test_deliveries_that_leave_before_their_run_are_archived_by_themselves
     assert await in_archive(store, run) is None
 
 
-async def test_each_shard_archives_its_own(lab: Lab, store: ArchiveStore) -> None:
+async def test_each_shard_archives_its_own_and_what_one_of_a_former_number_left_is_finished_by_the_first(
+    lab: Lab, store: ArchiveStore
+) -> None:
     await keep(lab, finishedRunsDays=30)
-    mine, others = await settled_run(lab, days_ago=31), await settled_run(lab, days_ago=31)
-    for run, slot in ((mine, 1), (others, 2 if SLOTS > 2 else 0)):
-        await lab.client.patch(RUN, run, {"metadata": {"labels": {SLOT_LABEL: str(slot)}}}, lab.namespace)
-    second = Archiving.over(lab.client, store, lab.namespace, shard=Shard(1, 2))
-    assert await second.retention.sweep() == 1
-    assert await in_cluster(lab, mine) is None
-    assert await in_cluster(lab, others) is not None
-    first = Archiving.over(lab.client, store, lab.namespace, shard=Shard(0, 2))
-    assert await first.retention.sweep() == 1
-    assert await in_cluster(lab, others) is None
-
-
-async def test_what_a_shard_of_a_former_number_left_is_finished_by_the_first(lab: Lab, store: ArchiveStore) -> None:
-    await keep(lab, finishedRunsDays=30)
-    run = await settled_run(lab, days_ago=31)
-    await lab.client.patch(RUN, run, {"metadata": {"labels": {SLOT_LABEL: "1"}}}, lab.namespace)
+    run, other = await settled_run(lab, days_ago=31), await settled_run(lab, days_ago=31)
+    for name, slot in ((run, 1), (other, 2 if SLOTS > 2 else 0)):
+        await lab.client.patch(RUN, name, {"metadata": {"labels": {SLOT_LABEL: str(slot)}}}, lab.namespace)
     former = Archiving.over(lab.client, store, lab.namespace, shard=Shard(1, 2), leads=lambda: False)
     assert await former.retention.sweep() == 0, "one that does not lead for certain deletes nothing"
     assert await in_cluster(lab, run) is not None
@@ -298,27 +287,23 @@ async def test_what_a_shard_of_a_former_number_left_is_finished_by_the_first(lab
         assert await Archiving.over(lab.client, store, lab.namespace, shard=shard).retention.sweep() == deleted
     assert [place async for place, _ in store.unfinished()] == []
     assert [manifest.run_ids for manifest in await manifests(store)] == [(run,)]
+    assert await in_cluster(lab, other) is not None
+    assert await Archiving.over(lab.client, store, lab.namespace, shard=Shard(0, 2)).retention.sweep() == 1
+    assert await in_cluster(lab, other) is None
 
 
-async def test_a_few_runs_wait_for_others_but_not_for_long(lab: Lab, store: ArchiveStore, folder: Path) -> None:
+async def test_a_few_runs_wait_for_others_but_not_for_long_and_one_without_a_revision_is_archived_so(
+    lab: Lab, store: ArchiveStore, folder: Path
+) -> None:
     await keep(lab, finishedRunsDays=30)
     run = await settled_run(lab, days_ago=30.1)
+    await lab.client.delete(TEMPLATE_REVISION, (await lab.run(run)).admitted_as.revision_ref.name, lab.namespace)
     patient = Archiving.over(lab.client, store, lab.namespace)
     assert await patient.retention.sweep() == 0
     assert (patient.value("checklists_archive_backlog_runs"), files_in(folder)) == (1, set())
     later = Archiving.over(lab.client, store, lab.namespace, clock=lambda: utc_now() + timedelta(hours=4))
     assert await later.retention.sweep() == 1
     assert await in_cluster(lab, run) is None
-
-
-async def test_a_run_whose_revision_somebody_deleted_is_archived_without_it(
-    lab: Lab, store: ArchiveStore, archiving: Archiving
-) -> None:
-    await keep(lab, finishedRunsDays=30)
-    run = await settled_run(lab, days_ago=31)
-    revision = (await lab.run(run)).admitted_as.revision_ref.name
-    await lab.client.delete(TEMPLATE_REVISION, revision, lab.namespace)
-    assert await archiving.retention.sweep() == 1
     record = await in_archive(store, run)
     assert record is not None
     assert (record.revision, record.definition()) == (None, None)

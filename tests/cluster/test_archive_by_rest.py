@@ -7,7 +7,6 @@ import httpx
 import pytest
 from tests.cluster.archive_lab import Archiving, in_cluster, keep, settled_run
 from tests.cluster.operator_lab import Lab
-from tests.waiting import eventually
 
 from checklist_crds.archive import ArchiveStore
 
@@ -55,18 +54,3 @@ async def test_runs_are_told_alike_and_once_at_every_moment_of_their_move(
     assert [await in_cluster(lab, run) for run in runs] == [None] * len(runs)
     assert await in_cluster(lab, staying) is not None
     assert archiving.value("checklists_runs_archived_total") == len(runs)
-
-
-async def test_an_organization_that_wants_no_archive_has_nothing_left_of_a_run(
-    lab: Lab, rest: httpx.AsyncClient, archiving: Archiving
-) -> None:
-    run = await settled_run(lab, days_ago=40)
-    assert (await rest.get(f"/v1/runs/{run}")).status_code == 200
-    await keep(lab, finishedRunsDays=30, archive=False)
-    await archiving.retention.sweep()
-    assert (await rest.get(f"/v1/runs/{run}")).status_code == 404
-
-    async def is_unlisted() -> bool:
-        return not (await rest.get("/v1/runs")).json()["pagination"]["total"]
-
-    await eventually(is_unlisted)

@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, StartOperator
 from tests.cluster.photo_lab import PhotoLab
@@ -29,9 +30,9 @@ def sent(receiver: Receiver) -> Counter[str]:
 
 
 async def test_the_failed_deliveries_that_a_filter_chooses_are_sent_once_each_and_no_others(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl
+    lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl, rest: httpx.AsyncClient
 ) -> None:
-    """What fits each part of a filter is tests/unit/test_replay_selection.py."""
+    """Asked for over REST. What fits each part of a filter is tests/unit/test_replay_selection.py."""
     run, other_run = await lab.dispatch(receiver.url), await lab.dispatch(receiver.url)
     hour_ago = utc_now() - timedelta(hours=1)
     wanted = {"event": "run.cancelled", "outcome": "timeout", "finished_at": hour_ago}
@@ -42,28 +43,37 @@ async def test_the_failed_deliveries_that_a_filter_chooses_are_sent_once_each_an
     refused = set(chosen[:4])
     receiver.answer = lambda one: 500 if one.envelope["event_id"] in refused else 200
     criteria = {
-        "runRef": {"name": run},
+        "run_id": run,
         "host": "127.0.0.1",
         "event": "run.cancelled",
         "outcome": "timeout",
-        "finishedAfter": format_timestamp(hour_ago - timedelta(minutes=1)),
-        "finishedBefore": format_timestamp(hour_ago + timedelta(minutes=1)),
+        "finished_after": format_timestamp(hour_ago - timedelta(minutes=1)),
+        "finished_before": format_timestamp(hour_ago + timedelta(minutes=1)),
     }
-    await bulk(lab, filter=criteria, requestedBy="Ada")
-    there = ("clrep/again", "-n", lab.namespace)
+    asked = await rest.post("/v1/deliveries/replay", json={"filter": criteria})
+    assert asked.status_code == 202, asked.text
+    name = asked.json()["replay_id"]
+    there = (f"clrep/{name}", "-n", lab.namespace)
     await asyncio.to_thread(kubectl, "wait", "--for=condition=Complete", *there, "--timeout=50s")
-    status = await until_ended(lab)
+    status = await until_ended(lab, name)
     assert (status["phase"], counts(status)) == ("Completed", (30, 30, 26, 4, 0))
-    assert kubectl("get", *there, "--no-headers").split()[:7] == ["again", "Completed", "30", "30", "26", "4", "0"]
+
+    async def shown() -> bool:
+        view = (await rest.get(asked.headers["Location"])).json()
+        numbers = [view[number] for number in ("total", "done", "delivered", "failed", "refused")]
+        return (view["status"], numbers) == ("completed", [30, 30, 26, 4, 0])
+
+    await eventually(shown)
+    assert kubectl("get", *there, "--no-headers").split()[:7] == [name, "Completed", "30", "30", "26", "4", "0"]
     story = re.sub(" +", " ", kubectl("describe", *there))
     assert "26 delivered, 4 failed again, 0 could not be replayed." in story
-    assert (await kube_event(lab, "again", "Finished"))["type"] == "Normal"
+    assert (await kube_event(lab, name, "Finished"))["type"] == "Normal"
     assert sent(receiver) == dict.fromkeys(chosen, 1)
     assert {one.attempt for one in receiver.received} == {5}
     one = (await lab.get(WEBHOOK_DELIVERY, chosen[-1]))["status"]
     assert (one["phase"], one["settled"]) == ("Delivered", True)
-    assert one["lastReplay"]["requestedBy"] == "Ada"
-    assert one["lastReplay"]["replayRef"] == {"name": "again"}
+    assert one["lastReplay"]["requestedBy"] == "Acme"
+    assert one["lastReplay"]["replayRef"] == {"name": name}
     assert one["lastReplay"]["requestedAt"] == status["startedAt"]
     phases = Counter(record.phase for record in (await lab.run(run)).status.deliveries)
     assert phases[DeliveryPhase.DELIVERED] == 26

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import zstandard
 from tests.cluster.archive_lab import (
-    URL,
     Archiving,
     delivery_names,
     files_in,
@@ -17,8 +16,7 @@ from tests.cluster.archive_lab import (
     keep,
     settled_run,
 )
-from tests.cluster.operator_lab import SERVER_KEY, Lab, resource
-from tests.cluster.replay_lab import made_failed
+from tests.cluster.operator_lab import SERVER_KEY, Lab
 
 from checklist_cli.erasure.cluster_look import ClusterLook
 from checklist_cli.erasure.erasing import Erasure, Request
@@ -163,22 +161,3 @@ async def test_a_part_that_an_archiver_left_unfinished_is_reported_and_goes_with
     again = await erased(lab, folder)
     assert again["complete"] and len(again["attempts"]) == 2
     assert {run["id"] for run in again["erased"]["runs"]} == {ada}
-
-
-async def test_a_run_of_the_same_id_that_was_dispatched_again_is_archived_as_any_other(lab: Lab, folder: Path) -> None:
-    """A request to dispatch that is sent again after the erasure makes the same id."""
-    ada, _ = await people(lab, deliveries=0)
-    body = await lab.client.get(RUN, ada, lab.namespace)
-    await erased(lab, folder)
-    labels = body["metadata"]["labels"]
-    again = resource("Run", ada, body["spec"], namespace=lab.namespace, labels=labels)
-    await lab.client.create(RUN, again, lab.namespace)
-    status = {name: value for name, value in body["status"].items() if name != "identity"}
-    await lab.client.patch_status(RUN, ada, status, lab.namespace)
-    await made_failed(lab, ada, URL, 1)
-    store = ArchiveStore.open(folder.as_uri())
-    await Archiving.over(lab.client, store, lab.namespace).retention.sweep()
-    archived = await in_archive(store, ada)
-    assert archived is not None and len(archived.deliveries) == 1
-    assert (await erased(lab, folder))["erased"]["counts"]["runs"] == 0
-    assert await in_archive(store, ada) is not None

@@ -3,7 +3,7 @@
 import asyncio
 from itertools import pairwise
 
-from tests.cluster.operator_lab import OTHER_SECRET, Delivered, Lab, OperatorProcess, Receiver, StartOperator, condition
+from tests.cluster.operator_lab import OTHER_SECRET, Delivered, Lab, OperatorProcess, Receiver, condition
 from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import RUN, SECRET, TEMPLATE_REVISION, WEBHOOK_DELIVERY
@@ -114,29 +114,6 @@ async def test_what_is_in_flight_at_a_crash_is_sent_again_under_its_number(
         await lab.until_settled(run)
         assert len({event["event_id"] for event in receiver.events(run)}) == 1
     assert (receiver.attempts(first), receiver.attempts(retried)) == ([1, 1], [1, 2, 2])
-
-
-async def test_an_event_that_was_handed_over_before_a_crash_is_not_sent_as_a_first_attempt_again(
-    lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
-    async def record_is_pending() -> bool:
-        return [one.phase for one in (await lab.run(run)).status.deliveries] == [DeliveryPhase.PENDING]
-
-    receiver.answer = lambda _: 500
-    operator = await start_operator(CHECKLISTS_RETRY_GAPS="30,30,30,30")
-    run = await lab.dispatch(receiver.url)
-    await lab.cancel(run)
-    await eventually(record_is_pending)
-    await operator.kill()
-    # As if the process had died between making the delivery and taking the event out of the outbox.
-    body = await lab.get(RUN, run)
-    record = body["status"]["deliveries"][0]
-    entry = {"seq": 1, "event": record["event"], "eventId": record["eventId"], "ts": body["spec"]["createdAt"]}
-    await lab.client.patch_status(RUN, run, {"outbox": [entry], "deliveries": None}, lab.namespace)
-    await operator.start()
-    await eventually(record_is_pending)
-    assert len(receiver.received) == 1
-    assert (await lab.run(run)).status.outbox == []
 
 
 async def test_a_secret_that_is_missing_uses_up_no_attempt(

@@ -6,14 +6,12 @@ import uuid
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from tests.cluster.archive_lab import keep, settled_run
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator
 from tests.waiting import eventually
 
 from checklist_api.dashboard.sessions import object_name
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.kinds import (
     ALL_KINDS,
     AUDIT_ENTRY,
@@ -27,7 +25,6 @@ from checklist_crds.quota import Quota
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.people import sign_in
-from checklist_operator.paging import pages
 
 OPERATOR_SETTINGS = {"CHECKLISTS_SWEEP_SECONDS": "0.5", "CHECKLISTS_REVISION_GRACE_SECONDS": "1"}
 
@@ -150,14 +147,3 @@ async def test_a_count_that_was_never_confirmed_is_confirmed_or_taken_back(lab: 
         return (found.used, found.pending) == (1, {})
 
     await lab.until(ORGANIZATION, lab.organization, cleared)
-
-
-async def test_a_list_comes_in_pages_and_reports_what_went_wrong(lab: Lab) -> None:
-    for _ in range(3):
-        await lab.dispatch()
-    found = [body async for page in pages(lab.client, RUN, (lab.namespace,)) for body in page]
-    assert len(found) == 3
-    settled = [page async for page in pages(lab.client, RUN, (lab.namespace,), field_selector="status.settled=true")]
-    assert settled == [[]]
-    with pytest.raises(KubeError, match="field label not supported"):
-        _ = [page async for page in pages(lab.client, RUN, (lab.namespace,), field_selector="spec.no=1")]
