@@ -5,19 +5,15 @@ import re
 import uuid
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
 
 import httpx
 import pytest
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, StartOperator
-from tests.cluster.photo_lab import PhotoLab
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator
 from tests.cluster.replay_lab import bulk, counts, kube_event, made_failed, until_ended
-from tests.cluster.severed_line import SeveredLine
 from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, TEMPLATE, WEBHOOK_DELIVERY
-from checklist_crds.photo_store import PhotoStore
 from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
@@ -79,30 +75,6 @@ async def test_the_failed_deliveries_that_a_filter_chooses_are_sent_once_each_an
     assert phases[DeliveryPhase.DELIVERED] == 26
 
 
-async def test_a_cluster_that_does_not_answer_for_a_while_makes_it_late_and_nothing_twice(
-    lab: Lab, receiver: Receiver, line: SeveredLine, start_operator: StartOperator
-) -> None:
-    await start_operator(kubeconfig=line.kubeconfig, may_log_errors=True)
-    run = await lab.dispatch(receiver.url)
-    chosen = await made_failed(lab, run, receiver.url, 40)
-
-    async def slowly(_: Delivered) -> int:
-        await asyncio.sleep(0.05)
-        return 200
-
-    receiver.answer = slowly
-    await bulk(lab)
-    await eventually(lambda: len(receiver.received) >= 5)
-    for _ in range(3):
-        line.down = True
-        line.cut()
-        await asyncio.sleep(0.4)
-        line.down = False
-        await asyncio.sleep(0.1)
-    assert counts(await until_ended(lab)) == (40, 40, 40, 0, 0)
-    assert sent(receiver) == dict.fromkeys(chosen, 1)
-
-
 async def test_the_event_that_ended_a_run_is_made_again_and_that_of_a_step_is_refused(
     lab: Lab, receiver: Receiver, operator: OperatorProcess
 ) -> None:
@@ -136,39 +108,6 @@ async def test_the_event_that_ended_a_run_is_made_again_and_that_of_a_step_is_re
         name = await bulk(lab, event.replace(".", "-"), filter={"phase": "Delivered", "event": event})
         assert counts(await until_ended(lab, name)) == (1, 1, 1, 0, 0)
         assert receiver.received[-1].body == first[event].body
-
-
-async def test_photos_come_with_fresh_addresses_and_everything_else_as_it_was(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess, tmp_path: Path
-) -> None:
-    photos = PhotoLab(lab, PhotoStore.open((tmp_path / "photos").as_uri()), tmp_path)
-    await photos.prepare()
-    run, delivered = await lab.dispatch(receiver.url), await lab.dispatch(receiver.url)
-    for one, status in ((run, 500), (delivered, 200)):
-        receiver.answer = lambda _, status=status: status
-        await photos.add(one)
-        await lab.submit(one)
-        await lab.until_settled(one)
-    before = {one.envelope["event_id"]: one for one in receiver.received}
-    await bulk(lab, filter={"runRef": {"name": run}})
-    await bulk(lab, "delivered", filter={"runRef": {"name": delivered}, "phase": "Delivered"})
-    assert counts(await until_ended(lab)) == (2, 2, 2, 0, 0)
-    assert counts(await until_ended(lab, "delivered")) == (2, 2, 1, 0, 1)
-    again = receiver.received[-3:]
-    assert sorted(one.envelope["event"] for one in again) == ["run.completed", "run.completed", "step.completed"]
-    for one in again:
-        first = before[one.envelope["event_id"]]
-        assert unsigned(one.body) == unsigned(first.body)
-        addresses = re.findall(rb'"(https://[^"]+/v1/photos/[^"]+)"', one.body)
-        assert addresses
-        assert all(photos.seconds_left(address.decode()) for address in addresses)
-    step = next(one.envelope for one in again if one.envelope["event"] == "step.completed")
-    assert step["data"]["photos"][0]["thumbnail"]
-
-
-def unsigned(body: bytes) -> bytes:
-    """The body with the signatures in the addresses of photos left out."""
-    return re.sub(rb"\?e=\d+&s=[^\"&]+", b"", body)
 
 
 async def test_a_dry_run_and_one_of_another_organization_send_nothing_and_an_ended_one_is_removed_in_its_time(

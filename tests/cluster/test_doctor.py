@@ -341,18 +341,3 @@ async def test_the_command_says_it_in_lines_or_as_json_and_ends_with_the_worst( 
     assert [each["level"] for each in document["findings"] if each["check"] == "leader"] == ["ok"]
     assert await asyncio.to_thread(main, [*command, "--quick", "--strict"]) == 1
     assert KEY not in capsys.readouterr().out
-
-
-async def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    address = {"server": f"http://127.0.0.1:{free_ports(1)[0]}"}
-    nowhere = {
-        "clusters": [{"name": "c", "cluster": address}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
-    (tmp_path / "config").write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **nowhere}))
-    assert await asyncio.to_thread(main, ["doctor", "--kubeconfig", str(tmp_path / "config")]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert printed.err.startswith("checklist-dispatch doctor: ")

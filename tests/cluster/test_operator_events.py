@@ -1,6 +1,5 @@
 """Events from the outbox to the receiver: first attempts, retries, crashes, faults of our own."""
 
-import asyncio
 from itertools import pairwise
 
 from tests.cluster.operator_lab import OTHER_SECRET, Delivered, Lab, OperatorProcess, Receiver, condition
@@ -141,19 +140,6 @@ async def test_a_retry_of_a_deleted_run_is_given_up(lab: Lab, receiver: Receiver
     (delivery,) = await eventually(lambda: lab.deliveries(run))
     await lab.client.delete(RUN, run, lab.namespace)
     await lab.until_condition(WEBHOOK_DELIVERY, delivery["metadata"]["name"], "Delivered", reason="RunDeleted")
-
-
-async def test_a_clean_end_waits_for_what_is_in_flight(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:
-    release = receiver.hold()
-    run = await lab.dispatch(receiver.url)
-    await lab.cancel(run)
-    await eventually(lambda: receiver.received)
-    stopping = asyncio.create_task(operator.stop())
-    await eventually(lambda: '"ending"' in operator.output)
-    release.set()
-    await stopping
-    assert (await lab.run(run)).status.settled
-    assert len(receiver.received) == 1
 
 
 async def test_a_missing_revision_holds_events_up(lab: Lab, receiver: Receiver, operator: OperatorProcess) -> None:

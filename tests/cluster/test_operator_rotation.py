@@ -1,6 +1,4 @@
-"""An operator that runs: its keys and the authorities that it trusts are replaced under its feet, as the kubelet
-replaces the files of a Secret.
-"""
+"""An operator that runs: its keys are replaced under its feet, as the kubelet replaces the files of a Secret."""
 
 import base64
 import os
@@ -21,7 +19,6 @@ from tests.cluster.operator_lab import (
     StartOperator,
 )
 from tests.cluster.photo_lab import PhotoLab
-from tests.delivery.authority import Authority
 from tests.mounted_secret import MountedSecret
 from tests.waiting import eventually
 
@@ -37,18 +34,8 @@ OLD = base64.b64encode(SERVER_KEY).decode()
 
 
 @pytest.fixture
-def authorities(tmp_path: Path) -> list[Authority]:
-    """The one that holds at first, and another one."""
-    folders = tmp_path / "first", tmp_path / "second"
-    for folder in folders:
-        folder.mkdir()
-    return [Authority.make(folder) for folder in folders]
-
-
-@pytest.fixture
-def files(tmp_path: Path, authorities: list[Authority]) -> MountedSecret:
-    names = {"server-key": OLD, "sealing-keys": SEALING_KEYS, "ca.crt": authorities[0].pem}
-    return MountedSecret(tmp_path / "mounted", **names)
+def files(tmp_path: Path) -> MountedSecret:
+    return MountedSecret(tmp_path / "mounted", **{"server-key": OLD, "sealing-keys": SEALING_KEYS})
 
 
 @pytest_asyncio.fixture
@@ -59,7 +46,6 @@ async def operator(start_operator: StartOperator, files: MountedSecret) -> Async
         CHECKLISTS_SERVER_KEY_FILE=str(files.path("server-key")),
         CHECKLISTS_SEALING_KEYS="",
         CHECKLISTS_SEALING_KEYS_FILE=str(files.path("sealing-keys")),
-        CHECKLISTS_CA_FILE=str(files.path("ca.crt")),
         CHECKLISTS_RETRY_GAPS="1,1,2,120",
     )
     pid = made.child.pid
@@ -115,24 +101,3 @@ async def test_keys_that_change_are_used_from_then_on(
     assert await signed_by() == [NEW_KEY]
     for secret in (NEW, SEALING_KEYS, WEBHOOK_SECRET):
         assert secret not in operator.output
-
-
-async def test_a_receiver_that_changes_its_authority_is_trusted_again_when_the_file_says_so(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess, files: MountedSecret, authorities: list[Authority]
-) -> None:
-    first, another = authorities
-    await receiver.stop()
-    await receiver.start(first.server_context(host="127.0.0.1"))
-    await lab.cancelled(receiver.url)
-    await receiver.stop()
-    await receiver.start(another.server_context(host="127.0.0.1"))
-    second = await lab.dispatch(receiver.url)
-    await lab.cancel(second)
-
-    async def is_refused() -> bool:
-        return any((one.get("status") or {}).get("attempts") for one in await lab.deliveries(second))
-
-    await eventually(is_refused)
-    assert len(receiver.received) == 1
-    files.change(**{"ca.crt": another.pem})
-    await eventually(lambda: receiver.events(second))

@@ -51,20 +51,6 @@ async def test_a_run_expires_at_its_time_with_one_event_unless_it_has_ended_or_w
     assert receiver.events(never) == []
 
 
-async def test_what_came_due_while_no_operator_ran_is_made_up_for_once(
-    lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
-    runs = [await lab.dispatch(receiver.url, expires_in_s=0.1) for _ in range(20)]
-    await asyncio.sleep(0.2)
-    operator = await start_operator()
-    for run in runs:
-        await lab.until_settled(run)
-    await operator.kill()
-    await operator.start()
-    await asyncio.sleep(0.5)
-    assert sorted(one.envelope["run_id"] for one in receiver.received) == sorted(runs)
-
-
 async def test_a_run_of_kubectl_is_admitted_and_works_like_one_of_the_api(
     lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl
 ) -> None:

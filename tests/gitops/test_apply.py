@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
+from tests.cluster.operator_lab import Lab, Receiver, condition
 from tests.gitops.judges import EXAMPLES, health
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION
-from checklist_crds.run_types import RunPhase
+from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE
 from checklist_dev.kubectl import Kubectl
 
 KINDS = {kind.kind: kind for kind in (ORGANIZATION, MEMBER, API_KEY, TEMPLATE)}
@@ -81,17 +80,3 @@ async def test_nothing_drifts_from_what_was_applied(
             assert list(fields) == ["f:metadata"], fields
             labels = {name for part in fields["f:metadata"].values() for name in part if name != "."}
             assert labels <= {"f:checklists.dev/org"}, fields
-
-
-async def test_a_pruned_template_leaves_its_runs(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl
-) -> None:
-    run = await lab.dispatch(receiver.url)
-    kubectl("delete", "template", lab.template["metadata"]["name"], "-n", lab.namespace)
-    await lab.answer(run)
-    await lab.submit(run)
-    settled = await lab.until_settled(run)
-    assert settled.status.phase is RunPhase.COMPLETED
-    assert len(receiver.events(run)) == 2
-    revision = settled.admitted_as.revision_ref.name
-    assert await lab.client.get(TEMPLATE_REVISION, revision, lab.namespace)

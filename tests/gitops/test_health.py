@@ -2,6 +2,7 @@
 waits, and is healthy enough for a sync."""
 
 import asyncio
+import time
 
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition, resource
 from tests.gitops.judges import cel_expressions, health, healths, lua_scripts
@@ -124,6 +125,7 @@ async def test_a_paused_organization_sends_nothing_and_goes_on_later(
     lab: Lab, receiver: Receiver, operator: OperatorProcess
 ) -> None:
     await pause(lab, ORGANIZATION, lab.organization)
+    began = time.monotonic()
     await until_paused(lab, ORGANIZATION, lab.organization)
     run, applied = await lab.dispatch(receiver.url), await lab.apply_run()
     await lab.answer(run)  # whoever answers notices nothing
@@ -133,11 +135,14 @@ async def test_a_paused_organization_sends_nothing_and_goes_on_later(
     assert health(await lab.get(RUN, applied)) == "Suspended"
     await asyncio.sleep(1)
     assert receiver.received == []
+    paused_s = time.monotonic() - began
     assert await operator.metric("checklists_own_faults_total") == 0
     await pause(lab, ORGANIZATION, lab.organization, None)
     settled = await lab.until_settled(run)
     assert [event["event"] for event in receiver.events(run)] == ["step.completed", "run.completed"]
     assert {record.attempts for record in settled.status.deliveries} == {1}
+    lag_s = await operator.metric("checklists_outbox_lag_seconds_sum")
+    assert lag_s < 1.5 * paused_s, "each of the two events is late from the end of the pause on"
     await lab.until_admitted(applied)
     await lab.until_condition(ORGANIZATION, lab.organization, "Paused", status="False")
     for kind, name in ((ORGANIZATION, lab.organization), (RUN, applied)):
