@@ -23,8 +23,6 @@ from checklist_crds.run_lifecycle import AnswerStep
 from checklist_crds.snapshot import snapshot
 from checklist_crds.times import utc_now
 
-NOWHERE = KubeConnection("http://127.0.0.1:9", None, dict)
-
 
 @pytest_asyncio.fixture
 async def organization(client: KubeClient) -> str:
@@ -204,14 +202,6 @@ async def test_a_remembered_run_is_changed_without_a_read_unless_it_was_written_
         await store.change_remembered(first.run, AnswerStep(step_id="s-1", value=2, op_id="b"))
 
 
-async def test_a_reservation_that_fails_fails_for_all_who_wait() -> None:
-    async with KubeClient(NOWHERE) as client:
-        ledger = QuotaLedger(client, lambda: datetime(2026, 1, 1, tzinfo=UTC))
-        results = await asyncio.gather(*(ledger.reserve("acme", f"r-{n}") for n in range(3)), return_exceptions=True)
-        assert all(isinstance(result, KubeUnavailable) for result in results)
-        await ledger.close()
-
-
 async def test_what_is_known_of_runs_is_written_later_when_the_cluster_does_not_answer(
     client: KubeClient, organization: str
 ) -> None:
@@ -276,13 +266,12 @@ async def test_an_informer_follows_creation_change_and_deletion_and_what_it_miss
     async with copy.following():
         await eventually(lambda: set(copy.objects) == {kept})
 
-
-async def test_an_own_write_is_visible_at_once_and_an_older_state_never_replaces_it(lab: Lab) -> None:
-    copy, name = Copy(lab), lab.template["metadata"]["name"]
-    copy.informer.observe(await lab.client.patch(TEMPLATE, name, {"spec": {"name": "Newer"}}, lab.namespace))
-    copy.informer.observe(lab.template)
-    assert copy.objects[name]["spec"]["name"] == "Newer"
-    assert copy.history == [("UPSERT", name)]
+    # An own write is visible at once, and an older state never replaces it.
+    own = Copy(lab)
+    own.informer.observe(await lab.client.patch(TEMPLATE, kept, {"spec": {"name": "Newer"}}, lab.namespace))
+    own.informer.observe(lab.template)
+    assert own.objects[kept]["spec"]["name"] == "Newer"
+    assert own.history == [("UPSERT", kept)]
 
 
 async def test_a_server_that_has_no_time_is_asked_again() -> None:

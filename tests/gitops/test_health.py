@@ -64,8 +64,11 @@ async def test_every_kind_in_every_state(lab: Lab, receiver: Receiver, operator:
     await becomes(lab, ORGANIZATION, homeless, "Degraded")
     await make(lab, MEMBER, "ada", name="Ada", email="a@example.com")
     await becomes(lab, MEMBER, "ada", "Healthy")
-    await make(lab, MEMBER, "eve", organizationRef={"name": "nobody"}, name="Eve", email="e@example.com")
+    later = f"{lab.organization}-3"
+    await make(lab, MEMBER, "eve", organizationRef={"name": later}, name="Eve", email="e@example.com")
     await becomes(lab, MEMBER, "eve", "Degraded")
+    await lab.client.create(ORGANIZATION, resource("Organization", later, {"displayName": "Later"}))
+    await becomes(lab, MEMBER, "eve", "Healthy")
     await make(lab, API_KEY, "key", name="CI", sha256="0" * 64)
     await becomes(lab, API_KEY, "key", "Healthy")
     await lab.client.patch(API_KEY, "key", {"spec": {"revoked": True}}, lab.namespace)
