@@ -150,11 +150,18 @@ async def test_where_nothing_is_archived_what_is_due_stays_and_is_counted(
     assert archiving.value("checklists_archive_backlog_runs") == 0
 
 
-async def test_a_legal_hold_on_a_run_keeps_it_as_long_as_it_is_there(
-    lab: Lab, archiving: Archiving, kubectl: Kubectl
+async def test_a_legal_hold_on_a_run_or_its_organization_keeps_it_as_long_as_it_is_there(
+    lab: Lab, folder: Path, archiving: Archiving, kubectl: Kubectl
 ) -> None:
     await keep(lab, finishedRunsDays=30, deliveriesDays=0.001)
     run, other = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, days_ago=31)
+    await lab.client.patch(ORGANIZATION, lab.organization, HOLD)
+    assert await archiving.retention.sweep() == 0
+    await keep(lab, finishedRunsDays=30, deliveriesDays=0.001, archive=False)
+    assert await archiving.retention.sweep() == 0
+    assert files_in(folder) == set()
+    await keep(lab, finishedRunsDays=30, deliveriesDays=0.001)
+    await lab.client.patch(ORGANIZATION, lab.organization, RELEASE)
     kubectl("annotate", "clrun", run, "-n", lab.namespace, f"{LEGAL_HOLD_ANNOTATION}=true")
     header, row = kubectl("get", "clrun", run, "-n", lab.namespace, "-o", "wide").splitlines()
     assert row[header.index("LEGAL HOLD") :].split()[0] == "true"
@@ -168,23 +175,6 @@ async def test_a_legal_hold_on_a_run_keeps_it_as_long_as_it_is_there(
     await archiving.retention.sweep()
     assert (await in_cluster(lab, run), await delivery_names(lab)) == (None, set())
     assert archiving.value("checklists_held_runs") == 0
-
-
-@pytest.mark.parametrize("archive", [True, False])
-async def test_a_legal_hold_on_an_organization_keeps_all_of_its_runs(
-    lab: Lab, folder: Path, archiving: Archiving, archive: bool
-) -> None:
-    await keep(lab, finishedRunsDays=30, deliveriesDays=0.001, archive=archive)
-    await lab.client.patch(ORGANIZATION, lab.organization, HOLD)
-    run = await settled_run(lab, days_ago=31, deliveries=1)
-    assert await archiving.retention.sweep() == 0
-    assert await in_cluster(lab, run) is not None
-    assert files_in(folder) == set()
-    await lab.client.patch(ORGANIZATION, lab.organization, RELEASE)
-    assert await archiving.retention.sweep() == 2
-    assert await in_cluster(lab, run) is None
-    assert bool(files_in(folder)) is archive
-    assert archiving.gone == ([] if archive else [(lab.namespace, run)])
 
 
 async def test_what_changes_while_a_part_is_written_is_archived_as_it_is_then_unless_it_is_held(

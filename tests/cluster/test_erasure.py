@@ -3,7 +3,6 @@
 import asyncio
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zstandard
@@ -24,7 +23,7 @@ from checklist_cli.erasure.looking import Places
 from checklist_cli.erasure.person import Person
 from checklist_cli.progress import Progress
 from checklist_crds.archive import ArchiveStore
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.sealing import ServerKeys
@@ -113,33 +112,6 @@ async def test_a_run_that_the_archiver_had_in_hand_is_not_archived_after_its_era
     assert holding(folder, ada) == [] and holding(folder, ADA) == []
     assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
     assert (await erased(lab, folder))["complete"]
-
-
-async def test_a_part_whose_archiver_was_killed_is_erased_and_its_successor_goes_on_with_the_rest(
-    lab: Lab, folder: Path
-) -> None:
-    """The part counts, nothing of it was deleted from the cluster yet."""
-    ada, other = await people(lab)
-
-    class Dying(KubeClient):
-        async def delete(self, *arguments: Any, **named: Any) -> None:
-            raise Stopped()
-
-    dying = Dying.__new__(Dying)
-    dying.__dict__.update(lab.client.__dict__)
-    store = ArchiveStore.open(folder.as_uri())
-    with pytest.raises(Stopped):
-        await Archiving.over(dying, store, lab.namespace).retention.sweep()
-    assert await in_archive(store, ada) is not None and await in_cluster(lab, ada) is not None
-    receipt = await erased(lab, folder)
-    assert receipt["complete"], receipt["left"]
-    (run,) = receipt["erased"]["runs"]
-    assert (run["id"], run["live"], run["archived"]) == (ada, True, True)
-    assert await in_cluster(lab, other) is not None and await in_archive(store, other) is not None
-    await Archiving.over(lab.client, store, lab.namespace).retention.sweep()
-    assert await in_cluster(lab, other) is None and await delivery_names(lab) == set()
-    assert await in_archive(store, other) is not None and holding(folder, ada) == []
-    assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
 
 
 async def test_a_part_that_an_archiver_left_unfinished_is_reported_and_goes_with_the_next_sweeps(
