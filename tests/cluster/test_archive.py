@@ -1,11 +1,13 @@
 """Settled runs move into the archive when their time in the cluster is over, and not before."""
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.cluster.archive_lab import (
     Archiving,
@@ -38,7 +40,7 @@ RELEASE = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: None}}}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return tmp_path / "store"
+    return tmp_path / "photos"  # where `rest` looks for it
 
 
 @pytest.fixture
@@ -298,3 +300,43 @@ async def test_a_few_runs_wait_for_others_but_not_for_long_and_one_without_a_rev
     assert record is not None
     assert (record.revision, record.definition()) == (None, None)
     assert keys_in_use(record.parsed().status) == frozenset()
+
+
+async def test_runs_are_told_alike_and_once_at_every_moment_of_their_move(
+    lab: Lab, rest: httpx.AsyncClient, archiving: Archiving
+) -> None:
+    """The real archiver moves runs while the real API is asked for them."""
+
+    async def shown(path: str) -> bytes:
+        response = await rest.get(path, headers={"X-Request-Id": "same"})
+        assert response.status_code == 200, (path, response.text)
+        return response.content
+
+    runs = [await settled_run(lab, days_ago=40 + number, deliveries=number % 2) for number in range(12)]
+    staying = await lab.dispatch()
+    paths = [f"/v1/runs/{run}" for run in (*runs, staying)] + ["/v1/runs?per_page=100", "/v1/runs?status=cancelled"]
+    before = {path: await shown(path) for path in paths}
+    moving, looks = True, 0
+
+    async def keep_asking(some: list[str]) -> None:
+        nonlocal looks
+        while moving:
+            for path in some:
+                assert await shown(path) == before[path], path
+                looks += 1
+
+    async def move() -> None:
+        nonlocal moving
+        try:
+            for days in (48, 44, 30):
+                await keep(lab, finishedRunsDays=days)
+                await archiving.retention.sweep()
+            await asyncio.sleep(1.5)
+        finally:
+            moving = False
+
+    await asyncio.gather(move(), *(keep_asking(paths[number::4]) for number in range(4)), keep_asking(paths[-2:]))
+    assert looks > len(paths)
+    assert [await in_cluster(lab, run) for run in runs] == [None] * len(runs)
+    assert await in_cluster(lab, staying) is not None
+    assert archiving.value("checklists_runs_archived_total") == len(runs)

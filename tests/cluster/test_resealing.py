@@ -25,6 +25,7 @@ NEW_KEY = "k2:" + base64.b64encode(bytes(range(32, 64))).decode()
 BOTH = f"{SEALING_KEYS},{NEW_KEY}"
 ROTATED = f"{NEW_KEY},{SEALING_KEYS}"
 Meddling = Callable[[int], Awaitable[None]]
+Reseal = Callable[..., Awaitable[tuple[int, str]]]
 
 
 async def sealed_secrets(client: KubeClient, namespace: str) -> dict[str, str]:
@@ -176,29 +177,21 @@ async def test_what_cannot_be_opened_is_left_as_it_is_and_named(lab: Lab) -> Non
     assert sealing_key_of(secrets[good]) == "k2"
 
 
-class Shell:
-    """`checklist-dispatch reseal` with its keys in the environment; `said` is what it printed."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self._capsys, self._monkeypatch = capsys, monkeypatch
-        self.said = ""
-
-    async def reseal(self, kubeconfig: Path, keys: str, *options: str) -> int:
-        self._monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-        self._monkeypatch.setenv("CHECKLISTS_SEALING_KEYS", keys)
-        self._capsys.readouterr()
-        status = await asyncio.to_thread(main, ["reseal", *options])
-        self.said = "".join(self._capsys.readouterr())
-        return status
-
-
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
-    return Shell(capsys, monkeypatch)
+def reseal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Reseal:
+    """`checklist-dispatch reseal` with its keys in the environment: its status, and what it printed."""
+
+    async def run(kubeconfig: Path, keys: str, *options: str) -> tuple[int, str]:
+        monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+        monkeypatch.setenv("CHECKLISTS_SEALING_KEYS", keys)
+        status = await asyncio.to_thread(main, ["reseal", *options])
+        return status, "".join(capsys.readouterr())
+
+    return run
 
 
 async def test_the_key_is_rotated_while_events_go_on_being_delivered(
-    control_plane: ControlPlane, lab: Lab, receiver: Receiver, shell: Shell, start_operator: StartOperator
+    control_plane: ControlPlane, lab: Lab, receiver: Receiver, reseal: Reseal, start_operator: StartOperator
 ) -> None:
     """The four steps of docs/secrets.md; the operator is replaced by a standby each time, as a rollout does."""
     runs: list[str] = []
@@ -228,11 +221,11 @@ async def test_the_key_is_rotated_while_events_go_on_being_delivered(
         lab.key_ring = KeyRing.parse(ROTATED)  # the API's rollout
         await all_of_now_are_delivered_and_one_more()
         here = ["--namespace", lab.namespace]
-        assert await shell.reseal(control_plane.kubeconfig, ROTATED, *here, "--count") == 1, shell.said
-        assert await shell.reseal(control_plane.kubeconfig, ROTATED, *here) == 0, shell.said
-        assert "left: 0; k1 may go" in shell.said
-        assert await shell.reseal(control_plane.kubeconfig, ROTATED, *here, "--count") == 0
-        assert shell.said.splitlines()[1].split() == ["0", "under", "k1", "(opens)"]
+        assert (await reseal(control_plane.kubeconfig, ROTATED, *here, "--count"))[0] == 1
+        status, said = await reseal(control_plane.kubeconfig, ROTATED, *here)
+        assert (status, "left: 0; k1 may go" in said) == (0, True), said
+        status, said = await reseal(control_plane.kubeconfig, ROTATED, *here, "--count")
+        assert (status, said.splitlines()[1].split()) == (0, ["0", "under", "k1", "(opens)"])
         final = await start_operator("step-4", word="standby", CHECKLISTS_SEALING_KEYS=NEW_KEY)
         await second.stop()
         lab.key_ring = KeyRing.parse(NEW_KEY)
@@ -253,29 +246,27 @@ async def test_the_key_is_rotated_while_events_go_on_being_delivered(
 
 
 async def test_the_keys_may_be_in_a_file_and_wrong_ones_and_no_cluster_are_one_clear_line(
-    control_plane: ControlPlane, lab: Lab, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    control_plane: ControlPlane, lab: Lab, reseal: Reseal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await dispatched(lab)
     (tmp_path / "keys").write_text(ROTATED + "\n")
     monkeypatch.setattr(progress, "_SAY_EVERY_S", 0.0)
     options = ["--namespace", lab.namespace, "--keys-file"]
-    assert await shell.reseal(control_plane.kubeconfig, "", *options, str(tmp_path / "keys")) == 0
-    assert shell.said == (
+    assert await reseal(control_plane.kubeconfig, "", *options, str(tmp_path / "keys")) == (
+        0,
         "sealed secrets: 1; sealed anew under k2: 1\nleft: 0; k1 may go\n"
         "pass 1: 1 secrets looked at, 1 sealed anew, 0 unreadable\n"
-        "pass 2: 1 secrets looked at, 1 sealed anew, 0 unreadable\n"
+        "pass 2: 1 secrets looked at, 1 sealed anew, 0 unreadable\n",
     )
-    assert await shell.reseal(control_plane.kubeconfig, "", *options, str(tmp_path)) == 2
+    assert (await reseal(control_plane.kubeconfig, "", *options, str(tmp_path)))[0] == 2
     key = NEW_KEY.partition(":")[2]
-    for keys, why in (
-        (f"k1:{key},k1:{key}", "sealing key number 2 has the id of another one"),
-        (key, "sealing key number 1 must be written as id:base64"),
-        ("", "is empty"),
+    for kubeconfig, keys, why in (
+        (control_plane.kubeconfig, f"k1:{key},k1:{key}", "sealing key number 2 has the id of another one"),
+        (control_plane.kubeconfig, key, "sealing key number 1 must be written as id:base64"),
+        (control_plane.kubeconfig, "", "is empty"),
+        (tmp_path / "none", NEW_KEY, "no usable Kubernetes configuration"),
     ):
-        assert await shell.reseal(control_plane.kubeconfig, keys) == 2
-        assert why in shell.said
-        assert key not in shell.said
-        assert shell.said.count("\n") == 1
-    assert await shell.reseal(tmp_path / "none", NEW_KEY) == 2
-    assert "no usable Kubernetes configuration" in shell.said
-    assert shell.said.count("\n") == 1
+        status, said = await reseal(kubeconfig, keys)
+        assert (status, said.count("\n")) == (2, 1), said
+        assert why in said
+        assert key not in said
