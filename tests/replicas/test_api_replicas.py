@@ -45,13 +45,11 @@ async def replicas(
 @pytest_asyncio.fixture
 async def new_key(kube: KubeClient, namespace: str) -> NewKey:  # noqa: F811
     """`await new_key()`: a key of one organization."""
-    organization, member, first, _ = await _make_account(kube, namespace, None, {})
-    keys = [first]
+    organization, member, _, _ = await _make_account(kube, namespace, None, {})
 
     async def make() -> str:
-        key = keys.pop() if keys else api_keys.new_key()
-        if key != first:
-            await kube.create(API_KEY, key_object(key, organization, namespace, member), namespace)
+        key = api_keys.new_key()
+        await kube.create(API_KEY, key_object(key, organization, namespace, member), namespace)
         return key
 
     return make
