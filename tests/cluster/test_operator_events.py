@@ -5,7 +5,7 @@ from itertools import pairwise
 from tests.cluster.operator_lab import OTHER_SECRET, Delivered, Lab, OperatorProcess, Receiver, condition
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import RUN, SECRET, TEMPLATE_REVISION, WEBHOOK_DELIVERY
+from checklist_crds.kube.kinds import RUN, SECRET, TEMPLATE, TEMPLATE_REVISION, WEBHOOK_DELIVERY
 from checklist_crds.outcome_class import OutcomeClass
 from checklist_crds.run_types import DeliveryPhase, RunPhase
 from checklist_dev.ports import free_ports
@@ -118,10 +118,11 @@ async def test_what_is_in_flight_at_a_crash_is_sent_again_under_its_number(
 async def test_a_secret_or_a_revision_that_is_missing_uses_up_no_attempt(
     lab: Lab, receiver: Receiver, operator: OperatorProcess
 ) -> None:
-    run = await lab.apply_run_with_secret(receiver.url)
     answered = await lab.dispatch(receiver.url)
     name = (await lab.run(answered)).resolved.revision_ref.name
     revision = await lab.get(TEMPLATE_REVISION, name)
+    await lab.client.patch(TEMPLATE, lab.template["metadata"]["name"], {"spec": {"name": "Second"}}, lab.namespace)
+    run = await lab.apply_run_with_secret(receiver.url)
     await operator.kill()  # what was read is remembered for a while
     await lab.client.delete(SECRET, "hook", lab.namespace)
     await lab.answer(answered)
