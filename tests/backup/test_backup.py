@@ -162,8 +162,8 @@ async def test_every_kind_comes_back_with_its_status_and_a_finished_restore_chan
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hook", "namespace": where}, "data": data}
     await source.kube.create(SECRET, secret, where)
     webhook = {"url": "https://a.example/", "events": ["*"], "secretRef": {"name": "hook"}}
-    run = made_by_hand(RUN, f"r-{uuid.uuid4()}", None, where, templateRef={"name": "any"}, webhook=webhook)
-    await source.kube.create(RUN, run, where)
+    spec = {"templateRef": {"name": "any"}, "webhook": webhook, "createdAt": "2026-11-22T07:18:22.123Z"}
+    await source.kube.create(RUN, made_by_hand(RUN, f"r-{uuid.uuid4()}", None, where, **spec), where)
     manifest = made_by_hand(TEMPLATE, "opening-check", account, where, **definition())
     file = source.folder / "template.json"
     apply = ("apply", "--server-side", "--field-manager=gitops", "-f", str(file))
