@@ -3,14 +3,7 @@
 import re
 
 import httpx
-from tests.cluster.operator_lab import (
-    OTHER_SECRET,
-    WEBHOOK_SECRET,
-    Lab,
-    OperatorProcess,
-    Receiver,
-    StartOperator,
-)
+from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess, Receiver, StartOperator
 from tests.cluster.replay_lab import ask, failed, kube_event, replayed, until, until_answered, verdict
 from tests.waiting import eventually
 
