@@ -7,15 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 import pytest_asyncio
-from tests.cluster.operator_lab import (
-    BASE_URL,
-    SEALING_KEYS,
-    SERVER_KEY,
-    Lab,
-    OperatorProcess,
-    Receiver,
-    StartOperator,
-)
+from tests.cluster.operator_lab import BASE_URL, SEALING_KEYS, SERVER_KEY, Lab, OperatorProcess, Receiver, StartOperator
 from tests.cluster.severed_line import SeveredLine
 from tests.contract.conftest import http_client, key_object
 from tests.serving import serving

@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from tests.cluster.archive_lab import (
-    Archiving,
-    delivery_names,
-    files_in,
-    in_archive,
-    in_cluster,
-    keep,
-    settled_run,
-)
+from tests.cluster.archive_lab import Archiving, delivery_names, files_in, in_archive, in_cluster, keep, settled_run
 from tests.cluster.operator_lab import SERVER_KEY, Lab
 
 from checklist_cli.erasure.cluster_look import ClusterLook
