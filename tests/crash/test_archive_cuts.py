@@ -119,13 +119,16 @@ class Stage:
             assert {body["metadata"]["name"] for body in archived.deliveries} == deliveries, where
 
     async def assert_moved_once(self, where: str, *, changed: bool = False) -> None:
-        """One that `changed` after its part counted is in a later part as well."""
+        """One that `changed` after its part counted is in a later part as well; a part that does not count then stays
+        for ten minutes."""
         for run in self.runs:
             assert await in_cluster(self.lab, run) is None, where
         assert await archive_lab.delivery_names(self.lab) == set(), where
         found, keys = await manifests(self.store), files_in(self.folder)
         moved = [run for manifest in found for run in manifest.run_ids]
         assert sorted(set(moved) if changed else moved) == sorted(self.runs), where
+        if changed:
+            return
         assert {key for key in keys if key.endswith(".jsonl.zst")} == {manifest.place.key for manifest in found}, where
         assert not [key for key in keys if key.startswith("archive-unfinished/") or "#" in key], where
 
@@ -184,8 +187,7 @@ async def test_wherever_the_archiver_is_killed_no_run_is_lost_and_none_is_archiv
             # The successor is killed as well, at the same distance from its start; then one goes on.
             await killed_at(stage, cut)
             await stage.assert_readable(f"{where}, twice")
-            for _ in range(1 + changes):
-                await killed_at(stage, None)
+            await killed_at(stage, None)
             await stage.assert_moved_once(where, changed=changes)
             archived = await in_archive(stage.store, run)
             assert isinstance(archived, Record), where
