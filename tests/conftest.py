@@ -44,7 +44,6 @@ VERIFY: Final = (
     "replicas/test_api_replicas.py",
     "delivery/test_hostile_memory.py",
     "cluster/test_bulk_replay_fairness.py",
-    "cluster/test_leader_change.py",
     "cluster/test_make_run.py",
     "cluster/test_operator_rotation.py",
     "cluster/test_operator_survival.py",

@@ -1,20 +1,19 @@
 """Two clusters for the tests of backups, each with the stores of an installation."""
 
-import base64
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.operator_lab import Receiver
+from tests.cluster.conftest import receiver
+from tests.cluster.operator_lab import SEALING_KEYS, SERVER_KEY
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.controlplane import ControlPlane
 
 from .lab import Site, clear, make_namespace, planes
 
-SEALING_KEYS = "k1:" + base64.b64encode(bytes(range(32))).decode()
-SERVER_KEY = bytes(range(1, 33))
+__all__ = ["receiver"]
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +54,3 @@ async def target(target_plane: ControlPlane, home: str, tmp_path: Path) -> Async
 @pytest.fixture
 def url(tmp_path: Path) -> str:
     return (tmp_path / "backup").as_uri()
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    made = Receiver()
-    await made.start()
-    yield made
-    await made.stop()

@@ -138,7 +138,8 @@ async def assert_restored(source: Site, target: Site, *, without: str = "") -> N
     mine, theirs = await source.objects(), await target.objects()
     mine.pop(without, None)
     assert theirs.keys() == mine.keys()
-    assert {key: body["spec"] for key, body in theirs.items()} == {key: body["spec"] for key, body in mine.items()}
+    differing = [(key, theirs[key]["spec"]) for key, body in mine.items() if theirs[key]["spec"] != body["spec"]]
+    assert differing == [], differing
     for key, body in mine.items():
         if not key.startswith("organizations/"):
             assert theirs[key].get("status") == body.get("status"), key

@@ -6,7 +6,6 @@ Both APIs have the same clock, which stands still: what is told depends on nothi
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 
 import httpx
@@ -21,7 +20,7 @@ from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.waiting import waiting_deliveries
-from checklist_dev.people import Person, sign_in
+from checklist_dev.people import sign_in
 
 from .lab import Site, account_of, archive_run, execute, made_by_hand, token_of
 
@@ -32,41 +31,17 @@ OF_THE_PROGRAM = {
     *(f"/dashboard/api/sign-in{below}" for below in ("", "/oidc", "/oidc/callback")),
 }
 """What they answer comes from no object and no store."""
+Requests = list[tuple[str, Mapping[str, str]]]
+"""Addresses, each with the headers of who asks."""
 NEVER_ENDS = {"/dashboard/api/{org_id}/events"}
 """Server-sent events: what changes from now on."""
 
 
-@dataclass
-class Scene:
-    """An organization in which something of everything has happened."""
-
-    account: Account
-    person: Person
-    paths: list[str]
-    """Of the REST API."""
-    desk: list[str]
-    """Below the organization in the dashboard's API."""
-    public: list[str]
-    executors: dict[str, str]
-    """Token by address."""
-
-    def all(self) -> list[tuple[str, Mapping[str, str]]]:
-        key = {"Authorization": f"Bearer {self.account.key}"}
-        below = f"/dashboard/api/{self.person.organization_id}"
-        desk = [below + path for path in self.desk] + ["/dashboard/api/session", "/dashboard/api/sessions"]
-        return [
-            *((path, key) for path in self.paths),
-            *((path, self.person.headers) for path in desk),
-            *((path, {}) for path in self.public),
-            *((path, {"Authorization": f"Executor {token}"}) for path, token in self.executors.items()),
-        ]
-
-
-async def told(base_url: str, scene: Scene) -> dict[str, tuple[int, dict[str, str], bytes]]:
+async def told(base_url: str, requests: Requests) -> dict[str, tuple[int, dict[str, str], bytes]]:
     """Status, headers that speak of the content, and body: the bytes as they come."""
     found = {}
     async with httpx.AsyncClient(base_url=base_url, timeout=60, trust_env=False) as client:
-        for path, headers in scene.all():
+        for path, headers in requests:
             response = await client.get(path, headers=headers)
             speaking = {
                 name: response.headers[name]
@@ -95,7 +70,8 @@ def is_met(address: str, paths: list[str]) -> bool:
     return any(form.fullmatch(path) for path in paths)
 
 
-async def made(source: Site, base_url: str) -> Scene:
+async def made(source: Site, base_url: str) -> Requests:
+    """An organization in which something of everything has happened, and every address that tells of it."""
     account = await account_of(source, base_url, plan={"name": "small", "runsPerMonth": 50})
     person = await sign_in(source.kube, organization=account.organization, namespace=account.namespace)
     desk = httpx.AsyncClient(base_url=base_url, headers=person.headers, timeout=30, trust_env=False)
@@ -160,14 +136,16 @@ async def made(source: Site, base_url: str) -> Scene:
     ]
     signed = [photo[name].removeprefix("https://checklists.example") for name in ("url", "thumbnail_url")]
     await account.http.aclose()
-    return Scene(
-        account,
-        person,
-        paths=[f"/v1{path}" for path in both],
-        desk=[*both, *desk_alone],
-        public=[*(f"/v1/runs/{run}/preview" for run in runs), *signed],
-        executors={f"/v1/executor/runs/{run['run_id']}": token_of(run) for run in (begun, done, cancelled)},
-    )
+    of_person = [*(below + path for path in (*both, *desk_alone)), "/dashboard/api/session", "/dashboard/api/sessions"]
+    return [
+        *((f"/v1{path}", {"Authorization": f"Bearer {account.key}"}) for path in both),
+        *((path, person.headers) for path in of_person),
+        *((path, {}) for path in (*(f"/v1/runs/{run}/preview" for run in runs), *signed)),
+        *(
+            (f"/v1/executor/runs/{run['run_id']}", {"Authorization": f"Executor {token_of(run)}"})
+            for run in (begun, done, cancelled)
+        ),
+    ]
 
 
 async def _deliveries(source: Site, account: Account, run: JsonObject) -> list[str]:
@@ -198,11 +176,11 @@ async def _replay(source: Site, account: Account) -> str:
 
 async def test_every_address_tells_the_same_bytes_after_a_restore(source: Site, target: Site, url: str) -> None:
     async with source.api() as base_url:
-        scene = await made(source, base_url)
+        requests = await made(source, base_url)
     moment = utc_now() + timedelta(seconds=2)
     async with source.api(clock=lambda: moment) as base_url:
         await source.services.archive.wait_until_loaded()
-        before = await told(base_url, scene)
+        before = await told(base_url, requests)
         addresses = served(source.services)
     assert {path: one for path, one in before.items() if one[0] not in (200, 302, 410)} == {}
     unmet = {address for address in addresses if not is_met(address, list(before))}
@@ -218,5 +196,5 @@ async def test_every_address_tells_the_same_bytes_after_a_restore(source: Site, 
     await target.kube.create(DASHBOARD_SESSION, {**session, "metadata": metadata}, target.namespace)
     async with target.api(clock=lambda: moment) as base_url:
         await target.services.archive.wait_until_loaded()
-        after = await told(base_url, scene)
+        after = await told(base_url, requests)
     assert {path: (one, after[path]) for path, one in before.items() if after[path] != one} == {}

@@ -155,20 +155,15 @@ async def test_copies_that_no_snapshot_refers_to_go_with_the_old_ones(
     assert await place.store.names() == names[2:]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--prune", "{url}"], "needs to be told what stays"),
-        (["--list", "{url}", "--keep", "3"], "are for --prune"),
-        (["--prune", "{url}", "--keep", "3"], "no whole snapshot"),
-    ],
-)
-def test_nothing_is_removed_by_a_mistake(
-    place: Place, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asyncio.run(place.store.put("photos/r-1/a", b"a"))
-    assert main(["backup", *(word.format(url=place.url) for word in arguments)]) == 2
-    assert says in capsys.readouterr().err
+async def test_nothing_is_removed_by_a_mistake(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    await place.store.put("photos/r-1/a", b"a")
+    for arguments, says in (
+        (["--prune", place.url], "needs to be told what stays"),
+        (["--list", place.url, "--keep", "3"], "are for --prune"),
+        (["--prune", place.url, "--keep", "3"], "no whole snapshot"),
+    ):
+        assert await program(*arguments) == 2
+        assert says in capsys.readouterr().err
     assert place.photos() == {"a"}
 
 
@@ -239,53 +234,42 @@ async def test_a_prune_that_is_killed_at_any_step_leaves_what_is_whole_and_the_n
     assert at > 20
 
 
-@dataclass
-class Began:
-    """A backup that begins ahead of a step of a prune; it takes what it finds as copied, and its manifest comes last,
-    as the real one does."""
-
-    place: Place
-    name: str = layout.new_name(NOW, "fedcba98")
-    waited: bool = False
-    task: asyncio.Task[None] | None = None
-
-    async def begin(self) -> None:
-        """Returns when it waits for the prune, or has ended."""
-        paused = asyncio.Event()
-
-        async def sleep(_: float) -> None:
-            self.waited = True
-            paused.set()
-            await asyncio.sleep(0.001)
-
-        self.task = asyncio.create_task(self._back_up(sleep))
-        waiting = asyncio.create_task(paused.wait())
-        await asyncio.wait([waiting, self.task], return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-
-    async def _back_up(self, sleep: turns.Sleep) -> None:
-        await turns.begin_copying(self.place.store, self.name, SILENT, sleep=sleep)
-        found = [one async for one in self.place.store.listed("photos")]
-        await self.place.finish(self.name, [Copied(one.key, one.size, "0" * 64) for one in found])
-
-
 async def test_a_backup_that_begins_at_any_step_of_a_prune_has_all_that_it_counts_on(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It takes what it finds as copied, and its manifest comes last, as the real one does."""
     monkeypatch.setattr(turns, "_RENEWED_EVERY_S", 0.0)
-    waited = counted_on = 0
+    name, waited, counted_on = layout.new_name(NOW, "fedcba98"), 0, 0
+    paused, task = asyncio.Event(), asyncio.create_task(asyncio.sleep(0))
+
+    async def sleep(_: float) -> None:
+        paused.set()
+        await asyncio.sleep(0.001)
+
+    async def back_up() -> None:
+        await turns.begin_copying(place.store, name, SILENT, sleep=sleep)
+        found = [one async for one in place.store.listed("photos")]
+        await place.finish(name, [Copied(one.key, one.size, "0" * 64) for one in found])
+
+    async def begin() -> None:
+        """Returns when it waits for the prune, or has ended."""
+        nonlocal task
+        task = asyncio.create_task(back_up())
+        waiting = asyncio.create_task(paused.wait())
+        await asyncio.wait([waiting, task], return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+
     for at in range(1, 1000):
         await place.snapshot(called(9), "ab")
         await place.snapshot(called(1), "c")
-        backup = Began(place)
-        store, came = stepping(place.url, at, backup.begin)
+        paused.clear()
+        store, came = stepping(place.url, at, begin)
         await place.prune(Rule(newest=1), store)
         if not came():
             break
-        assert backup.task is not None
-        await asyncio.wait_for(backup.task, 10)
-        waited += backup.waited
-        there = await place.copies(backup.name)
+        await asyncio.wait_for(task, 10)
+        waited += paused.is_set()
+        there = await place.copies(name)
         counted_on += len(there) == 3
         assert set(there) <= place.files().keys(), at
         for name in await place.store.names():

@@ -7,15 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 import pytest_asyncio
-from tests.cluster.operator_lab import (
-    BASE_URL,
-    SEALING_KEYS,
-    SERVER_KEY,
-    Lab,
-    OperatorProcess,
-    Receiver,
-    StartOperator,
-)
+from tests.cluster.operator_lab import BASE_URL, SEALING_KEYS, SERVER_KEY, Lab, OperatorProcess, Receiver, StartOperator
 from tests.cluster.severed_line import SeveredLine
 from tests.contract.conftest import http_client, key_object
 from tests.serving import serving
@@ -51,19 +43,6 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 @pytest_asyncio.fixture
-async def operator(
-    control_plane: ControlPlane, namespace: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> AsyncIterator[OperatorProcess]:
-    """A leading operator with the OPERATOR_SETTINGS of the module. The test fails if it logged an error."""
-    settings = getattr(request.module, "OPERATOR_SETTINGS", {})
-    made = OperatorProcess(tmp_path, control_plane.kubeconfig, namespace, **settings)
-    await made.start()
-    yield made
-    await made.stop()
-    assert '"level": "error"' not in made.output, made.output[-4000:]
-
-
-@pytest_asyncio.fixture
 async def start_operator(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> AsyncIterator[StartOperator]:
     """`await start_operator("second", word="standby", CHECKLISTS_...="...")`: each is stopped in the end.
 
@@ -90,6 +69,12 @@ async def start_operator(control_plane: ControlPlane, namespace: str, tmp_path: 
         await made.stop()
     for made in started:
         assert made.may_log_errors or '"level": "error"' not in made.output, made.output[-4000:]
+
+
+@pytest_asyncio.fixture
+async def operator(start_operator: StartOperator, request: pytest.FixtureRequest) -> OperatorProcess:
+    """A leading operator with the OPERATOR_SETTINGS of the module."""
+    return await start_operator(**getattr(request.module, "OPERATOR_SETTINGS", {}))
 
 
 @pytest_asyncio.fixture

@@ -10,7 +10,7 @@ from typing import Any
 from tests.cluster.operator_lab import Lab, Receiver, condition, resource
 from tests.waiting import eventually
 
-from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
+from checklist_crds.delivery_types import REPLAY_ANNOTATION
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, EVENT, WEBHOOK_DELIVERY
 from checklist_crds.resource_types import ORGANIZATION_LABEL
@@ -27,12 +27,9 @@ async def failed(lab: Lab, receiver: Receiver, *, run: str | None = None) -> tup
     return run, made["metadata"]["name"]
 
 
-async def ask(lab: Lab, event_id: str, text: str | None = None, *, by: str | None = None) -> str:
-    """Sets the annotation; the timestamp."""
-    text = format_timestamp(utc_now()) if text is None else text
-    annotations = {REPLAY_ANNOTATION: text} | ({REPLAY_BY_ANNOTATION: by} if by else {})
+async def ask(lab: Lab, event_id: str) -> None:
+    annotations = {REPLAY_ANNOTATION: format_timestamp(utc_now())}
     await lab.client.patch(WEBHOOK_DELIVERY, event_id, {"metadata": {"annotations": annotations}}, lab.namespace)
-    return text
 
 
 async def until(lab: Lab, event_id: str, holds: Callable[[JsonObject], Any]) -> JsonObject:
@@ -50,9 +47,9 @@ async def until_answered(lab: Lab, event_id: str) -> JsonObject:
     return await until(lab, event_id, answered)
 
 
-async def verdict(lab: Lab, event_id: str, text: str | None = None) -> tuple[str, str]:
+async def verdict(lab: Lab, event_id: str) -> tuple[str, str]:
     """Ask for a replay; what `replayed` says as soon as the request was dealt with."""
-    await ask(lab, event_id, text)
+    await ask(lab, event_id)
     return replayed(await until_answered(lab, event_id))
 
 

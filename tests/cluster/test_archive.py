@@ -1,11 +1,13 @@
 """Settled runs move into the archive when their time in the cluster is over, and not before."""
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.cluster.archive_lab import (
     Archiving,
@@ -27,7 +29,7 @@ from checklist_crds.kube.errors import KubeGone
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
 from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.run_photos import keys_in_use
-from checklist_crds.slots import SLOT_LABEL, SLOTS
+from checklist_crds.slots import SLOT_LABEL
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
 from checklist_operator.sharding import Shard
@@ -38,7 +40,7 @@ RELEASE = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: None}}}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return tmp_path / "store"
+    return tmp_path / "photos"  # where `rest` looks for it
 
 
 @pytest.fixture
@@ -150,11 +152,18 @@ async def test_where_nothing_is_archived_what_is_due_stays_and_is_counted(
     assert archiving.value("checklists_archive_backlog_runs") == 0
 
 
-async def test_a_legal_hold_on_a_run_keeps_it_as_long_as_it_is_there(
-    lab: Lab, archiving: Archiving, kubectl: Kubectl
+async def test_a_legal_hold_on_a_run_or_its_organization_keeps_it_as_long_as_it_is_there(
+    lab: Lab, folder: Path, archiving: Archiving, kubectl: Kubectl
 ) -> None:
     await keep(lab, finishedRunsDays=30, deliveriesDays=0.001)
     run, other = await settled_run(lab, days_ago=31, deliveries=1), await settled_run(lab, days_ago=31)
+    await lab.client.patch(ORGANIZATION, lab.organization, HOLD)
+    assert await archiving.retention.sweep() == 0
+    await keep(lab, finishedRunsDays=30, deliveriesDays=0.001, archive=False)
+    assert await archiving.retention.sweep() == 0
+    assert files_in(folder) == set()
+    await keep(lab, finishedRunsDays=30, deliveriesDays=0.001)
+    await lab.client.patch(ORGANIZATION, lab.organization, RELEASE)
     kubectl("annotate", "clrun", run, "-n", lab.namespace, f"{LEGAL_HOLD_ANNOTATION}=true")
     header, row = kubectl("get", "clrun", run, "-n", lab.namespace, "-o", "wide").splitlines()
     assert row[header.index("LEGAL HOLD") :].split()[0] == "true"
@@ -168,23 +177,6 @@ async def test_a_legal_hold_on_a_run_keeps_it_as_long_as_it_is_there(
     await archiving.retention.sweep()
     assert (await in_cluster(lab, run), await delivery_names(lab)) == (None, set())
     assert archiving.value("checklists_held_runs") == 0
-
-
-@pytest.mark.parametrize("archive", [True, False])
-async def test_a_legal_hold_on_an_organization_keeps_all_of_its_runs(
-    lab: Lab, folder: Path, archiving: Archiving, archive: bool
-) -> None:
-    await keep(lab, finishedRunsDays=30, deliveriesDays=0.001, archive=archive)
-    await lab.client.patch(ORGANIZATION, lab.organization, HOLD)
-    run = await settled_run(lab, days_ago=31, deliveries=1)
-    assert await archiving.retention.sweep() == 0
-    assert await in_cluster(lab, run) is not None
-    assert files_in(folder) == set()
-    await lab.client.patch(ORGANIZATION, lab.organization, RELEASE)
-    assert await archiving.retention.sweep() == 2
-    assert await in_cluster(lab, run) is None
-    assert bool(files_in(folder)) is archive
-    assert archiving.gone == ([] if archive else [(lab.namespace, run)])
 
 
 async def test_what_changes_while_a_part_is_written_is_archived_as_it_is_then_unless_it_is_held(
@@ -272,24 +264,13 @@ async def test_deliveries_that_leave_before_their_run_are_archived_by_themselves
     assert await in_archive(store, run) is None
 
 
-async def test_each_shard_archives_its_own(lab: Lab, store: ArchiveStore) -> None:
+async def test_each_shard_archives_its_own_and_what_one_of_a_former_number_left_is_finished_by_the_first(
+    lab: Lab, store: ArchiveStore
+) -> None:
     await keep(lab, finishedRunsDays=30)
-    mine, others = await settled_run(lab, days_ago=31), await settled_run(lab, days_ago=31)
-    for run, slot in ((mine, 1), (others, 2 if SLOTS > 2 else 0)):
-        await lab.client.patch(RUN, run, {"metadata": {"labels": {SLOT_LABEL: str(slot)}}}, lab.namespace)
-    second = Archiving.over(lab.client, store, lab.namespace, shard=Shard(1, 2))
-    assert await second.retention.sweep() == 1
-    assert await in_cluster(lab, mine) is None
-    assert await in_cluster(lab, others) is not None
-    first = Archiving.over(lab.client, store, lab.namespace, shard=Shard(0, 2))
-    assert await first.retention.sweep() == 1
-    assert await in_cluster(lab, others) is None
-
-
-async def test_what_a_shard_of_a_former_number_left_is_finished_by_the_first(lab: Lab, store: ArchiveStore) -> None:
-    await keep(lab, finishedRunsDays=30)
-    run = await settled_run(lab, days_ago=31)
-    await lab.client.patch(RUN, run, {"metadata": {"labels": {SLOT_LABEL: "1"}}}, lab.namespace)
+    run, other = await settled_run(lab, days_ago=31), await settled_run(lab, days_ago=31)
+    for name, slot in ((run, 1), (other, 4)):
+        await lab.client.patch(RUN, name, {"metadata": {"labels": {SLOT_LABEL: str(slot)}}}, lab.namespace)
     former = Archiving.over(lab.client, store, lab.namespace, shard=Shard(1, 2), leads=lambda: False)
     assert await former.retention.sweep() == 0, "one that does not lead for certain deletes nothing"
     assert await in_cluster(lab, run) is not None
@@ -298,28 +279,64 @@ async def test_what_a_shard_of_a_former_number_left_is_finished_by_the_first(lab
         assert await Archiving.over(lab.client, store, lab.namespace, shard=shard).retention.sweep() == deleted
     assert [place async for place, _ in store.unfinished()] == []
     assert [manifest.run_ids for manifest in await manifests(store)] == [(run,)]
+    assert await in_cluster(lab, other) is not None
+    assert await Archiving.over(lab.client, store, lab.namespace, shard=Shard(0, 2)).retention.sweep() == 1
+    assert await in_cluster(lab, other) is None
 
 
-async def test_a_few_runs_wait_for_others_but_not_for_long(lab: Lab, store: ArchiveStore, folder: Path) -> None:
+async def test_a_few_runs_wait_for_others_but_not_for_long_and_one_without_a_revision_is_archived_so(
+    lab: Lab, store: ArchiveStore, folder: Path
+) -> None:
     await keep(lab, finishedRunsDays=30)
     run = await settled_run(lab, days_ago=30.1)
+    await lab.client.delete(TEMPLATE_REVISION, (await lab.run(run)).admitted_as.revision_ref.name, lab.namespace)
     patient = Archiving.over(lab.client, store, lab.namespace)
     assert await patient.retention.sweep() == 0
     assert (patient.value("checklists_archive_backlog_runs"), files_in(folder)) == (1, set())
     later = Archiving.over(lab.client, store, lab.namespace, clock=lambda: utc_now() + timedelta(hours=4))
     assert await later.retention.sweep() == 1
     assert await in_cluster(lab, run) is None
-
-
-async def test_a_run_whose_revision_somebody_deleted_is_archived_without_it(
-    lab: Lab, store: ArchiveStore, archiving: Archiving
-) -> None:
-    await keep(lab, finishedRunsDays=30)
-    run = await settled_run(lab, days_ago=31)
-    revision = (await lab.run(run)).admitted_as.revision_ref.name
-    await lab.client.delete(TEMPLATE_REVISION, revision, lab.namespace)
-    assert await archiving.retention.sweep() == 1
     record = await in_archive(store, run)
     assert record is not None
     assert (record.revision, record.definition()) == (None, None)
     assert keys_in_use(record.parsed().status) == frozenset()
+
+
+async def test_runs_are_told_alike_and_once_at_every_moment_of_their_move(
+    lab: Lab, rest: httpx.AsyncClient, archiving: Archiving
+) -> None:
+    """The real archiver moves runs while the real API is asked for them."""
+
+    async def shown(path: str) -> bytes:
+        response = await rest.get(path, headers={"X-Request-Id": "same"})
+        assert response.status_code == 200, (path, response.text)
+        return response.content
+
+    runs = [await settled_run(lab, days_ago=40 + number, deliveries=number % 2) for number in range(12)]
+    staying = await lab.dispatch()
+    paths = [f"/v1/runs/{run}" for run in (*runs, staying)] + ["/v1/runs?per_page=100", "/v1/runs?status=cancelled"]
+    before = {path: await shown(path) for path in paths}
+    moving, looks = True, 0
+
+    async def keep_asking(some: list[str]) -> None:
+        nonlocal looks
+        while moving:
+            for path in some:
+                assert await shown(path) == before[path], path
+                looks += 1
+
+    async def move() -> None:
+        nonlocal moving
+        try:
+            for days in (48, 44, 30):
+                await keep(lab, finishedRunsDays=days)
+                await archiving.retention.sweep()
+            await asyncio.sleep(1.5)
+        finally:
+            moving = False
+
+    await asyncio.gather(move(), *(keep_asking(paths[number::4]) for number in range(4)), keep_asking(paths[-2:]))
+    assert looks > len(paths)
+    assert [await in_cluster(lab, run) for run in runs] == [None] * len(runs)
+    assert await in_cluster(lab, staying) is not None
+    assert archiving.value("checklists_runs_archived_total") == len(runs)

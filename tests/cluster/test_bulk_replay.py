@@ -5,18 +5,15 @@ import re
 import uuid
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
 
+import httpx
 import pytest
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, StartOperator
-from tests.cluster.photo_lab import PhotoLab
+from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator
 from tests.cluster.replay_lab import bulk, counts, kube_event, made_failed, until_ended
-from tests.cluster.severed_line import SeveredLine
 from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, TEMPLATE, WEBHOOK_DELIVERY
-from checklist_crds.photo_store import PhotoStore
 from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
@@ -29,9 +26,9 @@ def sent(receiver: Receiver) -> Counter[str]:
 
 
 async def test_the_failed_deliveries_that_a_filter_chooses_are_sent_once_each_and_no_others(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl
+    lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl, rest: httpx.AsyncClient
 ) -> None:
-    """What fits each part of a filter is tests/unit/test_replay_selection.py."""
+    """Asked for over REST. What fits each part of a filter is tests/unit/test_replay_selection.py."""
     run, other_run = await lab.dispatch(receiver.url), await lab.dispatch(receiver.url)
     hour_ago = utc_now() - timedelta(hours=1)
     wanted = {"event": "run.cancelled", "outcome": "timeout", "finished_at": hour_ago}
@@ -42,55 +39,40 @@ async def test_the_failed_deliveries_that_a_filter_chooses_are_sent_once_each_an
     refused = set(chosen[:4])
     receiver.answer = lambda one: 500 if one.envelope["event_id"] in refused else 200
     criteria = {
-        "runRef": {"name": run},
+        "run_id": run,
         "host": "127.0.0.1",
         "event": "run.cancelled",
         "outcome": "timeout",
-        "finishedAfter": format_timestamp(hour_ago - timedelta(minutes=1)),
-        "finishedBefore": format_timestamp(hour_ago + timedelta(minutes=1)),
+        "finished_after": format_timestamp(hour_ago - timedelta(minutes=1)),
+        "finished_before": format_timestamp(hour_ago + timedelta(minutes=1)),
     }
-    await bulk(lab, filter=criteria, requestedBy="Ada")
-    there = ("clrep/again", "-n", lab.namespace)
+    asked = await rest.post("/v1/deliveries/replay", json={"filter": criteria})
+    assert asked.status_code == 202, asked.text
+    name = asked.json()["replay_id"]
+    there = (f"clrep/{name}", "-n", lab.namespace)
     await asyncio.to_thread(kubectl, "wait", "--for=condition=Complete", *there, "--timeout=50s")
-    status = await until_ended(lab)
+    status = await until_ended(lab, name)
     assert (status["phase"], counts(status)) == ("Completed", (30, 30, 26, 4, 0))
-    assert kubectl("get", *there, "--no-headers").split()[:7] == ["again", "Completed", "30", "30", "26", "4", "0"]
+
+    async def shown() -> bool:
+        view = (await rest.get(asked.headers["Location"])).json()
+        numbers = [view[number] for number in ("total", "done", "delivered", "failed", "refused")]
+        return (view["status"], numbers) == ("completed", [30, 30, 26, 4, 0])
+
+    await eventually(shown)
+    assert kubectl("get", *there, "--no-headers").split()[:7] == [name, "Completed", "30", "30", "26", "4", "0"]
     story = re.sub(" +", " ", kubectl("describe", *there))
     assert "26 delivered, 4 failed again, 0 could not be replayed." in story
-    assert (await kube_event(lab, "again", "Finished"))["type"] == "Normal"
+    assert (await kube_event(lab, name, "Finished"))["type"] == "Normal"
     assert sent(receiver) == dict.fromkeys(chosen, 1)
     assert {one.attempt for one in receiver.received} == {5}
     one = (await lab.get(WEBHOOK_DELIVERY, chosen[-1]))["status"]
     assert (one["phase"], one["settled"]) == ("Delivered", True)
-    assert one["lastReplay"]["requestedBy"] == "Ada"
-    assert one["lastReplay"]["replayRef"] == {"name": "again"}
+    assert one["lastReplay"]["requestedBy"] == "Acme"
+    assert one["lastReplay"]["replayRef"] == {"name": name}
     assert one["lastReplay"]["requestedAt"] == status["startedAt"]
     phases = Counter(record.phase for record in (await lab.run(run)).status.deliveries)
     assert phases[DeliveryPhase.DELIVERED] == 26
-
-
-async def test_a_cluster_that_does_not_answer_for_a_while_makes_it_late_and_nothing_twice(
-    lab: Lab, receiver: Receiver, line: SeveredLine, start_operator: StartOperator
-) -> None:
-    await start_operator(kubeconfig=line.kubeconfig, may_log_errors=True)
-    run = await lab.dispatch(receiver.url)
-    chosen = await made_failed(lab, run, receiver.url, 40)
-
-    async def slowly(_: Delivered) -> int:
-        await asyncio.sleep(0.05)
-        return 200
-
-    receiver.answer = slowly
-    await bulk(lab)
-    await eventually(lambda: len(receiver.received) >= 5)
-    for _ in range(3):
-        line.down = True
-        line.cut()
-        await asyncio.sleep(0.4)
-        line.down = False
-        await asyncio.sleep(0.1)
-    assert counts(await until_ended(lab)) == (40, 40, 40, 0, 0)
-    assert sent(receiver) == dict.fromkeys(chosen, 1)
 
 
 async def test_the_event_that_ended_a_run_is_made_again_and_that_of_a_step_is_refused(
@@ -126,39 +108,6 @@ async def test_the_event_that_ended_a_run_is_made_again_and_that_of_a_step_is_re
         name = await bulk(lab, event.replace(".", "-"), filter={"phase": "Delivered", "event": event})
         assert counts(await until_ended(lab, name)) == (1, 1, 1, 0, 0)
         assert receiver.received[-1].body == first[event].body
-
-
-async def test_photos_come_with_fresh_addresses_and_everything_else_as_it_was(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess, tmp_path: Path
-) -> None:
-    photos = PhotoLab(lab, PhotoStore.open((tmp_path / "photos").as_uri()), tmp_path)
-    await photos.prepare()
-    run, delivered = await lab.dispatch(receiver.url), await lab.dispatch(receiver.url)
-    for one, status in ((run, 500), (delivered, 200)):
-        receiver.answer = lambda _, status=status: status
-        await photos.add(one)
-        await lab.submit(one)
-        await lab.until_settled(one)
-    before = {one.envelope["event_id"]: one for one in receiver.received}
-    await bulk(lab, filter={"runRef": {"name": run}})
-    await bulk(lab, "delivered", filter={"runRef": {"name": delivered}, "phase": "Delivered"})
-    assert counts(await until_ended(lab)) == (2, 2, 2, 0, 0)
-    assert counts(await until_ended(lab, "delivered")) == (2, 2, 1, 0, 1)
-    again = receiver.received[-3:]
-    assert sorted(one.envelope["event"] for one in again) == ["run.completed", "run.completed", "step.completed"]
-    for one in again:
-        first = before[one.envelope["event_id"]]
-        assert unsigned(one.body) == unsigned(first.body)
-        addresses = re.findall(rb'"(https://[^"]+/v1/photos/[^"]+)"', one.body)
-        assert addresses
-        assert all(photos.seconds_left(address.decode()) for address in addresses)
-    step = next(one.envelope for one in again if one.envelope["event"] == "step.completed")
-    assert step["data"]["photos"][0]["thumbnail"]
-
-
-def unsigned(body: bytes) -> bytes:
-    """The body with the signatures in the addresses of photos left out."""
-    return re.sub(rb"\?o=[^&]+&e=\d+&s=[^\"&]+", b"", body)
 
 
 async def test_a_dry_run_and_one_of_another_organization_send_nothing_and_an_ended_one_is_removed_in_its_time(

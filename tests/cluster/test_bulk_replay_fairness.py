@@ -3,14 +3,13 @@
 import base64
 from collections import Counter
 
-from tests.cluster.operator_lab import SEALING_KEYS, Lab, OperatorProcess, Receiver, StartOperator
+from tests.cluster.operator_lab import SEALING_KEYS, Lab, Receiver, StartOperator
 from tests.cluster.replay_lab import bulk, counts, made_failed, replayed, until_ended
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import DELIVERY_REPLAY, WEBHOOK_DELIVERY
+from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
 from checklist_crds.sealing import KeyRing
 from checklist_operator.replay_places import NAMED_AT_ONCE
-from checklist_operator.replay_turns import PER_HOST
 
 OTHER_KEY = "k9:" + base64.b64encode(bytes(range(64, 96))).decode()
 """A sealing key that the operator does not have: what is to be signed with a secret under it waits."""
@@ -37,21 +36,6 @@ async def just(lab: Lab, event_id: str) -> dict[str, object]:
     """A filter that chooses this one."""
     body = await lab.get(WEBHOOK_DELIVERY, event_id)
     return {"runRef": body["spec"]["runRef"], "eventIds": [event_id]}
-
-
-async def test_what_cannot_be_signed_holds_up_nothing_else_of_its_host(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
-    unsendable = await made_unsendable(lab, receiver, PER_HOST + 2)
-    chosen = await made_failed(lab, await lab.dispatch(receiver.url), receiver.url, 3 * PER_HOST)
-    name = await bulk(lab)
-    await eventually(lambda: len(receiver.received) >= len(chosen))
-    await until_held_up(lab, unsendable, len(unsendable))
-    assert Counter(one.envelope["event_id"] for one in receiver.received) == dict.fromkeys(chosen, 1)
-
-    wanted = (len(unsendable) + len(chosen), len(chosen), len(chosen), 0, 0)
-    body = await lab.until(DELIVERY_REPLAY, name, lambda body: counts(body["status"]) == wanted)
-    assert not body["status"].get("settled")
 
 
 async def test_replays_that_go_on_and_on_hold_up_no_other_organization_and_end_when_they_can(

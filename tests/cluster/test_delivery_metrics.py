@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
-from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver, StartOperator
+from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver
 from tests.waiting import eventually
 
 from checklist_crds.delivery_types import OutcomeClass
-from checklist_crds.kube.kinds import RUN, SECRET
 from checklist_dev.ports import free_ports
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -118,48 +117,3 @@ async def test_what_is_in_flight_and_what_waits_is_reported_with_its_age(
     assert len(served) > 10
     assert {outcome.value for outcome in OutcomeClass} <= words
     assert {"queue:..." if value.startswith("queue:") else value for value in served} <= words
-
-
-async def test_a_retry_that_a_fault_of_our_own_holds_up_goes_on_growing_older(
-    lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
-    operator = await start_operator(CHECKLISTS_RETRY_GAPS="5,5,5,5")
-    receiver.answer = lambda _: 500
-    run = await lab.apply_run_with_secret(receiver.url)
-    await lab.cancel(run)
-
-    async def is_to_be_retried() -> bool:
-        return any((one.get("status") or {}).get("attempt") for one in await lab.deliveries(run))
-
-    await eventually(is_to_be_retried)
-    await operator.kill()  # a secret that was read is remembered for a while
-    await lab.client.delete(SECRET, "hook", lab.namespace)
-    await operator.start()
-
-    def age() -> object:
-        return value(operator, "oldest_waiting_seconds", of="retry")
-
-    await eventually(age)
-    for _ in range(10):
-        before = await age()
-        await asyncio.sleep(0.2)
-        assert await age() >= before + 0.1
-
-
-async def test_an_event_is_late_from_the_end_of_its_pause_on(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
-) -> None:
-    async def pause(value: str | None) -> None:
-        patch = {"metadata": {"annotations": {"checklists.dev/paused": value}}}
-        await lab.client.patch(RUN, run, patch, lab.namespace)
-
-    run = await lab.dispatch(receiver.url)
-    await pause("true")
-    await asyncio.sleep(0.3)
-    await lab.cancel(run)
-    await asyncio.sleep(3)
-    assert receiver.received == []
-    await pause(None)
-    await lab.until_settled(run)
-    assert await value(operator, "outbox_lag_seconds_count", receiver="prompt") == 1
-    assert await value(operator, "outbox_lag_seconds_sum", receiver="prompt") < 2

@@ -4,20 +4,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
-import pytest
 from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess
 from tests.signatures.judges import ALL, Case, judge
-from tests.signatures.receivers import SECRET, running
 
 from checklist_crds.webhook_url import canonical_url
-from checklist_dev.verifiers import Programs, make_programs
-
-
-@pytest.fixture(scope="module")
-def programs() -> Programs:
-    return make_programs()
+from checklist_dev.verifiers import make_programs
 
 
 @asynccontextmanager
@@ -39,19 +31,15 @@ async def raw_receiver() -> AsyncIterator[tuple[int, list[bytes]]]:
         yield server.sockets[0].getsockname()[1], received
 
 
-async def complete(lab: Lab, run: str) -> None:
-    await lab.answer(run)
-    await lab.submit(run)
-    await lab.until_settled(run)
-
-
 async def test_every_verifier_accepts_what_the_operator_sends_for_sealed_and_for_referenced_secrets(
-    lab: Lab, operator: OperatorProcess, programs: Programs
+    lab: Lab, operator: OperatorProcess
 ) -> None:
     async with raw_receiver() as (port, received):
         url = f"http://127.0.0.1:{port}/a/../hook/it's?q=ü&&r"
         sealed = await lab.dispatch(canonical_url(url, allow_insecure=True))
-        await complete(lab, sealed)
+        await lab.answer(sealed)
+        await lab.submit(sealed)
+        await lab.until_settled(sealed)
         count = len(received)
         referenced = await lab.apply_run_with_secret(url, events=["run.cancelled"])
         await lab.cancel(referenced)
@@ -59,26 +47,10 @@ async def test_every_verifier_accepts_what_the_operator_sends_for_sealed_and_for
     secrets = [WEBHOOK_SECRET] * count + [OTHER_SECRET] * (len(received) - count)
     sent_to = canonical_url(url, allow_insecure=True)
     cases = [Case(sent_to, secret, raw) for secret, raw in zip(secrets, received, strict=True)]
+    programs = make_programs()
     assert (count, len(received)) == (4, 6)  # two events and one, each in two attempts
     for verdicts in await asyncio.to_thread(judge, programs, cases):
         assert {name for name, verdict in verdicts.items() if verdict.accepted} == ALL, verdicts
     wrong = [Case(case.url, case.secret[::-1], case.raw) for case in cases]
     for verdicts in await asyncio.to_thread(judge, programs, wrong):
         assert not any(verdict.accepted for verdict in verdicts.values())
-
-
-@pytest.mark.parametrize("name", ["express", "go"])
-async def test_an_example_receiver_gets_every_event_of_a_run_once(
-    lab: Lab, operator: OperatorProcess, programs: Programs, tmp_path: Path, name: str
-) -> None:
-    async with running(name, programs, tmp_path / "inbox") as receiver:
-        run = await lab.apply_run_with_secret(receiver.url, secret=SECRET)
-        await complete(lab, run)
-        worked_on = {await receiver.worked_on() for _ in range(2)}
-    events = [json.loads(path.read_bytes()) for path in (tmp_path / "inbox" / "events").glob("*.json")]
-    assert {event["event_id"] for event in events} == worked_on
-    ordered = sorted(events, key=lambda event: int(event["seq"]))
-    assert [(event["run_id"], event["event"]) for event in ordered] == [
-        (run, "step.completed"),
-        (run, "run.completed"),
-    ]

@@ -3,22 +3,11 @@
 import asyncio
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zstandard
-from tests.cluster.archive_lab import (
-    URL,
-    Archiving,
-    delivery_names,
-    files_in,
-    in_archive,
-    in_cluster,
-    keep,
-    settled_run,
-)
-from tests.cluster.operator_lab import SERVER_KEY, Lab, resource
-from tests.cluster.replay_lab import made_failed
+from tests.cluster.archive_lab import Archiving, delivery_names, files_in, in_archive, in_cluster, keep, settled_run
+from tests.cluster.operator_lab import SERVER_KEY, Lab
 
 from checklist_cli.erasure.cluster_look import ClusterLook
 from checklist_cli.erasure.erasing import Erasure, Request
@@ -26,7 +15,7 @@ from checklist_cli.erasure.looking import Places
 from checklist_cli.erasure.person import Person
 from checklist_cli.progress import Progress
 from checklist_crds.archive import ArchiveStore
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.sealing import ServerKeys
@@ -117,33 +106,6 @@ async def test_a_run_that_the_archiver_had_in_hand_is_not_archived_after_its_era
     assert (await erased(lab, folder))["complete"]
 
 
-async def test_a_part_whose_archiver_was_killed_is_erased_and_its_successor_goes_on_with_the_rest(
-    lab: Lab, folder: Path
-) -> None:
-    """The part counts, nothing of it was deleted from the cluster yet."""
-    ada, other = await people(lab)
-
-    class Dying(KubeClient):
-        async def delete(self, *arguments: Any, **named: Any) -> None:
-            raise Stopped()
-
-    dying = Dying.__new__(Dying)
-    dying.__dict__.update(lab.client.__dict__)
-    store = ArchiveStore.open(folder.as_uri())
-    with pytest.raises(Stopped):
-        await Archiving.over(dying, store, lab.namespace).retention.sweep()
-    assert await in_archive(store, ada) is not None and await in_cluster(lab, ada) is not None
-    receipt = await erased(lab, folder)
-    assert receipt["complete"], receipt["left"]
-    (run,) = receipt["erased"]["runs"]
-    assert (run["id"], run["live"], run["archived"]) == (ada, True, True)
-    assert await in_cluster(lab, other) is not None and await in_archive(store, other) is not None
-    await Archiving.over(lab.client, store, lab.namespace).retention.sweep()
-    assert await in_cluster(lab, other) is None and await delivery_names(lab) == set()
-    assert await in_archive(store, other) is not None and holding(folder, ada) == []
-    assert not [key for key in files_in(folder) if key.startswith("archive-unfinished/")]
-
-
 async def test_a_part_that_an_archiver_left_unfinished_is_reported_and_goes_with_the_next_sweeps(
     lab: Lab, folder: Path
 ) -> None:
@@ -163,22 +125,3 @@ async def test_a_part_that_an_archiver_left_unfinished_is_reported_and_goes_with
     again = await erased(lab, folder)
     assert again["complete"] and len(again["attempts"]) == 2
     assert {run["id"] for run in again["erased"]["runs"]} == {ada}
-
-
-async def test_a_run_of_the_same_id_that_was_dispatched_again_is_archived_as_any_other(lab: Lab, folder: Path) -> None:
-    """A request to dispatch that is sent again after the erasure makes the same id."""
-    ada, _ = await people(lab, deliveries=0)
-    body = await lab.client.get(RUN, ada, lab.namespace)
-    await erased(lab, folder)
-    labels = body["metadata"]["labels"]
-    again = resource("Run", ada, body["spec"], namespace=lab.namespace, labels=labels)
-    await lab.client.create(RUN, again, lab.namespace)
-    status = {name: value for name, value in body["status"].items() if name != "identity"}
-    await lab.client.patch_status(RUN, ada, status, lab.namespace)
-    await made_failed(lab, ada, URL, 1)
-    store = ArchiveStore.open(folder.as_uri())
-    await Archiving.over(lab.client, store, lab.namespace).retention.sweep()
-    archived = await in_archive(store, ada)
-    assert archived is not None and len(archived.deliveries) == 1
-    assert (await erased(lab, folder))["erased"]["counts"]["runs"] == 0
-    assert await in_archive(store, ada) is not None

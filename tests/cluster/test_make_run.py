@@ -21,7 +21,6 @@ from checklist_crds.account_links import account_of
 from checklist_crds.secret_digest import digest
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import VERSION_ANNOTATION
-from checklist_dev.kubectl import Kubectl
 from checklist_dev.ports import free_ports
 
 STAND_IN = """
@@ -203,7 +202,8 @@ def test_the_next_start_has_the_same_organization_and_keys_and_another_sign_in_l
         members = json.loads(cluster.run_kubectl("get", "members", "-n", "checklists", "-o", "json"))["items"]
         assert spec["email"] in {one["spec"]["email"] for one in members if one["spec"]["role"] == "admin"}
         tokens.add(token)
-        developer.types("stop")
+        os.kill(info["pids"]["supervisor"], signal.SIGKILL)  # that leaves no process, and the next start works
+        eventually_sync(lambda info=info: all(is_gone(pid) for pid in info["pids"].values()))
     assert "as before" in printed
     assert "Webhooks to http and to this machine are refused here" in printed
     assert len(tokens) == 2
@@ -213,7 +213,7 @@ def test_the_next_start_has_the_same_organization_and_keys_and_another_sign_in_l
     ]
 
 
-def test_a_revoked_key_is_replaced_and_where_people_sign_in_with_a_provider_there_is_no_link(
+def test_a_revoked_key_is_replaced_a_provider_needs_no_link_and_newer_definitions_stay(
     developer: Developer, cluster: ControlPlane
 ) -> None:
     assert developer.types("run", "--detach").returncode == 0
@@ -225,20 +225,20 @@ def test_a_revoked_key_is_replaced_and_where_people_sign_in_with_a_provider_ther
     developer.env["STAND_IN_HAS_PROVIDER"] = "1"
     done = developer.types("run", "--detach")
     second = developer.info()
+    developer.types("stop")
     assert second["organization_id"] == first["organization_id"]
     assert second["api_key"] != first["api_key"]
     assert "#link=" not in done.stdout
     assert f"{second['base_url']}/dashboard" in done.stdout
 
-
-def test_stop_returns_only_when_the_supervisor_itself_is_gone(developer: Developer, tmp_path: Path) -> None:
-    # An interpreter that takes its time to end, as on a busy machine.
-    slow = "import atexit, sys, time\nif 'run' in sys.orig_argv: atexit.register(time.sleep, 0.5)\n"
-    (tmp_path / "packages" / "sitecustomize.py").write_text(slow)
-    assert developer.types("run", "--detach").returncode == 0
-    supervisor = developer.info()["pids"]["supervisor"]
-    assert developer.types("stop").returncode == 0
-    assert is_gone(supervisor)
+    # Newer definitions in the cluster are not overwritten.
+    annotate = ("annotate", "crd/runs.checklists.dev", "--overwrite")
+    former = json.loads(cluster.run_kubectl("get", "crd/runs.checklists.dev", "-o", "json"))["metadata"]["annotations"]
+    cluster.run_kubectl(*annotate, f"{VERSION_ANNOTATION}=99")
+    try:
+        assert "has version 99 of runs.checklists.dev" in the_one_error(developer.types("run"))
+    finally:
+        cluster.run_kubectl(*annotate, f"{VERSION_ANNOTATION}={former[VERSION_ANNOTATION]}")
 
 
 def test_ctrl_c_in_the_terminal_ends_everything_cleanly(developer: Developer) -> None:
@@ -253,14 +253,6 @@ def test_ctrl_c_in_the_terminal_ends_everything_cleanly(developer: Developer) ->
     assert "Traceback" not in output + errors
     assert errors.splitlines()[-1] == "ended"
     assert all(is_gone(pid) for pid in pids.values())
-
-
-def test_a_killed_supervisor_leaves_no_process_and_the_next_start_works(developer: Developer) -> None:
-    assert developer.types("run", "--detach").returncode == 0
-    pids = developer.info()["pids"]
-    os.kill(pids["supervisor"], signal.SIGKILL)
-    eventually_sync(lambda: all(is_gone(pid) for pid in pids.values()))
-    assert developer.types("run", "--detach").returncode == 0
 
 
 def test_what_makes_a_start_impossible_is_one_clear_line(developer: Developer, tmp_path: Path) -> None:
@@ -284,24 +276,13 @@ def test_what_makes_a_start_impossible_is_one_clear_line(developer: Developer, t
     assert "a file that is not there" in the_one_error(developer.types("run"))
 
 
-def test_newer_crds_in_the_cluster_are_not_overwritten(developer: Developer, cluster: ControlPlane) -> None:
-    kubectl: Kubectl = cluster.run_kubectl
-    assert developer.types("run", "--detach").returncode == 0
-    developer.types("stop")
-    annotate = ("annotate", "crd/runs.checklists.dev", "--overwrite")
-    former = json.loads(kubectl("get", "crd/runs.checklists.dev", "-o", "json"))["metadata"]["annotations"]
-    kubectl(*annotate, f"{VERSION_ANNOTATION}=99")
-    try:
-        assert "has version 99 of runs.checklists.dev" in the_one_error(developer.types("run"))
-    finally:
-        kubectl(*annotate, f"{VERSION_ANNOTATION}={former[VERSION_ANNOTATION]}")
-
-
 def test_without_a_cluster_it_brings_its_own_and_keeps_the_data(tmp_path: Path) -> None:
     developer = Developer(tmp_path, None)
     try:
         assert developer.types("run", "--detach").returncode == 0
         first = developer.info()
+        keys = [first["kubeconfig"], *(path for path in developer.state.rglob("pki/*") if path.is_file())]
+        assert len(keys) > 3 and not any(Path(path).stat().st_mode & 0o077 for path in keys)
         for part in ("etcd", "kube-apiserver"):
             former = first["pids"][part]
             os.kill(former, signal.SIGKILL)
@@ -317,3 +298,14 @@ def test_without_a_cluster_it_brings_its_own_and_keeps_the_data(tmp_path: Path) 
         assert developer.info()["api_key"] == first["api_key"]
     finally:
         developer.types("stop")
+
+
+def test_a_control_plane_alone_prints_its_kubeconfig_and_leaves_nothing_at_its_end() -> None:
+    command = [sys.executable, "-m", "checklist_dev.controlplane", "up", "--ephemeral"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    kubeconfig = Path(process.stdout.readline().strip().removeprefix("export KUBECONFIG="))
+    assert kubeconfig.is_file()
+    process.terminate()
+    assert process.wait(15) == 0
+    assert not kubeconfig.parent.exists()

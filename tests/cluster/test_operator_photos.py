@@ -12,7 +12,6 @@ from tests.cluster.operator_lab import Lab, Receiver, StartOperator
 from tests.cluster.photo_lab import PhotoLab
 from tests.waiting import eventually
 
-from checklist_api.photos.limits import THUMBNAIL_BYTES
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.run_commands import AddPhoto, RemovePhotos
@@ -68,26 +67,6 @@ async def test_events_bring_thumbnails_and_addresses_of_photos(
     for of_event, of_answer in zip(data["photos"], data["answers"]["s-0"]["photos"], strict=True):
         for url in (of_event["url"], of_answer["url"], of_answer["thumbnail_url"]):
             assert photos.seconds_left(url) is not None
-
-
-async def test_an_event_without_pictures_does_not_overtake_those_whose_pictures_are_still_read(
-    photos: PhotoLab, lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
-    receiver.answer = lambda _: 500  # so that each event gets a delivery, which says when its attempts started
-    run = await lab.dispatch(receiver.url)
-    for _ in range(2):
-        await photos.add(run, thumbnail=bytes(THUMBNAIL_BYTES))
-    await lab.answer(run, 1)
-    await start_operator()
-
-    async def starts() -> list[str] | None:
-        deliveries = sorted(await lab.deliveries(run), key=lambda delivery: delivery["spec"]["seq"])
-        attempts = [(delivery.get("status") or {}).get("attempts") or [] for delivery in deliveries]
-        return [made[0]["startedAt"] for made in attempts] if len(attempts) == 3 and all(attempts) else None
-
-    # By when the attempts started, not by when they arrived: one with pictures takes longer.
-    started = await eventually(starts)
-    assert started == sorted(started)
 
 
 async def test_each_attempt_has_addresses_of_its_own_and_none_is_kept(

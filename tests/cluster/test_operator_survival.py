@@ -18,7 +18,6 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_types import RunPhase
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
-from checklist_operator.leader import LEASE, LEASE_NAME
 
 
 @pytest.fixture(scope="module")
@@ -113,26 +112,6 @@ async def test_an_operator_waits_for_its_cluster_and_watches_that_break_lose_no_
     for run in runs:
         assert {event["seq"] for event in receiver.events(run)} == {1, 2}
         assert set(receiver.attempts(run)) == {1}
-
-
-# -- leadership ---------------------------------------------------------------------------------------------------
-
-
-async def test_a_standby_takes_over_at_once_when_the_leader_ends_cleanly(
-    lab: Lab, receiver: Receiver, start_operator: StartOperator
-) -> None:
-    operator = await start_operator("first")
-    standby = await start_operator("standby", word="standby")
-    first = await lab.cancelled(receiver.url)
-    assert await standby.metric("checklists_leader") == 0
-    lease = (await lab.get(LEASE, LEASE_NAME))["spec"]
-    assert (lease["holderIdentity"], lease["leaseDurationSeconds"]) == ("first", 15)
-    await operator.stop()
-    await standby.until_ready("leading")
-    second = await lab.cancelled(receiver.url)
-    assert sorted(one.envelope["run_id"] for one in receiver.received) == sorted([first, second])
-    await standby.stop()
-    assert "holderIdentity" not in (await lab.get(LEASE, LEASE_NAME))["spec"]
 
 
 async def test_a_leader_steps_down_for_a_successor_of_its_own_name(

@@ -6,14 +6,12 @@ import uuid
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from tests.cluster.archive_lab import keep, settled_run
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator
 from tests.waiting import eventually
 
 from checklist_api.dashboard.sessions import object_name
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.kinds import (
     ALL_KINDS,
     AUDIT_ENTRY,
@@ -27,7 +25,6 @@ from checklist_crds.quota import Quota
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.people import sign_in
-from checklist_operator.paging import pages
 
 OPERATOR_SETTINGS = {"CHECKLISTS_SWEEP_SECONDS": "0.5", "CHECKLISTS_REVISION_GRACE_SECONDS": "1"}
 
@@ -103,10 +100,21 @@ async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
     over, live = await session(lab, ago=timedelta(hours=12, seconds=1)), await session(lab, ago=timedelta(hours=1))
     name = lab.template["metadata"]["name"]
     lab.template = await lab.client.patch(TEMPLATE, name, {"spec": {"name": "Second"}}, lab.namespace)
-    deleted = await lab.dispatch()
+    deleted, never_made = await lab.dispatch(), f"r-{uuid.uuid4()}"
+    # Counts that were never confirmed are confirmed or taken back.
+    since = format_timestamp(utc_now() - timedelta(seconds=60))
+    pending = [{"runId": run, "since": since} for run in (still_open, never_made)]
+    quota = {"period": utc_now().strftime("%Y-%m"), "used": 2, "pending": pending}
+    await lab.client.patch_status(ORGANIZATION, lab.organization, {"quota": quota})
     unused = (await lab.run(deleted)).resolved.revision_ref.name
     await lab.client.delete(RUN, deleted, lab.namespace)
     await asyncio.sleep(2.5)
+
+    async def is_right() -> bool:
+        counted = Quota.parse((await lab.get(ORGANIZATION, lab.organization))["status"]["quota"])
+        return (counted.used, counted.pending) == (1, {})
+
+    await eventually(is_right)
     assert not await lab.is_gone(TEMPLATE_REVISION, unused)  # its template is still of that version
     assert not await lab.is_gone(RUN, finished)  # without a retention everything stays
     assert not await lab.is_gone(AUDIT_ENTRY, old)
@@ -136,28 +144,3 @@ async def test_an_operator_that_archives_nothing_says_so_and_keeps_what_is_due(
     await eventually(lambda: operator.metric("checklists_archive_backlog_runs"))
     assert not await lab.is_gone(RUN, run)
     assert not (tmp_path / "photos" / "archive").exists()
-
-
-async def test_a_count_that_was_never_confirmed_is_confirmed_or_taken_back(lab: Lab, operator: OperatorProcess) -> None:
-    made, never_made = await lab.dispatch(), f"r-{uuid.uuid4()}"
-    since = format_timestamp(utc_now() - timedelta(seconds=60))
-    pending = [{"runId": run, "since": since} for run in (made, never_made)]
-    quota = {"period": utc_now().strftime("%Y-%m"), "used": 2, "pending": pending}
-    await lab.client.patch_status(ORGANIZATION, lab.organization, {"quota": quota})
-
-    def cleared(body: JsonObject) -> bool:
-        found = Quota.parse(body["status"]["quota"])
-        return (found.used, found.pending) == (1, {})
-
-    await lab.until(ORGANIZATION, lab.organization, cleared)
-
-
-async def test_a_list_comes_in_pages_and_reports_what_went_wrong(lab: Lab) -> None:
-    for _ in range(3):
-        await lab.dispatch()
-    found = [body async for page in pages(lab.client, RUN, (lab.namespace,)) for body in page]
-    assert len(found) == 3
-    settled = [page async for page in pages(lab.client, RUN, (lab.namespace,), field_selector="status.settled=true")]
-    assert settled == [[]]
-    with pytest.raises(KubeError, match="field label not supported"):
-        _ = [page async for page in pages(lab.client, RUN, (lab.namespace,), field_selector="spec.no=1")]

@@ -1,51 +1,114 @@
-"""One delivery is sent again: asked for by an annotation, made once, recorded, and reported to the run."""
+"""One delivery is sent again: asked for with kubectl or over REST, made once, recorded, and shown to every reader."""
 
-from tests.cluster.operator_lab import OTHER_SECRET, Lab, OperatorProcess, Receiver, StartOperator
+import re
+
+import httpx
+from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess, Receiver, StartOperator
 from tests.cluster.replay_lab import ask, failed, kube_event, replayed, until, until_answered, verdict
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import RUN, SECRET, WEBHOOK_DELIVERY
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.kinds import EVENT, RUN, SECRET, WEBHOOK_DELIVERY
 from checklist_crds.run_types import DeliveryPhase
+from checklist_dev.kubectl import Kubectl
 
 
-async def test_a_replay_that_fails_can_be_asked_for_again_and_one_that_succeeds_is_recorded_everywhere(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess
+def row(kubectl: Kubectl, lab: Lab, name: str) -> dict[str, str]:
+    """The line of `kubectl get`, by column."""
+    text = kubectl("get", "cldel", name, "-n", lab.namespace, "-o", "wide")
+    head, line = text.splitlines()
+    starts = [match.start() for match in re.finditer(r"\S+( \S+)*", head)]
+    bounds = zip(starts, [*starts[1:], None], strict=True)
+    return {head[start:end].strip(): line[start:end].strip() for start, end in bounds}
+
+
+async def test_a_delivery_that_failed_is_replayed_until_it_arrives_and_every_reader_sees_its_history(
+    lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl, rest: httpx.AsyncClient
 ) -> None:
+    async def read(path: str) -> JsonObject:
+        response = await rest.get(path)
+        assert response.status_code == 200, response.text
+        assert WEBHOOK_SECRET not in response.text
+        return dict(response.json())
+
+    async def until_shown(attempts: int, **wanted: object) -> JsonObject:
+        """The delivery as the API shows it, as soon as it has so many attempts and these fields."""
+
+        async def look() -> JsonObject | None:
+            shown = await read(f"/v1/deliveries/{event_id}")
+            return shown if shown | wanted == shown and len(shown["attempts"]) == attempts else None
+
+        return dict(await eventually(look))
+
+    def annotate(text: str) -> None:
+        kubectl("annotate", "cldel", event_id, "-n", lab.namespace, f"checklists.dev/replay={text}")
+
     run, event_id = await failed(lab, receiver)
     before = await lab.get(WEBHOOK_DELIVERY, event_id)
+    shown = row(kubectl, lab, event_id)
+    assert (shown["EVENT"], shown["RUN"], shown["REASON"]) == ("run.cancelled", run, "AttemptsExhausted")
+    assert (shown["PHASE"], shown["ATTEMPTS"], shown["OUTCOME"], shown["HTTP"]) == ("Failed", "5", "http_5xx", "500")
+    assert (shown["NEXT"], shown["REPLAYED"]) == ("", "")
+    event = await kube_event(lab, event_id, "DeliveryFailed")
+    assert (event["type"], event["count"]) == ("Warning", 1)
+    assert event["message"] == "run.cancelled (seq 1) to 127.0.0.1: All 5 attempts failed, the last one with HTTP 500."
+    assert (await kube_event(lab, run, "DeliveryFailed"))["involvedObject"]["kind"] == "Run"
+    assert "DeliveryFailed" in kubectl("describe", "clrun", run, "-n", lab.namespace)
+
+    for number in range(3):
+        annotate(f"soon-{number}")
+        assert replayed(await until_answered(lab, event_id)) == ("False", "InvalidTimestamp")
+    refused = (await kube_event(lab, event_id, "ReplayRefused"))["metadata"]["name"]
+    await lab.until(EVENT, refused, lambda one: one["count"] == 3)  # one Event that counts
     receiver.answer = lambda _: 418
-    assert await verdict(lab, event_id) == ("False", "ReplayFailed")
-    status = (await lab.get(WEBHOOK_DELIVERY, event_id))["status"]
+    annotate("2026-11-21T12:00:00Z")
+    body = await until_answered(lab, event_id)
+    status = body["status"]
+    assert replayed(body) == ("False", "ReplayFailed")
     assert (status["phase"], status["settled"], status["attempt"]) == ("Failed", True, 5)
     assert status["finishedAt"] == before["status"]["finishedAt"]
-    assert status["lastReplay"]["outcome"] == "http_4xx"
+    assert (status["lastReplay"]["outcome"], status["lastReplay"]["requestedBy"]) == ("http_4xx", "kubectl-annotate")
     assert "HTTP 418" in (await kube_event(lab, event_id, "ReplayFailed"))["message"]
 
     receiver.answer = lambda _: 202
-    asked = await ask(lab, event_id, by="Ada")
-    body = await until_answered(lab, event_id)
+    failures = await until_shown(6, status="failed", replayable=True)
+    assert (await rest.post(f"/v1/deliveries/{event_id}/replay")).status_code == 202
+    after = await until_shown(7, status="delivered", replayable=True)
+    assert after["attempts"][:6] == failures["attempts"]
+    assert [(each["number"], each["http_status"], each["manual"]) for each in after["attempts"]] == [
+        *[(number, 500, False) for number in range(1, 6)],
+        (5, 418, True),
+        (5, 202, True),
+    ]
     last, again = receiver.received[-2:]
     assert again.body == last.body
-    assert (again.envelope["event_id"], again.attempt) == (event_id, 5)
     assert again.headers["Signature"] != last.headers["Signature"]
-    attempts = body["status"]["attempts"]
-    assert [(one["number"], one.get("manual", False), one["outcome"]) for one in attempts] == [
-        *[(number, False, "http_5xx") for number in range(1, 6)],
-        (5, True, "http_4xx"),
-        (5, True, "success"),
-    ]
-    assert "nextAttemptAt" not in attempts[-1]
+    body = await until(
+        lab, event_id, lambda one: one["status"].get("settled") and one["status"]["phase"] == "Delivered"
+    )
+    assert replayed(body) == ("True", "Delivered")
     assert body["status"]["lastReplay"] == {
-        "requestedAt": asked,
-        "requestedBy": "Ada",
-        "attemptedAt": attempts[-1]["startedAt"],
+        "requestedAt": after["last_replay"]["requested_at"],
+        "requestedBy": "Acme",
+        "attemptedAt": body["status"]["attempts"][-1]["startedAt"],
         "outcome": "success",
         "httpStatus": 202,
     }
-    assert replayed(body) == ("True", "Delivered")
-    settled = await until(lab, event_id, lambda one: one["status"].get("settled"))
-    assert settled["status"]["phase"] == "Delivered"
     assert (await kube_event(lab, event_id, "Replayed"))["type"] == "Normal"
+    shown = row(kubectl, lab, event_id)
+    assert (shown["PHASE"], shown["OUTCOME"], shown["HTTP"]) == ("Delivered", "success", "202")
+    assert re.fullmatch(r"\d+[smh]", shown["REPLAYED"])
+    story = re.sub(" +", " ", kubectl("describe", "cldel", event_id, "-n", lab.namespace))
+    for words in (
+        *("Outcome: http_5xx", "Manual: true", "Reason: Replayed", "Last Replay:", "DeliveryFailed"),
+        *("The replay was answered with 202.", "The replay failed with HTTP 418.", event["message"].partition(": ")[2]),
+    ):
+        assert words in story, story
+    assert WEBHOOK_SECRET not in story
+    assert (await read("/v1/deliveries"))["data"] == [after]
+    [endpoint] = (await read("/v1/endpoints"))["data"]
+    assert (endpoint["host"], endpoint["attempts"], endpoint["success_rate"]) == ("127.0.0.1", 7, round(1 / 7, 4))
+    assert (endpoint["failed"], endpoint["pending"], endpoint["last_error"]["http_status"]) == (0, 0, 418)
 
     # What is delivered can be replayed, too, and stays delivered whatever comes of it.
     receiver.answer = lambda _: 503
@@ -53,12 +116,8 @@ async def test_a_replay_that_fails_can_be_asked_for_again_and_one_that_succeeds_
     assert (await lab.get(WEBHOOK_DELIVERY, event_id))["status"]["phase"] == "Delivered"
     assert receiver.attempts(run) == [1, 2, 3, 4, 5, 5, 5, 5]
     (record,) = (await lab.run(run)).status.deliveries
-    assert (record.phase, record.attempts, record.http_status, record.outcome) == (
-        DeliveryPhase.DELIVERED,
-        5,
-        202,
-        "success",
-    )
+    delivered = (DeliveryPhase.DELIVERED, 5, 202, "success")
+    assert (record.phase, record.attempts, record.http_status, record.outcome) == delivered
 
 
 async def test_a_replay_is_refused_while_a_retry_is_to_come_or_an_attempt_is_under_way(

@@ -25,6 +25,7 @@ NEW_KEY = "k2:" + base64.b64encode(bytes(range(32, 64))).decode()
 BOTH = f"{SEALING_KEYS},{NEW_KEY}"
 ROTATED = f"{NEW_KEY},{SEALING_KEYS}"
 Meddling = Callable[[int], Awaitable[None]]
+Reseal = Callable[..., Awaitable[tuple[int, str]]]
 
 
 async def sealed_secrets(client: KubeClient, namespace: str) -> dict[str, str]:
@@ -43,12 +44,18 @@ def resealing(lab: Lab, keys: str = ROTATED, **options: Any) -> Resealing:
 async def test_every_secret_is_sealed_again_and_is_the_same_secret(lab: Lab) -> None:
     runs = await dispatched(lab, 5)
     await lab.dispatch()  # without a webhook
+    name = account_name("ada@example.com")
+    owner = password_owner(lab.namespace, name)
+    sealed = KeyRing.parse(SEALING_KEYS).seal("$argon2id$...", owner=owner)
+    spec = {"email": "ada@example.com", "name": "Ada", "sealedPassword": sealed}
+    await lab.client.create(LOCAL_ACCOUNT, resource("LocalAccount", name, spec), lab.namespace)
     before = {run: await lab.get(RUN, run) for run in runs}
+    assert await resealing(lab).count() == {"k1": 6}
     loop = asyncio.get_running_loop()
     started = loop.time()
     result = await resealing(lab, parallel=4, per_second=10).run()
     assert loop.time() - started >= 0.39, "there are four gaps of a tenth of a second between five writes"
-    assert (result.seen, result.resealed, result.left, result.is_still_used) == (5, 5, Counter(), False)
+    assert (result.seen, result.resealed, result.left, result.is_still_used) == (6, 6, Counter(), False)
     new_only = KeyRing.parse(NEW_KEY)
     for run in runs:
         now = await lab.get(RUN, run)
@@ -58,28 +65,37 @@ async def test_every_secret_is_sealed_again_and_is_the_same_secret(lab: Lab) -> 
         assert now["spec"] == {**before[run]["spec"], "webhook": webhook}
         assert now.get("status") == before[run].get("status")
     assert (await resealing(lab).run()).resealed == 0
-    assert await resealing(lab).count() == {"k2": 5}
+    assert new_only.open((await lab.get(LOCAL_ACCOUNT, name))["spec"]["sealedPassword"], owner=owner) == "$argon2id$..."
+    assert await resealing(lab).count() == {"k2": 6}
 
 
 class Meddled:
-    """The cluster, where something happens before or after each patch: called with its number, it may raise or hang."""
+    """The cluster, where something happens before or after each patch and before each list: called with the number of
+    patches, it may raise or hang."""
 
-    def __init__(self, client: KubeClient, *, before: Meddling | None = None, after: Meddling | None = None) -> None:
+    def __init__(self, client: KubeClient, **meddling: Meddling) -> None:
         self._client = client
-        self._before, self._after = before, after
+        self._meddling = meddling
         self.patches = 0
+
+    async def _meddle(self, when: str) -> None:
+        if when in self._meddling:
+            await self._meddling[when](self.patches)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
     async def patch(self, *arguments: Any, **options: Any) -> JsonObject:
         self.patches += 1
-        if self._before:
-            await self._before(self.patches)
+        await self._meddle("before")
         body = await self._client.patch(*arguments, **options)
-        if self._after:
-            await self._after(self.patches)
+        await self._meddle("after")
         return body
+
+    async def pages(self, *arguments: Any, **options: Any) -> Any:
+        await self._meddle("listing")
+        async for page in self._client.pages(*arguments, **options):
+            yield page
 
 
 async def test_when_it_is_stopped_in_the_middle_it_goes_on_where_it_was(lab: Lab) -> None:
@@ -100,38 +116,32 @@ async def test_when_it_is_stopped_in_the_middle_it_goes_on_where_it_was(lab: Lab
     assert await resealing(lab).count() == {"k2": 6}
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_cluster_that_pauses_or_writes_in_between_costs_nothing_but_time(lab: Lab, when: str) -> None:
+async def test_a_cluster_that_pauses_or_forgets_its_list_and_writes_in_between_cost_nothing_but_time(lab: Lab) -> None:
     runs = await dispatched(lab, 3)
-    errors = [KubeConflict("changed"), KubeUnavailable("pause")]
+    errors: dict[str, list[Exception]] = {
+        "before": [KubeConflict("changed"), KubeUnavailable("pause")],
+        "after": [KubeConflict("changed"), KubeUnavailable("pause")],
+        "listing": [KubeGone("too old")],
+    }
 
-    async def fail(_: int) -> None:
-        if errors:
-            raise errors.pop()
+    def failing(when: str) -> Meddling:
+        async def fail(_: int) -> None:
+            if errors[when]:
+                raise errors[when].pop()
 
-    result = await resealing(lab, client=Meddled(lab.client, **{when: fail})).run()
-    assert errors == []
+        return fail
+
+    result = await resealing(lab, client=Meddled(lab.client, **{when: failing(when) for when in errors})).run()
+    assert not any(errors.values())
     assert (result.left, result.is_still_used) == (Counter(), False)
     secrets = await sealed_secrets(lab.client, lab.namespace)
     ring = KeyRing.parse(NEW_KEY)
     assert [ring.open(secrets[run], owner=run_owner(lab.namespace, run)) for run in runs] == [WEBHOOK_SECRET] * 3
 
 
-async def test_a_list_that_grew_too_old_is_begun_again(lab: Lab) -> None:
-    await dispatched(lab)
-    errors = [KubeGone("too old")]
-
-    class OldList(Meddled):
-        async def pages(self, *arguments: Any, **options: Any) -> Any:
-            if errors:
-                raise errors.pop()
-            async for page in self._client.pages(*arguments, **options):
-                yield page
-
-    assert (await resealing(lab, client=OldList(lab.client)).run()).resealed == 1
-
-
-async def test_a_run_that_is_written_and_one_that_is_deleted_meanwhile_do_no_harm(lab: Lab) -> None:
+async def test_a_run_that_is_written_or_deleted_meanwhile_does_no_harm_and_who_still_seals_under_the_old_key_is_noticed(
+    lab: Lab,
+) -> None:
     changing, going, staying = await dispatched(lab, 3)
 
     async def meddle(number: int) -> None:
@@ -144,13 +154,10 @@ async def test_a_run_that_is_written_and_one_that_is_deleted_meanwhile_do_no_har
     assert "s-0" in (await lab.run(changing)).status.answers, "what the person answered meanwhile is kept"
     assert set(await sealed_secrets(lab.client, lab.namespace)) == {changing, staying}
 
-
-async def test_a_process_that_still_seals_under_the_old_key_is_noticed(lab: Lab) -> None:
-    await dispatched(lab)
-
     async def seal_under_k1(_: int) -> None:
         await dispatched(lab)
 
+    await dispatched(lab)
     assert (await resealing(lab, client=Meddled(lab.client, after=seal_under_k1)).run()).is_still_used
 
 
@@ -170,29 +177,21 @@ async def test_what_cannot_be_opened_is_left_as_it_is_and_named(lab: Lab) -> Non
     assert sealing_key_of(secrets[good]) == "k2"
 
 
-class Shell:
-    """`checklist-dispatch reseal` with its keys in the environment; `said` is what it printed."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self._capsys, self._monkeypatch = capsys, monkeypatch
-        self.said = ""
-
-    async def reseal(self, kubeconfig: Path, keys: str, *options: str) -> int:
-        self._monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-        self._monkeypatch.setenv("CHECKLISTS_SEALING_KEYS", keys)
-        self._capsys.readouterr()
-        status = await asyncio.to_thread(main, ["reseal", *options])
-        self.said = "".join(self._capsys.readouterr())
-        return status
-
-
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
-    return Shell(capsys, monkeypatch)
+def reseal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Reseal:
+    """`checklist-dispatch reseal` with its keys in the environment: its status, and what it printed."""
+
+    async def run(kubeconfig: Path, keys: str, *options: str) -> tuple[int, str]:
+        monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+        monkeypatch.setenv("CHECKLISTS_SEALING_KEYS", keys)
+        status = await asyncio.to_thread(main, ["reseal", *options])
+        return status, "".join(capsys.readouterr())
+
+    return run
 
 
 async def test_the_key_is_rotated_while_events_go_on_being_delivered(
-    control_plane: ControlPlane, lab: Lab, receiver: Receiver, shell: Shell, start_operator: StartOperator
+    control_plane: ControlPlane, lab: Lab, receiver: Receiver, reseal: Reseal, start_operator: StartOperator
 ) -> None:
     """The four steps of docs/secrets.md; the operator is replaced by a standby each time, as a rollout does."""
     runs: list[str] = []
@@ -222,11 +221,11 @@ async def test_the_key_is_rotated_while_events_go_on_being_delivered(
         lab.key_ring = KeyRing.parse(ROTATED)  # the API's rollout
         await all_of_now_are_delivered_and_one_more()
         here = ["--namespace", lab.namespace]
-        assert await shell.reseal(control_plane.kubeconfig, ROTATED, *here, "--count") == 1, shell.said
-        assert await shell.reseal(control_plane.kubeconfig, ROTATED, *here) == 0, shell.said
-        assert "left: 0; k1 may go" in shell.said
-        assert await shell.reseal(control_plane.kubeconfig, ROTATED, *here, "--count") == 0
-        assert shell.said.splitlines()[1].split() == ["0", "under", "k1", "(opens)"]
+        assert (await reseal(control_plane.kubeconfig, ROTATED, *here, "--count"))[0] == 1
+        status, said = await reseal(control_plane.kubeconfig, ROTATED, *here)
+        assert (status, "left: 0; k1 may go" in said) == (0, True), said
+        status, said = await reseal(control_plane.kubeconfig, ROTATED, *here, "--count")
+        assert (status, said.splitlines()[1].split()) == (0, ["0", "under", "k1", "(opens)"])
         final = await start_operator("step-4", word="standby", CHECKLISTS_SEALING_KEYS=NEW_KEY)
         await second.stop()
         lab.key_ring = KeyRing.parse(NEW_KEY)
@@ -246,49 +245,28 @@ async def test_the_key_is_rotated_while_events_go_on_being_delivered(
         assert "SecretUnreadable" not in process.output
 
 
-async def test_wrong_keys_and_no_cluster_are_one_clear_line(
-    control_plane: ControlPlane, shell: Shell, tmp_path: Path
-) -> None:
-    key = NEW_KEY.partition(":")[2]
-    for keys, why in (
-        (f"k1:{key},k1:{key}", "sealing key number 2 has the id of another one"),
-        (key, "sealing key number 1 must be written as id:base64"),
-        ("", "is empty"),
-    ):
-        assert await shell.reseal(control_plane.kubeconfig, keys) == 2
-        assert why in shell.said
-        assert key not in shell.said
-        assert shell.said.count("\n") == 1
-    assert await shell.reseal(tmp_path / "none", NEW_KEY) == 2
-    assert "no usable Kubernetes configuration" in shell.said
-    assert shell.said.count("\n") == 1
-
-
-async def test_the_keys_may_be_in_a_file_and_progress_is_told(
-    control_plane: ControlPlane, lab: Lab, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_the_keys_may_be_in_a_file_and_wrong_ones_and_no_cluster_are_one_clear_line(
+    control_plane: ControlPlane, lab: Lab, reseal: Reseal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await dispatched(lab)
     (tmp_path / "keys").write_text(ROTATED + "\n")
     monkeypatch.setattr(progress, "_SAY_EVERY_S", 0.0)
-    options = ["--namespace", lab.namespace, "--keys-file", str(tmp_path / "keys")]
-    assert await shell.reseal(control_plane.kubeconfig, "", *options) == 0
-    assert shell.said == (
+    options = ["--namespace", lab.namespace, "--keys-file"]
+    assert await reseal(control_plane.kubeconfig, "", *options, str(tmp_path / "keys")) == (
+        0,
         "sealed secrets: 1; sealed anew under k2: 1\nleft: 0; k1 may go\n"
         "pass 1: 1 secrets looked at, 1 sealed anew, 0 unreadable\n"
-        "pass 2: 1 secrets looked at, 1 sealed anew, 0 unreadable\n"
+        "pass 2: 1 secrets looked at, 1 sealed anew, 0 unreadable\n",
     )
-    assert await shell.reseal(control_plane.kubeconfig, "", *options[:2], "--keys-file", str(tmp_path)) == 2
-
-
-async def test_passwords_of_local_accounts_are_sealed_again_too(lab: Lab) -> None:
-    name = account_name("ada@example.com")
-    owner = password_owner(lab.namespace, name)
-    sealed = KeyRing.parse(SEALING_KEYS).seal("$argon2id$...", owner=owner)
-    spec = {"email": "ada@example.com", "name": "Ada", "sealedPassword": sealed}
-    await lab.client.create(LOCAL_ACCOUNT, resource("LocalAccount", name, spec), lab.namespace)
-    assert await resealing(lab).count() == {"k1": 1}
-    result = await resealing(lab).run()
-    assert (result.resealed, result.left) == (1, Counter())
-    resealed = (await lab.get(LOCAL_ACCOUNT, name))["spec"]["sealedPassword"]
-    assert sealing_key_of(resealed) == "k2"
-    assert KeyRing.parse(ROTATED).open(resealed, owner=owner) == "$argon2id$..."
+    assert (await reseal(control_plane.kubeconfig, "", *options, str(tmp_path)))[0] == 2
+    key = NEW_KEY.partition(":")[2]
+    for kubeconfig, keys, why in (
+        (control_plane.kubeconfig, f"k1:{key},k1:{key}", "sealing key number 2 has the id of another one"),
+        (control_plane.kubeconfig, key, "sealing key number 1 must be written as id:base64"),
+        (control_plane.kubeconfig, "", "is empty"),
+        (tmp_path / "none", NEW_KEY, "no usable Kubernetes configuration"),
+    ):
+        status, said = await reseal(kubeconfig, keys)
+        assert (status, said.count("\n")) == (2, 1), said
+        assert why in said
+        assert key not in said

@@ -43,8 +43,12 @@ def test_every_kind_is_served_with_its_short_name_in_the_category(kubectl: Kubec
         assert row[-1] == "checklists"
 
 
+def words(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
 @pytest.mark.parametrize("path", sorted(CRDS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_field_is_described_and_bounded(path: Path) -> None:
+def test_every_field_is_described_by_a_sentence_and_bounded(path: Path) -> None:
     assert path.stat().st_size < 200_000
     crd = yaml.safe_load(path.read_text())
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -52,8 +56,11 @@ def test_every_field_is_described_and_bounded(path: Path) -> None:
 
     def walk(place: str, field: dict[str, Any]) -> None:
         last = place.rsplit(".", 1)[-1]
-        if not field.get("description") and last not in {"apiVersion", "kind", "metadata"}:
-            faults.append(f"{place} has no description")
+        text = field.get("description", "")
+        starts_well = text[:1].isupper() or text.startswith("metadata.")
+        says_more = words(text).removeprefix("the") != words(last) and len(text.split()) > 1
+        if not (text == "-" or (text.endswith(".") and starts_well and says_more)):
+            faults.append(f"{place} is not described by a sentence: {text!r}")
         if field.get("type") == "string" and not (field.keys() & {"maxLength", "enum", "format"}):
             faults.append(f"{place} has no maximal length")
         if field.get("type") == "array" and "maxItems" not in field:
@@ -69,6 +76,7 @@ def test_every_field_is_described_and_bounded(path: Path) -> None:
         if "items" in field:
             walk(f"{place}[]", {"description": "-"} | field["items"])
 
+    walk("", {"description": schema["description"]})
     for part in ("spec", "status"):
         walk(part, {"description": "-"} | schema["properties"][part])
     assert not faults

@@ -1,7 +1,7 @@
 """The watch of what is settled: every request for a replay is seen, before and after, and across broken lines."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from tests.cluster.operator_lab import Lab, Receiver
@@ -47,12 +47,28 @@ async def test_requests_of_before_and_after_the_start_are_seen_on_whatever_page_
         await eventually(lambda: names[7] in seen)
 
 
-async def test_a_request_is_seen_though_the_line_broke(lab: Lab, receiver: Receiver, line: SeveredLine) -> None:
+class Forgetful(KubeClient):
+    """Breaks off the first watch as a server does whose history is gone; `meanwhile` happens before."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def watch(self, *arguments: object, **named: object):  # type: ignore[no-untyped-def, override]
+        if self.meanwhile:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+            raise KubeGone("too old resource version", status=410)
+        async for event in super().watch(*arguments, **named):  # type: ignore[arg-type]
+            yield event
+
+
+async def test_a_request_is_seen_though_the_server_forgot_where_we_were_and_the_line_broke(
+    lab: Lab, receiver: Receiver, line: SeveredLine
+) -> None:
     run = await lab.dispatch(receiver.url)
     names = await made_failed(lab, run, receiver.url, 3)
-    connection = await KubeConnection.load(str(line.kubeconfig))
-    async with KubeClient(connection) as client, watching(client, lab.namespace) as seen:
-        await ask(lab, names[0])
+    client = Forgetful(await KubeConnection.load(str(line.kubeconfig)))
+    client.meanwhile = lambda: ask(lab, names[0])  # no watch will ever bring this one
+    async with client, watching(client, lab.namespace) as seen:
         await eventually(lambda: names[0] in seen)
         line.down = True
         line.cut()
@@ -63,30 +79,3 @@ async def test_a_request_is_seen_though_the_line_broke(lab: Lab, receiver: Recei
         await eventually(lambda: names[1] in seen)
         await ask(lab, names[2])
         await eventually(lambda: names[2] in seen)
-
-
-async def test_when_the_server_has_forgotten_where_we_were_everything_is_looked_at_again(
-    lab: Lab, receiver: Receiver
-) -> None:
-    run = await lab.dispatch(receiver.url)
-    names = await made_failed(lab, run, receiver.url, 2)
-    watches = 0
-
-    class Forgetful(KubeClient):
-        """Breaks off the first watch as a server does whose history is gone."""
-
-        async def watch(self, *arguments: object, **named: object):  # type: ignore[no-untyped-def, override]
-            nonlocal watches
-            watches += 1
-            if watches == 1:
-                await ask(lab, names[0])  # no watch will ever bring this one
-                raise KubeGone("too old resource version", status=410)
-            async for event in KubeClient.watch(self, *arguments, **named):  # type: ignore[arg-type]
-                yield event
-
-    client = Forgetful(lab.client._connection)
-    async with client, watching(client, lab.namespace) as seen:
-        await eventually(lambda: names[0] in seen)
-        await eventually(lambda: watches == 2)
-        await ask(lab, names[1])
-        await eventually(lambda: names[1] in seen)

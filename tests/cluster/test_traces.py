@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 import pytest_asyncio
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -225,21 +224,10 @@ def test_programs_that_send_no_traces_read_nothing_of_opentelemetry() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "taken"),
-    [
-        (CALLER, CALLER),
-        (f"01-{TRACE}-{SPAN}-01-more", CALLER),
-        (f"00-{TRACE}-{SPAN}-01-more", None),
-        (f"ff-{TRACE}-{SPAN}-01", None),
-        (f"00-{TRACE.upper()}-{SPAN}-01", None),
-        (f"00-{TRACE}-{'0' * 16}-01", None),
-        (f"00-{'0' * 32}-{SPAN}-01", None),
-        ("", None),
-        (None, None),
-        (f"{CALLER}and-more", None),
-        (f"cc-{TRACE}-{SPAN}-01-{'x' * 600}", None),
-    ],
-)
-def test_a_traceparent_is_read_as_the_recommendation_says(text: str | None, taken: str | None) -> None:
-    assert valid_traceparent(text) == taken
+def test_a_traceparent_is_read_as_the_recommendation_says() -> None:
+    assert valid_traceparent(CALLER) == valid_traceparent(f"01-{TRACE}-{SPAN}-01-more") == CALLER
+    for wrong in (
+        *(f"00-{TRACE}-{SPAN}-01-more", f"ff-{TRACE}-{SPAN}-01", f"00-{TRACE.upper()}-{SPAN}-01", f"{CALLER}and-more"),
+        *(f"00-{TRACE}-{'0' * 16}-01", f"00-{'0' * 32}-{SPAN}-01", "", None, f"cc-{TRACE}-{SPAN}-01-{'x' * 600}"),
+    ):
+        assert valid_traceparent(wrong) is None, wrong

@@ -1,5 +1,5 @@
 """Asking for replays by REST: of one delivery, and of many (delivery profile, "Outcome"). The operator makes them;
-`tests/cluster/test_replay_by_rest.py` has both at work."""
+`tests/cluster/test_replay.py` has both at work."""
 
 import asyncio
 from typing import Any

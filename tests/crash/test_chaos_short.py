@@ -1,10 +1,11 @@
 """The short form of `make chaos`: about a minute of kills under load; the long form has two hundred."""
 
-from collections.abc import Callable
+from tests.crash.conftest import AssertHeld
 
 from checklist_dev.chaos.__main__ import GAPS
 from checklist_dev.chaos.kill_under_load import Size, kill_under_load
-from checklist_dev.chaos.transcript import Result, Transcript
+from checklist_dev.chaos.transcript import Transcript
+from checklist_dev.load.rig import Rig
 
 SIZE = Size(
     load_s=120.0,  # it ends as soon as both numbers are reached; a slow machine may take longer
@@ -18,11 +19,9 @@ SIZE = Size(
 
 
 async def test_nothing_is_lost_or_made_up_while_api_and_operator_are_killed(
-    started_rig, transcript: Transcript, assert_held: Callable[[Result], None]
+    rig: Rig, transcript: Transcript, assert_held: AssertHeld
 ) -> None:
-    async with started_rig() as rig:
-        result = await kill_under_load(rig, SIZE, GAPS, transcript, seed=20_261_121)
-    transcript.tell(result.findings)
+    result = await kill_under_load(rig, SIZE, GAPS, transcript, seed=20_261_121)
     assert_held(result)
     assert result.figures["operator_kills"] >= 3
     assert result.figures["failed_after_five_attempts"] >= 1, "a load without dead receivers proves little"

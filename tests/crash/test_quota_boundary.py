@@ -1,15 +1,15 @@
 """The plan's last runs, wanted by many processes at once."""
 
-from collections.abc import Callable
+from tests.crash.conftest import AssertHeld
 
 from checklist_dev.chaos.quota_boundary import quota_boundary
-from checklist_dev.chaos.transcript import Result, Transcript
+from checklist_dev.chaos.transcript import Transcript
+from checklist_dev.load.rig import Rig
 
 
 async def test_four_processes_give_out_exactly_the_runs_of_the_plan(
-    started_rig, transcript: Transcript, assert_held: Callable[[Result], None]
+    rig: Rig, transcript: Transcript, assert_held: AssertHeld
 ) -> None:
-    async with started_rig() as rig:
-        result = await quota_boundary(rig, transcript, processes=4, each=200, limit=500)
+    result = await quota_boundary(rig, transcript, processes=4, each=200, limit=500)
     assert_held(result)
     assert result.figures["answers"] == {"201": 500, "402": 300}

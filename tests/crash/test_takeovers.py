@@ -1,26 +1,24 @@
 """The short form of the scene of takeovers: one kill, two clean ends, under load."""
 
 import signal
-from collections.abc import Callable
 
-from tests.crash.conftest import Play
+from tests.crash.conftest import AssertHeld
 
 from checklist_dev.chaos.__main__ import GAPS
 from checklist_dev.chaos.kill_under_load import Size
 from checklist_dev.chaos.takeovers import take_over
-from checklist_dev.chaos.transcript import Result, Transcript
+from checklist_dev.chaos.transcript import Transcript
+from checklist_dev.load.rig import Rig
 
 SIGNALS = (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM)
 
 
 async def test_a_standby_takes_over_and_nothing_is_lost_or_sent_twice_without_need(
-    started_rig: Play, transcript: Transcript, assert_held: Callable[[Result], None]
+    rig: Rig, transcript: Transcript, assert_held: AssertHeld
 ) -> None:
     size = Size(
         load_s=180.0, kills=len(SIGNALS), events=250, settle_s=120.0, executors=16, slow_runs=2, events_per_s=12.0
     )
-    async with started_rig() as rig:
-        result, takeovers = await take_over(rig, GAPS, transcript, signals=SIGNALS, size=size, seed=20_261_122)
-    transcript.tell(result.findings)
+    result, takeovers = await take_over(rig, GAPS, transcript, signals=SIGNALS, size=size, seed=20_261_122)
     assert_held(result)
     assert [one.by for one in takeovers] == list(SIGNALS)

@@ -8,11 +8,14 @@ import asyncio
 import gzip
 import random
 import socket
+import ssl
 import struct
 import zlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+
+from tests.delivery.authority import Authority
 
 Behave = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -21,11 +24,14 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @dataclass(frozen=True)
 class Hostile:
-    """`verdict`: the class of outcome; `takes_s`: how long the attempt lasts when it is not over at once."""
+    """`verdict`: the class of outcome; `takes_s`: how long the attempt lasts when it is not over at once; `detail`: a
+    part of what is said about it; `context`: the receiver's side of TLS, when a test does not choose."""
 
     behave: Behave
     verdict: str
     takes_s: float = 0.0
+    detail: str = ""
+    context: Callable[[Authority], ssl.SSLContext] | None = None
 
 
 async def read_request(reader: asyncio.StreamReader) -> None:
@@ -112,11 +118,6 @@ async def closes_at_once(reader: asyncio.StreamReader, writer: asyncio.StreamWri
     writer.close()
 
 
-async def half_closes_at_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.write_eof() if writer.can_write_eof() else writer.close()
-    await read_until_end(reader)
-
-
 async def resets_within_the_body(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.readuntil(b"\r\n\r\n")
     reset(writer)
@@ -173,7 +174,7 @@ _SLOW = {
 _NO_ANSWER: dict[str, Behave] = {
     "resets at once": resets_at_once,
     "closes at once": closes_at_once,
-    "half-closes at once": half_closes_at_once,
+    "half-closes before its answer": says(b"", then="half-closes"),
     "resets within our body": resets_within_the_body,
     "resets before its answer": says(b"", then="resets"),
     "resets within its status line": says(b"HTTP/1.1 20", then="resets"),

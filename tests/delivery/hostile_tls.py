@@ -7,11 +7,9 @@ import struct
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from OpenSSL import SSL
 from tests.delivery.authority import Authority
 from tests.delivery.hostile import Behave, Hostile, closes_at_once, read_until_end, reset, says
 
@@ -19,18 +17,15 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _answers_ok = says(OK)
 
 
-@dataclass(frozen=True)
-class Session:
-    """`context` makes the receiver's side; `behave` is what it does inside the session, if one comes about."""
-
-    context: Callable[[Authority], ssl.SSLContext]
-    verdict: str = "tls"
-    detail: str = ""
-    behave: Behave = _answers_ok
+def _session(
+    context: Callable[[Authority], ssl.SSLContext], verdict: str = "tls", detail: str = "", behave: Behave = _answers_ok
+) -> Hostile:
+    """`behave` is what the receiver does inside the session, if one comes about."""
+    return Hostile(behave, verdict, detail=detail, context=context)
 
 
-def _certificate(detail: str, **options: object) -> Session:
-    return Session(lambda authority: authority.server_context(**options), "tls", detail)
+def _certificate(detail: str, **options: object) -> Hostile:
+    return _session(lambda authority: authority.server_context(**options), "tls", detail)
 
 
 def _old(version: ssl.TLSVersion, authority: Authority) -> ssl.SSLContext:
@@ -94,28 +89,6 @@ async def _ends_without_notice(reader: asyncio.StreamReader, writer: asyncio.Str
     await read_until_end(reader)
 
 
-SESSIONS: dict[str, Session] = {
-    "expired": _certificate("certificate has expired", ends=timedelta(days=-1)),
-    "not yet valid": _certificate("certificate is not yet valid", starts=timedelta(days=1)),
-    "self-signed": _certificate("self-signed certificate", own=True),
-    "for another host": _certificate("Hostname mismatch", host="other.example"),
-    "for a host above": _certificate("Hostname mismatch", host="example"),
-    "for every host": _certificate("Hostname mismatch", host="*"),
-    "for every host of a registry": _certificate("Hostname mismatch", host="*.example"),
-    "with a certificate of a megabyte": _certificate("", padding=1_000_000),
-    "TLS 1.0": Session(partial(_old, ssl.TLSVersion.TLSv1)),
-    "TLS 1.1": Session(partial(_old, ssl.TLSVersion.TLSv1_1)),
-    "without a cipher of ours": Session(_has_no_cipher_of_ours),
-    "that knows no such name": Session(_knows_no_such_name),
-    "that wants our certificate": Session(_asks_for_our_certificate),
-    "that would rather speak HTTP/2": Session(_speaks_only_http2, "success"),
-    "that closes after the handshake": Session(Authority.server_context, "protocol", "", closes_at_once),
-    "that resets after the handshake": Session(Authority.server_context, "protocol", "", _resets),
-    "that breaks its session": Session(Authority.server_context, "tls", "the TLS session broke", _breaks_the_session),
-    "that ends without notice": Session(Authority.server_context, "success", "", _ends_without_notice),
-}
-
-
 def _answers(raw: bytes, *, then_reset: bool = False, every_s: float = 0) -> Behave:
     async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
@@ -137,7 +110,7 @@ async def _floods(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         await asyncio.sleep(0)
 
 
-HANDSHAKES: dict[str, Hostile] = {
+_HANDSHAKES: dict[str, Hostile] = {
     "no TLS at all": Hostile(_answers(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "tls"),
     "an alert": Hostile(_answers(b"\x15\x03\x03\x00\x02\x02\x28"), "tls"),
     "half a record": Hostile(_answers(b"\x16\x03\x03"), "tls"),
@@ -147,26 +120,26 @@ HANDSHAKES: dict[str, Hostile] = {
     "a dribble": Hostile(_answers(b"\x16\x03\x03\x40\x00\x02" + bytes(16_000), every_s=1), "timeout", 5),
     "a flood": Hostile(_floods, "tls"),
 }
-"""By what is said to our first message; plain TCP otherwise."""
 
-
-def renegotiates(connection: socket.socket, chain_file: str) -> bool:
-    """Serve one request on a TLS 1.2 session, ask for another handshake in the middle, and answer with 200.
-
-    Blocks; meant for a thread. Returns whether the other side agreed to the second handshake.
-    """
-    context = SSL.Context(SSL.TLSv1_2_METHOD)
-    context.use_certificate_file(chain_file)
-    context.use_privatekey_file(chain_file)
-    session = SSL.Connection(context, connection)
-    session.set_accept_state()
-    with suppress(SSL.Error, OSError), connection:
-        session.do_handshake()
-        session.recv(1)
-        session.renegotiate()
-        session.do_handshake()  # sends the request; what comes of it is seen while reading on
-        while session.renegotiate_pending():
-            session.recv(65_536)
-        session.sendall(OK)
-        return True
-    return False
+TLS: dict[str, Hostile] = {
+    "expired": _certificate("certificate has expired", ends=timedelta(days=-1)),
+    "not yet valid": _certificate("certificate is not yet valid", starts=timedelta(days=1)),
+    "self-signed": _certificate("self-signed certificate", own=True),
+    "for another host": _certificate("Hostname mismatch", host="other.example"),
+    "for a host above": _certificate("Hostname mismatch", host="example"),
+    "for every host": _certificate("Hostname mismatch", host="*"),
+    "for every host of a registry": _certificate("Hostname mismatch", host="*.example"),
+    "with a certificate of a megabyte": _certificate("", padding=1_000_000),
+    "TLS 1.0": _session(partial(_old, ssl.TLSVersion.TLSv1)),
+    "TLS 1.1": _session(partial(_old, ssl.TLSVersion.TLSv1_1)),
+    "without a cipher of ours": _session(_has_no_cipher_of_ours),
+    "that knows no such name": _session(_knows_no_such_name),
+    "that wants our certificate": _session(_asks_for_our_certificate),
+    "that would rather speak HTTP/2": _session(_speaks_only_http2, "success"),
+    "that closes after the handshake": _session(Authority.server_context, "protocol", "", closes_at_once),
+    "that resets after the handshake": _session(Authority.server_context, "protocol", "", _resets),
+    "that breaks its session": _session(Authority.server_context, "tls", "the TLS session broke", _breaks_the_session),
+    "that ends without notice": _session(Authority.server_context, "success", "", _ends_without_notice),
+    # -- by what is said to our first message
+    **_HANDSHAKES,
+}

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 
 from tests.delivery.authority import HOST, Authority
 from tests.delivery.hostile import OK, PLAIN, Behave, late
-from tests.delivery.hostile_tls import HANDSHAKES, SESSIONS
+from tests.delivery.hostile_tls import TLS
 from tests.delivery.test_hostile_receivers import listening
 
 from checklist_dev.repository import ROOT
@@ -37,10 +37,9 @@ async def test_hostile_receivers_leave_nothing_in_memory(authority: Authority) -
             if name not in NARROW:
                 targets.append((name, await url_of(hostile.behave, scheme="http"), hostile.verdict))
                 targets.append((f"{name} over TLS", await url_of(hostile.behave, context), hostile.verdict))
-        for name, session in SESSIONS.items():
-            targets.append((name, await url_of(session.behave, session.context(authority)), session.verdict))
-        for name, hostile in HANDSHAKES.items():
-            targets.append((name, await url_of(hostile.behave), hostile.verdict))
+        for name, hostile in TLS.items():
+            own = hostile.context and hostile.context(authority)
+            targets.append((name, await url_of(hostile.behave, own), hostile.verdict))
         plan = {"pem": authority.pem, "healthy": await url_of(late(0.5, OK), context), "targets": targets}
         child = await asyncio.create_subprocess_exec(
             sys.executable,

@@ -8,9 +8,8 @@ from contextlib import suppress
 
 import uvloop
 from tests.delivery.authority import Authority
-from tests.delivery.dialled import dialled_addresses
 from tests.delivery.name_server import NameServer, Reply
-from tests.delivery.sending import asking, deliver
+from tests.delivery.sending import asking, deliver, dialled_addresses
 from tests.delivery.targets import ADDRESSES, POLICY
 
 from checklist_operator.delivery.addresses import AddressPolicy

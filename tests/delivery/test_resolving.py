@@ -232,14 +232,12 @@ async def test_closing_ends_every_lookup_as_our_own_fault(
     await sender.close()
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(result) for result in results] == [OwnFault] * 10
-
-
-async def test_a_closed_resolver_asks_no_name_server(name_server: NameServer) -> None:
-    async with resolver(name_server.address) as asked:
-        await asked.close()
+    asked = len(name_server.asked)
+    async with resolver(name_server.address) as closed:
+        await closed.close()
         with pytest.raises(ResolverUnavailable):
-            await asked.resolve("hooks.example")
-    assert name_server.asked == []
+            await closed.resolve("hooks.example")
+    assert len(name_server.asked) == asked
 
 
 async def test_a_cancelled_lookup_leaves_no_socket_behind(name_server: NameServer) -> None:
@@ -259,23 +257,16 @@ async def test_a_cancelled_lookup_leaves_no_socket_behind(name_server: NameServe
 # --- the setting ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "servers"),
-    [
-        ("", ()),
-        (" 10.96.0.10:5353 , 8.8.8.8,", ("10.96.0.10:5353", "8.8.8.8:53")),
-        ("fd00::a", ("[fd00::a]:53",)),
-        ("[fd00::a]:5353,[FD00::B]", ("[fd00::a]:5353", "[fd00::b]:53")),
-    ],
-)
-def test_name_servers_are_given_as_addresses_with_or_without_port(text: str, servers: tuple[str, ...]) -> None:
-    assert parse_servers(text) == servers
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["dns.example", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:65536", "10.0.0.1:x", "[fd00::a", "[fd00::a]x", "1.2.3"],
-)
-def test_what_is_no_name_server_is_refused_at_start(text: str) -> None:
-    with pytest.raises(ValueError, match=r"address|port"):
-        parse_servers(text)
+def test_name_servers_are_given_as_addresses_with_or_without_port_and_nothing_else_is_taken() -> None:
+    assert parse_servers("") == ()
+    assert parse_servers(" 10.96.0.10:5353 , 8.8.8.8,") == ("10.96.0.10:5353", "8.8.8.8:53")
+    assert parse_servers("fd00::a,[fd00::a]:5353,[FD00::B]") == ("[fd00::a]:53", "[fd00::a]:5353", "[fd00::b]:53")
+    for wrong in (
+        "dns.example",
+        *(f"10.0.0.1:{port}" for port in ("", 0, 65536, "x")),
+        "[fd00::a",
+        "[fd00::a]x",
+        "1.2.3",
+    ):
+        with pytest.raises(ValueError, match=r"address|port"):
+            parse_servers(wrong)

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 from tests.delivery.authority import Authority
-from tests.delivery.dialled import dialled_addresses
 from tests.delivery.name_server import NameServer, Reply
 from tests.delivery.name_server import addresses as leads_to
-from tests.delivery.sending import INSECURE, LOOPBACK, asking, deliver
+from tests.delivery.sending import INSECURE, LOOPBACK, asking, deliver, dialled_addresses
 from tests.delivery.targets import LITERALS, NAMES, NOTATIONS, POLICY
 
 from checklist_crds import webhook_url

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
+from tests.cluster.operator_lab import Lab, Receiver, condition
 from tests.gitops.judges import EXAMPLES, health
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION
-from checklist_crds.run_types import RunPhase
+from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE
 from checklist_dev.kubectl import Kubectl
 
 KINDS = {kind.kind: kind for kind in (ORGANIZATION, MEMBER, API_KEY, TEMPLATE)}
@@ -48,8 +47,7 @@ async def until_healthy(lab: Lab, objects: list[JsonObject]) -> list[JsonObject]
 
 
 async def live(lab: Lab, one: JsonObject) -> JsonObject:
-    kind = KINDS[one["kind"]]
-    return await lab.client.get(kind, one["metadata"]["name"], lab.namespace if kind.namespaced else None)
+    return await lab.get(KINDS[one["kind"]], one["metadata"]["name"])
 
 
 def owned(body: JsonObject, manager: str) -> list[Any]:
@@ -72,12 +70,8 @@ async def test_nothing_drifts_from_what_was_applied(
     run = await lab.dispatch(receiver.url)
     await lab.cancel(run)
     await lab.until_settled(run)
-    made_with_kubectl = await lab.apply_run(templateRef={"name": template["metadata"]["name"]})
-
-    async def admitted() -> bool:
-        return condition(await lab.client.get(RUN, made_with_kubectl, lab.namespace), "Admitted") is not None
-
-    await eventually(admitted)
+    made_with_kubectl = await lab.apply_run()
+    await lab.until(RUN, made_with_kubectl, lambda body: condition(body, "Admitted"))
     assert kubectl("diff", *side) == ""
     kubectl("apply", *side)  # without --force-conflicts: nobody else owns anything of it
     for was, now in zip(before, [await live(lab, one) for one in objects], strict=True):
@@ -86,17 +80,3 @@ async def test_nothing_drifts_from_what_was_applied(
             assert list(fields) == ["f:metadata"], fields
             labels = {name for part in fields["f:metadata"].values() for name in part if name != "."}
             assert labels <= {"f:checklists.dev/org"}, fields
-
-
-async def test_a_pruned_template_leaves_its_runs(
-    lab: Lab, receiver: Receiver, operator: OperatorProcess, kubectl: Kubectl
-) -> None:
-    run = await lab.dispatch(receiver.url)
-    kubectl("delete", "template", lab.template["metadata"]["name"], "-n", lab.namespace)
-    await lab.answer(run)
-    await lab.submit(run)
-    settled = await lab.until_settled(run)
-    assert settled.status.phase is RunPhase.COMPLETED
-    assert len(receiver.events(run)) == 2
-    revision = settled.admitted_as.revision_ref.name
-    assert await lab.client.get(TEMPLATE_REVISION, revision, lab.namespace)

@@ -1,4 +1,4 @@
-"""Four real API processes: limits that are one, also after Redis was away; keys that end everywhere."""
+"""Four real API processes: limits that are one, also after Redis was away."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,6 @@ from tests.waiting import eventually
 from checklist_crds import api_keys
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import API_KEY
-from checklist_crds.secret_digest import digest
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.redis_server import PASSWORD, RedisServer
 
@@ -46,20 +45,14 @@ async def replicas(
 @pytest_asyncio.fixture
 async def new_key(kube: KubeClient, namespace: str) -> NewKey:  # noqa: F811
     """`await new_key()`: a key of one organization."""
-    organization, member, first, _ = await _make_account(kube, namespace, None, {})
-    keys = [first]
+    organization, member, _, _ = await _make_account(kube, namespace, None, {})
 
     async def make() -> str:
-        key = keys.pop() if keys else api_keys.new_key()
-        if key != first:
-            await kube.create(API_KEY, key_object(key, organization, namespace, member), namespace)
+        key = api_keys.new_key()
+        await kube.create(API_KEY, key_object(key, organization, namespace, member), namespace)
         return key
 
     return make
-
-
-def name_of(key: str) -> str:
-    return api_keys.object_name(digest(key))
 
 
 class Callers:
@@ -158,28 +151,3 @@ async def test_four_replicas_share_a_limit_count_alone_without_redis_and_share_a
     for replica in replicas:
         words = replica.child.output()
         assert words.count("rate_limits.redis_down") == words.count("rate_limits.shared_again") >= 2
-
-
-async def test_a_revoked_key_opens_no_replica_any_more(
-    replicas: list[ApiProcess],
-    new_key: NewKey,
-    kube: KubeClient,  # noqa: F811
-    namespace: str,
-) -> None:
-    """In any order of arrival, and not only for keys that a replica knows already."""
-    keys = [await new_key() for _ in range(5)]
-
-    async def statuses(key: str, some: list[ApiProcess]) -> list[int]:
-        async with httpx.AsyncClient(trust_env=False, headers={"Authorization": f"Bearer {key}"}) as http:
-            return [(await http.get(f"{each.url}/v1/templates?per_page=1")).status_code for each in some]
-
-    async def is_refused(key: str) -> bool:
-        return set(await statuses(key, replicas)) == {401}
-
-    for number, key in enumerate(keys):
-        used = replicas[: number % 5]
-        assert await statuses(key, used) == [200] * len(used)
-        await kube.patch(API_KEY, name_of(key), {"spec": {"revoked": True}}, namespace)
-        await eventually(lambda key=key: is_refused(key))
-    for key in keys:
-        assert await statuses(key, replicas) == [401] * 4

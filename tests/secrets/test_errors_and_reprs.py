@@ -14,7 +14,7 @@ from checklist_api.dispatch_request import DispatchRequest
 from checklist_api.settings import Settings as ApiSettings
 from checklist_cli.verification import Expectation
 from checklist_crds.run_types import Run
-from checklist_crds.sealing import KeyRing, SealBroken
+from checklist_crds.sealing import KeyRing
 from checklist_operator.delivery import signing
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.sender import Sender
@@ -116,10 +116,3 @@ async def test_neither_a_failed_transmission_nor_a_bug_in_the_sender_shows_a_sec
     logging.getLogger("test").error("it failed", exc_info=bug.value)
     assert "a bug" in caplog.text
     assert found(repr(outcome) + caplog.text) == []
-
-
-def test_a_seal_that_is_broken_names_the_key_and_nothing_more() -> None:
-    sealed = KeyRing({"other": KEY}).seal(SECRET, owner="r-1")
-    with pytest.raises(SealBroken) as broken:
-        KeyRing({"k1": KEY}).open(sealed, owner="r-1")
-    assert str(broken.value) == "sealed under the unknown key 'other'"

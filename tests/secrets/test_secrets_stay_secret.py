@@ -10,7 +10,7 @@ import base64
 import json
 import os
 import secrets
-import sys
+import urllib.request
 import uuid
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ import pytest
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
 from tests.contract.conftest import definition, http_client, key_object
 from tests.dashboard_auth.person import PersonAt
-from tests.secrets.haystacks import SECRETS_IN_ETCD, Wiretap, etcd_files, etcd_values
+from tests.replicas.api_processes import ApiProcess, api_processes
 from tests.secrets.needles import Needle
 from tests.waiting import eventually
 
@@ -37,8 +37,6 @@ from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
 from checklist_dev.kubectl import Kubectl
-from checklist_dev.ports import free_ports
-from checklist_dev.processes import Child
 
 
 def new_secret(name: str) -> str:
@@ -105,47 +103,30 @@ class Stage:
             "CHECKLISTS_PHOTO_STORE": (folder / "photos").as_uri(),
         }
         self.operator = OperatorProcess(folder, control_plane.kubeconfig, self.namespace, **keys)
-        port = free_ports(1)[0]
-        self.api = Child(
-            "api",
-            [sys.executable, "-m", "checklist_api"],
-            log=folder / "api.log",
-            env={
-                **os.environ,
-                "KUBECONFIG": str(control_plane.kubeconfig),
-                "CHECKLISTS_NAMESPACE": self.namespace,
-                "CHECKLISTS_PORT": str(port),
-                "CHECKLISTS_ACCESS_LOG": "1",
-                "CHECKLISTS_RATE_LIMIT": "off",
-                **keys,
-            },
-        )
-        self.wiretap = Wiretap(port)
+        keys |= {"CHECKLISTS_ACCESS_LOG": "1", "CHECKLISTS_RATE_LIMIT": "off"}
+        self.starting = api_processes(1, folder, control_plane.kubeconfig, self.namespace, **keys)
+        self.api: ApiProcess
         self.http: httpx.AsyncClient
+        self.answered = bytearray()
 
     async def start(self, stack: AsyncExitStack) -> None:
         await self.receiver.start()
         stack.push_async_callback(self.receiver.stop)
-        stack.callback(self.api.stop)
-        await asyncio.to_thread(self.api.start)
+        (self.api,) = await stack.enter_async_context(self.starting)
         stack.push_async_callback(self.operator.stop)
         await self.operator.start()
-        stack.callback((await self.wiretap.start()).close)
         await self.lab.prepare()
         key = api_keys.new_key()
         self.evidence.need("API key", key, digest_is_public=True)
         body = key_object(key, self.lab.organization, self.namespace)
         await self.client.create(API_KEY, body, self.namespace)
-        self.http = await stack.enter_async_context(http_client(f"http://127.0.0.1:{self.wiretap.port}", key))
-        self.http.headers["Accept-Encoding"] = "identity"
+        self.http = await stack.enter_async_context(http_client(self.api.url, key))
+        self.http.event_hooks["response"].append(self._keep)
 
-        async def ready() -> bool:
-            try:
-                return (await self.http.get("/readyz")).status_code == 200
-            except httpx.TransportError:
-                return False
-
-        await eventually(ready)
+    async def _keep(self, response: httpx.Response) -> None:
+        """Every answer, head and all."""
+        head = (name + b": " + value for name, value in response.headers.raw)
+        self.answered += b"\r\n".join([*head, await response.aread(), b""])
 
     async def work(self) -> None:
         """A run by REST that is delivered, and one whose deliveries fail for good."""
@@ -317,13 +298,13 @@ class Stage:
 
     async def _hang_up_in_the_middle_of(self, text: str) -> None:
         """What was sent until then is of no use to anybody; at debug level, that it happened is logged."""
-        _, writer = await asyncio.open_connection("127.0.0.1", self.wiretap.behind)
+        _, writer = await asyncio.open_connection(self.http.base_url.host, self.http.base_url.port)
         head = f"POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: {self.http.headers['Authorization']}\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(text) + 100}\r\n\r\n"
         writer.write((head + text).encode())
         await writer.drain()
         writer.transport.abort()
-        await eventually(lambda: "caller.gone" in self.api.output())
+        await eventually(lambda: "caller.gone" in self.api.child.output())
 
     async def collect(self, control_plane: ControlPlane, kubectl: Kubectl) -> None:
         places, here = self.evidence.places, ("-n", self.namespace)
@@ -336,16 +317,38 @@ class Stage:
         places["Kubernetes Events"] = events.encode()
         places["metrics of the API"] = (await self.http.get("/metrics")).content
         places["metrics of the operator"] = (await self.operator.get("/metrics"))[1].encode()
-        places["log of the API"] = self.api.output().encode()
+        places["log of the API"] = self.api.child.output().encode()
         places["log of the operator"] = self.operator.output.encode()
-        places["answers of the API"] += bytes(self.wiretap.answered)
+        places["answers of the API"] += bytes(self.answered)
         values = await asyncio.to_thread(etcd_values, control_plane)
         pairs = {key: key + b" " + value for key, value in values.items()}
-        secret = {key: pair for key, pair in pairs.items() if key.startswith(SECRETS_IN_ETCD)}
+        secret = {key: pair for key, pair in pairs.items() if key.startswith(b"/registry/secrets/")}
         self.evidence.secrets_in_etcd = b"\n".join(secret.values())
         places["etcd"] = b"\n".join(pair for key, pair in pairs.items() if key not in secret)
         places["files of etcd"] = await asyncio.to_thread(etcd_files, control_plane)
         places["log of kube-apiserver"] = control_plane.apiserver.output().encode()
+
+
+def etcd_values(control_plane: ControlPlane) -> dict[bytes, bytes]:
+    """All keys and values of etcd, read through etcd itself (its gRPC gateway)."""
+    port = json.loads((control_plane.folder / "ports.json").read_text())["etcd"]
+    query = {"key": _encoded(b"\0"), "range_end": _encoded(b"\0")}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/kv/range", json.dumps(query).encode())
+    with urllib.request.urlopen(request, timeout=60) as response:
+        answer = json.load(response)
+    assert not answer.get("more")
+    return {base64.b64decode(pair["key"]): base64.b64decode(pair.get("value", "")) for pair in answer["kvs"]}
+
+
+def etcd_files(control_plane: ControlPlane) -> bytes:
+    """Its files on the disk: former versions of objects, too, until they are compacted and written over."""
+    # Its log is as long as it may become from the start, filled with zeros.
+    files = (path for path in (control_plane.folder / "etcd").rglob("*") if path.is_file())
+    return b"\n".join(path.read_bytes().rstrip(b"\0") for path in files)
+
+
+def _encoded(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
 
 
 async def play(control_plane: ControlPlane, folder: Path) -> Evidence:
