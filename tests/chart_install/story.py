@@ -133,7 +133,7 @@ class Story:
 
         await self.comes(is_gone, f"the end of {kind.kind} {name}")
 
-    async def is_told(self, about: str, reason: str, *, namespace: str = "", count: int = 1) -> None:
+    async def has_event(self, about: str, reason: str, *, namespace: str = "", count: int = 1) -> None:
         """In an Event of Kubernetes; what happens again is counted."""
         where, chosen = namespace or self.installation.namespace, f"involvedObject.name={about}"
 
@@ -164,7 +164,7 @@ def is_so(body: JsonObject, of: str) -> bool:
 
 @asynccontextmanager
 async def story_of(installation: Installation) -> AsyncIterator[Story]:
-    """API and operator are ready; nobody has signed in. The receiver listens when it is started."""
+    """API and operator are ready; no one has signed in. The receiver listens when it is started."""
     async with (
         KubeClient(await KubeConnection.load(str(installation.cluster.kubeconfig))) as kube,
         httpx.AsyncClient(base_url=installation.url, trust_env=False, timeout=30) as public,

@@ -79,7 +79,7 @@ async def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uni
     installation.start()
     async with story_of(installation) as story:
         await story.admit()
-        story.receiver.port = free_ports(1)[0]  # nobody listens there yet
+        story.receiver.port = free_ports(1)[0]  # no receiver listens there yet
         run = await story.dispatch(await story.template(BUILT_IN))
         await story.executor(run, "PUT", "/answers/s-clean", json={"value": True})
         due = await story.comes(lambda: waiting(installation), "a delivery that waits")
@@ -131,7 +131,7 @@ def test_newer_definitions_and_lost_keys_stop_helm_before_anything_is_changed(in
     # A second release leaves the definitions to the first.
     values = {**VALUES, "crds": {"enabled": False}}
     installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values=values)
-    # (Where the cluster can be asked, keys can be rotated: only those of a rendering without one are immutable.)
+    # (Where Helm reads the cluster, keys can be rotated: only those of a rendering without one are immutable.)
     assert "immutable" not in installation.get("secret", f"{RELEASE}-keys")
     installation.kubectl("delete", "secret", f"{RELEASE}-keys", "-n", RELEASE)
     with pytest.raises(subprocess.CalledProcessError) as refused:

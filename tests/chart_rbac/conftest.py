@@ -18,7 +18,7 @@ BRANCH: Final = "branch"
 ANNEX: Final = "annex"
 """Of another one."""
 ELSEWHERE: Final = "elsewhere"
-"""A namespace that the release was not told of."""
+"""A namespace that no value names."""
 WEBHOOK_SECRETS: Final = {HOME: "hook", BRANCH: "branch-hook"}
 OTHER_SECRET: Final = "somebody-s"
 WITH_EVERYTHING: Final[dict[str, Any]] = {
@@ -45,7 +45,7 @@ WITH_EVERYTHING: Final[dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
-    """With Secrets beside it that are nobody's business. Nothing runs yet."""
+    """With further Secrets in its namespaces, which no value names. Nothing runs yet."""
     folder = tmp_path_factory.mktemp("rbac")
     policy, log = folder / "policy.yaml", folder / "audit.log"
     policy.write_text(POLICY)

@@ -91,7 +91,7 @@ async def a_template_is_written(story: Story) -> None:
 
 
 async def a_run_is_completed(story: Story, template: str) -> None:
-    """Dispatched once however often it is asked for, looked at, answered with a photo, signed; its events arrive."""
+    """Dispatched once however often it is requested, looked at, answered with a photo, signed; its events arrive."""
     run = await story.post_twice("/v1/runs", story.a_run(template), "run_id")
     path = f"/v1/runs/{run['run_id']}"
     assert (await story.public.get(f"{path}/preview")).status_code == 200
@@ -107,13 +107,13 @@ async def a_run_is_completed(story: Story, template: str) -> None:
     delivered = (await story.call("GET", f"{path}/deliveries"))["data"]
     assert {one["status"] for one in delivered} == {"delivered"}
     # What arrived at once has no object; a replay makes it.
-    asked = {"filter": {"run_id": run["run_id"], "status": "delivered"}}
-    made = await story.call("POST", "/v1/deliveries/replay", asked, status=202)
+    chosen = {"filter": {"run_id": run["run_id"], "status": "delivered"}}
+    made = await story.call("POST", "/v1/deliveries/replay", chosen, status=202)
     await story.becomes(DELIVERY_REPLAY, made["replay_id"], lambda body: body["status"].get("settled"))
 
 
 async def runs_end_otherwise(story: Story, template: str) -> None:
-    """One is cancelled, one expires; a count that nobody confirmed is taken back."""
+    """One is cancelled, one expires; a count without a run is taken back."""
     cancelled, expiring = await story.dispatch(template), await story.dispatch(template, expires_in_hours=0.5 / 3600)
     await story.call("POST", f"/v1/runs/{cancelled['run_id']}/cancel", {})
     await story.arrives(cancelled["run_id"], "run.cancelled")
@@ -126,7 +126,7 @@ async def runs_end_otherwise(story: Story, template: str) -> None:
 
 
 async def the_old_goes(story: Story) -> None:
-    """Runs, their deliveries, audit entries, revisions, and photos that nobody needs."""
+    """Runs, their deliveries, audit entries, revisions, and photos without a run."""
     template = await story.template(CHECKLIST)
     run, event = await story.fails(template)
     revision = (await story.kube.get(RUN, run, HOME))["spec"]["resolved"]["revisionRef"]["name"]
@@ -186,15 +186,15 @@ async def an_organization_is_judged(story: Story) -> None:
     story.apply(ORGANIZATION, "new", {"displayName": "New", "namespace": "nowhere"})
     for count in (1, 2):
         for reason, namespace in (("NamespaceNotFound", HOME), ("Ready", "nowhere")):
-            await story.is_told("new", reason, namespace="default", count=count)
+            await story.has_event("new", reason, namespace="default", count=count)
             await story.kube.patch(ORGANIZATION, "new", {"spec": {"namespace": namespace}})
     await story.kube.delete(ORGANIZATION, "new")
 
 
 async def deliveries_fail_and_are_replayed(story: Story, template: str) -> None:
-    """An event is kept with its attempts, told as Events, and sent again by REST and by kubectl; many at once, too."""
+    """An event is kept with its attempts, shown as Events, and sent again by REST and by kubectl; many at once, too."""
     run, event = await story.fails(template)
-    await story.is_told(event, "DeliveryFailed")
+    await story.has_event(event, "DeliveryFailed")
     shown = await story.call("GET", f"/v1/deliveries/{event}")
     assert (shown["status"], len(shown["attempts"])) == ("failed", 5)
     story.receiver.answer = lambda _: 500
@@ -202,7 +202,7 @@ async def deliveries_fail_and_are_replayed(story: Story, template: str) -> None:
         patch = {"metadata": {"annotations": {REPLAY_ANNOTATION: format_timestamp(utc_now())}}}
         await story.kube.patch(WEBHOOK_DELIVERY, event, patch, HOME)
         await story.becomes(WEBHOOK_DELIVERY, event, is_replayed)
-        await story.is_told(event, "ReplayFailed", count=count)
+        await story.has_event(event, "ReplayFailed", count=count)
     story.receiver.answer = lambda _: 204
     await story.call("POST", f"/v1/deliveries/{event}/replay", {}, status=202)
     await story.becomes(WEBHOOK_DELIVERY, event, lambda body: body["status"].get("phase") == "Delivered")
@@ -218,7 +218,7 @@ async def deliveries_fail_and_are_replayed(story: Story, template: str) -> None:
 
     await story.comes(is_delivered, "the replayed event")
     await story.call("DELETE", path, status=204)
-    story.apply(DELIVERY_REPLAY, "again", {"filter": {"host": "nobody.example"}, "ttlSecondsAfterFinished": 1})
+    story.apply(DELIVERY_REPLAY, "again", {"filter": {"host": "elsewhere.example"}, "ttlSecondsAfterFinished": 1})
     await story.goes(DELIVERY_REPLAY, "again")
 
 
@@ -256,7 +256,7 @@ async def a_member_is_invited_and_signs_in(story: Story) -> None:
 
 
 async def sessions_are_used_and_swept_away(story: Story) -> None:
-    """When somebody was last there is written down; one that nobody ended goes. An unknown one is looked up."""
+    """When a session was last used is recorded; an expired one is removed. An unknown one is looked up."""
     used, secret = await a_session(story, ago=timedelta(minutes=30))
     assert await PersonAt(story.public, {COOKIE: secret}).is_signed_in()
     await story.becomes(DASHBOARD_SESSION, used, lambda body: body["status"].get("lastSeenAt"))

@@ -1,4 +1,4 @@
-"""What the chart's roles say that an account may do, and what it asked of the API server, as the audit log has it."""
+"""What the chart's roles say that an account may do, and what it requests of the API server, by the audit log."""
 
 import json
 import ssl
@@ -14,7 +14,7 @@ from tests.chart_install.installed import RELEASE, Installation
 POLICY: Final = """\
 apiVersion: audit.k8s.io/v1
 kind: Policy
-# A watch is told when it begins; of everything else its end is enough.
+# A watch is logged when it begins; of all other requests the end is enough.
 omitStages: [RequestReceived]
 rules:
   - level: Metadata
@@ -83,7 +83,7 @@ class Audited:
         }
 
     def accesses(self) -> set[Access]:
-        """Requests for resources by ServiceAccounts. (Discovery and versions are open to whoever signs in.)"""
+        """Requests for resources by ServiceAccounts. (Discovery and versions are open to all who sign in.)"""
         lines = self.log.read_bytes().splitlines(keepends=True)
         found = (_access(json.loads(line)) for line in lines if line.endswith(b"\n"))
         return {access for access in found if access is not None}

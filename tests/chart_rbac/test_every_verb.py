@@ -25,7 +25,7 @@ BACKUPS = "file:///var/lib/checklists/backups"
 
 @pytest.fixture(scope="module")
 def lived(installed: Audited, tmp_path_factory: pytest.TempPathFactory) -> set[Access]:
-    """All that was asked for. That each part did its work is asserted on the way."""
+    """All requests. That each part did its work is asserted on the way."""
     asyncio.run(whole_life(installed, tmp_path_factory.mktemp("site")))
     return installed.accesses()
 

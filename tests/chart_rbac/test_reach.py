@@ -26,7 +26,7 @@ PEOPLE: Final[dict[str, dict[str, frozenset[str]]]] = {
     ),
     "edit": {
         **dict.fromkeys(("templates", "runs", "deliveryreplays"), READ | WRITE),
-        # To annotate them: a replay is asked for so. What is in them is immutable.
+        # To annotate them: that requests a replay. What is in them is immutable.
         "webhookdeliveries": READ | {"patch"},
         **dict.fromkeys(("templaterevisions", "members"), READ),
     },
@@ -80,8 +80,8 @@ def test_no_secret_is_read_but_those_that_the_operator_is_told_of(installed: Aud
         assert _status(http, "GET", f"{_core(HOME)}/secrets/{RELEASE}-keys") == FORBIDDEN
         for namespace, name in WEBHOOK_SECRETS.items():
             path = f"{_core(namespace)}/secrets"
-            told = OK if account in ("operator", "maintenance") else FORBIDDEN
-            assert _status(http, "GET", f"{path}/{name}") == told
+            by_name = OK if account in ("operator", "maintenance") else FORBIDDEN
+            assert _status(http, "GET", f"{path}/{name}") == by_name
             assert _status(http, "GET", f"{path}/{OTHER_SECRET}") == FORBIDDEN
             assert _status(http, "GET", f"{path}?watch=1&fieldSelector=metadata.name={name}") == FORBIDDEN
             assert _status(http, "PATCH", f"{path}/{name}", {"data": {}}) == FORBIDDEN
@@ -91,14 +91,14 @@ def test_no_secret_is_read_but_those_that_the_operator_is_told_of(installed: Aud
 
 @pytest.mark.parametrize("account", ACCOUNTS)
 def test_an_account_has_what_the_chart_says_and_nothing_else(installed: Audited, account: str) -> None:
-    """The API server's own answer, in each namespace: nothing by another role, nothing where nobody was listed."""
+    """The API server's own answer, in each namespace: nothing by another role, nothing in one that no value names."""
     everywhere = _rendered(installed, account, None)
     assert {resource for _, resource, _, _ in everywhere} <= {"organizations", "organizations/status", "namespaces"}
     with installed.http(account=account) as http:
         for namespace in (HOME, BRANCH, ANNEX, *ALONE):
             assert _answered(http, namespace) == everywhere | _rendered(installed, account, namespace)
         assert _answered(http, ELSEWHERE) == everywhere
-        # Of organizations, which have no namespace, Events are told in `default`, by the operator; and nothing else.
+        # Of organizations, which have no namespace, Events are in `default`, by the operator; and nothing else.
         events = {("", "events", "*", verb) for verb in ("create", "get", "patch")}
         assert _rendered(installed, account, "default") == (events if account == "operator" else set())
         for kind in NAMESPACED:
@@ -170,7 +170,7 @@ def test_an_editor_s_real_calls_end_at_their_namespace(people: Audited) -> None:
         assert _status(theirs, "PATCH", f"{path}/of-the-annex/status", {"status": {"version": 9}}) == FORBIDDEN
 
 
-# -- how it is asked -----------------------------------------------------------------------------------------------
+# -- requests ------------------------------------------------------------------------------------------------------
 
 
 def _status(http: httpx.Client, method: str, path: str, body: Any = None) -> int:
