@@ -1,4 +1,4 @@
-"""helm, kubeconform, promtool and Prometheus, for the chart. `python -m checklist_dev.chart_tools` says where they are.
+"""helm, promtool and Prometheus, for the chart. `python -m checklist_dev.chart_tools` says where they are.
 
 Each comes from PATH when its version fits, else from the user's cache, where it is built once from its Go modules
 (`hack/charttools/`, `hack/promtools/`): a machine with nothing but Python can lint, render and install the chart, and
@@ -66,16 +66,9 @@ HELM: Final = Tool(
     "about two minutes",
     stamp="helm.sh/helm/v4/internal/version.version=v{version}",
 )
-KUBECONFORM: Final = Tool(
-    "kubeconform",
-    "github.com/yannh/kubeconform",
-    "github.com/yannh/kubeconform/cmd/kubeconform",
-    ("-v",),
-    "a few seconds",
-)
 PROMTOOL: Final = _of_prometheus("promtool", "about three minutes")
 PROMETHEUS: Final = _of_prometheus("prometheus", "half a minute after promtool")
-TOOLS: Final = (HELM, KUBECONFORM, PROMTOOL, PROMETHEUS)
+TOOLS: Final = (HELM, PROMTOOL, PROMETHEUS)
 
 
 def find_tool(tool: Tool, env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Path:

@@ -4,7 +4,6 @@ One process runs them all (tests/conftest.py): there is one node, and it is thei
 """
 
 import os
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,10 +78,3 @@ def loaded(cluster: Cluster, request: pytest.FixtureRequest) -> Image:
     except NoCluster as reason:
         pytest.skip(str(reason))
     return image
-
-
-@pytest.fixture(scope="module")
-def namespace(cluster: Cluster) -> Iterator[str]:
-    """A namespace of this module's own, with restricted Pod Security."""
-    with cluster.namespace(f"test-{uuid.uuid4().hex[:10]}") as name:
-        yield name

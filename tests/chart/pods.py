@@ -1,33 +1,22 @@
-"""Pods as the chart makes them: not root, nothing to write but /tmp, no capabilities. What they print, how they end."""
+"""Pods as the chart makes them: not root, nothing to write but /tmp, no capabilities."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tests.chart.cluster import Cluster
 
-WAITS_FOREVER = ("python3", "-c", "import signal; signal.sigwait({signal.SIGTERM})")
 
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    code: int
-    output: str
-
-
-def manifest(name: str, namespace: str, image: str, command: Sequence[str] | None) -> dict[str, Any]:
-    """One container, restricted, with a /tmp of its own. `command` None: the image's own."""
+def waiting_pod(name: str, namespace: str, image: str) -> dict[str, Any]:
+    """One container that does nothing, restricted, with a /tmp of its own."""
     locked = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
     container: dict[str, Any] = {
         "name": "main",
         "image": image,
         "imagePullPolicy": "IfNotPresent",
+        "command": ["python3", "-c", "import signal; signal.sigwait({signal.SIGTERM})"],
         "securityContext": locked,
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
     }
-    if command is not None:
-        container["command"] = list(command)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -43,18 +32,6 @@ def manifest(name: str, namespace: str, image: str, command: Sequence[str] | Non
             "volumes": [{"name": "tmp", "emptyDir": {}}],
         },
     }
-
-
-def run_to_end(cluster: Cluster, pod: Mapping[str, Any]) -> Ended:
-    """Makes it, waits until it has ended, and removes it."""
-    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
-    cluster.apply(pod)
-    try:
-        cluster.wait_until(lambda: phase(cluster, namespace, name) in ("Succeeded", "Failed"), f"the end of {name}")
-        status = cluster.get("pod", name, "-n", namespace)["status"]["containerStatuses"][0]["state"]["terminated"]
-        return Ended(int(status["exitCode"]), cluster.kubectl("logs", name, "-n", namespace))
-    finally:
-        cluster.kubectl("delete", "pod", name, "-n", namespace, "--wait=false")
 
 
 def phase(cluster: Cluster, namespace: str, name: str) -> str:

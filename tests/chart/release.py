@@ -15,7 +15,7 @@ import pytest
 from tests.chart import load_in_a_pod
 from tests.chart.cluster import Cluster
 from tests.chart.conftest import Image
-from tests.chart.pods import WAITS_FOREVER, manifest, phase, run_inside
+from tests.chart.pods import phase, run_inside, waiting_pod
 
 from checklist_crds import api_keys
 from checklist_crds.secret_digest import digest
@@ -105,7 +105,7 @@ class Release:
         }
         key = {"name": api_keys.object_name(sha256), "labels": {f"{GROUP}/org": ORGANIZATION}, **metadata}
         scripts = {"load.py": Path(load_in_a_pod.__file__).read_text(), "call.py": CALL}
-        pod = manifest("caller", self.namespace, self.image.name, WAITS_FOREVER)
+        pod = waiting_pod("caller", self.namespace, self.image.name)
         pod["spec"]["volumes"].append({"name": "scripts", "configMap": {"name": "scripts"}})
         pod["spec"]["containers"][0]["volumeMounts"].append({"name": "scripts", "mountPath": "/scripts"})
         self.cluster.apply(
@@ -116,9 +116,18 @@ class Release:
         self.cluster.wait_until(lambda: phase(self.cluster, self.namespace, "caller") == "Running", "the caller runs")
         self.cluster.wait_until(lambda: self.call("GET", "/v1/templates")[0] == 200, "the key is admitted")
         tdl = json.loads((ROOT / "examples" / "templates" / "forklift-pre-use.json").read_text())
-        status, body = self.call("POST", "/v1/templates", tdl)
-        assert status == 201, body
-        self.template = str(body["id"])
+        self.template = self.post("/v1/templates", tdl)["id"]
+
+    def kill(self, pods: set[str], *components: str) -> None:
+        """At once. Returns when others are in their place."""
+        self.cluster.kubectl("delete", "pod", *pods, "-n", self.namespace, "--grace-period=0", "--force")
+
+        def are_replaced() -> bool:
+            found = self.cluster.get("pods", "-n", self.namespace)["items"]
+            names = {each["metadata"]["name"] for each in found}
+            return not pods & names and all(self.is_available(component) for component in components)
+
+        self.cluster.wait_until(are_replaced, f"pods in place of {sorted(pods)}")
 
     def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """One request to the Service: its status, and the JSON of its answer; what is no JSON, in base64."""
@@ -145,10 +154,18 @@ class Release:
         (value,) = re.findall(rf"^{name} (\S+)$", base64.b64decode(text).decode(), re.MULTILINE)
         return float(value)
 
+    def post(self, path: str, body: Any) -> dict[str, Any]:
+        status, made = self.call("POST", path, body)
+        assert status == 201, made
+        return dict(made)
+
     def dispatch(self, **more: Any) -> str:
-        status, body = self.call("POST", "/v1/runs", {"template_id": self.template, **more})
-        assert status == 201, body
-        return str(body["run_id"])
+        return str(self.post("/v1/runs", {"template_id": self.template, **more})["run_id"])
+
+    def dispatch_of(self, step: dict[str, Any]) -> dict[str, Any]:
+        """A run of a new template that has this step."""
+        definition = {"name": "One", "sections": [{"id": "g-1", "title": "One", "steps": [step]}]}
+        return self.post("/v1/runs", {"template_id": self.post("/v1/templates", definition)["id"]})
 
     @contextmanager
     def load(self) -> Iterator[Load]:

@@ -1,4 +1,4 @@
-"""A Kubernetes API of its own for each module, and a release in a namespace of its own."""
+"""A release in a Kubernetes API of its own, which is empty: definitions come with the chart."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +8,9 @@ import pytest
 
 from checklist_dev.controlplane import ControlPlane
 
-from .installed import Installation
-from .story import FIRST_GAP_S
+from .installed import RELEASE, Installation
 
-RELEASE = "checklists"
+FIRST_GAP_S = 3600
 VALUES: dict[str, Any] = {
     "fullnameOverride": RELEASE,
     "photos": {"store": "temporary"},
@@ -23,16 +22,9 @@ VALUES: dict[str, Any] = {
 WITHOUT_PODS = ("--no-hooks",)
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Empty: definitions come with the chart."""
-    with ControlPlane(tmp_path_factory.mktemp("empty-cluster"), ephemeral=True) as plane:
-        yield plane
-
-
 @pytest.fixture
-def installation(cluster: ControlPlane, tmp_path: Path) -> Iterator[Installation]:
-    made = Installation(cluster, RELEASE, tmp_path)
-    cluster.run_kubectl("create", "namespace", RELEASE)
-    yield made
-    made.stop()
+def installation(tmp_path: Path) -> Iterator[Installation]:
+    with ControlPlane(tmp_path / "empty-cluster", ephemeral=True) as plane:
+        made = Installation(plane, tmp_path)
+        yield made
+        made.stop()

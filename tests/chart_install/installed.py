@@ -1,5 +1,5 @@
-"""What Helm installs where nothing starts pods: its API and operator are run here, from the Deployments as the cluster
-has them, with the tokens of their ServiceAccounts and the files of their Secrets."""
+"""What Helm installs where nothing starts pods: its programs are run here, from the pods as the cluster has them, with
+the tokens of their ServiceAccounts and the files of their Secrets."""
 
 import base64
 import json
@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from checklist_dev.chart_tools import HELM, find_tool
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.local_service import is_ready
@@ -16,21 +18,26 @@ from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
 
 READY_S = 90.0
+RELEASE = "checklists"
+CRON_JOB, DEPLOYMENT = "cronjob", "deployment"
 
 
 class Installation:
-    """A release in a namespace of its name. `helm` raises CalledProcessError with Helm's words in `stderr`."""
+    """A release in a namespace. `helm` raises CalledProcessError with Helm's words in `stderr`."""
 
-    def __init__(self, cluster: ControlPlane, release: str, folder: Path) -> None:
+    def __init__(self, cluster: ControlPlane, folder: Path, release: str = RELEASE, namespace: str = "") -> None:
         self.cluster = cluster
-        self.release = release
         self.folder = folder
+        self.release = release
+        self.namespace = namespace or release
         self.kubectl = cluster.run_kubectl
+        self.kubectl("create", "namespace", self.namespace)
         self.port, self.operator_port = free_ports(2)
+        self.url = f"http://127.0.0.1:{self.port}"
         self._children: dict[str, Child] = {}
 
     def helm(self, command: str, *arguments: str | Path, values: dict[str, Any] | None = None) -> str:
-        words = [find_tool(HELM), command, "--namespace", self.release, *arguments]
+        words = [find_tool(HELM), command, "--namespace", self.namespace, *arguments]
         words += ["--values", "-"] if values is not None else []
         done = subprocess.run(
             words,
@@ -45,10 +52,15 @@ class Installation:
         return done.stdout
 
     def get(self, *what: str) -> Any:
-        return json.loads(self.kubectl("get", "-n", self.release, *what, "-o", "json"))
+        return json.loads(self.kubectl("get", "-n", self.namespace, *what, "-o", "json"))
 
     def secret(self, name: str) -> dict[str, str]:
         return {key: base64.b64decode(text).decode() for key, text in self.get("secret", name)["data"].items()}
+
+    def objects(self) -> list[dict[str, Any]]:
+        """All that the chart has made, and what its hooks are."""
+        made = (self.helm("get", part, self.release) for part in ("manifest", "hooks"))
+        return [one for text in made for one in yaml.safe_load_all(text) if one]
 
     def start(self) -> None:
         """API and operators, until they are ready."""
@@ -58,17 +70,13 @@ class Installation:
         ]
         ports = [self.operator_port, *free_ports(len(operators) - 1)]
         for name, port in [*zip(operators, ports, strict=True), (f"{self.release}-api", self.port)]:
-            spec = self.get("deployment", name)["spec"]["template"]["spec"]
+            spec = self._pod(name.removeprefix(f"{self.release}-"))
             container = spec["containers"][0]
-            environment = self.environment(spec, container)
+            environment = self._environment(spec, container)
             if name in operators:
                 environment |= {"CHECKLISTS_OPERATOR_PORT": str(port), "CHECKLISTS_OPERATOR_ID": name}
-            child = Child(
-                name,
-                program(container["command"] + container.get("args", [])),
-                log=self.folder / f"{name.removeprefix(f'{self.release}-')}.log",
-                env=environment,
-            )
+            command = _program(container["command"] + container.get("args", []))
+            child = Child(name, command, log=self.folder / f"{name}.log", env=environment)
             child.start()
             self._children[name] = child
             child.wait_until(lambda port=port: is_ready(port), timeout_s=READY_S)
@@ -82,29 +90,43 @@ class Installation:
         self.start()
 
     def operator_log(self) -> str:
-        return (self.folder / "operator.log").read_text()[-4000:]
+        """The end of what each operator has written, for an error message."""
+        logs = self.folder.glob(f"{self.release}-operator*.log")
+        return "\n".join(f"{log.name}:\n{log.read_text()[-4000:]}" for log in sorted(logs))
 
     def run_job(self) -> str:
         """The first-organization Job of the release, as the Job's own ServiceAccount; what it prints."""
         hooks = self.helm("get", "hooks", self.release)
         self.kubectl("apply", "-f", "-", stdin=hooks)
-        job = self.get("job", f"{self.release}-bootstrap")
-        spec = job["spec"]["template"]["spec"]
-        container = spec["containers"][0]
-        return self.run(spec, container, container["command"] + container["args"])
+        return self._run(self.get("job", f"{self.release}-bootstrap")["spec"]["template"]["spec"])
 
-    def exec(self, *command: str) -> str:
+    def run_backup(self) -> str:
+        """What the CronJob's pod does, one container after the other."""
+        return self._run(self._pod("backup", CRON_JOB))
+
+    def exec(self, *command: str, component: str = "api", status: int = 0) -> str:
         """As `kubectl exec deploy/...-api -- COMMAND`."""
-        spec = self.get("deployment", f"{self.release}-api")["spec"]["template"]["spec"]
-        return self.run(spec, spec["containers"][0], list(command))
+        spec = self._pod(component)
+        return self._run({**spec, "containers": [{**spec["containers"][0], "command": list(command)}]}, status)
 
-    def run(self, spec: dict[str, Any], container: dict[str, Any], command: list[str]) -> str:
-        environment = self.environment(spec, container)
-        done = subprocess.run(program(command), env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def _pod(self, component: str, kind: str = DEPLOYMENT) -> dict[str, Any]:
+        spec = self.get(kind, f"{self.release}-{component}")["spec"]
+        template = spec["jobTemplate"]["spec"]["template"] if kind == CRON_JOB else spec["template"]
+        return dict(template["spec"])
 
-    def environment(self, spec: dict[str, Any], container: dict[str, Any]) -> dict[str, str]:
+    def _run(self, spec: dict[str, Any], status: int = 0) -> str:
+        """The pod's containers, to their end; what they print."""
+        printed = ""
+        for container in [*spec.get("initContainers", []), *spec["containers"]]:
+            mounts = self._files(spec, container)
+            words = [_here(word, mounts) for word in container["command"] + container.get("args", [])]
+            environment = self._environment(spec, container)
+            done = subprocess.run(_program(words), env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == status, done.stdout + done.stderr
+            printed += done.stdout + done.stderr
+        return printed
+
+    def _environment(self, spec: dict[str, Any], container: dict[str, Any]) -> dict[str, str]:
         """The container's, its paths led to files here; the ports and the address are this machine's."""
         mounts = self._files(spec, container)
         found: dict[str, str] = {}
@@ -118,17 +140,14 @@ class Installation:
             elif "fieldRef" in source:
                 found[variable["name"]] = f"{self.release}-pod"
             else:
-                text = variable.get("value", "")
-                for mounted, here in mounts.items():
-                    text = text.replace(mounted, str(here))
-                found[variable["name"]] = text
+                found[variable["name"]] = _here(variable.get("value", ""), mounts)
         return {
             **{name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ},
             **found,
             "CHECKLISTS_HOST": "127.0.0.1",
             "CHECKLISTS_PORT": str(self.port),
             "CHECKLISTS_OPERATOR_PORT": str(self.operator_port),
-            "CHECKLISTS_BASE_URL": f"http://127.0.0.1:{self.port}",
+            "CHECKLISTS_BASE_URL": self.url,
             "KUBECONFIG": str(self._kubeconfig(spec["serviceAccountName"])),
         }
 
@@ -147,16 +166,25 @@ class Installation:
                 mounts[mount["mountPath"]] = here
         return mounts
 
+    def token(self, account: str) -> str:
+        return self.kubectl("create", "token", account, "-n", self.namespace, "--duration=2h").strip()
+
     def _kubeconfig(self, account: str) -> Path:
         """With a token of the ServiceAccount, and nothing else."""
-        token = self.kubectl("create", "token", account, "-n", self.release, "--duration=2h").strip()
         config = json.loads(self.cluster.kubeconfig.read_text())
-        config["users"][0]["user"] = {"token": token}
+        config["users"][0]["user"] = {"token": self.token(account)}
         file = self.folder / f"kubeconfig-{account}"
         file.write_text(json.dumps(config))
         return file
 
 
-def program(command: list[str]) -> list[str]:
+def _here(text: str, mounts: dict[str, Path]) -> str:
+    """With folders of this machine in place of what is mounted."""
+    for mounted, here in mounts.items():
+        text = text.replace(mounted, str(here))
+    return text
+
+
+def _program(command: list[str]) -> list[str]:
     """The command of the image, as it is installed here."""
     return [str(Path(sys.executable).with_name(command[0])), *command[1:]]

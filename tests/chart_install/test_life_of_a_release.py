@@ -10,15 +10,18 @@ from pathlib import Path
 import pytest
 import yaml
 
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
 from checklist_dev.chart_files import CHART
-from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import VERSION_ANNOTATION, crd_version
 from checklist_dev.failures import Failure
+from checklist_dev.first_run import BUILT_IN
+from checklist_dev.ports import free_ports
 from checklist_dev.repository import CRDS
 
-from .conftest import RELEASE, VALUES, WITHOUT_PODS
-from .installed import Installation
-from .story import Story, wait_for
+from .conftest import VALUES, WITHOUT_PODS
+from .installed import RELEASE, Installation
+from .story import Story, story_of
 
 PREVIOUS = Path(__file__).parent / "previous"
 
@@ -47,7 +50,24 @@ def definitions(installation: Installation) -> set[int]:
     return {crd_version(body) for body in found if body["spec"]["group"] == "checklists.dev"}
 
 
-def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uninstall(
+def waiting(installation: Installation) -> JsonObject | None:
+    """The status of the delivery that waits for its second attempt."""
+    for delivery in installation.get("webhookdeliveries")["items"]:
+        status = delivery.get("status", {})
+        if status.get("phase") == "Pending" and status.get("nextAttemptAt"):
+            return dict(status)
+    return None
+
+
+async def check(story: Story, run: JsonObject) -> None:
+    """The run, its link, the key, the account and the delivery are as they were."""
+    assert (await story.call("GET", f"/v1/runs/{run['run_id']}"))["run_id"] == run["run_id"]
+    assert (await story.executor(run, "GET", ""))["run_id"] == run["run_id"]
+    status = waiting(story.installation)
+    assert status is not None and status["attempt"] == 1
+
+
+async def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uninstall(
     installation: Installation, previous: Path
 ) -> None:
     ours = {crd_version(yaml.safe_load(file.read_text())) for file in CRDS.glob("*.yaml")}
@@ -57,71 +77,65 @@ def test_runs_keys_and_waiting_deliveries_survive_upgrade_rollback_and_uninstall
     assert "has an administrator: ada@example.com" in installation.run_job()
     keys = installation.secret(f"{RELEASE}-keys")
     installation.start()
-    story = Story(installation)
-    story.begin()
-    due = story.waiting()
+    async with story_of(installation) as story:
+        await story.admit()
+        story.receiver.port = free_ports(1)[0]  # no receiver listens there yet
+        run = await story.dispatch(await story.template(BUILT_IN))
+        await story.executor(run, "PUT", "/answers/s-clean", json={"value": True})
+        due = await story.comes(lambda: waiting(installation), "a delivery that waits")
 
-    # The upgrade, while both serve; then they are replaced by what it installed.
-    installation.helm("upgrade", RELEASE, CHART, *WITHOUT_PODS, values=VALUES)
-    assert definitions(installation) == ours
-    story.check()
-    installation.restart()
-    story.check()
-    assert installation.secret(f"{RELEASE}-keys") == keys
-    assert f"{story.url}/dashboard/sign-in#link=" in installation.exec(
-        "checklist-dispatch", "sign-in-link", "ada@example.com"
-    )
+        # The upgrade, while both serve; then they are replaced by what it installed.
+        installation.helm("upgrade", RELEASE, CHART, *WITHOUT_PODS, values=VALUES)
+        assert definitions(installation) == ours
+        await check(story, run)
+        installation.restart()
+        await check(story, run)
+        assert installation.secret(f"{RELEASE}-keys") == keys
 
-    installation.helm("rollback", RELEASE, "1", *WITHOUT_PODS)
-    installation.restart()
-    story.check()
-    assert installation.secret(f"{RELEASE}-keys") == keys
+        installation.helm("rollback", RELEASE, "1", *WITHOUT_PODS)
+        installation.restart()
+        await check(story, run)
+        assert installation.secret(f"{RELEASE}-keys") == keys
 
-    installation.stop()
-    installation.helm("uninstall", RELEASE, *WITHOUT_PODS)
-    of_the_release = f"app.kubernetes.io/instance={RELEASE},!helm.sh/hook,app.kubernetes.io/component!=bootstrap"
-    kinds = "deployments,services,serviceaccounts,roles,rolebindings"
-    assert installation.get(kinds, "-l", of_the_release)["items"] == []
-    assert [run["metadata"]["name"] for run in installation.get("runs")["items"]] == [story.run_id]
-    assert len(installation.get("apikeys")["items"]) == 1
-    assert story.waiting() == due
-    assert installation.secret(f"{RELEASE}-keys") == keys
+        installation.stop()
+        installation.helm("uninstall", RELEASE, *WITHOUT_PODS)
+        of_the_release = f"app.kubernetes.io/instance={RELEASE},!helm.sh/hook,app.kubernetes.io/component!=bootstrap"
+        kinds = "deployments,services,serviceaccounts,roles,rolebindings"
+        assert installation.get(kinds, "-l", of_the_release)["items"] == []
+        assert [one["metadata"]["name"] for one in installation.get("runs")["items"]] == [run["run_id"]]
+        assert len(installation.get("apikeys")["items"]) == 1
+        assert waiting(installation) == due
+        assert installation.secret(f"{RELEASE}-keys") == keys
 
-    # Who installs again finds all of it, and what waited is sent.
-    installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values=VALUES)
-    story.make_due()
-    with story.listening():
+        # Who installs again finds all of it, and what waited is sent, since an hour has passed.
+        installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values=VALUES)
+        (delivery,) = installation.get("webhookdeliveries")["items"]
+        past = {"nextAttemptAt": "2026-01-01T00:00:00.000Z"}
+        await story.kube.patch_status(WEBHOOK_DELIVERY, delivery["metadata"]["name"], past, installation.namespace)
+        await story.receiver.start()
         installation.start()
-        assert story.rest("GET", f"/v1/runs/{story.run_id}")["run_id"] == story.run_id
-        wait_for(lambda: story.received, "the delivery that waited", installation=installation)
-        assert story.received[0]["event"] == "step.completed"
-        assert story.received[0]["delivery_attempt"] == 2
-        assert story.executor("GET", "")["run_id"] == story.run_id
+        assert (await story.arrives(run["run_id"], "step.completed"))["delivery_attempt"] == 2
+        assert (await story.call("GET", f"/v1/runs/{run['run_id']}"))["run_id"] == run["run_id"]
+        assert (await story.executor(run, "GET", ""))["run_id"] == run["run_id"]
 
 
-def test_newer_definitions_and_lost_keys_stop_helm_before_anything_is_changed(
-    cluster: ControlPlane, tmp_path: Path
-) -> None:
-    other = Installation(cluster, "other", tmp_path)
-    other.kubectl("create", "namespace", "other")
-    values = {**VALUES, "fullnameOverride": "other"}
+def test_newer_definitions_and_lost_keys_stop_helm_before_anything_is_changed(installation: Installation) -> None:
     one = next(CRDS.glob("*.yaml"))
     name = yaml.safe_load(one.read_text())["metadata"]["name"]
-    if not definitions(other):
-        other.kubectl("create", "-f", str(one))
-    other.kubectl("annotate", "--overwrite", "crd", name, f"{VERSION_ANNOTATION}=999")
+    installation.kubectl("create", "-f", str(one))
+    installation.kubectl("annotate", "--overwrite", "crd", name, f"{VERSION_ANNOTATION}=999")
     with pytest.raises(subprocess.CalledProcessError) as refused:
-        other.helm("install", "other", CHART, *WITHOUT_PODS, values=values)
+        installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values=VALUES)
     assert f"the cluster has version 999 of {name}" in refused.value.stderr
 
     # A second release leaves the definitions to the first.
-    values["crds"] = {"enabled": False}
-    other.helm("install", "other", CHART, *WITHOUT_PODS, values=values)
-    # (Where the cluster can be asked, keys can be rotated: only those of a rendering without one are immutable.)
-    assert "immutable" not in other.get("secret", "other-keys")
-    other.kubectl("delete", "secret", "other-keys", "-n", "other")
+    values = {**VALUES, "crds": {"enabled": False}}
+    installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values=values)
+    # (Where Helm reads the cluster, keys can be rotated: only those of a rendering without one are immutable.)
+    assert "immutable" not in installation.get("secret", f"{RELEASE}-keys")
+    installation.kubectl("delete", "secret", f"{RELEASE}-keys", "-n", RELEASE)
     with pytest.raises(subprocess.CalledProcessError) as refused:
-        other.helm("upgrade", "other", CHART, *WITHOUT_PODS, values=values)
-    assert "the Secret other-keys with the installation's keys is gone" in refused.value.stderr
+        installation.helm("upgrade", RELEASE, CHART, *WITHOUT_PODS, values=values)
+    assert f"the Secret {RELEASE}-keys with the installation's keys is gone" in refused.value.stderr
     with pytest.raises(Failure, match="NotFound"):
-        other.get("secret", "other-keys")
+        installation.get("secret", f"{RELEASE}-keys")

@@ -1,31 +1,43 @@
-"""Who acts in the scenes: a caller with a key, the person with a link, an administrator at the dashboard, kubectl."""
+"""All that is done with an installation, in one life. What a person waits for is waited for."""
 
+import asyncio
+import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final
+from datetime import timedelta
+from typing import Final
 
-import httpx
-from tests.chart_rbac.processes import Program
-from tests.chart_rbac.release import BRANCH, HOME, Release
-from tests.cluster.operator_lab import Receiver
+from tests.chart_install.story import ADMIN, ORGANIZATION_NAME, Story, is_so
+from tests.chart_rbac.conftest import BRANCH, HOME, WEBHOOK_SECRETS
+from tests.cluster.operator_lab import condition
+from tests.contract.pictures import drawing, picture
 from tests.dashboard_auth.person import PersonAt
-from tests.waiting import eventually
 
-from checklist_crds.account_links import account_name, new_token, one_time_link
-from checklist_crds.account_types import LocalAccountSpec
-from checklist_crds.ids import object_id
-from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
-from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
-from checklist_crds.kube.kinds import EVENT, LOCAL_ACCOUNT, RUN, WEBHOOK_DELIVERY, Kind
-from checklist_crds.resource_types import API_VERSION
-from checklist_crds.times import utc_now
+from checklist_api.dashboard.access import COOKIE
+from checklist_api.dashboard.sessions import new_secret, object_name
+from checklist_crds.account_types import DashboardSessionSpec, SignInMethod
+from checklist_crds.delivery_types import REPLAY_ANNOTATION
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.kinds import (
+    API_KEY,
+    AUDIT_ENTRY,
+    DASHBOARD_SESSION,
+    DELIVERY_REPLAY,
+    MEMBER,
+    ORGANIZATION,
+    RUN,
+    TEMPLATE,
+    TEMPLATE_REVISION,
+    WEBHOOK_DELIVERY,
+)
+from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.secret_digest import digest
+from checklist_crds.times import format_timestamp, utc_now
 
-ORGANIZATION_NAME: Final = "first"
-ORGANIZATION_ID: Final = object_id("org", ORGANIZATION_NAME)
 BRANCH_ORGANIZATION: Final = "branch"
-WITHIN_S: Final = 30.0
+GRACE: Final = "grace@example.com"
+PASSWORD: Final = "violet tram under gravel"
+A_SECOND: Final = 1.0 / 86_400
+"""In days."""
 STEPS: Final = (
     {"id": "s-clean", "type": "boolean", "label": "Clean?", "photo": {"min": 0, "max": 2}},
     {"id": "s-note", "type": "text", "label": "Anything else?"},
@@ -35,156 +47,246 @@ CHECKLIST: Final[JsonObject] = {
     "sections": [{"id": "g-1", "title": "Kitchen", "steps": list(STEPS)}],
     "settings": {"allow_skip": True, "signature_on_complete": True},
 }
+JPEG, PNG = ({"Content-Type": f"image/{kind}"} for kind in ("jpeg", "png"))
 
 
-async def succeeds(asking: Awaitable[httpx.Response]) -> httpx.Response:
-    response = await asking
-    assert response.is_success, (response.status_code, response.text)
-    return response
+async def live(story: Story) -> None:
+    """API and operator are ready, and the receiver listens. They end with it."""
+    await story.admit()
+    template = await story.template(CHECKLIST)
+    earlier = await story.dispatch(template)
+    # Ended by SIGTERM, an operator hands its lease over; the API reads what was there before it.
+    await asyncio.to_thread(story.installation.restart)
+    assert "Kitchen" in str(await story.executor(earlier, "GET", ""))
+    await a_template_is_written(story)
+    await a_run_is_completed(story, template)
+    await runs_end_otherwise(story, template)
+    await the_old_goes(story)
+    for namespace, organization in ((HOME, ORGANIZATION_NAME), (BRANCH, BRANCH_ORGANIZATION)):
+        await made_by_kubectl(story, namespace, organization)
+    await keys_and_members_by_kubectl(story)
+    await an_organization_is_judged(story)
+    await deliveries_fail_and_are_replayed(story, template)
+    await a_key_is_made_used_and_revoked(story)
+    await a_member_is_invited_and_signs_in(story)
+    await sessions_are_used_and_swept_away(story)
+    for path in ("/v1/templates", "/v1/runs", "/v1/deliveries", "/v1/deliveries/replays", "/v1/endpoints", "/v1/usage"):
+        await story.call("GET", path)
+    for path in ("/keys", "/members", "/audit", "/runs", "/templates"):
+        await story.desk("GET", path)
 
 
-@dataclass
-class Life:
-    """What a scene acts with. `kube` is an administrator; `rest` bears the organization's key."""
-
-    release: Release
-    programs: dict[str, Program]
-    kube: KubeClient
-    receiver: Receiver
-    public: httpx.AsyncClient
-    admin: PersonAt
-    rest: httpx.AsyncClient
-    template: str = ""
-    earlier_run: JsonObject = field(default_factory=dict)
-
-    # -- by REST ---------------------------------------------------------------------------------------------------
-
-    async def call(self, method: str, path: str, body: Any = None, *, status: int = 200, **headers: str) -> Any:
-        sent = {} if body is None else {"json": body}
-        response = await self.rest.request(method, path, headers=headers, **sent)
-        assert response.status_code == status, (method, path, response.status_code, response.text)
-        return response.json() if response.content else None
-
-    async def post_twice(self, path: str, body: Any, identifier: str, *, status: int = 201) -> JsonObject:
-        """With one Idempotency-Key, so that one object is made."""
-        headers = {"Idempotency-Key": str(uuid.uuid4())}
-        first, again = [await self.call("POST", path, body, status=status, **headers) for _ in range(2)]
-        assert first[identifier] == again[identifier]
-        return dict(first)
-
-    async def dispatch(self, **body: Any) -> JsonObject:
-        return dict(await self.call("POST", "/v1/runs", self.a_run(**body), status=201))
-
-    def a_run(self, **body: Any) -> JsonObject:
-        webhook = {"url": self.receiver.url, "secret": "a-secret-of-the-test", "events": ["*"]}
-        return {"template_id": self.template, "webhook": webhook, **body}
-
-    async def executor(self, run: JsonObject, method: str, path: str, **sent: Any) -> Any:
-        token = run["link"].partition("#")[2]
-        headers = {"Authorization": f"Executor {token}", **sent.pop("headers", {})}
-        url = f"/v1/executor/runs/{run['run_id']}{path}"
-        return (await succeeds(self.public.request(method, url, headers=headers, **sent))).json()
-
-    async def at_desk(self, method: str, path: str, body: Any = None, *, status: int = 200) -> Any:
-        response = await self.admin.request(method, f"{ORGANIZATION_ID}{path}", json=body)
-        assert response.status_code == status, (method, path, response.status_code, response.text)
-        return response.json() if response.content else None
-
-    # -- what comes of it ------------------------------------------------------------------------------------------
-
-    async def arrives(self, run_id: str, event: str) -> None:
-        """The receiver has got it."""
-        await eventually(lambda: event in [one["event"] for one in self.receiver.events(run_id)], within_s=WITHIN_S)
-
-    async def becomes(
-        self, kind: Kind, name: str, holds: Callable[[JsonObject], Any], namespace: str | None = HOME
-    ) -> JsonObject:
-        async def look() -> JsonObject | None:
-            body = await self.kube.get(kind, name, namespace)
-            return body if holds(body) else None
-
-        found: JsonObject = await eventually(look, within_s=WITHIN_S, every_s=0.05)
-        return found
-
-    async def goes(self, kind: Kind, name: str) -> None:
-        async def is_gone() -> bool:
-            try:
-                await self.kube.get(kind, name, HOME)
-            except KubeNotFound:
-                return True
-            return False
-
-        await eventually(is_gone, within_s=WITHIN_S, every_s=0.05)
-
-    async def tells(self, about: str, reason: str, *, namespace: str = HOME, count: int = 1) -> None:
-        """In an Event of Kubernetes; what happens again is counted."""
-
-        async def told() -> bool:
-            items, _ = await self.kube.list_all(EVENT, namespace, field_selector=f"involvedObject.name={about}")
-            return any(one["reason"] == reason and (one.get("count") or 1) >= count for one in items)
-
-        await eventually(told, within_s=WITHIN_S)
-
-    async def settles(self, run_id: str, namespace: str = HOME) -> JsonObject:
-        return await self.becomes(RUN, run_id, lambda body: body["status"].get("settled"), namespace)
-
-    async def apply(self, kind: Kind, name: str, spec: JsonObject, namespace: str = HOME) -> JsonObject:
-        """As kubectl or GitOps make it: without a label, without a status."""
-        organization = {HOME: ORGANIZATION_NAME, BRANCH: BRANCH_ORGANIZATION}[namespace]
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": kind.kind,
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": {"organizationRef": {"name": organization}, **spec},
-        }
-        return await self.kube.create(kind, body, namespace)
-
-    async def fails(self) -> tuple[str, str]:
-        """A run and the event of it that failed five times."""
-        self.receiver.answer = lambda _: 500
-        run = await self.dispatch()
-        await self.call("POST", f"/v1/runs/{run['run_id']}/cancel", {})
-        await self.settles(run["run_id"])
-        found, _ = await self.kube.list_all(WEBHOOK_DELIVERY, HOME, field_selector=f"spec.runRef.name={run['run_id']}")
-        (delivery,) = found
-        name = str(delivery["metadata"]["name"])
-        await self.becomes(WEBHOOK_DELIVERY, name, lambda body: (body.get("status") or {}).get("settled"))
-        self.receiver.answer = lambda _: 204
-        return run["run_id"], name
+async def a_template_is_written(story: Story) -> None:
+    """By REST; each version stays to be looked at."""
+    made = await story.post_twice("/v1/templates", CHECKLIST, "id")
+    path = f"/v1/templates/{made['id']}"
+    await story.becomes(TEMPLATE, made["id"], lambda body: condition(body, "Valid"))
+    changed = await story.call("PATCH", path, {"name": "Closing"})
+    assert (changed["v"], changed["name"]) == (2, "Closing")
+    assert (await story.call("GET", f"{path}/versions/1"))["name"] == "Opening"
+    assert len((await story.call("GET", f"{path}/versions"))["data"]) == 2
+    generated = await story.call("POST", "/v1/templates/generate", {"prompt": "Van: check tyres and lights"})
+    assert generated["sections"]
+    await story.call("DELETE", path, status=204)
 
 
-@asynccontextmanager
-async def living(release: Release, programs: dict[str, Program]) -> AsyncIterator[Life]:
-    """A receiver, an administrator who is signed in, an API key of the organization, and a template."""
-    url = programs["api"].url
-    receiver = Receiver()
-    await receiver.start()
-    try:
-        async with (
-            KubeClient(await KubeConnection.load(str(release.cluster.kubeconfig))) as kube,
-            httpx.AsyncClient(base_url=url, trust_env=False, timeout=20) as public,
-        ):
-            admin = PersonAt(public)
-            await succeeds(admin.post("sign-in/link", {"secret": await sign_in_link(kube, "first@example.com")}))
-            await admin.session()
-            made = await succeeds(admin.post(f"{ORGANIZATION_ID}/keys", {"name": "test"}))
-            bearer = {"Authorization": f"Bearer {made.json()['key']}"}
-            async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=20, headers=bearer) as rest:
-                life = Life(release, programs, kube, receiver, public, admin, rest)
-                life.template = (await life.call("POST", "/v1/templates", CHECKLIST, status=201))["id"]
-                life.earlier_run = await life.dispatch()
-                yield life
-    finally:
-        await receiver.stop()
+async def a_run_is_completed(story: Story, template: str) -> None:
+    """Dispatched once however often it is requested, looked at, answered with a photo, signed; its events arrive."""
+    run = await story.post_twice("/v1/runs", story.a_run(template), "run_id")
+    path = f"/v1/runs/{run['run_id']}"
+    assert (await story.public.get(f"{path}/preview")).status_code == 200
+    await story.executor(run, "POST", "/open", json={})
+    await story.executor(run, "PUT", "/answers/s-clean", json={"value": True})
+    await story.executor(run, "POST", "/answers/s-clean/photos", content=picture(), headers=JPEG)
+    await story.executor(run, "POST", "/steps/s-note/skip", json={})
+    await story.executor(run, "PUT", "/signature", content=drawing(), headers=PNG)
+    await story.executor(run, "POST", "/submit", json={"signature": {"name": "Ada"}})
+    await story.arrives(run["run_id"], "run.completed")
+    await story.becomes(RUN, run["run_id"], lambda body: body["status"].get("settled"))
+    assert (await story.call("GET", path))["status"] == "completed"
+    delivered = (await story.call("GET", f"{path}/deliveries"))["data"]
+    assert {one["status"] for one in delivered} == {"delivered"}
+    # What arrived at once has no object; a replay makes it.
+    chosen = {"filter": {"run_id": run["run_id"], "status": "delivered"}}
+    made = await story.call("POST", "/v1/deliveries/replay", chosen, status=202)
+    await story.becomes(DELIVERY_REPLAY, made["replay_id"], lambda body: body["status"].get("settled"))
 
 
-async def sign_in_link(kube: KubeClient, email: str) -> str:
-    """The token of a new link, as `checklist-dispatch sign-in-link` makes it."""
-    token, name = new_token(email), account_name(email)
-    spec = LocalAccountSpec(email=email, name="First", link=one_time_link(token, now=utc_now())).to_kube()
-    body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": {"name": name}, "spec": spec}
-    try:
-        await kube.create(LOCAL_ACCOUNT, body, HOME)
-    except KubeAlreadyExists:
-        await kube.patch(LOCAL_ACCOUNT, name, {"spec": {"link": spec["link"]}}, HOME)
-    return token
+async def runs_end_otherwise(story: Story, template: str) -> None:
+    """One is cancelled, one expires; a count without a run is taken back."""
+    cancelled, expiring = await story.dispatch(template), await story.dispatch(template, expires_in_hours=0.5 / 3600)
+    await story.call("POST", f"/v1/runs/{cancelled['run_id']}/cancel", {})
+    await story.arrives(cancelled["run_id"], "run.cancelled")
+    await story.arrives(expiring["run_id"], "run.expired")
+    quota = (await story.kube.get(ORGANIZATION, ORGANIZATION_NAME))["status"]["quota"]
+    since = format_timestamp(utc_now() - timedelta(seconds=60))
+    pending = {**quota, "pending": [{"runId": f"r-{uuid.uuid4()}", "since": since}]}
+    await story.kube.patch_status(ORGANIZATION, ORGANIZATION_NAME, {"quota": pending})
+    await story.becomes(ORGANIZATION, ORGANIZATION_NAME, lambda body: not body["status"]["quota"].get("pending"))
+
+
+async def the_old_goes(story: Story) -> None:
+    """Runs, their deliveries, audit entries, revisions, and photos without a run."""
+    template = await story.template(CHECKLIST)
+    run, event = await story.fails(template)
+    revision = (await story.kube.get(RUN, run, HOME))["spec"]["resolved"]["revisionRef"]["name"]
+    entry, at = f"aud-{time.time_ns():020}", format_timestamp(utc_now() - timedelta(days=40))
+    actor = {"kind": "system", "name": "test"}
+    spec = {"at": at, "actor": actor, "action": "run.cancelled", "target": {"kind": "run"}}
+    story.apply(AUDIT_ENTRY, entry, spec)
+    await story.call("DELETE", f"/v1/templates/{template}", status=204)
+    keep = {"finishedRunsDays": A_SECOND, "auditDays": 30}
+    await story.kube.patch(ORGANIZATION, ORGANIZATION_NAME, {"spec": {"retention": keep}})
+    for kind, name in (
+        (WEBHOOK_DELIVERY, event),
+        (RUN, run),
+        (AUDIT_ENTRY, entry),
+        (TEMPLATE_REVISION, revision),
+    ):
+        await story.goes(kind, name)
+    await story.kube.patch(ORGANIZATION, ORGANIZATION_NAME, {"spec": {"retention": None}})
+
+
+async def made_by_kubectl(story: Story, namespace: str, organization: str) -> None:
+    """A template, its next version, and a run that signs with a Secret: judged, labelled, admitted, delivered."""
+    name, run = "by-git", f"r-{uuid.uuid4()}"
+    where = {"namespace": namespace, "organization": organization}
+    definition = {key: value for key, value in CHECKLIST.items() if key != "settings"}
+    story.apply(TEMPLATE, name, definition, **where)
+    first = await story.becomes(TEMPLATE, name, lambda body: condition(body, "Valid"), namespace)
+    assert first["metadata"]["labels"][ORGANIZATION_LABEL] == organization
+    story.apply(TEMPLATE, name, {**definition, "name": "Closing"}, **where)
+
+    def is_second(body: JsonObject) -> bool:
+        return (condition(body, "Valid") or {}).get("observedGeneration") == 2
+
+    await story.becomes(TEMPLATE, name, is_second, namespace)
+    webhook = {"url": story.receiver.url, "events": ["*"], "secretRef": {"name": WEBHOOK_SECRETS[namespace]}}
+    spec = {"templateRef": {"name": name}, "webhook": webhook, "expiresInHours": 1}
+    story.apply(RUN, run, spec, **where)
+    admitted = await story.becomes(RUN, run, lambda body: is_so(body, "Admitted"), namespace)
+    assert admitted["metadata"]["labels"][ORGANIZATION_LABEL] == organization
+    if namespace == HOME:
+        await story.call("POST", f"/v1/runs/{run}/cancel", {})
+        await story.arrives(run, "run.cancelled")
+
+
+async def keys_and_members_by_kubectl(story: Story) -> None:
+    """They are judged and labelled."""
+    story.apply(MEMBER, "alan", {"name": "Alan", "email": "alan@example.com", "role": "viewer"})
+    spec = {"name": "by hand", "sha256": digest("cds_live_by-hand"), "prefix": "cds_live_", "createdBy": "alan"}
+    story.apply(API_KEY, "by-hand", spec)
+    for kind, name in ((MEMBER, "alan"), (API_KEY, "by-hand")):
+        judged = await story.becomes(kind, name, lambda body: is_so(body, "Ready"))
+        assert judged["metadata"]["labels"][ORGANIZATION_LABEL] == ORGANIZATION_NAME
+
+
+async def an_organization_is_judged(story: Story) -> None:
+    """By its namespace. Its Events are in `default`, since it has none; of what happens twice, one counts."""
+    story.apply(ORGANIZATION, "new", {"displayName": "New", "namespace": "nowhere"})
+    for count in (1, 2):
+        for reason, namespace in (("NamespaceNotFound", HOME), ("Ready", "nowhere")):
+            await story.has_event("new", reason, namespace="default", count=count)
+            await story.kube.patch(ORGANIZATION, "new", {"spec": {"namespace": namespace}})
+    await story.kube.delete(ORGANIZATION, "new")
+
+
+async def deliveries_fail_and_are_replayed(story: Story, template: str) -> None:
+    """An event is kept with its attempts, shown as Events, and sent again by REST and by kubectl; many at once, too."""
+    run, event = await story.fails(template)
+    await story.has_event(event, "DeliveryFailed")
+    shown = await story.call("GET", f"/v1/deliveries/{event}")
+    assert (shown["status"], len(shown["attempts"])) == ("failed", 5)
+    story.receiver.answer = lambda _: 500
+    for count in (1, 2):
+        patch = {"metadata": {"annotations": {REPLAY_ANNOTATION: format_timestamp(utc_now())}}}
+        await story.kube.patch(WEBHOOK_DELIVERY, event, patch, HOME)
+        await story.becomes(WEBHOOK_DELIVERY, event, is_replayed)
+        await story.has_event(event, "ReplayFailed", count=count)
+    story.receiver.answer = lambda _: 204
+    await story.call("POST", f"/v1/deliveries/{event}/replay", {}, status=202)
+    await story.becomes(WEBHOOK_DELIVERY, event, lambda body: body["status"].get("phase") == "Delivered")
+    await story.arrives(run, "run.cancelled")
+    await story.becomes(WEBHOOK_DELIVERY, event, is_replayed)
+
+    run, _ = await story.fails(template)
+    made = await story.post_twice("/v1/deliveries/replay", {"filter": {"run_id": run}}, "replay_id", status=202)
+    path = f"/v1/deliveries/replays/{made['replay_id']}"
+
+    async def is_delivered() -> bool:
+        return bool((await story.call("GET", path))["delivered"] == 1)
+
+    await story.comes(is_delivered, "the replayed event")
+    await story.call("DELETE", path, status=204)
+    story.apply(DELIVERY_REPLAY, "again", {"filter": {"host": "elsewhere.example"}, "ttlSecondsAfterFinished": 1})
+    await story.goes(DELIVERY_REPLAY, "again")
+
+
+async def a_key_is_made_used_and_revoked(story: Story) -> None:
+    """When it was last used is shown; revoked, it opens nothing. One that is unknown is looked up and refused."""
+    made = await story.desk("POST", "/keys", {"name": "export"}, status=201)
+    bearer = f"Bearer {made['key']}"
+    await story.call("GET", "/v1/templates", Authorization=bearer)
+    await story.becomes(API_KEY, made["id"], lambda body: body["status"].get("lastUsedAt"))
+    await story.desk("POST", f"/keys/{made['id']}/revoke")
+    for refused in (bearer, f"Bearer cds_live_{uuid.uuid4().hex}"):
+        await story.call("GET", "/v1/templates", status=401, Authorization=refused)
+
+
+async def a_member_is_invited_and_signs_in(story: Story) -> None:
+    """With a link, then a password; is seen, changed and reset by an admin, and another one is removed."""
+    invited = {"email": GRACE, "name": "Grace", "role": "viewer"}
+    path = f"/members/{(await story.desk('POST', '/members', invited, status=201))['id']}"
+    again = await story.desk("POST", f"{path}/invitation", status=201)
+    person, second = PersonAt(story.public), PersonAt(story.public)
+    session = await story.sign_in(person, "link", secret=again["link"].partition("#link=")[2])
+    assert len(session["organizations"]) == 1  # the member is theirs now
+    assert (await person.post("account/password", {"new_password": PASSWORD})).is_success
+    for one in (person, second):
+        await story.sign_in(one, "password", email=GRACE, password=PASSWORD)
+    assert (await story.desk("PATCH", path, {"role": "editor"}))["role"] == "editor"
+    for one, ended in ((person, "session"), (second, "sessions")):
+        assert (await one.delete(ended)).is_success
+        assert not await one.is_signed_in()
+    await story.sign_in(second, "password", email=GRACE, password=PASSWORD)
+    await story.desk("POST", f"{path}/reset")
+    other = await story.desk("POST", "/members", {**invited, "email": "leaving@example.com"}, status=201)
+    await story.desk("DELETE", f"/members/{other['id']}", status=204)
+    assert "member.removed" in [one["action"] for one in (await story.desk("GET", "/audit"))["data"]]
+
+
+async def sessions_are_used_and_swept_away(story: Story) -> None:
+    """When a session was last used is recorded; an expired one is removed. An unknown one is looked up."""
+    used, secret = await a_session(story, ago=timedelta(minutes=30))
+    assert await PersonAt(story.public, {COOKIE: secret}).is_signed_in()
+    await story.becomes(DASHBOARD_SESSION, used, lambda body: body["status"].get("lastSeenAt"))
+    assert not await PersonAt(story.public, {COOKIE: new_secret()}).is_signed_in()
+    ended, _ = await a_session(story, ago=timedelta(hours=13))
+    await story.goes(DASHBOARD_SESSION, ended)
+
+
+# -- what scenes are made of ---------------------------------------------------------------------------------------
+
+
+async def a_session(story: Story, *, ago: timedelta) -> tuple[str, str]:
+    """The name of a session that began `ago`, and its secret."""
+    secret, made = new_secret(), utc_now() - ago
+    spec = DashboardSessionSpec(
+        sha256=digest(secret),
+        **{"issuer": "https://people.example", "subject": "ada", "email": ADMIN, "name": "Ada"},
+        email_verified=True,
+        method=SignInMethod.OIDC,
+        created_at=made,
+        expires_at=made + timedelta(hours=12),
+    )
+    name = object_name(spec.sha256)
+    metadata = {"name": name, "namespace": HOME}
+    body = {"apiVersion": API_VERSION, "kind": "DashboardSession", "metadata": metadata, "spec": spec.to_kube()}
+    await story.kube.create(DASHBOARD_SESSION, body, HOME)
+    return name, secret
+
+
+def is_replayed(body: JsonObject) -> bool:
+    """Nothing asks for a replay of the delivery any more, and none is under way."""
+    is_asked = REPLAY_ANNOTATION in (body["metadata"].get("annotations") or {})
+    return bool(not is_asked and body["status"].get("settled") and not body["status"].get("replay"))

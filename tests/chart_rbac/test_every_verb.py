@@ -1,139 +1,113 @@
-"""API and operator live their whole life as the chart's ServiceAccounts: nothing is refused, nothing is granted in
-vain, and whatever is taken away is missed.
-
-Taking all rights away, one after the other, takes about a quarter of an hour: CHECKLISTS_EVERY_RIGHT=1 does it (and
-CHECKLISTS_EVERY_RIGHT=events those that the word is in). Without it the same few are taken away each time, and the
-table in `uses.py` stands for all of them.
-"""
+"""API, operator and commands live their whole life as the chart's ServiceAccounts: the audit log says that nothing is
+refused, and that nothing is granted in vain."""
 
 import asyncio
-import hashlib
-import os
-import time
-from dataclasses import dataclass
+import base64
+import contextlib
+import json
+from pathlib import Path
 
 import pytest
-from tests.chart_rbac import scenes
-from tests.chart_rbac.audit_log import Access, AuditLog, Right
-from tests.chart_rbac.conftest import Installation
-from tests.chart_rbac.life import Life, living
-from tests.chart_rbac.release import until_decided
-from tests.chart_rbac.scenes import Scene
-from tests.chart_rbac.uses import Use, uses
+from tests.backup.lab import Site, clear
+from tests.chart_install.story import ADMIN, ORGANIZATION_NAME, Story, story_of
+from tests.chart_rbac.conftest import BRANCH, HOME, WEBHOOK_SECRETS
+from tests.chart_rbac.life import BRANCH_ORGANIZATION, CHECKLIST, GRACE, live
+from tests.chart_rbac.rights import Access, Audited
+from tests.waiting import eventually
 
-TAKEN_AWAY = 6
-USUAL_S = LEAST_S = 4.0
+from checklist_crds.kube.kinds import DELIVERY_REPLAY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, RUN, SECRET, TEMPLATE
+from checklist_crds.resource_types import RESTORED_ANNOTATION, RESTORING_ANNOTATION
+from checklist_crds.sealing import sealing_key_of
+from checklist_crds.times import format_timestamp, utc_now
 
-
-@dataclass(frozen=True)
-class Lived:
-    """All that was asked for, and how long each scene took."""
-
-    accesses: frozenset[Access]
-    seconds: dict[Scene, float]
+BACKUPS = "file:///var/lib/checklists/backups"
 
 
 @pytest.fixture(scope="module")
-def lived(installation: Installation) -> Lived:
-    """The whole life, once."""
-
-    async def live() -> dict[Scene, float]:
-        seconds = {}
-        for program in installation.programs.values():
-            await program.until_ready()
-        async with living(installation.release, installation.programs) as life:
-            for scene in scenes.ALL:
-                began = time.monotonic()
-                await scene(life)
-                seconds[scene] = time.monotonic() - began
-        return seconds
-
-    seconds = asyncio.run(live())
-    return Lived(frozenset(installation.audit.since(0)), seconds)
+def lived(installed: Audited, tmp_path_factory: pytest.TempPathFactory) -> set[Access]:
+    """All requests. That each part did its work is asserted on the way."""
+    asyncio.run(whole_life(installed, tmp_path_factory.mktemp("site")))
+    return installed.accesses()
 
 
-def test_nothing_that_is_done_with_an_installation_is_refused(lived: Lived) -> None:
-    assert {access for access in lived.accesses if not access.allowed} == set()
+async def whole_life(installed: Audited, folder: Path) -> None:
+    installation = installed.installation
+    for _ in ("install", "upgrade"):  # the second leaves alone what is there
+        installation.run_job()
+    installation.start()
+    async with story_of(installation) as story:
+        await story.receiver.start()
+        story.apply(ORGANIZATION, BRANCH_ORGANIZATION, {"displayName": "Branch", "namespace": BRANCH})
+        await live(story)
+        run, _ = await story.fails(await story.template(CHECKLIST), executor_ref=GRACE)
+        # What a watch has lost is found again by a list now and then.
+        granted = installed.rights("operator")
+        with contextlib.suppress(AssertionError):
+            await eventually(lambda: granted <= {access.right for access in installed.accesses()}, every_s=1)
+        installation.stop()
+        await commands(story, Site(installation.cluster, story.kube, HOME, folder, b"", ""), run)
 
 
-@pytest.mark.parametrize("account", ["api", "operator", "bootstrap"])
-def test_every_verb_of_the_chart_s_roles_is_used(installation: Installation, lived: Lived, account: str) -> None:
-    used = {access.right for access in lived.accesses if access.right.account == account}
-    assert used == installation.release.rights(account)
+async def commands(story: Story, site: Site, run: str) -> None:
+    """Of the CronJob and of the maintenance pod, in an installation with one of each kind; half of it is applied."""
+    installation, kube = story.installation, story.kube
+
+    def shell(*words: str, status: int = 0) -> str:
+        return installation.exec("checklist-dispatch", *words, component="maintenance", status=status)
+
+    story.apply(DELIVERY_REPLAY, "theirs", {"filter": {"runRef": {"name": run}}})
+    now = format_timestamp(utc_now())
+    # Dispatched a moment ago: the erasure says that it was made, so that it stays counted.
+    quota = {"used": 1, "month": now[:7], "pending": [{"runId": run, "since": now}]}
+    await kube.patch_status(ORGANIZATION, ORGANIZATION_NAME, {"quota": quota})
+    story.apply(ORGANIZATION, ORGANIZATION_NAME, {"displayName": "Example Ltd"})
+
+    printed = installation.run_backup()
+    assert "snapshot" in printed and "stays" in printed
+    before = await site.objects()
+
+    found = json.loads(shell("doctor", "--namespace", HOME, "--json", status=2))  # no operator runs here
+    unseen = {each["check"] for each in found["findings"] if each["level"] == "unknown"}
+    assert {each["level"] for each in found["findings"] if each["check"] == "rights"} == {"ok"}, found
+    assert not unseen & {"definitions", "pods", "rights", "leader", "runs", "retries", "retention", "clock"}, found
+
+    old, new = installation.secret("checklists-keys")["sealing-keys"], base64.b64encode(bytes(range(2, 34))).decode()
+    change = json.dumps({"stringData": {"sealing-keys": f"k2:{new},{old}"}})
+    installation.kubectl("patch", "secret", "checklists-keys", "-n", HOME, "-p", change)
+    shell("reseal")
+    assert sealing_key_of((await kube.get(RUN, run, HOME))["spec"]["webhook"]["sealedSecret"]) == "k2"
+    accounts = {one["spec"]["email"]: one for one in (await kube.list_all(LOCAL_ACCOUNT, HOME))[0]}
+    assert sealing_key_of(accounts[GRACE]["spec"]["sealedPassword"]) == "k2"
+    for person in (ADMIN, "new@example.com"):  # given another link, and made
+        assert "http" in shell("sign-in-link", person, "--namespace", HOME)
+    whom = ("--organization", ORGANIZATION_NAME, "--email", GRACE, "--with-account")
+    assert '"complete": true' in shell("erase", *whom, "--yes")
+    emails = {one["spec"]["email"] for kind in (MEMBER, LOCAL_ACCOUNT) for one in (await kube.list_all(kind, HOME))[0]}
+    assert GRACE not in emails
+    assert f"runs/{HOME}/{run}" not in await site.objects()
+
+    await clear(kube)
+    await kube.delete(SECRET, WEBHOOK_SECRETS[HOME], HOME)
+    assert WEBHOOK_SECRETS[HOME] in shell("restore", "--from", BACKUPS, status=1)  # that Secret is missing
+    after = await site.objects()
+    assert after.keys() == {key for key in before if not key.startswith("dashboardsessions/")}
+    # (When kubectl made a run was in its metadata only.)
+    expected = {key: {"createdAt": body["spec"].get("createdAt"), **before[key]["spec"]} for key, body in after.items()}
+    assert {key: {"createdAt": None, **body["spec"]} for key, body in after.items()} == expected
+    managers = (await kube.get(TEMPLATE, "by-git", HOME))["metadata"]["managedFields"]
+    assert "flux" in {each["manager"] for each in managers}
+    # One that was stopped just before its last step finds everything there.
+    annotations = (await kube.get(ORGANIZATION, ORGANIZATION_NAME))["metadata"]["annotations"]
+    again = {RESTORING_ANNOTATION: annotations[RESTORED_ANNOTATION], RESTORED_ANNOTATION: None}
+    metadata = {"annotations": {**again, "checklists.dev/paused": "true"}}
+    await kube.patch(ORGANIZATION, ORGANIZATION_NAME, {"metadata": metadata})
+    assert "objects: 0 made" in shell("restore", "--from", BACKUPS, status=1)
 
 
-def test_it_is_said_of_every_right_what_it_is_for(installation: Installation) -> None:
-    said = {right for right, _ in uses()}
-    assert said == installation.release.rights("api") | installation.release.rights("operator")
+def test_nothing_that_is_done_with_an_installation_is_refused(lived: set[Access]) -> None:
+    assert {access for access in lived if not access.allowed} == set()
 
 
-def test_whatever_right_is_taken_away_something_fails_without_it(installation: Installation, lived: Lived) -> None:
-    """The API server refuses that very request, and what a person waits for does not come."""
-    chosen = list(uses())
-    wanted = os.environ.get("CHECKLISTS_EVERY_RIGHT")
-    if wanted not in (None, "", "0", "1"):
-        chosen = [(right, use) for right, use in chosen if wanted in str(right)]
-    elif wanted != "1":
-        quick = [(right, use) for right, use in chosen if not use.at_start]
-        chosen = sorted(quick, key=lambda one: hashlib.sha256(repr(one[0]).encode()).hexdigest())[:TAKEN_AWAY]
-
-    async def take_away() -> list[str]:
-        told = []
-        async with living(installation.release, installation.programs) as life:
-            for right, use in chosen:
-                answer = await breaks(life, installation.audit, right, use, lived.seconds.get(use.scene, USUAL_S))
-                if answer is not None:
-                    told.append(answer)
-        return told
-
-    told = asyncio.run(take_away())
-    assert not told, "\n".join(told)
-
-
-async def breaks(life: Life, audit: AuditLog, right: Right, use: Use, usual_s: float) -> str | None:
-    """None when the scene fails (or the log tells) and the API server refused that very right; else what happened.
-
-    `usual_s`: how long the scene takes with all rights; twice that and a little is waited for, after a refusal.
-    """
-    for program in life.programs.values():
-        if not program.child.running:
-            await asyncio.to_thread(program.child.start)
-        await program.until_ready()
-    life.receiver.answer = lambda _: 204
-    await asyncio.to_thread(life.release.take_away, right)
-    try:
-        await until_decided(life.release, right, allowed=False)
-        mark = audit.mark()
-        if use.at_start:
-            await life.programs[right.account].restart()
-        scene = asyncio.create_task(_play(life, use))
-        began = time.monotonic()
-        refused = False
-        while not scene.done() and not (refused and time.monotonic() - began > LEAST_S + 2 * usual_s):
-            await asyncio.sleep(0.1)
-            refused = refused or _is_refused(audit, mark, right)
-        if not scene.done():
-            scene.cancel()
-        outcome = (await asyncio.gather(scene, return_exceptions=True))[0]
-        failed = isinstance(outcome, BaseException)
-        refused = refused or _is_refused(audit, mark, right)
-        failed = failed or bool(use.told and use.told in life.programs[right.account].child.output())
-    finally:
-        await asyncio.to_thread(life.release.give_back, right)
-        await until_decided(life.release, right, allowed=True)
-    if use.at_start or right.resource == "leases":
-        await life.programs[right.account].restart()
-    if failed and refused:
-        return None
-    return f"{right}: {use.scene.__name__} {'fails' if failed else 'goes well'}, {'' if refused else 'not '}refused"
-
-
-async def _play(life: Life, use: Use) -> None:
-    if use.at_start:
-        for program in life.programs.values():
-            await program.until_ready()
-    await use.scene(life)
-
-
-def _is_refused(audit: AuditLog, mark: int, right: Right) -> bool:
-    return any(access.right == right and not access.allowed for access in audit.since(mark))
+@pytest.mark.parametrize("account", ["api", "operator", "bootstrap", "backup", "maintenance"])
+def test_every_verb_of_the_chart_s_roles_is_used(installed: Audited, lived: set[Access], account: str) -> None:
+    assert {access.right for access in lived if access.right.account == account} == installed.rights(account)

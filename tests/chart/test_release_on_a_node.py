@@ -1,20 +1,25 @@
-"""What the chart can have beside its defaults, in real pods: a Redis, shards of the operator, photos on a claim."""
+"""The chart with a Redis, shards of the operator, and photos and backups on claims, on a real node.
+
+One release lives through all of it, in this order, so that what survives is what a user would have.
+"""
 
 import json
 import os
 import uuid
 from collections.abc import Iterator
-from functools import partial
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pypdfium2
 import pytest
-from tests.chart.cluster import Cluster
+from tests.chart.cluster import Cluster, CommandFailed
 from tests.chart.conftest import Image
 from tests.chart.pods import python_inside, run_inside
 from tests.chart.release import GROUP, NAME, ORGANIZATION, Release, installed
 
+from checklist_crds.times import utc_now
 from checklist_dev.binaries import cache_folder
 from checklist_dev.failures import say
 from checklist_dev.image.engine import find_engine
@@ -23,8 +28,6 @@ from checklist_dev.repository import ROOT
 
 API_PORT, OPERATOR_PORT = 8080, 8081
 SHARED = "checklists_rate_limits_shared"
-STEPS = [{"id": "s-door", "type": "photo", "label": "The door"}]
-WITH_A_PHOTO = {"name": "Door", "sections": [{"id": "g-1", "title": "Door", "steps": STEPS}]}
 UPLOAD = """
 import io, json, sys, urllib.request
 from PIL import Image
@@ -58,26 +61,24 @@ def redis(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 @pytest.fixture(scope="module")
-def claim(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """Values of the claim of photos."""
-    yield from volume(cluster, tmp_path_factory.mktemp("photos"))
-
-
-@pytest.fixture(scope="module")
-def claim_of_backups(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """The same of the backups'."""
-    yield from volume(cluster, tmp_path_factory.mktemp("backups"))
-
-
-def volume(cluster: Cluster, folder: Path) -> Iterator[dict[str, Any]]:
-    """Size and class for a claim: of the cluster's default class, or on `folder` where this machine is the node."""
+def claims(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, Any]]]:
+    """Values of two claims, of photos and of backups: of the cluster's default class, or on folders where this machine
+    is the node."""
     classes = cluster.get("storageclasses")["items"]
     default = "storageclass.kubernetes.io/is-default-class"
     if any(each["metadata"].get("annotations", {}).get(default) == "true" for each in classes):
-        yield {"size": "1Gi"}
+        yield [{"size": "1Gi"}] * 2
         return
     if not cluster.prefix:
         pytest.skip("the cluster has no default StorageClass, and its nodes are not this machine")
+    folders = [tmp_path_factory.mktemp(name) for name in ("photos", "backups")]
+    made = [volume(cluster, folder) for folder in folders]
+    yield [{"size": "1Gi", "storageClassName": name} for name in made]
+    cluster.kubectl("delete", "persistentvolume", *made, "--wait=false")
+
+
+def volume(cluster: Cluster, folder: Path) -> str:
+    """The name of a volume on this folder, and of its class."""
     name = f"{folder.name}-{uuid.uuid4().hex[:10]}"
     (node,) = cluster.get("nodes")["items"]
     host = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node["metadata"]["name"]]}
@@ -89,23 +90,24 @@ def volume(cluster: Cluster, folder: Path) -> Iterator[dict[str, Any]]:
         "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [host]}]}},
     }
     cluster.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec})
-    yield {"size": "1Gi", "storageClassName": name}
-    cluster.kubectl("delete", "persistentvolume", name, "--wait=false")
+    return name
 
 
 @pytest.fixture(scope="module")
-def values(redis: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
+def values(redis: dict[str, Any], claims: list[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "photos": {"store": "persistentVolume", "persistentVolume": claim},
+        "photos": {"store": "persistentVolume", "persistentVolume": claims[0]},
         "redis": {"builtIn": redis},
         "operator": {"shards": 2},
         "settings": {"sweepSeconds": 0.5},
+        "backup": {"existingClaim": "backups"},
     }
 
 
 @pytest.fixture(scope="module")
-def release(cluster: Cluster, loaded: Image, values: dict[str, Any]) -> Iterator[Release]:
+def release(cluster: Cluster, loaded: Image, values: dict[str, Any], claims: list[dict[str, Any]]) -> Iterator[Release]:
     with installed(cluster, loaded, **values) as release:
+        cluster.apply(claim_of_backups(release.namespace, claims[1]))
         yield release
 
 
@@ -124,45 +126,93 @@ def test_all_of_it_is_ready_on_one_node_and_each_shard_leads(release: Release) -
     assert len({each["spec"]["nodeName"] for each in chosen}) == 1
 
 
+def test_a_run_is_put_on_paper_in_a_pod_with_the_fonts_of_the_image(release: Release) -> None:
+    """Three scripts, of which one is in a font of its own."""
+    words = ["Forklift", "Погрузчик", "叉车检查"]
+    run = release.dispatch_of({"id": "s-1", "type": "boolean", "label": " ".join(words)})["run_id"]
+    document = pypdfium2.PdfDocument(release.fetch(f"/v1/runs/{run}/export?format=pdf"))
+    text = "".join(page.get_textpage().get_text_range() for page in document)
+    assert [word for word in words if word not in text] == []
+
+
+def test_no_request_is_lost_while_an_upgrade_replaces_both_pods(release: Release, values: dict[str, Any]) -> None:
+    before = release.pods("api")
+    waiting = release.dispatch()
+    with release.load() as told:
+        release.upgrade(**values, api={"podAnnotations": {"tests/upgrade": "1"}}, maintenance={"enabled": True})
+        release.cluster.wait_until(lambda: len(release.pods("api")) == 2, "the old pods are going")
+        release.cluster.kubectl("rollout", "status", f"deployment/{NAME}-api", "-n", release.namespace)
+    assert not before & release.pods("api"), "no pod was replaced: nothing was tried"
+    assert told.failures == []
+    assert len(told.runs) > 50
+    for run in (waiting, told.runs[0], told.runs[len(told.runs) // 2], told.runs[-1]):
+        assert release.call("GET", f"/v1/runs/{run}")[0] == 200
+
+
+def test_when_an_api_pod_is_killed_the_other_serves_and_nothing_that_was_acknowledged_is_gone(release: Release) -> None:
+    with release.load() as told:
+        release.kill({min(release.pods("api"))}, "api")
+    # Each of the four callers may have had one request in the pod that died.
+    assert len(told.failures) <= 4, told.failures
+    found = release.cluster.get(f"runs.{GROUP}", "-n", release.namespace)["items"]
+    assert set(told.runs) <= {each["metadata"]["name"] for each in found}
+
+
 def test_redis_is_used_by_every_pod_and_nobody_notices_when_it_is_killed(release: Release) -> None:
     def shared() -> list[float]:
         return [release.metric(pod, SHARED, API_PORT) for pod in sorted(release.pods("api"))]
 
     release.cluster.wait_until(lambda: shared() == [1, 1], "both API pods count in Redis")
-    (victim,) = release.pods("redis")
     with release.load() as told:
-        release.cluster.kubectl("delete", "pod", victim, "-n", release.namespace, "--grace-period=0", "--force")
-        release.cluster.wait_until(
-            lambda: release.is_available("redis") and victim not in release.pods("redis"), "Redis is there again"
-        )
+        release.kill(release.pods("redis"), "redis")
         release.cluster.wait_until(lambda: shared() == [1, 1], "both API pods count in Redis again")
     assert told.failures == []
     assert len(told.runs) > 20
 
 
-def test_photos_and_archived_runs_on_the_claim_outlive_all_pods(release: Release) -> None:
-    """The API puts the photo there, the operator the run, and others than they read both."""
+def test_when_the_operator_is_killed_its_successor_ends_what_was_due(release: Release) -> None:
+    due = timedelta(seconds=8)
+    run = release.dispatch(expires_in_hours=due.total_seconds() / 3600)
+    started = utc_now()
+    release.kill(release.pods("operator"), "operator-0", "operator-1")
+
+    def is_expired() -> bool:
+        found = release.cluster.get(f"runs.{GROUP}", run, "-n", release.namespace)
+        return bool(found.get("status", {}).get("phase") == "Expired")
+
+    release.cluster.wait_until(is_expired, "the run is expired by the operator's successor")
+    assert utc_now() >= started + due - timedelta(seconds=1)
+
+
+def test_an_upgrade_whose_pods_get_too_little_memory_is_rolled_back_and_nobody_notices(
+    release: Release, values: dict[str, Any]
+) -> None:
+    before = release.pods("api")
+    too_little = {"resources": {"limits": {"memory": "24Mi"}, "requests": {"memory": "24Mi"}}}
+    with release.load() as told, pytest.raises(CommandFailed):
+        release.upgrade(
+            "--rollback-on-failure", "--timeout=25s", **values, api=too_little, maintenance={"enabled": True}
+        )
+    assert told.failures == []
+    assert release.pods("api") == before
+    reasons = json.dumps(release.cluster.get("events", "-n", release.namespace)["items"])
+    assert "OOMKilled" in reasons or "BackOff" in reasons, "the pods did not fail: nothing was tried"
+
+
+def test_a_photo_and_its_archived_run_outlive_all_pods_are_backed_up_by_the_timer_and_erased(release: Release) -> None:
+    """The API puts the photo on the claim, the operator the run, and others than they read both."""
+    cluster, namespace = release.cluster, release.namespace
     name = archived_with_a_photo(release)
     before = release.pods("api") | release.pods("operator")
-    release.cluster.kubectl("delete", "pod", *before, "-n", release.namespace, "--wait=true")
-    for component in ("api", "operator-0", "operator-1"):
-        release.cluster.wait_until(partial(release.is_available, component), f"{component} is there again")
+    release.kill(before, "api", "operator-0", "operator-1")
     assert not before & (release.pods("api") | release.pods("operator"))
-    release.cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{name}")[0] == 200, "the run, from the archive")
+    cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{name}")[0] == 200, "the run, from the archive")
     _, found = release.call("GET", f"/v1/runs/{name}")
     assert found["status"] == "cancelled"
     (photo,) = found["answers"]["s-door"]["photos"]
     address = urlsplit(photo["url"])  # at the base URL, which is nowhere in the cluster
     assert release.fetch(f"{address.path}?{address.query}")[:2] == b"\xff\xd8"
 
-
-def test_a_backup_by_the_timer_and_an_erasure_in_the_maintenance_pod(
-    release: Release, values: dict[str, Any], claim_of_backups: dict[str, Any]
-) -> None:
-    cluster, namespace = release.cluster, release.namespace
-    name = archived_with_a_photo(release)
-    cluster.apply(persistent_claim("backups", namespace, claim_of_backups))
-    release.upgrade(**values, backup={"existingClaim": "backups"}, maintenance={"enabled": True})
     cluster.kubectl("create", "job", "now", f"--from=cronjob/{NAME}-backup", "-n", namespace)
 
     def has_ended() -> bool:
@@ -171,26 +221,21 @@ def test_a_backup_by_the_timer_and_an_erasure_in_the_maintenance_pod(
         return any(each["type"] == "Complete" for each in conditions)
 
     cluster.wait_until(has_ended, "the backup is taken")
+    maintenance = f"deploy/{NAME}-maintenance"
 
     def inside(*words: str) -> str:
-        return run_inside(cluster, namespace, f"deploy/{NAME}-maintenance", "checklist-dispatch", *words)
+        return run_inside(cluster, namespace, maintenance, "checklist-dispatch", *words)
 
     assert "0 damaged" in inside("backup", "--verify", "file:///var/lib/checklists/backups")
-    report = python_inside(cluster, namespace, f"deploy/{NAME}-maintenance", DOCTOR)
+    report = python_inside(cluster, namespace, maintenance, DOCTOR)
     assert [each for each in report["findings"] if each["level"] != "ok"] == []
-    told = inside("erase", "--organization", ORGANIZATION, "--run", name, "--yes")
-    assert '"complete": true' in told
+    assert '"complete": true' in inside("erase", "--organization", ORGANIZATION, "--run", name, "--yes")
     cluster.wait_until(lambda: release.call("GET", f"/v1/runs/{name}")[0] == 404, "the run is nowhere")
-    release.upgrade(**values)
-    assert release.pods("maintenance") == set()
 
 
 def archived_with_a_photo(release: Release) -> str:
     """A run that has left the cluster."""
-    status, template = release.call("POST", "/v1/templates", WITH_A_PHOTO)
-    assert status == 201, template
-    status, run = release.call("POST", "/v1/runs", {"template_id": template["id"]})
-    assert status == 201, run
+    run = release.dispatch_of({"id": "s-door", "type": "photo", "label": "The door"})
     name, token = str(run["run_id"]), run["link"].partition("#")[2]
     url = f"{release.url}/v1/executor/runs/{name}/answers/s-door/photos"
     assert python_inside(release.cluster, release.namespace, "caller", UPLOAD, url, token) == 201
@@ -206,8 +251,8 @@ def archived_with_a_photo(release: Release) -> str:
     return name
 
 
-def persistent_claim(name: str, namespace: str, values: dict[str, Any]) -> dict[str, Any]:
+def claim_of_backups(namespace: str, values: dict[str, Any]) -> dict[str, Any]:
     of_class = {key: values[key] for key in ("storageClassName",) if key in values}
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": values["size"]}}, **of_class}
-    metadata = {"name": name, "namespace": namespace}
+    metadata = {"name": "backups", "namespace": namespace}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
