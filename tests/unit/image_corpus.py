@@ -248,9 +248,9 @@ REFUSED: list[Case] = [
     *_refused(
         "too_many_pixels",
         ("a JPEG that is 30,000 x 30,000", lambda: flat_jpeg(30000, 30000, colours=1)),
-        ("a PNG that is 30,000 x 30,000", lambda: flat_png(30000, 30000, bits=1, colour=0)),
+        ("a PNG that is 30,000 x 30,000", lambda: flat_png(30000, 30000, bits=1, colour=0, rows=1)),
         ("a PNG that claims 2,000,000,000 x 1", lambda: flat_png(2 * 10**9, 1, rows=0)),
-        ("a PNG just larger than allowed", lambda: flat_png(8000, 6501, bits=1, colour=0)),
+        ("a PNG just larger than allowed", lambda: flat_png(8000, 6501, bits=1, colour=0, rows=1)),
         ("a WebP that claims 30,000 x 30,000", lambda: webp_canvas(30000, 30000)),
         ("a HEIC that claims 30,000 x 30,000", lambda: heic_claim(30000, 30000)),
     ),
@@ -278,10 +278,9 @@ REFUSED: list[Case] = [
         ("a WebP without an image", lambda: riff((b"VP8X", bytes(10)))),
         ("a HEIC that is larger than it says", lambda: heic_claim(8, 8)),
         ("a HEIC whose boxes were overwritten", lambda: patched(heic(), b"meta", 4, noise(200))),
-        ("a PNG with 100 MB of text in 100 kB", lambda: with_png_chunk(b"zTXt", b"Comment\0\0" + expanding(10**8))),
-        ("a PNG with a colour profile of 100 MB", lambda: with_png_chunk(b"iCCP", b"sRGB\0\0" + expanding(10**8))),
+        ("a PNG with 10 MB of text in 10 kB", lambda: with_png_chunk(b"zTXt", b"Comment\0\0" + expanding(10**7))),
+        ("a PNG with a colour profile of 10 MB", lambda: with_png_chunk(b"iCCP", b"sRGB\0\0" + expanding(10**7))),
     ),
-    *_refused("too_large", ("more than 10 MiB", lambda: jpeg() + bytes(10 * 2**20))),
 ]
 
 ODD: list[Case] = [
