@@ -1,4 +1,4 @@
-"""What receivers read: envelope and data of the five events (specification, "Events"; contract section 9)."""
+"""What receivers read: bodies, envelope and data of the five events (specification, "Events"; contract section 9)."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from checklist_crds.delivery_types import MAX_PAYLOAD
 from checklist_crds.events import (
     EVENT_NAMES,
     EventName,
@@ -20,6 +21,7 @@ from checklist_crds.run_commands import AnswerStep, Cancel, Command, Expire, Giv
 from checklist_crds.run_lifecycle import decide
 from checklist_crds.run_types import Geo, OutboxEntry, PhotoRef, Place, Run, RunStatus
 from checklist_crds.template_types import Definition
+from checklist_operator.envelopes import body_of, kept_message, payload_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=90, milliseconds=250)
@@ -192,3 +194,30 @@ def test_a_run_that_was_never_admitted_has_no_events() -> None:
     entry = OutboxEntry(seq=1, event=EventName.RUN_EXPIRED, event_id="evt-1", ts=NOW)
     with pytest.raises(ValueError, match="never admitted"):
         envelope(entry, run, {})
+
+
+def message(thumbnail: str | None) -> dict[str, Any]:
+    photos = [{"photo_index": 0, "url": "https://x/1", "thumbnail": thumbnail}]
+    return {"event_id": "evt-1", "event": "step.completed", "data": {"value": "Grüße", "photos": photos}, "seq": 1}
+
+
+def test_only_the_number_differs_between_attempts() -> None:
+    first, fifth = body_of(message("AAAA"), 1), body_of(message("AAAA"), 5)
+    assert first == fifth.replace(b'"delivery_attempt":5', b'"delivery_attempt":1')
+    assert list(json.loads(first))[:2] == ["event_id", "delivery_attempt"]
+    assert "Grüße".encode() in first
+
+
+def test_what_is_kept_for_retries_has_neither_number_nor_thumbnails() -> None:
+    kept = payload_of(message("AAAA"))
+    assert "AAAA" not in kept and "delivery_attempt" not in kept
+    assert json.loads(body_of(kept_message(kept), 3)) == {**message(None), "delivery_attempt": 3}
+
+
+def test_thumbnails_make_way_when_a_body_is_too_large_and_say_so() -> None:
+    body = body_of(message("A" * MAX_PAYLOAD), 1)
+    assert len(body) < MAX_PAYLOAD
+    data = json.loads(body)["data"]
+    assert data["photos"][0] == {"photo_index": 0, "url": "https://x/1", "thumbnail": None}
+    assert data["thumbnails_dropped"] is True
+    assert "thumbnails_dropped" not in json.loads(body_of(message("AAAA"), 1))["data"]

@@ -291,7 +291,7 @@ async def test_the_memory_of_hosts_is_bounded() -> None:
 
 @pytest.mark.looptime
 @pytest.mark.parametrize("limits", [SMALL, SMALL_WITH_DOUBT], ids=["without doubt", "with doubt"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 async def test_whatever_happens_no_limit_is_passed_and_nobody_is_forgotten(seed: int, limits: Limits) -> None:
     """A random crowd that waits, times out, recovers and is cancelled: every permit comes back, every wait ends."""
     source = random.Random(seed)
@@ -385,15 +385,15 @@ class Scene:
     outcome: OutcomeClass = OutcomeClass.TIMEOUT
     dead_have_answered: bool = True
     living_have_answered: bool = True
-    for_s: int = 30
-    living_each_tick: int = 10
+    for_s: int = 13
+    living_each_tick: int = 5
 
 
 @pytest.mark.looptime
 @pytest.mark.parametrize(
     "scene",
     [
-        pytest.param(Scene(20, 0.8, 10.0, OutcomeClass.TIMEOUT, False, False, 80, 2), id="until the dead are slow"),
+        pytest.param(Scene(20, 0.8, 10.0, OutcomeClass.TIMEOUT, False, False, 60, 2), id="until the dead are slow"),
         pytest.param(Scene(dead_have_answered=False), id="hundreds that never answered"),
         pytest.param(Scene(), id="hundreds that die all at once"),
         pytest.param(Scene(lasts_s=9.0, outcome=OutcomeClass.SUCCESS), id="hundreds that take nine seconds"),
@@ -423,7 +423,7 @@ async def test_dead_hosts_leave_the_living_as_fast_as_before(scene: Scene) -> No
         for number in range(scene.living_each_tick):
             tasks.add(asyncio.create_task(attempt(f"{(tick + number) % 40}.example", 0.05, OutcomeClass.SUCCESS)))
         await asyncio.sleep(0.1)
-    assert (permits.slow_hosts > 0) is (scene.for_s == 80)
+    assert (permits.slow_hosts > 0) is (scene.for_s == 60)
     await asyncio.gather(*(task for task in tasks if task.cancel()), return_exceptions=True)
     assert len(waits) == scene.for_s * 10 * scene.living_each_tick
     assert sorted(waits)[int(len(waits) * 0.99)] < 0.05

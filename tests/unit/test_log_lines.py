@@ -1,4 +1,4 @@
-"""Log lines of both programs: the same fields, ids by the same names, where a line belongs, and what is an error."""
+"""What operators of the service read: log lines, readiness, and metrics as docs/metrics.md names them."""
 
 import ast
 import asyncio
@@ -6,16 +6,26 @@ import contextlib
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.registry import CollectorRegistry
 
 from checklist_api.logs import JsonLines as ApiLines
+from checklist_api.metrics import Metrics as ApiMetrics
 from checklist_crds.log_lines import JsonLines, about, in_context
+from checklist_crds.readiness import Check, readiness_body, reasons_of
+from checklist_dev.ports import free_ports
 from checklist_dev.repository import ROOT
+from checklist_operator.health import HealthServer
 from checklist_operator.json_logging import configure_logging
+from checklist_operator.metrics import Metrics
+from checklist_operator.metrics import Metrics as OperatorMetrics
 
 FIXED = {"ts", "level", "logger", "event"}
 NOT_OURS = {*FIXED, "run", "delivery", "template", "message", "why"}  # other words for fields that there are
@@ -96,3 +106,75 @@ def test_an_error_is_what_somebody_has_to_look_at(
     line = json.loads(log.getvalue())
     assert (line["level"], line["event"]) == (level, message)
     assert str(error) in line["exception"]
+
+
+def test_a_check_that_fails_says_why_and_the_shape_is_the_same_when_none_does() -> None:
+    well = Check("kubernetes", None)
+    checks = [Check("runs", "runs are not read yet"), well]
+    assert reasons_of(checks) == ["runs are not read yet"]
+    well_body = {"name": "kubernetes", "ok": True, "reason": None}
+    assert readiness_body("not ready", checks, ["a note"]) == {
+        "status": "not ready",
+        "reasons": ["runs are not read yet"],
+        "notes": ["a note"],
+        "checks": [{"name": "runs", "ok": False, "reason": "runs are not read yet"}, well_body],
+    }
+    assert readiness_body("ok", [well]) == {"status": "ok", "reasons": [], "notes": [], "checks": [well_body]}
+
+
+async def test_an_operator_that_does_not_do_its_work_is_not_ready_and_says_why() -> None:
+    checks = [Check("lease", None), Check("watches", "the watches are not open yet")]
+    (port,) = free_ports(1)
+    server = HealthServer("127.0.0.1", port, Metrics(), lambda: ("leading", checks, []))
+    await server.start()
+    try:
+        async with aiohttp.ClientSession() as session:
+
+            async def asked() -> tuple[int, dict[str, object]]:
+                async with session.get(f"http://127.0.0.1:{port}/readyz") as response:
+                    return response.status, json.loads(await response.text())
+
+            status, body = await asked()
+            assert (status, body["status"], body["reasons"]) == (503, "leading", ["the watches are not open yet"])
+            checks[1] = Check("watches", None)
+            status, body = await asked()
+            assert (status, body["status"], body["reasons"]) == (200, "leading", [])
+            assert body["checks"] == [{"name": name, "ok": True, "reason": None} for name in ("lease", "watches")]
+    finally:
+        await asyncio.shield(server.stop())
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
+_ROW = re.compile(r"^\| `(checklists_\w+)` \| (\w+) \|(.*?)\|", re.MULTILINE)
+Shape = tuple[str, frozenset[str]]
+
+
+def documented() -> dict[str, Shape]:
+    rows = _ROW.findall(DOCUMENT.read_text())
+    assert len({name for name, _, _ in rows}) == len(rows), "a metric is described twice"
+    return {name: (kind, frozenset(re.findall(r"`(\w+)`", labels))) for name, kind, labels in rows}
+
+
+def served() -> dict[str, Shape]:
+    operator = OperatorMetrics()
+    operator.watch_size("heap", lambda: 0)
+    operator.watch_age("retry", lambda: 0.0)
+    return _shapes(operator.registry) | _shapes(ApiMetrics().registry)
+
+
+def _shapes(registry: CollectorRegistry) -> dict[str, Shape]:
+    shapes = {}
+    for collector in list(registry._collector_to_names):
+        names = frozenset(collector._labelnames) if isinstance(collector, MetricWrapperBase) else frozenset({"of"})
+        for family in collector.collect():
+            shapes[family.name] = (family.type, names)
+    return shapes
+
+
+def test_every_metric_is_described_with_its_kind_and_its_labels() -> None:
+    assert documented() == served()
+
+
+def test_no_label_holds_what_callers_choose() -> None:
+    chosen = {"run_id", "event_id", "host", "url", "organization", "key", "namespace", "name"}
+    assert {name: labels & chosen for name, (_, labels) in served().items() if labels & chosen} == {}

@@ -202,7 +202,7 @@ async def late_notice(loop: asyncio.AbstractEventLoop) -> Outcome:
 def test_an_answer_that_we_were_too_busy_to_read_in_time_counts(
     new_loop: Callable[[], asyncio.AbstractEventLoop], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender_module, "DEADLINE_S", 0.5)
+    monkeypatch.setattr(sender_module, "DEADLINE_S", 0.2)
     loop = new_loop()
     try:
         assert loop.run_until_complete(late_notice(loop)).outcome_class == "success"
@@ -350,23 +350,24 @@ async def test_a_long_answer_is_cut_off_and_its_connection_closed(
     assert receiver.connections == 3
 
 
-BROKEN_CHUNKS = {"no size": b"zz\r\n", "no end of a chunk": b"2\r\nokXX", "the end": b"5\r\nok", "nothing": b""}
-
-
-@pytest.mark.parametrize("body", BROKEN_CHUNKS.values(), ids=BROKEN_CHUNKS)
 async def test_a_chunked_answer_that_breaks_off_after_its_head_is_a_success_and_logs_nothing(
-    body: bytes, start_receiver: Start, caplog: pytest.LogCaptureFixture
+    start_receiver: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
+    bodies = [b"zz\r\n", b"2\r\nokXX", b"5\r\nok", b""]
+
     async def answer(request: Any) -> None:
+        body = bodies[len(receiver.requests) - 1]
         request.writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
         request.writer.close()
 
     receiver = await start_receiver(answer)
     async with open_sender() as sender:
-        outcome = await send(sender, receiver)
-        await eventually(lambda: not sender._draining)
+        for _ in bodies:
+            outcome = await send(sender, receiver)
+            assert (outcome.outcome_class, outcome.http_status) == ("success", 200)
+            await eventually(lambda: not sender._draining)
     gc.collect()  # a task that failed reports it when it is collected
-    assert (outcome.outcome_class, outcome.http_status, caplog.messages) == ("success", 200, [])
+    assert caplog.messages == []
 
 
 async def test_nothing_is_sent_twice_when_a_kept_connection_breaks(start_receiver: Start) -> None:
