@@ -99,11 +99,7 @@ def test_a_line_tells_all_that_the_cluster_had_but_its_own_book_keeping() -> Non
     assert document["photos"] == [{"key": f"photos/{run_id(1)}/p", "size": 9, "sha256": "ab"}]
     assert document["row"]["phase"] == "completed"
     assert document["row"]["created_at"] == (START + timedelta(minutes=1)).timestamp() * 1000
-
-
-def test_the_version_grows_with_the_run_and_its_deliveries_and_a_run_that_was_not_admitted_is_no_record() -> None:
     assert (a_record(2).version, a_record(1).version, a_record(1, version=30).version) == (7, 9, 30)
-    run = a_run(1)
     del run["spec"]["resolved"]
     with pytest.raises(ValueError, match="not admitted"):
         Record.of(run, None, [])
@@ -141,14 +137,10 @@ async def test_what_was_written_is_what_is_read(store: ArchiveStore) -> None:
     assert await reader.run(manifest, run_id(50)) is None
     parsed = records[17].parsed()
     assert (parsed.name, parsed.admitted_as.template_name) == (run_id(17), "Opening")
-
-
-async def test_of_a_run_that_is_there_twice_the_later_state_is_read(store: ArchiveStore) -> None:
     parts = [encoded(a_record(2, version=version)) for version in (11, 12, 10)]
-    for part in parts:
-        await kept(store, part)
-    manifests = [part.manifest for part in parts]
-    reader = ArchiveReader(store)
+    for one in parts:
+        await kept(store, one)
+    manifests = [one.manifest for one in parts]
     assert await reader.newest(manifests, run_id(2)) == a_record(2, version=12)
     assert await reader.newest(manifests, run_id(3)) is None
 

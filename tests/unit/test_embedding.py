@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from itertools import islice
 from typing import Any, Self
 
 import pytest
@@ -16,7 +15,7 @@ from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resource_types import GROUP, VERSION
 from checklist_operator import embedding
 from checklist_operator.embedding import EmbeddedKopf
-from checklist_operator.handlers import WATCHED, kopf_settings
+from checklist_operator.handlers import WATCHED
 
 
 class FakeCluster:
@@ -167,8 +166,3 @@ def test_an_end_in_the_middle_of_a_burst_leaves_nothing_for_the_loop_to_close_in
         with asyncio.Runner(loop_factory=make_loop) as runner:
             runner.run(end_after(count))
     assert complaints == []
-
-
-def test_kopf_waits_for_the_cluster_without_end_and_never_for_long() -> None:
-    networking = kopf_settings().networking
-    assert max(islice(networking.error_backoffs, 1000)) <= 2.0

@@ -7,7 +7,7 @@ import pytest
 
 from checklist_dev.image import build as image_build
 from checklist_dev.image.build import Wish, build_image, source_of
-from checklist_dev.image.engine import Build, Engine, find_engine
+from checklist_dev.image.engine import Engine, find_engine
 from checklist_dev.repository import ROOT
 
 STAND_IN = """#!/usr/bin/env python3
@@ -50,16 +50,6 @@ def engine(programs: Programs, name: str) -> Engine:
     found = find_engine(programs.folder / "engine.log", name)
     assert found is not None
     return found
-
-
-def test_a_docker_without_buildx_is_told_nothing_that_it_does_not_know(programs: Programs) -> None:
-    programs.put("docker", refused="buildx")
-    found = find_engine(programs.folder / "engine.log", "docker")
-    assert found is not None
-    build = Build(ROOT / "Containerfile", ROOT, "localhost/x:1", {"WEB": "given"}, {"pip": programs.log})
-    found.build(build, "it could not be built", lambda _: None)
-    assert programs.told("build")[0][:2] == ["build", "--build-arg"]
-    assert json.loads(programs.log.read_text().splitlines()[-1])["buildkit"] == "1"
 
 
 @pytest.mark.parametrize("name", ["docker", "podman", "buildah"])

@@ -50,7 +50,5 @@ def test_memory_is_bounded() -> None:
     recent = RecentChanges(kept=10)
     for number in range(1000):
         recent.add(LiveChange(LiveKind.RUN, str(number), "home", more={"status": "x"}))
-    assert len(recent._entries) == 10
-    assert _after(recent, 0) is None
-    assert len(_after(recent, 990) or []) == 10
-    assert _after(recent, 989) is None
+    assert len(recent._entries) == len(_after(recent, 990) or []) == 10
+    assert _after(recent, 0) is _after(recent, 989) is None

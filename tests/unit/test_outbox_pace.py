@@ -66,13 +66,6 @@ class Attempts:
 
 
 @pytest.mark.looptime
-async def test_attempts_start_in_the_order_of_events_whoever_is_ready_first() -> None:
-    attempts = Attempts([0.01] * 20, waits_for_permit_s=[0.2 if number % 3 == 0 else 0.0 for number in range(20)])
-    await attempts.play()
-    assert attempts.order == list(range(20))
-
-
-@pytest.mark.looptime
 @pytest.mark.parametrize(("takes_s", "pause_s"), [(0.02, 0.02), (10.0, HEAD_START_S)])
 async def test_an_event_waits_for_the_answer_to_the_one_before_and_no_longer_than_the_head_start(
     takes_s: float, pause_s: float
@@ -82,6 +75,9 @@ async def test_an_event_waits_for_the_answer_to_the_one_before_and_no_longer_tha
     assert attempts.order == list(range(5))
     pauses_s = [after - before for (_, before), (_, after) in pairwise(attempts.started)]
     assert pauses_s == pytest.approx([pause_s] * 4, abs=0.002)
+    attempts = Attempts([takes_s] * 20, waits_for_permit_s=[0.2 if number % 3 == 0 else 0.0 for number in range(20)])
+    await attempts.play()
+    assert attempts.order == list(range(20)), "whoever is ready first"
 
 
 @pytest.mark.looptime
@@ -112,35 +108,23 @@ async def test_receivers_are_waited_for_shortly_and_records_longer() -> None:
     assert patience.left_for_records_s() == pytest.approx(FOR_RECORDS_S - FOR_ANSWERS_S)
     await asyncio.sleep(FOR_RECORDS_S - FOR_ANSWERS_S)
     assert not patience.lasts_for_records()
-
-
-@pytest.mark.looptime
-async def test_when_all_is_done_before_answers_are_taken_to_the_end() -> None:
-    told: list[bool] = []
-    Patience(no_more_starts=lambda: told.append(False), no_more_answers=lambda: told.append(True)).end()
+    Patience(no_more_starts=tell, no_more_answers=tell).end()  # all is done before
     await asyncio.sleep(FOR_ANSWERS_S * 2)
-    assert told == []
+    assert len(told) == 2
 
 
 LEFT = {"evt-1": AttemptMade(1, 8.5), "evt-2": AttemptMade(4, 5.0)}
 
 
-def test_a_note_is_read_as_it_was_written_and_of_nothing_there_is_no_note() -> None:
-    assert read_note(note_of(LEFT)) == LEFT
-    assert note_of(NO_HANDOVER) is None
-
-
-def test_what_is_not_understood_is_no_note() -> None:
-    attempts = ("3", "[1]", "[1, 2, 3]", '["first", 3]', '[1, "soon"]', "[1, -1]", "[1, NaN]", "[1, 1e9]")
-    for text in (None, "", "not JSON", "[]", "7", "{}", *(f'{{"evt-1": {attempt}}}' for attempt in attempts)):
-        assert read_note(text) == NO_HANDOVER, text
-
-
-def test_the_longest_note_fits_into_the_annotations_of_an_object() -> None:
+def test_a_note_is_read_as_it_was_written_and_fits_into_annotations_and_what_is_not_understood_is_none() -> None:
+    assert (read_note(note_of(LEFT)), note_of(NO_HANDOVER)) == (LEFT, None)
     long = {f"evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1{number:05d}": AttemptMade(5, 10.0) for number in range(9000)}
     note = note_of(long)
     assert note is not None
     assert (len(read_note(note)), len(note) < 220 * 1024) == (MOST_ATTEMPTS, True)
+    attempts = ("3", "[1]", "[1, 2, 3]", '["first", 3]', '[1, "soon"]', "[1, -1]", "[1, NaN]", "[1, 1e9]")
+    for text in (None, "", "not JSON", "[]", "7", "{}", *(f'{{"evt-1": {attempt}}}' for attempt in attempts)):
+        assert read_note(text) == NO_HANDOVER, text
 
 
 @pytest.mark.looptime
@@ -186,31 +170,17 @@ def patience(pace: RecordPace, run: int = 0, *, more: bool = False, urgent: bool
     return pace.patience_s(run, more_to_come=more, urgent=urgent)
 
 
-def test_a_lone_result_is_written_at_once_unless_more_is_under_way(pace: RecordPace) -> None:
+def test_writes_keep_to_a_pace_and_what_a_crash_would_repeat_is_bounded(pace: RecordPace) -> None:
     crowd(pace, 1)
-    assert patience(pace) == 0
-    assert patience(pace, more=True) == GATHER_S
-
-
-def test_under_load_writes_keep_to_a_pace_and_wait_no_longer_than_allowed_unless_urgent(pace: RecordPace) -> None:
+    assert (patience(pace), patience(pace, more=True)) == (0, GATHER_S)
     crowd(pace, 45)
     assert patience(pace) == pytest.approx(45 / WRITES_PER_S)
     crowd(pace, 400)
-    assert patience(pace) == LONGEST_S
-    assert patience(pace, urgent=True) == 0
+    assert (patience(pace), patience(pace, urgent=True)) == (LONGEST_S, 0)
     assert patience(pace, more=True, urgent=True) == GATHER_S
-
-
-def test_enough_results_of_one_run_are_worth_a_write(pace: RecordPace) -> None:
-    crowd(pace, 60)
-    pace.waits(7, ENOUGH)
-    assert patience(pace, 7) == 0
-    assert patience(pace, 8) > 1
-
-
-def test_what_a_crash_would_repeat_is_bounded(pace: RecordPace) -> None:
+    pace.waits(7, ENOUGH)  # of one run, enough are worth a write
+    assert (patience(pace, 7), patience(pace, 8)) == (0, LONGEST_S)
     crowd(pace, MOST_WAITING // 2, results=2)
-    assert patience(pace) == LONGEST_S
     pace.waits("one more", 1)
     assert patience(pace) == 0
 

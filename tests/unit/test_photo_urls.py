@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from checklist_crds.photo_keys import parts_of, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
@@ -67,13 +65,8 @@ def test_a_signature_is_of_no_use_for_anything_else() -> None:
     assert signer.left(str(int(expires) + 1), signature) is None
     assert Signer(KEYS[1]).left(expires, signature) is None
     assert signer.left(*signer.made(thumbnail=True)) is None
-
-
-@given(st.text(max_size=50), st.text(max_size=50), st.text(max_size=50))
-def test_no_text_is_taken_for_a_signature(photo: str, expires: str, signature: str) -> None:
-    signer = Signer()
-    assert signer.left(expires, signature) is None
-    assert signer.left(*signer.made(), photo=photo) is None
+    for text in ("", "é", "x" * 43, "\0", signature[:-1], f"{signature}="):
+        assert signer.left(expires, text) is signer.left(text, signature) is None
 
 
 def test_keys_name_their_run_and_upload_and_other_texts_are_no_keys() -> None:

@@ -32,10 +32,6 @@ def _ended(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_end_of_an_interpreter_is_seen_by_what_these_tests_look_at() -> None:
-    assert _ended("sys.exit(3)").stderr == "torn down"
-
-
 def test_a_process_ends_with_its_status_and_all_it_has_written_and_joins_its_threads() -> None:
     ended = _ended("""
 import logging, threading, time
@@ -49,10 +45,7 @@ end_process(7)
 """)
     assert (ended.returncode, ended.stderr) == (7, "")
     assert ended.stdout == "in the buffer\nthe thread's line\n"
-
-
-def test_a_process_whose_output_has_no_reader_ends_with_its_status() -> None:
-    ended = _ended("""
+    without_reader = """
 import os
 from checklist_crds.process_end import end_process
 read, write = os.pipe()
@@ -60,14 +53,15 @@ os.close(read)
 os.dup2(write, 1)
 print("unread")
 end_process(7)
-""")
-    assert (ended.returncode, ended.stderr) == (7, "")
+"""
+    for script, expected in ((without_reader, (7, "")), ("sys.exit(3)", (3, "torn down"))):
+        ended = _ended(script)
+        assert (ended.returncode, ended.stderr) == expected
 
 
 @pytest.mark.parametrize(
     ("module", "arguments", "status"),
     [
-        ("checklist_cli", ("backup", "--list", "{folder}"), 0),
         ("checklist_cli", ("backup", "--verify", "{folder}"), 1),
         ("checklist_api", (), 2),
         ("checklist_operator", (), 2),

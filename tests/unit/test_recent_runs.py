@@ -47,8 +47,7 @@ def test_the_newest_state_is_remembered_in_whatever_order_it_comes() -> None:
 
 def test_only_so_many_are_kept_and_the_least_used_go_first() -> None:
     runs = RecentRuns(remembered=2)
-    runs.put(run("r-1", 1))
-    runs.put(run("r-2", 2))
-    assert version_of(runs, "r-1") == 1
-    runs.put(run("r-3", 3))
+    for number in (1, 2, 3):
+        runs.put(run(f"r-{number}", number))
+        assert version_of(runs, "r-1") == 1
     assert [version_of(runs, name) for name in ("r-1", "r-2", "r-3")] == [1, None, 3]

@@ -17,13 +17,15 @@ from checklist_crds.delivery_types import (
 )
 from checklist_crds.event_names import EventName
 from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
-from checklist_crds.replay_types import RefusalCount, ReplayFilter
+from checklist_crds.replay_types import ReplayFilter
 from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, ObjectNameRef, Run
 from checklist_crds.times import format_timestamp
 from checklist_operator.delivery_search import search
 from checklist_operator.replay_progress import Known, Refuse, judge
 from checklist_operator.replay_selection import Choice, Tally, Target
 from checklist_operator.replay_turns import PER_HOST, Turns
+
+from .test_delivery_progress import MESSAGE, OBJECT
 
 STARTED = datetime(2026, 11, 21, 12, tzinfo=UTC)
 BEFORE, AFTER = STARTED - timedelta(hours=1), STARTED + timedelta(minutes=1)
@@ -38,16 +40,8 @@ def by_replay(name: str) -> ReplayRequest:
 
 
 def spec(**other: Any) -> WebhookDeliverySpec:
-    fields: dict[str, Any] = {
-        **{
-            "organizationRef": {"name": "acme"},
-            "runRef": {"name": "r-1"},
-            "eventId": "evt-1",
-            "event": "run.completed",
-        },
-        **{"seq": 1, "ts": format_timestamp(BEFORE), "url": "https://hooks.example:8443/a", "payload": "{}"},
-    }
-    return WebhookDeliverySpec.model_validate(fields | other)
+    message = MESSAGE | {"ts": format_timestamp(BEFORE), "url": "https://hooks.example:8443/a"}
+    return WebhookDeliverySpec.model_validate(OBJECT | message | other)
 
 
 def status(**other: Any) -> WebhookDeliveryStatus:
@@ -115,14 +109,7 @@ def test_a_replay_that_started_at_the_same_moment_is_not_taken_for_this_one() ->
     assert judge(ReplayRequest(requested_at=STARTED), status(replay=mine, settled=None)) == Known()
 
 
-def test_what_is_still_retried_is_not_chosen_but_told_to_who_names_it() -> None:
-    retried = status(phase=DeliveryPhase.PENDING, settled=None, finished_at=None)
-    assert choice().of_delivery(spec(), retried) is None
-    named = choice(runRef={"name": "r-1"}, eventIds=["evt-1"])
-    assert named.of_delivery(spec(), retried) is ReplayRefusal.RETRY_PENDING
-
-
-def test_a_half_made_delivery_is_made_again_from_its_run() -> None:
+def test_a_half_made_delivery_is_made_again_from_its_run_and_one_that_is_retried_is_only_refused_by_name() -> None:
     empty = WebhookDeliveryStatus()
     named = choice(runRef={"name": "r-1"}, eventIds=["evt-1"])
     again = replace(TARGET, from_run=True)
@@ -130,6 +117,9 @@ def test_a_half_made_delivery_is_made_again_from_its_run() -> None:
     assert choice(phase="Delivered").of_delivery(spec(), empty, half_made=True) == again
     assert choice().of_delivery(spec(), empty, half_made=True) is None
     assert named.of_delivery(spec(), empty) is ReplayRefusal.RETRY_PENDING
+    retried = status(phase=DeliveryPhase.PENDING, settled=None, finished_at=None)
+    assert choice().of_delivery(spec(), retried) is None
+    assert named.of_delivery(spec(), retried) is ReplayRefusal.RETRY_PENDING
 
 
 def run(*, phase: str = "Completed", webhook: bool = True) -> Run:
@@ -165,19 +155,13 @@ def test_a_run_that_goes_on_or_has_no_webhook_has_no_event_to_send_again() -> No
 
 def test_the_tally_adds_up() -> None:
     tally = Tally()
-    for result in (
-        earlier(STARTED, OutcomeClass.SUCCESS),
-        earlier(STARTED, OutcomeClass.TLS),
-        earlier(STARTED, None),
-        ReplayRefusal.PAYLOAD_NOT_KEPT,
-        ReplayRefusal.PAYLOAD_NOT_KEPT,
-    ):
-        tally.count(result)
+    for outcome in (OutcomeClass.SUCCESS, OutcomeClass.TLS, None):
+        tally.count(earlier(STARTED, outcome))
+    for _ in range(2):
+        tally.count(ReplayRefusal.PAYLOAD_NOT_KEPT)
     assert (tally.done, tally.delivered, tally.failed, tally.refused) == (5, 1, 1, 3)
-    assert tally.refusal_counts == [
-        RefusalCount(reason="payload_not_kept", count=2),
-        RefusalCount(reason="run_deleted", count=1),
-    ]
+    counts = [(one.reason, one.count) for one in tally.refusal_counts]
+    assert counts == [("payload_not_kept", 2), ("run_deleted", 1)]
 
 
 def test_hosts_take_turns_and_one_that_does_not_answer_holds_up_no_other() -> None:

@@ -61,14 +61,6 @@ def test_pods_of_a_stateful_set_know_their_shard_and_further_ones_stand_by() -> 
             Shard.parse(text, host="laptop")
 
 
-def test_a_lease_tells_its_division() -> None:
-    names = [Shard(index, count).lease_name for count in (1, 2, 3) for index in range(count)]
-    assert len(set(names)) == 6
-    for count in (1, 2, 3):
-        others = [name for name in [*names, "x", "x-0-of-2"] if Shard(0, count).is_of_another_division(name)]
-        assert len(others) == 6 - count and not set(others) & {"x", "x-0-of-2"}
-
-
 pytestmark = pytest.mark.looptime
 
 
@@ -104,10 +96,18 @@ def waits(leases: Leases, shard: Shard) -> "asyncio.Task[None]":
     return asyncio.create_task(others.until_gone())
 
 
-async def test_leases_of_the_same_number_and_free_ones_and_foreign_ones_hinder_nobody() -> None:
+async def test_only_leases_of_another_number_that_are_held_are_waited_for_and_a_cluster_that_answers() -> None:
     free_or_foreign = {"checklist_dispatch_operator": None, "another_controller": "another"}
-    await waits(Leases(checklist_dispatch_operator_0_of_3="a", **free_or_foreign), Shard(1, 3))
+    leases = Leases(checklist_dispatch_operator_0_of_3="a", **free_or_foreign)
+    await waits(leases, Shard(1, 3))
     assert asyncio.get_running_loop().time() == 0
+    leases.answers = False
+    waiting = waits(leases, Shard(1, 3))
+    await asyncio.sleep(30)
+    assert not waiting.done()
+    leases.answers = True
+    await asyncio.sleep(1)
+    assert waiting.done()
 
 
 async def test_a_lease_that_is_renewed_is_waited_for_until_it_is_given_back() -> None:
@@ -132,14 +132,3 @@ async def test_one_that_ran_out_is_closed_so_that_its_holder_ends_when_it_wakes_
     began = asyncio.get_running_loop().time()
     await waits(leases, Shard())
     assert asyncio.get_running_loop().time() - began <= 1.5
-
-
-async def test_while_the_cluster_does_not_answer_nobody_begins() -> None:
-    leases = Leases()
-    leases.answers = False
-    waiting = waits(leases, Shard())
-    await asyncio.sleep(30)
-    assert not waiting.done()
-    leases.answers = True
-    await asyncio.sleep(1)
-    assert waiting.done()

@@ -36,8 +36,10 @@ class Looks:
         self.times.append(round(asyncio.get_running_loop().time(), 1))
         self.at_work += 1
         self.most = max(self.most, self.at_work)
-        await asyncio.sleep(self._lasts_s)
-        self.at_work -= 1
+        try:
+            await asyncio.sleep(self._lasts_s)
+        finally:
+            self.at_work -= 1
         return self._again_after_s if len(self.keys) < 3 else None
 
 
@@ -117,23 +119,15 @@ async def test_a_look_may_ask_for_the_next_one_and_news_do_not_wait_for_a_planne
 
 
 async def test_closing_ends_what_is_under_way_and_takes_nothing_new() -> None:
-    ended: list[str] = []
-
-    async def look(key: str) -> None:
-        try:
-            await asyncio.sleep(1000)
-        finally:
-            ended.append(key)
-
-    queue = WorkQueue("test", look, workers=1)
+    looks = Looks(lasts_s=1000)
+    queue = WorkQueue("test", looks, workers=1)
     queue.add("a")
     queue.add("b")
     await asyncio.sleep(1)
     await queue.close()
     queue.add("c")
     await asyncio.sleep(1)
-    assert ended == ["a"]
-    assert len(queue) == 0
+    assert (looks.keys, looks.at_work, len(queue)) == (["a"], 0, 0)
 
 
 class Calls:
@@ -178,18 +172,16 @@ async def test_an_error_is_that_of_all_who_share_the_call_and_of_no_later_one(ca
     assert await batches.add("a", 3) == 3
 
 
-async def test_one_who_is_cancelled_leaves_the_call_to_the_others(calls: Calls) -> None:
+async def test_who_is_cancelled_leaves_the_call_to_the_others_and_closing_ends_every_wait(calls: Calls) -> None:
     batches: Batches[str, int, int] = Batches(calls)
     gone, stays = asyncio.create_task(batches.add("a", 1)), asyncio.create_task(batches.add("a", 2))
     await asyncio.sleep(0.01)
     gone.cancel()
+    later = asyncio.create_task(batches.add("a", 3))
     await asyncio.sleep(0.01)
     calls.answering.set()
-    assert await stays == 3
-
-
-async def test_closing_ends_every_wait(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls)
+    assert await stays == await later == 3
+    calls.answering.clear()
     waiting = [asyncio.create_task(batches.add("a", 1))]
     await asyncio.sleep(0.01)
     waiting.append(asyncio.create_task(batches.add("a", 2)))
@@ -197,7 +189,7 @@ async def test_closing_ends_every_wait(calls: Calls) -> None:
     await batches.close()
     ends = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(end) for end in ends] == [asyncio.CancelledError] * 2
-    assert calls.made == [("a", [1])]
+    assert calls.made == [("a", [1, 2]), ("a", [3]), ("a", [1])]
 
 
 async def test_what_has_to_wait_for_other_keys_takes_along_what_comes_meanwhile(calls: Calls) -> None:
@@ -233,10 +225,6 @@ async def timers() -> AsyncIterator[Timers]:
     running.cancel()
 
 
-def clock_of(timers: Timers) -> HandClock:
-    return cast(HandClock, timers._clock)
-
-
 async def test_each_key_is_woken_once_at_its_latest_time(timers: Timers) -> None:
     woken: list[tuple[str, float]] = []
     topic = timers.topic(lambda key: woken.append((key, round(asyncio.get_running_loop().time(), 1))))
@@ -247,8 +235,11 @@ async def test_each_key_is_woken_once_at_its_latest_time(timers: Timers) -> None
     topic.set("gone", START + timedelta(seconds=10))
     topic.cancel("gone")
     assert len(timers) == 3
+    other: list[str] = []
+    timers.topic(other.append).set("gone", START + timedelta(seconds=10))
     await asyncio.sleep(700)
     assert woken == [("again", 20.0), ("soon", 30.0), ("late", 600.0)]
+    assert other == ["gone"], "topics do not meet"
 
 
 async def test_a_clock_that_jumps_ahead_is_noticed_within_a_second_and_one_that_jumps_back_makes_nothing_early(
@@ -258,24 +249,15 @@ async def test_a_clock_that_jumps_ahead_is_noticed_within_a_second_and_one_that_
     topic = timers.topic(woken.append)
     topic.set("ahead", START + timedelta(hours=1))
     await asyncio.sleep(5)
-    clock_of(timers).offset = timedelta(hours=2)
+    cast(HandClock, timers._clock).offset = timedelta(hours=2)
     await asyncio.sleep(1.1)
     assert woken == ["ahead"]
     topic.set("back", START + timedelta(hours=2, seconds=60))
-    clock_of(timers).offset = timedelta(hours=2, seconds=-1000)
+    cast(HandClock, timers._clock).offset = timedelta(hours=2, seconds=-1000)
     await asyncio.sleep(1000)
     assert woken == ["ahead"]
     await asyncio.sleep(60)
     assert woken == ["ahead", "back"]
-
-
-async def test_topics_do_not_meet(timers: Timers) -> None:
-    expired: list[str] = []
-    retried: list[str] = []
-    timers.topic(expired.append).set("same", START - timedelta(seconds=1))
-    timers.topic(retried.append).set("same", START + timedelta(seconds=1))
-    assert timers.fire_due() == 1
-    assert (expired, retried) == (["same"], [])
 
 
 async def test_times_that_are_set_again_and_again_do_not_fill_the_memory(timers: Timers) -> None:
@@ -286,24 +268,16 @@ async def test_times_that_are_set_again_and_again_do_not_fill_the_memory(timers:
     assert len(timers._heap) < 4_000
 
 
-async def test_the_oldest_goes_when_there_are_too_many() -> None:
-    latest: Latest[str, int] = Latest(2)
+async def test_of_too_many_values_the_oldest_goes_and_one_that_was_taken_or_is_too_old_is_gone() -> None:
+    latest: Latest[str, int] = Latest(2, for_s=2.0)
     for number, key in enumerate("abac", 1):
         latest.put(key, number)
-    assert [latest.get(key) for key in "abc"] == [3, None, 4]
-    assert len(latest) == 2
-
-
-@pytest.mark.looptime
-async def test_a_value_that_was_taken_or_is_too_old_is_gone() -> None:
-    latest: Latest[str, int] = Latest(2, for_s=2.0)
-    latest.put("a", 1)
-    assert (latest.pop("a"), latest.pop("a"), len(latest)) == (1, None, 0)
-    latest.put("a", 1)
+    assert ([latest.get(key) for key in "abc"], len(latest)) == ([3, None, 4], 2)
+    assert (latest.pop("a"), latest.pop("a"), len(latest)) == (3, None, 1)
     await asyncio.sleep(1.9)
-    assert latest.get("a") == 1
+    assert latest.get("c") == 4
     await asyncio.sleep(0.2)
-    assert (latest.get("a"), latest.pop("a"), len(latest)) == (None, None, 0)
+    assert (latest.get("c"), latest.pop("c"), len(latest)) == (None, None, 0)
 
 
 BODY = {"metadata": {"namespace": "teams", "name": "r-1"}, "spec": {"organizationRef": {"name": "org-1"}}}
@@ -324,24 +298,12 @@ class SlowCluster:
         self.patched.append(name)
 
 
-async def given_while_shown_again(cluster: SlowCluster) -> list[str]:
-    bugs: list[str] = []
+@pytest.mark.parametrize("failures", [0, 1])
+async def test_a_slot_is_written_in_the_end_although_the_object_is_shown_again_meanwhile(failures: int) -> None:
+    cluster, bugs = SlowCluster(failures), list[str]()
     labels = SlotLabels(cast(KubeClient, cluster), on_bug=bugs.append)
     assert labels.take(RUN, BODY)
     await asyncio.sleep(0.5)
     assert labels.take(RUN, BODY)
     await asyncio.sleep(60)
-    assert labels.queue.is_idle
-    return bugs
-
-
-async def test_an_object_that_is_shown_again_while_its_slot_is_written_is_no_failure() -> None:
-    cluster = SlowCluster()
-    assert await given_while_shown_again(cluster) == []
-    assert set(cluster.patched) == {"r-1"}
-
-
-async def test_a_slot_that_could_not_be_written_is_written_later() -> None:
-    cluster = SlowCluster(failures=1)
-    assert await given_while_shown_again(cluster) == []
-    assert set(cluster.patched) == {"r-1"}
+    assert (labels.queue.is_idle, bugs, set(cluster.patched)) == (True, [], {"r-1"})
