@@ -56,7 +56,7 @@ async def test_an_image_that_takes_too_long_is_refused_and_one_that_hangs_may_be
         slow = flat_jpeg(8000, 6000, progressive=True, scans=2000)
         assert (await lab.refusal(slow)).refusal == "too_slow"
         await lab.usable()
-    async with Lab(tmp_path, seconds=0.5) as lab:
+    async with Lab(tmp_path / "hangs", seconds=0.5) as lab:
         pids = await lab.usable()
         with pytest.raises(ServiceUnavailable) as caught:
             await lab.workers.process(*lab.without_end())

@@ -22,6 +22,7 @@ class Lab:
         options = {"memory_mib": RECOMMENDED_MEMORY_MIB, "seconds": 15, "max_waiting": 8} | changes
         self.workers = ImageWorkers(folder=folder / "workers", **options)
         self._folder = folder
+        folder.mkdir(exist_ok=True)
         self._count = 0
 
     async def __aenter__(self) -> "Lab":

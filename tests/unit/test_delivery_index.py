@@ -169,7 +169,8 @@ def test_one_that_cannot_be_read_does_not_hide_the_others(index: DeliveryIndex) 
     stolen, liar = an_object(5, 1), an_object(1, 3, an_attempt(), status=ENDED)
     stolen["metadata"]["name"] = event_id(6, 1)
     liar["spec"]["runRef"]["name"] = run_id(2)
-    for body in (stolen, liar, an_object(7, 1, an_attempt(), status={"phase": "Parked"})):
+    index.informer.observe(an_object(6, 1, an_attempt(), status={"phase": "Parked"}))
+    for body in (stolen, liar, an_object(7, 1, an_attempt(outcome="quic"), status={"phase": "Failed"})):
         index.informer.observe(body)
     found = {(each.event.run_id, each.event.seq): each.status for each in listed(index)}
     assert (found.keys(), found[run_id(1), 3]) == ({(run_id(1), 3), (run_id(7), 1)}, "pending")

@@ -42,7 +42,7 @@ def test_an_example_is_strictly_valid_can_be_begun_and_says_the_same_as_its_mani
     assert spec == load(source)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 @each
 def test_an_example_can_be_completed_whatever_is_answered(source: Path, data: st.DataObject) -> None:

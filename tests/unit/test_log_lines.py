@@ -1,6 +1,5 @@
 """What operators of the service read: log lines, readiness, and metrics as docs/metrics.md names them."""
 
-import ast
 import asyncio
 import contextlib
 import io
@@ -21,14 +20,12 @@ from checklist_api.metrics import Metrics as ApiMetrics
 from checklist_crds.log_lines import JsonLines, about, in_context
 from checklist_crds.readiness import Check, readiness_body, reasons_of
 from checklist_dev.ports import free_ports
-from checklist_dev.repository import ROOT
 from checklist_operator.health import HealthServer
 from checklist_operator.json_logging import configure_logging
 from checklist_operator.metrics import Metrics
 from checklist_operator.metrics import Metrics as OperatorMetrics
 
 FIXED = {"ts", "level", "logger", "event"}
-NOT_OURS = {*FIXED, "run", "delivery", "template", "message", "why"}  # other words for fields that there are
 
 
 def written(formatter: logging.Formatter, extra: dict[str, Any]) -> dict[str, Any]:
@@ -54,22 +51,6 @@ async def test_a_line_says_which_request_it_belongs_to_unless_it_says_so_itself(
     answers = await asyncio.gather(*(asyncio.create_task(request(n)) for n in range(3)))
     assert answers == [[f"req-{n}", "other"] for n in range(3)]
     assert "request_id" not in written(ApiLines(), {})
-
-
-def names_of_facts(file: Path) -> set[str]:
-    """What a module gives to `about(...)`, and the literal keys of its `extra={...}`."""
-    calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
-    found = [word.arg for call in calls if getattr(call.func, "id", "") == "about" for word in call.keywords]
-    extras = [word.value for call in calls for word in call.keywords if word.arg == "extra"]
-    keys = [key for extra in extras if isinstance(extra, ast.Dict) for key in extra.keys]
-    return {str(name) for name in [*found, *(key.value for key in keys if isinstance(key, ast.Constant))]}
-
-
-@pytest.mark.parametrize(("program", "forbidden"), [("operator", NOT_OURS), ("api", FIXED)])
-def test_a_program_uses_no_other_name_for_an_id_and_no_field_of_every_line(program: str, forbidden: set[str]) -> None:
-    found = {str(file): names_of_facts(file) for file in (ROOT / program / f"checklist_{program}").rglob("*.py")}
-    assert sum(map(bool, found.values())) > 10
-    assert {file: names & forbidden for file, names in found.items() if names & forbidden} == {}
 
 
 CLOSED = "unable to perform operation on <TCPTransport closed=True reading=False 0x1>; the handler is closed"

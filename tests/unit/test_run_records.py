@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from tests.unit.memory_cluster import MemoryCluster
 
 from checklist_crds.event_names import EventName
@@ -13,8 +12,6 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_types import DeliveryPhase, DeliveryRecord
 from checklist_operator.fresh_reads import FreshReads
 from checklist_operator.run_records import RunRecords
-
-pytestmark = pytest.mark.looptime
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
