@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tests.unit.tdl_strategies import GivenAnswer, definitions, json_values, texts, valid_values
 
@@ -14,7 +14,7 @@ from checklist_crds.errors import AnswerInvalid, Problem
 from checklist_crds.template_types import Step, StepType
 from checklist_crds.template_validation import parse_definition
 
-many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=25)
 
 
 def the_step(kind: str, *, required: bool = False, **config: Any) -> Step:

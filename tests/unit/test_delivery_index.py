@@ -122,24 +122,21 @@ def test_an_event_goes_from_the_outbox_into_the_records_and_stays_one(index: Del
     assert delivery.finished_at == NOW.timestamp() * 1000 + 50
 
 
-def test_when_the_object_is_gone_the_run_still_tells_how_it_ended(index: DeliveryIndex) -> None:
-    index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Failed", attempts=5)))
+def test_what_the_run_no_longer_records_is_told_by_the_object_alone_and_the_other_way_round(
+    index: DeliveryIndex,
+) -> None:
     body = an_object(1, 1, *(an_attempt(number) for number in range(1, 6)), status=ENDED)
     index.informer.observe(body)
-    assert only(index).refusal is None
-    index.informer.forget(body)
-    delivery = only(index)
-    assert (delivery.status, delivery.attempts_made, len(delivery.attempts)) == ("failed", 5, 1)
-    assert delivery.refusal is ReplayRefusal.PAYLOAD_NOT_KEPT
-
-
-def test_what_the_run_no_longer_records_is_told_by_the_object_alone(index: DeliveryIndex) -> None:
-    index.informer.observe(an_object(1, 1, an_attempt(), status=ENDED))
     index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Failed"), recorded(1, 2)))
     index.learn_run("UPSERT", a_run(1, recorded(1, 2)))
     assert sorted(delivery.event.seq for delivery in listed(index)) == [1, 2]
     index.learn_run("DELETE", a_run(1))
-    assert [delivery.event.seq for delivery in listed(index)] == [1]
+    assert (only(index).event.seq, only(index).refusal) == (1, None)
+    index.learn_run("UPSERT", a_run(1, recorded(1, 1, "Failed", attempts=5), version=2))
+    index.informer.forget(body)
+    delivery = only(index)
+    assert (delivery.status, delivery.attempts_made, len(delivery.attempts)) == ("failed", 5, 1)
+    assert delivery.refusal is ReplayRefusal.PAYLOAD_NOT_KEPT
 
 
 def test_a_delivery_can_be_replayed_as_the_operator_judges_it_and_only_once_at_a_time(index: DeliveryIndex) -> None:
@@ -216,7 +213,7 @@ def index_after(changes: list[Any]) -> DeliveryIndex:
     return index
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.one_of(RUN_CHANGES, OBJECT_CHANGES), max_size=12))
 def test_after_any_history_the_index_is_as_one_that_learned_only_the_end(changes: list[Any]) -> None:
     last: dict[Any, Any] = {}
@@ -283,7 +280,7 @@ def test_hours_that_no_window_reaches_any_more_are_forgotten_and_figures_stay_ri
     index.close()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 20_000), min_size=1, max_size=60), st.sampled_from([50, 95, 100]))
 def test_a_percentile_is_right_to_five_percent(latencies: list[int], percent: int) -> None:
     index = new_index()
@@ -293,14 +290,3 @@ def test_a_percentile_is_right_to_five_percent(latencies: list[int], percent: in
     index.close()
     exact = sorted(latencies)[-(-len(latencies) * percent // 100) - 1]
     assert endpoint.latency_ms(percent) == pytest.approx(exact, rel=0.05)
-
-
-def test_the_last_success_and_the_last_error_are_the_last_whatever_comes_first(index: DeliveryIndex) -> None:
-    good: Json = {"outcome": "success", "httpStatus": 204}
-    index.informer.observe(an_object(1, 1, an_attempt(minutes=-1), an_attempt(minutes=-9), status=ENDED))
-    index.informer.observe(an_object(1, 2, an_attempt(minutes=-3, **good), an_attempt(minutes=-7, **good)))
-    index.informer.observe(an_object(1, 3, an_attempt(minutes=-2, outcome="tls", httpStatus=None)))
-    endpoint, now, minute = only_endpoint(index, 1), NOW.timestamp() * 1000, 60_000
-    error = endpoint.last_error
-    assert endpoint.last_success_at == now - 3 * minute
-    assert error is not None and (error.started_at, error.outcome) == (now - minute, "http_5xx")

@@ -109,7 +109,7 @@ def test_most_lines_of_others_are_passed_over() -> None:
     assert person.may_be_in(to_json(by_email("ADA@example.com")))
 
 
-def a_part(*numbers: int) -> EncodedPart:
+def part_of(*numbers: int) -> EncodedPart:
     records = [Record.of(a_run(number), None, ()) for number in numbers]
     return encode_part(FOLDER, records, written_at=NOW, written_by="operator-0")
 
@@ -120,17 +120,17 @@ def without(part: EncodedPart, *numbers: int) -> EncodedPart | None:
 
 
 def test_a_part_without_a_run_has_the_other_lines_byte_for_byte_and_the_name_of_their_part() -> None:
-    whole = a_part(1, 2, 3)
+    whole = part_of(1, 2, 3)
     less = without(whole, 2)
     assert less is not None
     lines = lines_of(whole.content, whole.manifest)
     assert lines_of(less.content, less.manifest) == [lines[0], lines[2]]
     assert less.manifest.run_ids == (run_id(1), run_id(3))
-    assert less.place == a_part(1, 3).place
+    assert less.place == part_of(1, 3).place
     assert manifest_of(less.content, less.place, written_at=NOW, written_by="us") == less.manifest
     assert without(whole, 1, 2, 3) is None
     with pytest.raises(Damaged):
-        part_without(a_part(1, 3).content, whole.manifest, {run_id(1)}, written_at=NOW, written_by="us")
+        part_without(part_of(1, 3).content, whole.manifest, {run_id(1)}, written_at=NOW, written_by="us")
 
 
 async def test_an_archiver_knows_the_erased_run_from_a_later_one_of_the_same_id(tmp_path: Any) -> None:

@@ -85,11 +85,6 @@ def test_the_photo_to_take_back_is_named_in_query_or_body() -> None:
         assert problems_of(ValidationFailed, commands.remove_photos, "s-a", given, body, None) == ["photo_index"]
 
 
-def test_two_op_ids_must_be_the_same() -> None:
-    assert commands.open_run({"op_id": "1"}, "1") == Open(op_id="1")
-    assert problems_of(ValidationFailed, commands.open_run, {"op_id": "1"}, "2") == ["op_id"]
-
-
 def test_everything_that_is_missing_or_wrong_is_named_at_once() -> None:
     assert problems_of(MissingField, commands.answer_step, "s-a", {"op_id": 5}, None) == ["value"]
     assert problems_of(MissingField, commands.give_identity, {}, None) == ["email", "name"]

@@ -250,7 +250,7 @@ class _ClusterThatOnlyKnowsLeases:
 
     @property
     def holder(self) -> str | None:
-        return None if self.lease is None else self.lease["spec"]["holderIdentity"]
+        return None if self.lease is None else self.lease["spec"].get("holderIdentity")
 
 
 class _BusyTerm:

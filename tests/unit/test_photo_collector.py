@@ -1,20 +1,25 @@
-"""The sweep through the photo store: what it deletes, and how it finds the runs of very many photos."""
+"""Sweeps of the operator: what goes from the photo store, and how little is remembered of very many runs."""
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, Kind
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import PhotoStore
-from checklist_crds.times import Clock, utc_now
+from checklist_crds.times import Clock, format_timestamp, utc_now
 from checklist_operator.archived_runs import ArchivedRuns
+from checklist_operator.controllers.archiver import Archiver
 from checklist_operator.controllers.photo_collector import PhotoCollector
+from checklist_operator.controllers.retention import Retention
+from checklist_operator.metrics import Metrics
+from checklist_operator.sharding import Shard
 
 HERE, ELSEWHERE = "checklists", "team-a"
 MANY = 120
@@ -179,3 +184,47 @@ async def test_while_the_archive_cannot_be_read_nothing_is_taken_for_gone(rig: R
     assert await rig.collector.sweep() == 0
     archive.unlink()
     assert await rig.collector.sweep() == 1
+
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class KeepingCluster:
+    """One organization that keeps everything, a run for every question, and the deliveries that are put into it."""
+
+    def __init__(self) -> None:
+        self.deliveries: list[dict[str, Any]] = []
+        self.runs_read = 0
+
+    async def pages(self, kind: Kind, *_: Any, **__: Any) -> AsyncIterator[tuple[list[dict[str, Any]], str]]:
+        organization = {"metadata": {"name": "acme"}, "spec": {"displayName": "Acme"}}
+        yield {ORGANIZATION: [organization], WEBHOOK_DELIVERY: self.deliveries}.get(kind, []), "1"
+
+    async def get(self, *_: Any) -> dict[str, Any]:
+        self.runs_read += 1
+        return {}
+
+
+def delivery(number: int, finished_at: datetime) -> dict[str, Any]:
+    return {
+        "metadata": {"name": f"evt-{number}", "namespace": "checklists", "resourceVersion": "1"},
+        "spec": {"organizationRef": {"name": "acme"}, "runRef": {"name": f"r-{number}"}},
+        "status": {"settled": True, "finishedAt": format_timestamp(finished_at)},
+    }
+
+
+async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -> None:
+    cluster, now = KeepingCluster(), NOW
+    client, metrics = cast(KubeClient, cluster), Metrics()
+    both: dict[str, Any] = {"clock": lambda: now, "shard": Shard(), "metrics": metrics, "on_removed": lambda _: None}
+    archiver = Archiver(client, ArchiveStore.open(tmp_path.as_uri()), writer="operator", leads=lambda: True, **both)
+    retention = Retention(client, archiver, namespaces=("checklists",), on_run_removed=lambda _: None, **both)
+    most = 0
+    for sweep in range(100):  # every five minutes, ten new deliveries in each; the older ones have left
+        cluster.deliveries = [delivery(10 * sweep + each, now - timedelta(minutes=20)) for each in range(10)]
+        await retention.sweep()
+        await retention.sweep()
+        most = max(most, retention.runs_remembered)
+        now += timedelta(minutes=5)
+    assert cluster.runs_read == 1000  # each run once: what was seen just now is not read again
+    assert most <= 130

@@ -38,13 +38,6 @@ def test_runs_are_refused_exactly_at_the_limit() -> None:
     assert reserve(Quota(used=10**6, period="2026-11"), ["a"], limit=None, now=NOW)[1]["a"] is Verdict.RESERVED
 
 
-def test_a_confirmed_run_stays_counted_and_a_released_one_does_not() -> None:
-    quota, _ = reserve(Quota(), ["a", "b"], limit=None, now=NOW)
-    quota = release(confirm(quota, ["a"]), ["b"])
-    assert (quota.used, quota.pending) == (1, {})
-    assert release(quota, ["a", "b", "unknown"]) == quota, "confirmed, released before, and unknown"
-
-
 def test_a_count_is_taken_back_by_its_maker_and_not_after_it_was_taken_over() -> None:
     quota, _ = reserve(Quota(), ["a", "b"], limit=None, now=NOW)
     later = NOW + timedelta(seconds=10)

@@ -182,16 +182,15 @@ def test_an_exception_is_smaller_than_what_it_is_from() -> None:
 @BOTH
 def test_keys_of_a_bucket_come_in_pairs_and_with_a_bucket(program: Program) -> None:
     name, secret = "CHECKLISTS_S3_ACCESS_KEY_ID", "CHECKLISTS_S3_SECRET_ACCESS_KEY"
-    bucket = {"CHECKLISTS_PHOTO_STORE": "s3://photos"}
-    assert problems(program, **GOOD, **bucket, **{name: "AKIA"}) == (f"{name} is set, but {secret} is not",)
-    assert problems(program, **GOOD, **bucket, **{secret: SECRET}) == (f"{secret} is set, but {name} is not",)
-    both = {name: "AKIA", secret: SECRET}
+    both, bucket = {name: "AKIA", secret: SECRET}, {"CHECKLISTS_PHOTO_STORE": "s3://photos"}
+    for given, missing in ((name, secret), (secret, name)):
+        found = problems(program, **GOOD, **bucket, **{given: both[given]})
+        assert found == (f"{given} is set, but {missing} is not",)
     assert problems(program, **GOOD, **both) == (f"{name} is set, but no store begins with s3://",)
     for store in ("CHECKLISTS_PHOTO_STORE", "CHECKLISTS_ARCHIVE_STORE"):
         settings = program.from_environment(GOOD | both | {store: "s3://bucket/folder"})
         assert settings.s3_keys is not None
         assert SECRET not in repr(settings) + repr(settings.s3_keys)
-    assert program.from_environment(GOOD | bucket).s3_keys is None
 
 
 def test_a_shard_that_is_none_stops_the_operator() -> None:
@@ -233,13 +232,6 @@ def test_a_number_is_within_its_bounds_or_named_with_them(program: Program) -> N
             [told] = problems(program, **environment, **{variable.name: wrong})
             assert told.startswith(f"{variable.name} must be a "), told
             assert re.search(r"from [\d.]+ to \d+, not|above 0, at most \d+, not", told), told
-
-
-def test_nothing_is_read_behind_the_callers_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CHECKLISTS_PORT", "9999")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".env").write_text("CHECKLISTS_PORT=9998\n")
-    assert ApiSettings.from_environment(GOOD).port == 8080
 
 
 def test_document_names_and_chart_are_as_the_models_and_the_chart_has_no_secret() -> None:

@@ -14,7 +14,7 @@ from checklist_crds.errors import Problem, ValidationFailed
 from checklist_crds.template_types import Definition, Operator, StepType
 from checklist_crds.template_validation import MAX_PROBLEMS, definition_problems, parse_definition, runnable_problems
 
-few = settings(max_examples=60)
+few = settings(max_examples=30)
 
 
 def template(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_each_kind_of_mistake_is_reported_once_and_alone(what: str) -> None:
     assert {problem.code for problem in definition_problems(data)} == {code}
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(json_values)
 @example([])
 @example({"name": "x", "sections": [[]]})
@@ -83,8 +83,8 @@ def nested(depth: int) -> list[Any]:
 
 
 EXTREMES: tuple[Any, ...] = (
-    *(None, True, 0, -1, 1.5, 10**400, -(10**400), 1e308, float("nan"), float("inf")),
-    *("", " ", "x" * 4_001, "x" * 100_001, "\0", "\ud800", "\u202e", "9999-99-99", "s-" + "a" * 65),
+    *(None, True, 0, -1, 1.5, 10**400, float("nan"), float("inf")),
+    *("", " ", "x" * 4_001, "\0", "\ud800", "9999-99-99", "s-" + "a" * 65),
     *([], {}, [None], ["x" * 4_001], ["x" * 5_000, 7] * 60, [[]], {"": None}, {"when": {"value": ["x" * 4_001]}}),
     nested(400),
 )
