@@ -236,12 +236,6 @@ def test_every_form_of_rfc_3339_names_a_request_to_the_millisecond_and_nothing_e
     assert judge(None, ended()) == Refuse(ReplayRefusal.INVALID_TIMESTAMP)
 
 
-@given(st.text(max_size=40))
-def test_no_text_breaks_the_reading_of_a_request(text: str) -> None:
-    request = requested(metadata(text))
-    assert request is None or request.requested_at.tzinfo is not None
-
-
 def test_the_requester_is_the_one_named_or_else_the_program_that_set_the_annotation() -> None:
     at = format_timestamp(NOW)
     fields: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, f"f:{REPLAY_ANNOTATION}": {}}}}

@@ -9,7 +9,6 @@ import pytest
 from checklist_crds.delivery_types import MAX_PAYLOAD
 from checklist_crds.events import (
     EVENT_NAMES,
-    EventName,
     answer_view,
     envelope,
     event_data,
@@ -19,7 +18,7 @@ from checklist_crds.events import (
 )
 from checklist_crds.run_commands import AnswerStep, Cancel, Command, Expire, GiveIdentity, Open, SkipStep, Submit
 from checklist_crds.run_lifecycle import decide
-from checklist_crds.run_types import Geo, OutboxEntry, PhotoRef, Place, Run, RunStatus
+from checklist_crds.run_types import Geo, PhotoRef, Place, Run, RunStatus
 from checklist_crds.template_types import Definition
 from checklist_operator.envelopes import body_of, kept_message, payload_of
 
@@ -181,13 +180,6 @@ def test_a_subscription_names_events_or_all_of_them_and_nothing_else() -> None:
     twice = ["run.completed", "run.completed"]
     for wrong in ([], None, "*", ["*", "run.completed"], ["run.done"], twice, [1], ["*", "*"]):
         assert event_name_problem(wrong), wrong
-
-
-def test_a_run_that_was_never_admitted_has_no_events() -> None:
-    run = Run.parse({"metadata": {"name": "r-1", "creationTimestamp": "2026-11-21T12:00:00Z"}})
-    entry = OutboxEntry(seq=1, event=EventName.RUN_EXPIRED, event_id="evt-1", ts=NOW)
-    with pytest.raises(ValueError, match="never admitted"):
-        envelope(entry, run, {})
 
 
 def message(thumbnail: str | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from prometheus_client.registry import CollectorRegistry
 from checklist_api.logs import JsonLines as ApiLines
 from checklist_api.metrics import Metrics as ApiMetrics
 from checklist_crds.log_lines import JsonLines, about, in_context
-from checklist_crds.readiness import Check, readiness_body, reasons_of
+from checklist_crds.readiness import Check
 from checklist_dev.ports import free_ports
 from checklist_operator.health import HealthServer
 from checklist_operator.json_logging import configure_logging
@@ -87,20 +87,6 @@ def test_an_error_is_what_somebody_has_to_look_at(
     line = json.loads(log.getvalue())
     assert (line["level"], line["event"]) == (level, message)
     assert str(error) in line["exception"]
-
-
-def test_a_check_that_fails_says_why_and_the_shape_is_the_same_when_none_does() -> None:
-    well = Check("kubernetes", None)
-    checks = [Check("runs", "runs are not read yet"), well]
-    assert reasons_of(checks) == ["runs are not read yet"]
-    well_body = {"name": "kubernetes", "ok": True, "reason": None}
-    assert readiness_body("not ready", checks, ["a note"]) == {
-        "status": "not ready",
-        "reasons": ["runs are not read yet"],
-        "notes": ["a note"],
-        "checks": [{"name": "runs", "ok": False, "reason": "runs are not read yet"}, well_body],
-    }
-    assert readiness_body("ok", [well]) == {"status": "ok", "reasons": [], "notes": [], "checks": [well_body]}
 
 
 async def test_an_operator_that_does_not_do_its_work_is_not_ready_and_says_why() -> None:

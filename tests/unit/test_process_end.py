@@ -16,14 +16,14 @@ kept = Kept()
 """
 
 
-def _ended(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _ended(script: str) -> subprocess.CompletedProcess[str]:
     environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("CHECKLISTS_") and name != "PYTHONUNBUFFERED"
     }
     return subprocess.run(
-        [sys.executable, "-c", _TORN_DOWN + script, *arguments],
+        [sys.executable, "-c", _TORN_DOWN + script],
         env=environment,
         capture_output=True,
         text=True,

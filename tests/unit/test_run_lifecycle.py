@@ -156,13 +156,6 @@ def test_answering_again_is_a_new_event_with_the_next_revision_also_after_a_clea
     assert life.status.answers["s-a"].revision == 4
 
 
-def test_the_server_says_when_a_signature_was_given() -> None:
-    life = Life(checklist(step("a", "signature")))
-    life.answers("a", {"name": "Ada", "signed_at": "1999-01-01T00:00:00Z", "url": "https://evil.example"})
-    value = life.status.answers["s-a"].value
-    assert value == {"url": None, "name": "Ada", "signed_at": "2026-11-21T12:00:00.000Z"}
-
-
 def test_an_invalid_answer_is_refused_and_changes_nothing() -> None:
     steps = (step("a", geo=True), step("b", geo=True, geo_required=True), step("read", "instruction"))
     life = Life(checklist(*steps, allow_skip=True))

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 import re
+import runpy
 import socket
 import ssl
 import threading
@@ -24,6 +25,7 @@ from tests.delivery.sending import Loopback
 from tests.waiting import eventually
 
 from checklist_crds.settings.held import Certificates
+from checklist_dev.repository import ROOT
 from checklist_operator.delivery import dialing
 from checklist_operator.delivery import sender as sender_module
 from checklist_operator.delivery.addresses import AddressPolicy
@@ -210,7 +212,7 @@ async def test_resolving_is_part_of_the_ten_seconds(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_request_has_exactly_the_fields_of_the_profile_and_needs_a_secret(
-    start_receiver: Start, verify: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    start_receiver: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     receiver = await start_receiver(says(status(200, "Set-Cookie: a=b; Path=/", "Content-Encoding: gzip")))
@@ -232,6 +234,7 @@ async def test_a_request_has_exactly_the_fields_of_the_profile_and_needs_a_secre
         "Content-Type": "application/json",
         "Content-Length": str(len(BODY)),
     }
+    verify = runpy.run_path(str(ROOT / "examples/receivers/verify.py"))["verify"]
     verify("POST", receiver.url, dict(first.header_lines), first.body, SECRET.decode(), now=AT.timestamp())
 
 
