@@ -289,6 +289,7 @@ ODD: list[Case] = [
         ("a JPEG with EXIF that ends early", lambda: with_jpeg_segment(0xE1, b"Exif\0\0MM\0*\0\0\0\x08\0\x05\x01")),
         ("a JPEG with EXIF that runs in a circle", lambda: with_jpeg_segment(0xE1, CIRCULAR_EXIF)),
         ("a HEIC", heic),
+        ("a HEIC with transparency", lambda: heic(picture(mode="RGBA"))),
         ("a HEIC in tiles", lambda: heic(picture(96, 64), tile_size=64)),
     ),
     *_taken(
@@ -305,6 +306,7 @@ ODD: list[Case] = [
     *_taken(
         WEBP,
         ("a WebP", webp),
+        ("a WebP without loss", lambda: webp(lossless=True)),
         ("a WebP with transparency", lambda: encoded(picture(mode="RGBA"), "WEBP")),
         ("a WebP that moves", lambda: animated("WEBP")),
         ("a WebP with XMP", lambda: webp(xmp=SECRET)),

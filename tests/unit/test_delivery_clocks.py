@@ -79,6 +79,8 @@ async def test_a_delivery_stays_in_hand_until_the_cluster_has_taken_it(hours: in
     making = HandOver(NOW + timedelta(hours=hours))
     making.cluster.failures = 5
     task = await making.begin()
+    with pytest.raises(KubeConflict):
+        await making.attempts_made()
     making.cluster.go_on.set()
     while making.cluster.failures:
         with pytest.raises(KubeConflict):

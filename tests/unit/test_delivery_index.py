@@ -139,6 +139,23 @@ def test_what_the_run_no_longer_records_is_told_by_the_object_alone_and_the_othe
     assert delivery.refusal is ReplayRefusal.PAYLOAD_NOT_KEPT
 
 
+def test_old_records_without_time_and_outcome_are_listed_as_well_as_may_be(index: DeliveryIndex) -> None:
+    old = [recorded(1, 1), recorded(1, 2, "Failed", httpStatus=404), recorded(1, 3, "Failed")]
+    final = recorded(2, 1, event="run.completed")
+    for record in (*old, final):
+        del record["ts"]
+    for record in old:
+        del record["outcome"]
+    index.learn_run("UPSERT", a_run(1, *old, recorded(1, 4, "Failed", outcome="of a later release")))
+    by_seq = {delivery.event.seq: delivery for delivery in listed(index)}
+    outcomes = [attempt.outcome for seq in (1, 2, 3, 4) for attempt in by_seq[seq].attempts]
+    assert outcomes == ["success", "http_4xx", None, None]
+    assert {(by_seq[seq].happened_at, by_seq[seq].listed_at) for seq in (1, 2, 3)} == {(None, NOW.timestamp() * 1000)}
+    index.learn_run("DELETE", a_run(1))
+    index.learn_run("UPSERT", a_run(2, final, status={"completedAt": at(-5)}))
+    assert only(index).happened_at == (NOW - timedelta(minutes=5)).timestamp() * 1000
+
+
 def test_a_delivery_can_be_replayed_as_the_operator_judges_it_and_only_once_at_a_time(index: DeliveryIndex) -> None:
     failed: Json = {"phase": "Failed", "attempt": 5}
     for version, status in enumerate(

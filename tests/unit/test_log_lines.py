@@ -1,17 +1,13 @@
 """What operators of the service read: log lines, readiness, and metrics as docs/metrics.md names them."""
 
 import asyncio
-import contextlib
-import io
 import json
 import logging
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import CollectorRegistry
 
@@ -21,8 +17,6 @@ from checklist_crds.log_lines import JsonLines, about, in_context
 from checklist_crds.readiness import Check
 from checklist_dev.ports import free_ports
 from checklist_operator.health import HealthServer
-from checklist_operator.json_logging import configure_logging
-from checklist_operator.metrics import Metrics
 from checklist_operator.metrics import Metrics as OperatorMetrics
 
 FIXED = {"ts", "level", "logger", "event"}
@@ -53,46 +47,10 @@ async def test_a_line_says_which_request_it_belongs_to_unless_it_says_so_itself(
     assert "request_id" not in written(ApiLines(), {})
 
 
-CLOSED = "unable to perform operation on <TCPTransport closed=True reading=False 0x1>; the handler is closed"
-
-
-@pytest.fixture
-def log() -> Iterator[io.StringIO]:
-    """What the log writes once the operator has configured it."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    stream = io.StringIO()
-    with contextlib.redirect_stderr(stream):
-        configure_logging("INFO")
-    yield stream
-    root.handlers[:], root.level = handlers, level
-    logging.captureWarnings(False)
-
-
-@pytest.mark.parametrize(
-    ("logger", "message", "error", "level"),
-    [
-        ("asyncio", "Fatal error on SSL protocol", RuntimeError(CLOSED), "info"),
-        ("asyncio", "Fatal error on SSL protocol", RuntimeError("something else"), "error"),
-        ("asyncio", "Task exception was never retrieved", ValueError("the handler is closed"), "error"),
-        ("checklist_operator", "unexpected", RuntimeError(CLOSED), "error"),
-        ("kopf._cogs", "Request attempt failed; will retry", ValueError("x"), "warning"),
-        ("kopf._cogs", "Request attempt failed; escalating", ValueError("x"), "error"),
-    ],
-)
-def test_an_error_is_what_somebody_has_to_look_at(
-    log: io.StringIO, logger: str, message: str, error: Exception, level: str
-) -> None:
-    logging.getLogger(logger).error(message, exc_info=error)
-    line = json.loads(log.getvalue())
-    assert (line["level"], line["event"]) == (level, message)
-    assert str(error) in line["exception"]
-
-
 async def test_an_operator_that_does_not_do_its_work_is_not_ready_and_says_why() -> None:
     checks = [Check("lease", None), Check("watches", "the watches are not open yet")]
     (port,) = free_ports(1)
-    server = HealthServer("127.0.0.1", port, Metrics(), lambda: ("leading", checks, []))
+    server = HealthServer("127.0.0.1", port, OperatorMetrics(), lambda: ("leading", checks, []))
     await server.start()
     try:
         async with aiohttp.ClientSession() as session:

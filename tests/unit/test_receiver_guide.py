@@ -32,6 +32,11 @@ def test_the_libraries_that_the_guide_calls_tested_are_those_that_the_tests_run(
     assert {name.removeprefix("github.com/yaronf/") for name in tested} == OTHERS
 
 
+def test_every_file_that_the_guide_links_to_exists() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", GUIDE)
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == [] != links
+
+
 def test_the_loop_over_the_vectors_in_the_guide_runs_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     (loop,) = (block for block in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL) if "webhook-vectors" in block)
     monkeypatch.chdir(ROOT / "docs")

@@ -3,7 +3,9 @@
 import pytest
 
 from checklist_api.app_links import AndroidApp, AppLinks
+from checklist_api.executor_page import BARE_SHELL, BODY_MARK, HEAD_MARK, SHELL_TITLE
 from checklist_api.web_files import best_coding
+from checklist_dev.repository import ROOT
 
 BODIES = {"identity": b"x" * 100, "gzip": b"x" * 50, "br": b"x" * 40}
 
@@ -55,3 +57,9 @@ def test_what_does_not_name_an_app_is_refused_with_the_settings_name(name: str, 
     with pytest.raises(ValueError, match=name) as refused:
         AppLinks.from_environment({name: value})
     assert "\n" not in str(refused.value)
+
+
+def test_the_page_has_a_place_for_all_that_the_server_writes_into_it() -> None:
+    source = (ROOT / "api" / "web" / "executor" / "index.html").read_text()
+    for mark in (SHELL_TITLE, HEAD_MARK, BODY_MARK):
+        assert source.count(mark) == BARE_SHELL.count(mark) == 1
