@@ -85,8 +85,8 @@ class Embedding:
     def __init__(self) -> None:
         self.seen: list[tuple[Kind, str | None, str]] = []
         self.calls: list[str] = []
-        told = {f"on_{what}": partial(self.calls.append, what) for what in ("start", "restart")}
-        self.kopf = EmbeddedKopf(self._observe, namespaces=(), **told)
+        calls = {f"on_{what}": partial(self.calls.append, what) for what in ("start", "restart")}
+        self.kopf = EmbeddedKopf(self._observe, namespaces=(), **calls)
         self.task = asyncio.create_task(self.kopf.run())
 
     def _observe(self, kind: Kind, type_: str | None, body: dict[str, Any]) -> None:
