@@ -19,7 +19,7 @@ from checklist_dev.s3_server import S3Server
 
 from .conftest import VALUES, WITHOUT_PODS
 from .installed import RELEASE, Installation
-from .story import ORGANIZATION_NAME, Story, is_so, story_of
+from .story import ORGANIZATION_ID, ORGANIZATION_NAME, Story, is_so, story_of
 
 LEASE = "checklist-dispatch-operator"
 STEPS = [{"id": "s-door", "type": "photo", "label": "The door"}]
@@ -88,7 +88,7 @@ async def test_keys_of_yours_photos_in_a_bucket_and_shards_that_become_one_opera
         assert base64.b64decode(photo["thumbnail"])[:2] == b"\xff\xd8"
         for name, value in s3.settings("chart").items():
             monkeypatch.setenv(name, value)
-        kept = await PhotoStore.open(f"s3://{s3.bucket}/chart").objects_of(run["run_id"])
+        kept = await PhotoStore.open(f"s3://{s3.bucket}/chart").objects_of_run(ORGANIZATION_ID, run["run_id"])
         assert len(kept) == 2  # the photo and its thumbnail
 
         # The work of another organization is the other shard's.

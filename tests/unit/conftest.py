@@ -1,17 +1,12 @@
 """A receiver on a real socket that keeps the raw bytes that it was sent and answers as a test says."""
 
 import asyncio
-import runpy
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass
@@ -88,11 +83,3 @@ async def start_receiver() -> AsyncIterator[Callable[..., Awaitable[RawReceiver]
             return receiver
 
         yield start
-
-
-@pytest.fixture(scope="session")
-def verify() -> Callable[..., None]:
-    """The verifier of the receiver guide."""
-    example: dict[str, Any] = runpy.run_path(str(ROOT / "examples/receivers/verify.py"))
-    function: Callable[..., None] = example["verify"]
-    return function

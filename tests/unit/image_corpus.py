@@ -157,10 +157,6 @@ def with_png_chunk(kind: bytes, body: bytes) -> bytes:
     return flat_png(8, 8, extra=png_chunk(kind, body))
 
 
-def own_chunk(body: bytes) -> bytes:
-    return flat_png(96, 64, extra=png_chunk(b"seCt", body))
-
-
 def expanding(size: int) -> bytes:
     """zlib data that becomes `size` bytes."""
     return zlib.compress(bytes(size), 9)
@@ -240,17 +236,13 @@ REFUSED: list[Case] = [
         ("SVG with a prolog", lambda: b"\xef\xbb\xbf<?xml version='1.0'?>\n" + SVG),
         ("PDF, then a JPEG", lambda: PDF + jpeg()),
         ("a GIF that is JavaScript", lambda: b"GIF89a/*" + bytes(20) + b"*/=1;alert(1);//" + SECRET),
-        ("BMP", lambda: encoded(picture(), "BMP")),
-        ("TIFF", lambda: encoded(picture(), "TIFF")),
-        ("JPEG 2000", lambda: encoded(picture(), "JPEG2000")),
-        ("Photoshop", lambda: b"8BPS\0\x01" + bytes(100)),
     ),
     *_refused(
         "too_many_pixels",
         ("a JPEG that is 30,000 x 30,000", lambda: flat_jpeg(30000, 30000, colours=1)),
-        ("a PNG that is 30,000 x 30,000", lambda: flat_png(30000, 30000, bits=1, colour=0)),
+        ("a PNG that is 30,000 x 30,000", lambda: flat_png(30000, 30000, bits=1, colour=0, rows=1)),
         ("a PNG that claims 2,000,000,000 x 1", lambda: flat_png(2 * 10**9, 1, rows=0)),
-        ("a PNG just larger than allowed", lambda: flat_png(8000, 6501, bits=1, colour=0)),
+        ("a PNG just larger than allowed", lambda: flat_png(8000, 6501, bits=1, colour=0, rows=1)),
         ("a WebP that claims 30,000 x 30,000", lambda: webp_canvas(30000, 30000)),
         ("a HEIC that claims 30,000 x 30,000", lambda: heic_claim(30000, 30000)),
     ),
@@ -278,10 +270,9 @@ REFUSED: list[Case] = [
         ("a WebP without an image", lambda: riff((b"VP8X", bytes(10)))),
         ("a HEIC that is larger than it says", lambda: heic_claim(8, 8)),
         ("a HEIC whose boxes were overwritten", lambda: patched(heic(), b"meta", 4, noise(200))),
-        ("a PNG with 100 MB of text in 100 kB", lambda: with_png_chunk(b"zTXt", b"Comment\0\0" + expanding(10**8))),
-        ("a PNG with a colour profile of 100 MB", lambda: with_png_chunk(b"iCCP", b"sRGB\0\0" + expanding(10**8))),
+        ("a PNG with 10 MB of text in 10 kB", lambda: with_png_chunk(b"zTXt", b"Comment\0\0" + expanding(10**7))),
+        ("a PNG with a colour profile of 10 MB", lambda: with_png_chunk(b"iCCP", b"sRGB\0\0" + expanding(10**7))),
     ),
-    *_refused("too_large", ("more than 10 MiB", lambda: jpeg() + bytes(10 * 2**20))),
 ]
 
 ODD: list[Case] = [
@@ -291,13 +282,10 @@ ODD: list[Case] = [
         ("a progressive JPEG", lambda: jpeg(progressive=True)),
         ("a JPEG in grey", lambda: encoded(picture(mode="L"), "JPEG")),
         ("a JPEG in CMYK", lambda: encoded(picture(mode="CMYK"), "JPEG")),
-        ("a JPEG of the lowest quality", lambda: jpeg(quality=1)),
         ("a JPEG that is HTML too", lambda: jpeg() + HTML),
         ("a JPEG with a PDF in its comment", lambda: with_jpeg_segment(0xFE, PDF)),
         ("a JPEG with a second picture and a film behind it", lambda: jpeg() + jpeg() + b"MotionPhoto" + SECRET),
-        ("a JPEG with notes of its maker", lambda: with_jpeg_segment(0xEB, b"JP\0\1" + SECRET * 1000)),
         ("a JPEG with XMP", lambda: with_jpeg_segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + SECRET)),
-        ("a JPEG with a profile of 5 MB", lambda: jpeg(icc_profile=SECRET + bytes(5 * 10**6))),
         ("a JPEG with EXIF that ends early", lambda: with_jpeg_segment(0xE1, b"Exif\0\0MM\0*\0\0\0\x08\0\x05\x01")),
         ("a JPEG with EXIF that runs in a circle", lambda: with_jpeg_segment(0xE1, CIRCULAR_EXIF)),
         ("a HEIC", heic),
@@ -307,9 +295,6 @@ ODD: list[Case] = [
     *_taken(
         PNG,
         ("a PNG", png),
-        ("a PNG in grey with transparency", lambda: encoded(picture(mode="LA"), "PNG")),
-        ("a PNG with a palette", lambda: encoded(picture(mode="P"), "PNG")),
-        ("a PNG with transparency", lambda: encoded(picture(mode="RGBA"), "PNG")),
         ("a PNG with a transparent palette", lambda: encoded(picture(mode="P"), "PNG", transparency=3)),
         ("a PNG with one transparent colour", lambda: png(transparency=(255, 0, 0))),
         ("a PNG with sixteen bits of grey", lambda: flat_png(96, 64, bits=16, colour=0)),
@@ -317,7 +302,6 @@ ODD: list[Case] = [
         ("a PNG with fewer rows than it says", lambda: flat_png(96, 64, rows=5)),
         ("a PNG that moves", lambda: animated("PNG")),
         ("a PNG with a script in its text", lambda: flat_png(96, 64, extra=png_chunk(b"tEXt", b"Title\0" + SECRET))),
-        ("a PNG with 2 MB of its own kind", lambda: own_chunk(SECRET + bytes(2 * 10**6))),
     ),
     *_taken(
         WEBP,

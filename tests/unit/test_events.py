@@ -1,4 +1,4 @@
-"""What receivers read: envelope and data of the five events (specification, "Events"; contract section 9)."""
+"""What receivers read: bodies, envelope and data of the five events (specification, "Events"; contract section 9)."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from checklist_crds.delivery_types import MAX_PAYLOAD
 from checklist_crds.events import (
     EVENT_NAMES,
-    EventName,
     answer_view,
     envelope,
     event_data,
@@ -18,8 +18,9 @@ from checklist_crds.events import (
 )
 from checklist_crds.run_commands import AnswerStep, Cancel, Command, Expire, GiveIdentity, Open, SkipStep, Submit
 from checklist_crds.run_lifecycle import decide
-from checklist_crds.run_types import Geo, OutboxEntry, PhotoRef, Place, Run, RunStatus
+from checklist_crds.run_types import Geo, PhotoRef, Place, Run, RunStatus
 from checklist_crds.template_types import Definition
+from checklist_operator.envelopes import body_of, kept_message, payload_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=90, milliseconds=250)
@@ -97,6 +98,9 @@ def test_photos_and_drawings_of_a_step_event_get_their_address_when_it_is_sent()
     sent = event_data(entry.model_copy(update={"encoded": json.dumps(frozen)}), run, definition, photo_url)
     assert sent["photos"] == [{"photo_index": 0, "url": "https://photos.example/k1", "thumbnail": None}]
     assert sent["value"] == signature | {"url": "https://photos.example/k1"}
+    answer = run.status.answers["s-door"].model_copy(update={"encoded": json.dumps(signature), "drawing": PHOTO})
+    assert answer_view(answer, photo_url)["value"] == sent["value"]
+    assert answer_view(answer.model_copy(update={"encoded": "null"}), photo_url)["value"] is None
 
 
 def test_run_completed_tells_everything_and_how_long_it_took() -> None:
@@ -115,11 +119,13 @@ def test_run_completed_tells_everything_and_how_long_it_took() -> None:
 
 def test_run_cancelled_tells_the_partial_answers_the_last_step_and_the_reason() -> None:
     run, definition = story(AnswerStep(step_id="s-temp", value=4.5), Cancel(reason="no key"))
-    data = last_event(run, definition)["data"]
-    assert (data["cancelled_at"], data["reason"]) == ("2026-11-21T12:01:30.250Z", "no key")
-    assert data["last_step_id"] == "s-temp"
-    assert list(data["answers"]) == ["s-temp"]
-    assert data["progress"] == {"total": 2, "answered": 1, "skipped": 0}
+    assert last_event(run, definition)["data"] == {
+        "cancelled_at": "2026-11-21T12:01:30.250Z",
+        "reason": "no key",
+        "last_step_id": "s-temp",
+        "answers": {"s-temp": answer_view(run.status.answers["s-temp"], photo_url)},
+        "progress": {"total": 2, "answered": 1, "skipped": 0},
+    }
 
 
 def test_run_expired_happens_at_the_instant_with_zero_answered_when_it_was_never_started() -> None:
@@ -143,21 +149,10 @@ def test_the_answer_object_has_the_specified_fields() -> None:
     photo |= {"thumbnail_url": "https://photos.example/k1/thumbnail", "content_type": "image/jpeg", "bytes": 12}
     photo |= {"sha256": "ab", "width": 4, "height": 3}
     assert view["photos"] == [photo | {"captured_at": "2026-11-21T12:00:00.000Z", "captured_at_zone": "stated"}]
-
-
-def test_a_photo_tells_whether_its_time_zone_was_assumed_and_how_far_from_the_answer_it_was_taken() -> None:
     assert view_with_photo(captured_at_assumed=True)["photos"][0]["captured_at_zone"] == "assumed"
     assert view_with_photo(captured_at=None)["photos"][0]["captured_at_zone"] is None
     near = view_with_photo(Geo(lat=52.5, lng=13.4), taken_at=Place(lat=52.501, lng=13.4))
     assert near["photos"][0]["distance_m"] == 111
-
-
-def test_a_signature_shows_the_address_of_its_drawing() -> None:
-    value = {"url": None, "name": "Ada", "signed_at": "2026-11-21T12:00:00.000Z"}
-    run, _ = story(AnswerStep(step_id="s-door", value=False))
-    answer = run.status.answers["s-door"].model_copy(update={"encoded": json.dumps(value), "drawing": PHOTO})
-    assert answer_view(answer, photo_url)["value"] == value | {"url": "https://photos.example/k1"}
-    assert answer_view(answer.model_copy(update={"encoded": "null"}), photo_url)["value"] is None
 
 
 ADA = {"name": "Ada", "email": "ada@example.com"}
@@ -187,8 +182,24 @@ def test_a_subscription_names_events_or_all_of_them_and_nothing_else() -> None:
         assert event_name_problem(wrong), wrong
 
 
-def test_a_run_that_was_never_admitted_has_no_events() -> None:
-    run = Run.parse({"metadata": {"name": "r-1", "creationTimestamp": "2026-11-21T12:00:00Z"}})
-    entry = OutboxEntry(seq=1, event=EventName.RUN_EXPIRED, event_id="evt-1", ts=NOW)
-    with pytest.raises(ValueError, match="never admitted"):
-        envelope(entry, run, {})
+def message(thumbnail: str | None) -> dict[str, Any]:
+    photos = [{"photo_index": 0, "url": "https://x/1", "thumbnail": thumbnail}]
+    return {"event_id": "evt-1", "event": "step.completed", "data": {"value": "Grüße", "photos": photos}, "seq": 1}
+
+
+def test_only_the_number_differs_between_attempts_and_what_is_kept_for_them_has_neither_it_nor_thumbnails() -> None:
+    first, fifth = body_of(message("AAAA"), 1), body_of(message("AAAA"), 5)
+    assert first == fifth.replace(b'"delivery_attempt":5', b'"delivery_attempt":1')
+    assert "Grüße".encode() in first
+    kept = payload_of(message("AAAA"))
+    assert "AAAA" not in kept and "delivery_attempt" not in kept
+    assert json.loads(body_of(kept_message(kept), 3)) == {**message(None), "delivery_attempt": 3}
+
+
+def test_thumbnails_make_way_when_a_body_is_too_large_and_say_so() -> None:
+    body = body_of(message("A" * MAX_PAYLOAD), 1)
+    assert len(body) < MAX_PAYLOAD
+    data = json.loads(body)["data"]
+    assert data["photos"][0] == {"photo_index": 0, "url": "https://x/1", "thumbnail": None}
+    assert data["thumbnails_dropped"] is True
+    assert "thumbnails_dropped" not in json.loads(body_of(message("AAAA"), 1))["data"]

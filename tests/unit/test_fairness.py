@@ -97,18 +97,18 @@ def with_history(limits: Limits, *crowds: Crowd) -> Permits:
 
 async def test_the_limits_are_those_of_the_profile() -> None:
     each = "{n}.known.example"
-    for crowd, expected in ((Crowd(600, "known"), 16), (Crowd(600, each), 64), (Crowd(600, each, "org-{n}"), 512)):
+    for crowd, expected in ((Crowd(40, "known"), 16), (Crowd(80, each), 64), (Crowd(520, each, "org-{n}"), 512)):
         permits = with_history(Limits(), crowd)
         attempts = crowd.begin(permits)
         assert await started(attempts) == expected == permits.in_flight
-        assert permits.waiting == 600 - expected
+        assert permits.waiting == crowd.count - expected
         await end(*attempts)
         assert (permits.in_flight, permits.waiting) == (0, 0)
 
 
 DEFAULT = Limits()
-UNHEARD = Crowd(2000, "{h}.new", "org-{h}", hosts=500)
-UNHEARD_OF_ONE = Crowd(400, "{h}.new", hosts=100)
+UNHEARD = Crowd(300, "{n}.new", "org-{n}")
+UNHEARD_OF_ONE = Crowd(60, "{n}.new")
 SLOW = Crowd(100, "{h}.slow", "org-{n}", hosts=20)
 
 
@@ -235,17 +235,16 @@ async def test_a_line_that_was_cancelled_away_does_not_take_its_successor_along(
 async def test_room_is_told_before_anybody_waits_for_it_and_asking_takes_none() -> None:
     permits = Permits(SMALL)
 
-    def room(host: str, *, first: bool) -> bool:
-        return permits.has_room(host=host, organization="org-1", first=first)
+    def room() -> list[bool]:
+        wanted = (("a.example", False), ("a.example", True), ("b.example", False))
+        return [permits.has_room(host=host, organization="org-1", first=first) for host, first in wanted]
 
-    assert room("a.example", first=False)
-    retries = [Attempt(permits, "a.example", "org-1", first=False) for _ in range(3)]
+    assert room() == [True, True, True]
+    retries = [Attempt(permits, first=False) for _ in range(3)]
     assert await started(retries) == 3
-    assert not room("a.example", first=False)
-    assert room("a.example", first=True)
-    assert room("b.example", first=False)
+    assert room() == [False, True, True]
     await end(*retries)
-    assert room("a.example", first=False)
+    assert room() == [True, True, True]
     assert (permits.in_flight, permits.waiting) == (0, 0)
 
 
@@ -254,15 +253,13 @@ async def test_a_host_is_slow_after_five_timeouts_in_a_row_until_a_success() -> 
         (3, "timeout", 0, False),
         (4, "timeout", 0, True),
         *((4, other, 4, False) for other in ("success", "http_5xx", "http_4xx", "connect")),
-        *((5, other, 0, True) for other in ("http_5xx", "connect")),
-        (5, "success", 0, False),
+        *((5, other, 0, other != "success") for other in ("http_5xx", "connect", "success")),
     ]:
         permits = Permits()
         time_out(permits, "a.example", before)
         permits.record("a.example", OutcomeClass(outcome))
         time_out(permits, "a.example", after)
         assert (permits.is_slow("a.example"), permits.slow_hosts) == (slow, int(slow)), (before, outcome, after)
-        assert not permits.is_slow("other.example")
 
 
 async def test_after_a_success_everything_that_waits_for_the_host_goes_on_at_full_width() -> None:
@@ -291,7 +288,7 @@ async def test_the_memory_of_hosts_is_bounded() -> None:
 
 @pytest.mark.looptime
 @pytest.mark.parametrize("limits", [SMALL, SMALL_WITH_DOUBT], ids=["without doubt", "with doubt"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 async def test_whatever_happens_no_limit_is_passed_and_nobody_is_forgotten(seed: int, limits: Limits) -> None:
     """A random crowd that waits, times out, recovers and is cancelled: every permit comes back, every wait ends."""
     source = random.Random(seed)
@@ -334,21 +331,18 @@ def test_a_host_is_the_same_host_on_every_port() -> None:
     assert [host_of(url) for url in urls] == ["a.example", "a.example", "2606:4700::1"]
 
 
-async def test_a_host_that_was_never_heard_of_starts_with_few_places_until_it_answers() -> None:
+async def test_a_host_is_in_doubt_until_it_answers_soon() -> None:
     permits = Permits()
     waiting = [Attempt(permits, "new.example") for _ in range(40)]
     assert await started(waiting) == 4
     permits.record("new.example", OutcomeClass.HTTP_5XX, 0.1)
     assert await started(waiting) == 16
-
-
-async def test_one_that_answered_late_is_in_doubt_until_it_answers_soon() -> None:
     permits = Permits(Limits(in_doubt=0.01, reserved=0))  # five places for all hosts in doubt
     answered(permits, *(f"{n}.example" for n in range(10)), after_s=9.0)
     waiting = [Attempt(permits, f"{n}.example", f"org-{n}") for n in range(10)]
     assert await started(waiting) == 5
-    blocked = [n for n in range(10) if not waiting[n].running]
-    answered(permits, f"{blocked[0]}.example")
+    blocked = next(n for n in range(10) if not waiting[n].running)
+    answered(permits, f"{blocked}.example")
     assert await started(waiting) == 6
 
 
@@ -366,34 +360,25 @@ async def test_a_host_that_falls_silent_is_in_doubt_before_anything_has_timed_ou
     assert await started(later) == 8
 
 
-async def test_what_was_given_up_says_nothing_about_its_host() -> None:
-    permits = Permits(Limits(in_doubt=0.01, reserved=0))
-    answered(permits, "a.example")
-    cancelled = Attempt(permits, "a.example")
-    await settle()
-    await end(cancelled)
-    assert not permits._standings.is_in_doubt("a.example", asyncio.get_running_loop().time() + 3600)
-
-
 @dataclass(frozen=True)
 class Scene:
     """Dead hosts are sent an event every `every_s` seconds each, which takes `lasts_s` seconds to end in `outcome`."""
 
-    dead: int = 200
+    dead: int = 100
     every_s: float = 1.0
     lasts_s: float = 10.0
     outcome: OutcomeClass = OutcomeClass.TIMEOUT
     dead_have_answered: bool = True
     living_have_answered: bool = True
-    for_s: int = 30
-    living_each_tick: int = 10
+    for_s: int = 13
+    living_each_tick: int = 5
 
 
 @pytest.mark.looptime
 @pytest.mark.parametrize(
     "scene",
     [
-        pytest.param(Scene(20, 0.8, 10.0, OutcomeClass.TIMEOUT, False, False, 80, 2), id="until the dead are slow"),
+        pytest.param(Scene(20, 0.8, 10.0, OutcomeClass.TIMEOUT, False, False, 60, 2), id="until the dead are slow"),
         pytest.param(Scene(dead_have_answered=False), id="hundreds that never answered"),
         pytest.param(Scene(), id="hundreds that die all at once"),
         pytest.param(Scene(lasts_s=9.0, outcome=OutcomeClass.SUCCESS), id="hundreds that take nine seconds"),
@@ -423,7 +408,7 @@ async def test_dead_hosts_leave_the_living_as_fast_as_before(scene: Scene) -> No
         for number in range(scene.living_each_tick):
             tasks.add(asyncio.create_task(attempt(f"{(tick + number) % 40}.example", 0.05, OutcomeClass.SUCCESS)))
         await asyncio.sleep(0.1)
-    assert (permits.slow_hosts > 0) is (scene.for_s == 80)
+    assert (permits.slow_hosts > 0) is (scene.for_s == 60)
     await asyncio.gather(*(task for task in tasks if task.cancel()), return_exceptions=True)
     assert len(waits) == scene.for_s * 10 * scene.living_each_tick
     assert sorted(waits)[int(len(waits) * 0.99)] < 0.05
@@ -431,26 +416,17 @@ async def test_dead_hosts_leave_the_living_as_fast_as_before(scene: Scene) -> No
 
 def test_a_host_holds_attempts_up_from_a_late_answer_until_it_answers_soon() -> None:
     of = HostStandings(slow_after_timeouts=5, prompt_s=1.0)
-    assert not of.holds_up("a.example", 0)
     of.begun("a.example", 0)
-    assert not of.holds_up("a.example", 0.5)
-    assert of.holds_up("a.example", 1.5)
-    for outcome, duration_s in ((OutcomeClass.TIMEOUT, 10.0), (OutcomeClass.SUCCESS, 3.0)):
-        of.ended("a.example", outcome, duration_s, 10, more_in_flight=False)
-        assert of.holds_up("a.example", 11)
-        of.ended("a.example", OutcomeClass.SUCCESS, 0.1, 12, more_in_flight=False)
-        assert not of.holds_up("a.example", 13)
-    of.ended("refusing.example", OutcomeClass.HTTP_5XX, 0.1, 10, more_in_flight=False)
-    assert not of.holds_up("refusing.example", 11)
+    assert [of.holds_up("a.example", at) for at in (0, 0.5, 1.5)] == [False, False, True]
+    for outcome, duration_s, held_up in (("timeout", 10.0, True), ("success", 0.1, False), ("success", 3.0, True)):
+        of.ended("a.example", OutcomeClass(outcome), duration_s, 10, more_in_flight=False)
+        assert of.holds_up("a.example", 11) is held_up
 
 
 def test_lags_of_first_attempts_are_counted_apart_for_slow_receivers() -> None:
     metrics = Metrics()
     metrics.first_attempt_started(7, held_up=True)
     metrics.first_attempt_started(-1, held_up=False)
-
-    def value(name: str, **labels: str) -> float | None:
-        return metrics.registry.get_sample_value(f"checklists_outbox_lag_seconds_{name}", labels)
-
-    assert (value("sum", receiver="slow"), value("sum", receiver="prompt")) == (7, 0)
-    assert (value("bucket", receiver="slow", le="5.0"), value("bucket", receiver="prompt", le="5.0")) == (0, 1)
+    for receiver, seconds in (("slow", 7), ("prompt", 0)):
+        labels = {"receiver": receiver}
+        assert metrics.registry.get_sample_value("checklists_outbox_lag_seconds_sum", labels) == seconds

@@ -1,4 +1,4 @@
-"""Events for people: one for each thing, and never more than the cluster can bear."""
+"""Events for people: which the controllers ask for, each change once, and never more than the cluster can bear."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -7,11 +7,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.unit.memory_cluster import MemoryCluster
+from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeUnavailable
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY, Kind
+from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, TEMPLATE, WEBHOOK_DELIVERY, Kind
+from checklist_crds.pausing import PAUSED_ANNOTATION
 from checklist_operator import kube_events
+from checklist_operator.controllers.members import Members
+from checklist_operator.controllers.organizations import Organizations
+from checklist_operator.controllers.templates import Templates
 from checklist_operator.kube_events import EventRecorder, ObjectReference
+from checklist_operator.tenancy import Tenancy
+from checklist_operator.timers import Timers
 
 pytestmark = pytest.mark.looptime
 
@@ -98,3 +106,136 @@ async def test_what_cannot_be_written_is_lost_and_stops_nothing(
         await asyncio.sleep(1)
     assert [one["involvedObject"]["name"] for one in cluster.events.values()] == ["evt-9"]
     assert len([line for line in caplog.records if line.levelname == "WARNING"]) <= 1
+
+
+HOME = "checklists"
+
+
+def clock() -> datetime:
+    return datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+class Recorder(list[tuple[str, str]]):
+    """In place of the recorder of Events: ("<type> <reason>", message) of what it was given."""
+
+    def tell(self, this: ObjectReference, reason: str, message: str) -> None:
+        self.append((f"Normal {reason}", message))
+
+    def warn(self, this: ObjectReference, reason: str, message: str) -> None:
+        self.append((f"Warning {reason}", message))
+
+    @property
+    def reasons(self) -> list[str]:
+        """Since the last look."""
+        found = [reason for reason, _ in self]
+        self.clear()
+        return found
+
+
+@pytest.fixture
+def cluster() -> MemoryCluster:
+    made = MemoryCluster()
+    made.put(NAMESPACE, HOME, {})
+    made.put(ORGANIZATION, "globex", {"displayName": "Globex"})
+    return made
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+def never(_: str) -> None:
+    raise AssertionError("a bug was met")
+
+
+@pytest.fixture
+async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
+    made = Organizations(
+        *(cluster, None, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
+        pending_after_s=30, on_change=lambda _: None, on_bug=never,
+    )  # fmt: skip
+    yield made
+    await made.queue.close()
+
+
+async def test_a_used_up_quota_is_reported_once_for_each_month_and_limit(
+    acme: Organizations, cluster: MemoryCluster, recorder: Recorder
+) -> None:
+    def see(used: int, period: str, limit: int | None = 5, event: str | None = "MODIFIED") -> list[str]:
+        body = cluster.put(ORGANIZATION, "acme", {"displayName": "Acme", "plan": {"runsPerMonth": limit}})
+        body["status"] = {**body["status"], "quota": {"period": period, "used": used, "pending": {}}}
+        acme.observe(event, body)
+        return [reason for reason, _ in recorder]
+
+    assert see(5, "2026-10", event=None) == [], "used up before the operator started"
+    assert see(5, "2026-10") == see(4, "2026-11") == []
+    for _ in range(3):
+        assert see(5, "2026-11") == ["Warning QuotaExceeded"]
+    assert "All 5 runs of 2026-11 are used up" in recorder[0][1]
+    assert len(see(5, "2026-11", limit=8)) == len(see(5, "2026-11", limit=None)) == 1
+    assert len(see(8, "2026-11", limit=8)) == 2
+    assert len(see(1, "2026-12")) == 2
+    assert see(5, "2026-12") == ["Warning QuotaExceeded"] * 3
+
+
+async def test_an_organization_without_its_namespace_is_reported_and_so_is_its_return(
+    acme: Organizations, cluster: MemoryCluster, recorder: Recorder
+) -> None:
+    async def see(namespace: str | None, **annotations: str) -> list[str]:
+        spec = {"displayName": "A", "namespace": namespace}
+        acme.observe("MODIFIED", cluster.put(ORGANIZATION, "acme", spec, **annotations))
+        await eventually(lambda: acme.queue.is_idle)
+        return recorder.reasons
+
+    assert await see(HOME) == []
+    assert await see("elsewhere") == ["Warning NamespaceNotFound"]
+    assert await see("elsewhere") == []
+    assert await see(HOME) == ["Normal Ready"]
+    assert await see(HOME, **{PAUSED_ANNOTATION: "true"}) == ["Normal Paused"]
+    assert await see(HOME) == ["Normal Resumed"]
+
+
+@pytest.mark.parametrize("kind", [MEMBER, API_KEY], ids=lambda kind: kind.kind)
+async def test_a_member_or_key_of_no_organization_and_a_revoked_key_are_reported_once(
+    cluster: Any, recorder: Any, kind: Kind
+) -> None:
+    members = Members(cluster, Tenancy(cluster, HOME), events=recorder, clock=clock, on_bug=never)
+
+    async def see(organization: str, **spec: Any) -> list[str]:
+        body = cluster.put(kind, "ada", {"organizationRef": {"name": organization}, **spec})
+        members.observe(kind, "MODIFIED", body)
+        await eventually(lambda: members.queue.is_idle)
+        return recorder.reasons
+
+    assert await see("globex") == []
+    assert await see("unknown") == ["Warning OrganizationNotFound"]
+    assert await see("unknown", name="the same") == []
+    assert await see("globex") == ["Normal Ready"]
+    assert await see("globex") == []
+    if kind is API_KEY:
+        assert await see("globex", revoked=True) == ["Warning Revoked"]
+        assert await see("globex", revoked=True, name="another") == []
+
+
+async def test_a_template_is_reported_when_it_breaks_a_rule_and_when_it_no_longer_does(
+    cluster: Any, recorder: Any
+) -> None:
+    templates = Templates(cluster, events=recorder, clock=clock, on_change=lambda *_: None, on_bug=never)
+    step = {"id": "s-1", "type": "boolean", "label": "Done?"}
+    valid = [{"id": "g-1", "title": "One", "steps": [step]}]
+    invalid = [*valid, {"id": "g-2", "title": "Two", "steps": [step]}]
+
+    async def see(sections: list[Any], **annotations: str) -> list[str]:
+        spec = {"organizationRef": {"name": "acme"}, "name": "Round", "sections": sections}
+        templates.observe("MODIFIED", cluster.put(TEMPLATE, "round", spec, **annotations))
+        await eventually(lambda: templates.queue.is_idle)
+        return recorder.reasons
+
+    assert await see(valid) == []
+    assert await see(invalid) == ["Warning Invalid"]
+    assert await see(invalid) == []
+    assert await see(valid) == ["Normal Valid"]
+    assert await see(valid, **{PAUSED_ANNOTATION: "true"}) == ["Normal Paused"]
+    assert await see(valid) == ["Normal Resumed"]
+    await templates.queue.close()

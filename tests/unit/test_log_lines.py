@@ -1,24 +1,25 @@
-"""Log lines of both programs: the same fields, ids by the same names, where a line belongs, and what is an error."""
+"""What operators of the service read: log lines, readiness, and metrics as docs/metrics.md names them."""
 
-import ast
 import asyncio
-import contextlib
-import io
 import json
 import logging
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Any
 
-import pytest
+import aiohttp
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.registry import CollectorRegistry
 
 from checklist_api.logs import JsonLines as ApiLines
+from checklist_api.metrics import Metrics as ApiMetrics
 from checklist_crds.log_lines import JsonLines, about, in_context
-from checklist_dev.repository import ROOT
-from checklist_operator.json_logging import configure_logging
+from checklist_crds.readiness import Check
+from checklist_dev.ports import free_ports
+from checklist_operator.health import HealthServer
+from checklist_operator.metrics import Metrics as OperatorMetrics
 
 FIXED = {"ts", "level", "logger", "event"}
-NOT_OURS = {*FIXED, "run", "delivery", "template", "message", "why"}  # other words for fields that there are
 
 
 def written(formatter: logging.Formatter, extra: dict[str, Any]) -> dict[str, Any]:
@@ -46,53 +47,59 @@ async def test_a_line_says_which_request_it_belongs_to_unless_it_says_so_itself(
     assert "request_id" not in written(ApiLines(), {})
 
 
-def names_of_facts(file: Path) -> set[str]:
-    """What a module gives to `about(...)`, and the literal keys of its `extra={...}`."""
-    calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
-    found = [word.arg for call in calls if getattr(call.func, "id", "") == "about" for word in call.keywords]
-    extras = [word.value for call in calls for word in call.keywords if word.arg == "extra"]
-    keys = [key for extra in extras if isinstance(extra, ast.Dict) for key in extra.keys]
-    return {str(name) for name in [*found, *(key.value for key in keys if isinstance(key, ast.Constant))]}
+async def test_an_operator_that_does_not_do_its_work_is_not_ready_and_says_why() -> None:
+    checks = [Check("lease", None), Check("watches", "the watches are not open yet")]
+    (port,) = free_ports(1)
+    server = HealthServer("127.0.0.1", port, OperatorMetrics(), lambda: ("leading", checks, []))
+    await server.start()
+    try:
+        async with aiohttp.ClientSession() as session:
+
+            async def asked() -> tuple[int, dict[str, object]]:
+                async with session.get(f"http://127.0.0.1:{port}/readyz") as response:
+                    return response.status, json.loads(await response.text())
+
+            status, body = await asked()
+            assert (status, body["status"], body["reasons"]) == (503, "leading", ["the watches are not open yet"])
+            checks[1] = Check("watches", None)
+            status, body = await asked()
+            assert (status, body["status"], body["reasons"]) == (200, "leading", [])
+            assert body["checks"] == [{"name": name, "ok": True, "reason": None} for name in ("lease", "watches")]
+    finally:
+        await asyncio.shield(server.stop())
 
 
-@pytest.mark.parametrize(("program", "forbidden"), [("operator", NOT_OURS), ("api", FIXED)])
-def test_a_program_uses_no_other_name_for_an_id_and_no_field_of_every_line(program: str, forbidden: set[str]) -> None:
-    found = {str(file): names_of_facts(file) for file in (ROOT / program / f"checklist_{program}").rglob("*.py")}
-    assert sum(map(bool, found.values())) > 10
-    assert {file: names & forbidden for file, names in found.items() if names & forbidden} == {}
+DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
+_ROW = re.compile(r"^\| `(checklists_\w+)` \| (\w+) \|(.*?)\|", re.MULTILINE)
+Shape = tuple[str, frozenset[str]]
 
 
-CLOSED = "unable to perform operation on <TCPTransport closed=True reading=False 0x1>; the handler is closed"
+def documented() -> dict[str, Shape]:
+    rows = _ROW.findall(DOCUMENT.read_text())
+    assert len({name for name, _, _ in rows}) == len(rows), "a metric is described twice"
+    return {name: (kind, frozenset(re.findall(r"`(\w+)`", labels))) for name, kind, labels in rows}
 
 
-@pytest.fixture
-def log() -> Iterator[io.StringIO]:
-    """What the log writes once the operator has configured it."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    stream = io.StringIO()
-    with contextlib.redirect_stderr(stream):
-        configure_logging("INFO")
-    yield stream
-    root.handlers[:], root.level = handlers, level
-    logging.captureWarnings(False)
+def served() -> dict[str, Shape]:
+    operator = OperatorMetrics()
+    operator.watch_size("heap", lambda: 0)
+    operator.watch_age("retry", lambda: 0.0)
+    return _shapes(operator.registry) | _shapes(ApiMetrics().registry)
 
 
-@pytest.mark.parametrize(
-    ("logger", "message", "error", "level"),
-    [
-        ("asyncio", "Fatal error on SSL protocol", RuntimeError(CLOSED), "info"),
-        ("asyncio", "Fatal error on SSL protocol", RuntimeError("something else"), "error"),
-        ("asyncio", "Task exception was never retrieved", ValueError("the handler is closed"), "error"),
-        ("checklist_operator", "unexpected", RuntimeError(CLOSED), "error"),
-        ("kopf._cogs", "Request attempt failed; will retry", ValueError("x"), "warning"),
-        ("kopf._cogs", "Request attempt failed; escalating", ValueError("x"), "error"),
-    ],
-)
-def test_an_error_is_what_somebody_has_to_look_at(
-    log: io.StringIO, logger: str, message: str, error: Exception, level: str
-) -> None:
-    logging.getLogger(logger).error(message, exc_info=error)
-    line = json.loads(log.getvalue())
-    assert (line["level"], line["event"]) == (level, message)
-    assert str(error) in line["exception"]
+def _shapes(registry: CollectorRegistry) -> dict[str, Shape]:
+    shapes = {}
+    for collector in list(registry._collector_to_names):
+        names = frozenset(collector._labelnames) if isinstance(collector, MetricWrapperBase) else frozenset({"of"})
+        for family in collector.collect():
+            shapes[family.name] = (family.type, names)
+    return shapes
+
+
+def test_every_metric_is_described_with_its_kind_and_its_labels() -> None:
+    assert documented() == served()
+
+
+def test_no_label_holds_what_callers_choose() -> None:
+    chosen = {"run_id", "event_id", "host", "url", "organization", "key", "namespace", "name"}
+    assert {name: labels & chosen for name, (_, labels) in served().items() if labels & chosen} == {}

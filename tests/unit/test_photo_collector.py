@@ -1,21 +1,26 @@
-"""The sweep through the photo store: what it deletes, and how it finds the runs of very many photos."""
+"""Sweeps of the operator: what goes from the photo store, and how little is remembered of very many runs."""
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
 from checklist_crds.ids import object_id
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, Kind
+from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import PhotoStore
-from checklist_crds.times import Clock, utc_now
+from checklist_crds.times import Clock, format_timestamp, utc_now
 from checklist_operator.archived_runs import ArchivedRuns
+from checklist_operator.controllers.archiver import Archiver
 from checklist_operator.controllers.photo_collector import PhotoCollector
+from checklist_operator.controllers.retention import Retention
+from checklist_operator.metrics import Metrics
+from checklist_operator.sharding import Shard
 
 HERE, ELSEWHERE = "checklists", "team-a"
 MANY = 120
@@ -143,27 +148,19 @@ async def test_very_many_runs_are_read_in_pages_and_only_runs_that_no_list_shows
         assert (rig.cluster.lists, rig.cluster.gets) == (3, 2 * 2)
 
 
-async def test_few_runs_with_photos_are_read_alone_however_many_have_none(rig: Rig) -> None:
+async def test_few_runs_are_read_alone_and_what_a_killed_process_left_half_written_goes_too(rig: Rig) -> None:
     for number in range(MANY):
         rig.cluster.add(run_id(number))
     used = key(run_id(1), "used")
     rig.cluster.add(run_id(1), used)
     await rig.put(used, key(run_id(1), "orphan"), key(run_id(2), "orphan"))
-    assert await rig.collector.sweep() == 2
-    assert await rig.left() == {used}
-    assert (rig.cluster.lists, rig.cluster.gets) == (0, 4)
-
-
-async def test_what_a_killed_process_left_half_written_goes_too(rig: Rig) -> None:
-    used = key(run_id(1), "used")
-    rig.cluster.add(run_id(1), used)
-    await rig.put(used)
     for half in (f"{used}#1", f"{key(run_id(2), 'gone')}#1"):
         path = rig.folder / "photos" / half
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"half of")
-    assert await rig.collector.sweep() == 2
+    assert await rig.collector.sweep() == 4
     assert (await rig.left(), await rig.store.folders()) == ({used}, [PhotoFolder(ACME_ID, run_id(1))])
+    assert (rig.cluster.lists, rig.cluster.gets) == (0, 4)
 
 
 @pytest.mark.parametrize("others", [1, MANY])
@@ -178,8 +175,8 @@ async def test_a_run_of_the_same_id_in_another_organization_costs_no_photo(rig: 
     assert len(await rig.left()) == 2 * others
 
 
-@pytest.mark.parametrize("runs", [2, MANY])
-async def test_photos_of_archived_runs_stay(rig: Rig, runs: int) -> None:
+async def test_photos_of_archived_runs_stay(rig: Rig) -> None:
+    runs = 2
     archived = [run_id(number) for number in range(runs)]
     await rig.put(*(key(run, "used") for run in archived), key(run_id(runs), "used"))
     metadata = {"namespace": HERE, "creationTimestamp": AT}
@@ -203,3 +200,47 @@ async def test_while_the_archive_cannot_be_read_nothing_is_taken_for_gone(rig: R
     assert await rig.collector.sweep() == 0
     archive.unlink()
     assert await rig.collector.sweep() == 1
+
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class KeepingCluster:
+    """One organization that keeps everything, a run for every question, and the deliveries that are put into it."""
+
+    def __init__(self) -> None:
+        self.deliveries: list[dict[str, Any]] = []
+        self.runs_read = 0
+
+    async def pages(self, kind: Kind, *_: Any, **__: Any) -> AsyncIterator[tuple[list[dict[str, Any]], str]]:
+        organization = {"metadata": {"name": "acme"}, "spec": {"displayName": "Acme"}}
+        yield {ORGANIZATION: [organization], WEBHOOK_DELIVERY: self.deliveries}.get(kind, []), "1"
+
+    async def get(self, *_: Any) -> dict[str, Any]:
+        self.runs_read += 1
+        return {}
+
+
+def delivery(number: int, finished_at: datetime) -> dict[str, Any]:
+    return {
+        "metadata": {"name": f"evt-{number}", "namespace": "checklists", "resourceVersion": "1"},
+        "spec": {"organizationRef": {"name": "acme"}, "runRef": {"name": f"r-{number}"}},
+        "status": {"settled": True, "finishedAt": format_timestamp(finished_at)},
+    }
+
+
+async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -> None:
+    cluster, now = KeepingCluster(), NOW
+    client, metrics = cast(KubeClient, cluster), Metrics()
+    both: dict[str, Any] = {"clock": lambda: now, "shard": Shard(), "metrics": metrics, "on_removed": lambda _: None}
+    archiver = Archiver(client, ArchiveStore.open(tmp_path.as_uri()), writer="operator", leads=lambda: True, **both)
+    retention = Retention(client, archiver, namespaces=("checklists",), on_run_removed=lambda _: None, **both)
+    most = 0
+    for sweep in range(100):  # every five minutes, ten new deliveries in each; the older ones have left
+        cluster.deliveries = [delivery(10 * sweep + each, now - timedelta(minutes=20)) for each in range(10)]
+        await retention.sweep()
+        await retention.sweep()
+        most = max(most, retention.runs_remembered)
+        now += timedelta(minutes=5)
+    assert cluster.runs_read == 1000  # each run once: what was seen just now is not read again
+    assert most <= 130

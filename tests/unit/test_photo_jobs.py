@@ -1,12 +1,19 @@
-"""What a worker says is not believed where it can be checked: it has read a hostile file."""
+"""What a worker says is not believed where it can be checked, and a photo's metadata only where it is whole."""
 
 import json
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.image_corpus import animated, archive, encoded, picture, png, webp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from PIL.TiffImagePlugin import IFDRational
+from tests.unit.image_corpus import animated, archive, encoded, exif, picture, png, webp
 
+from checklist_api.photos.exif_facts import ExifFacts, facts_of
 from checklist_api.photos.image_formats import HEAD_BYTES, ImageFormat, format_of, webp_size
 from checklist_api.photos.image_work import outcome_line
 from checklist_api.photos.jobs import Job, WorkerFailed, line_of_failure, line_of_refusal, outcome_of
@@ -26,13 +33,10 @@ def test_a_job_and_its_outcome_survive_their_lines(job: Job) -> None:
     assert Job.parse(odd.line()) == odd
     made = outcome_of(outcome_line(job), job)
     assert (made.content_type, made.width, made.height) == (ImageFormat.PNG, 96, 64)
-
-
-@pytest.mark.parametrize("code", RefusalCode)
-def test_every_refusal_has_its_sentence_and_survives_its_line(code: RefusalCode, job: Job) -> None:
-    with pytest.raises(ImageRefused) as caught:
-        outcome_of(line_of_refusal(ImageRefused(code)), job)
-    assert (caught.value.code, caught.value.message) == (code, MESSAGES[code])
+    for code in RefusalCode:
+        with pytest.raises(ImageRefused) as caught:
+            outcome_of(line_of_refusal(ImageRefused(code)), job)
+        assert (caught.value.code, caught.value.message) == (code, MESSAGES[code])
 
 
 LIES: list[dict[str, Any]] = [
@@ -90,3 +94,128 @@ def test_the_size_of_a_webp_is_known_before_it_is_decoded(content: bytes) -> Non
     assert webp_size(content[:HEAD_BYTES]) == (96, 64)
     for length in range(30):
         assert webp_size(content[:length]) in {None, (96, 64)}, length
+
+
+NAMES = {"taken": 0x9003, "file_zone": 0x9010, "zone": 0x9011, "scan_zone": 0x9012, "fraction": 0x9291}
+TAKEN = "2026:11:21 13:50:00"
+LATITUDE_SIDE, LATITUDE, LONGITUDE_SIDE, LONGITUDE, CLOCK, STATUS, DAY = 1, 2, 3, 4, 7, 9, 29
+BERLIN = {LATITUDE_SIDE: "N", LATITUDE: (52.0, 31.0, 12.0), LONGITUDE_SIDE: "E", LONGITUDE: (13.0, 24.0, 18.0)}
+
+
+def facts(raw: bytes) -> ExifFacts:
+    with Image.open(BytesIO(encoded(picture(8, 8), "JPEG", exif=raw))) as image:
+        image.load()
+        return facts_of(image)
+
+
+def captured(**tags: str) -> Any:
+    return facts(exif(details={NAMES[name]: value for name, value in tags.items()})).captured_at
+
+
+def place(**changes: Any) -> tuple[float, float] | None:
+    tags = BERLIN | {int(name[1:]): value for name, value in changes.items()}
+    return facts(exif(gps={tag: value for tag, value in tags.items() if value is not None})).place
+
+
+@pytest.mark.parametrize(
+    ("taken", "zone", "expected"),
+    [
+        ("2026:11:21 13:50:00", "+01:00", "2026-11-21T12:50Z"),
+        ("2026:11:21 13:50:00", "-03:30", "2026-11-21T17:20Z"),
+        ("2026:01:01 00:10:00", "+05:45", "2025-12-31T18:25Z"),
+        ("2026:11:21 13:50:00", "+00:00", "2026-11-21T13:50Z"),
+        ("2026:11:21 13:50:00", "Z", "2026-11-21T13:50Z"),
+        ("2026:11:21 13:50:00\0", "+01:00\0", "2026-11-21T12:50Z"),
+    ],
+)
+def test_the_time_of_the_camera_is_turned_into_utc_by_its_zone(taken: str, zone: str, expected: str) -> None:
+    moment = captured(taken=taken, zone=zone)
+    assert moment == datetime.fromisoformat(expected)
+    assert moment.tzinfo is UTC
+    assert captured(taken=taken, zone=zone, fraction="123456") == moment + timedelta(milliseconds=123)
+
+
+def test_the_zone_is_that_of_the_shot_and_else_another_of_the_same_clock() -> None:
+    for zones in (
+        {"zone": "+01:00", "scan_zone": "+02:00", "file_zone": "+03:00"},
+        {"scan_zone": "+01:00", "file_zone": "+03:00"},
+        {"zone": "   :  ", "file_zone": "+01:00"},
+        {"file_zone": "+01:00"},
+    ):
+        found = facts(exif(details={NAMES["taken"]: TAKEN} | {NAMES[name]: zone for name, zone in zones.items()}))
+        assert (found.captured_at, found.zone_assumed) == (datetime(2026, 11, 21, 12, 50, tzinfo=UTC), False)
+
+
+@pytest.mark.parametrize("zone", [None, "   :  ", "+99:00", "CET"])
+def test_a_clock_without_a_known_zone_is_taken_for_utc_and_marked(zone: str | None) -> None:
+    found = facts(exif(details={NAMES["taken"]: TAKEN} | ({NAMES["zone"]: zone} if zone else {})))
+    assert (found.captured_at, found.zone_assumed) == (datetime(2026, 11, 21, 13, 50, tzinfo=UTC), True)
+
+
+def test_a_time_that_cannot_be_is_none() -> None:
+    for taken, zone in {
+        "0000:00:00 00:00:00": "+01:00",
+        "    :  :     :  :  ": "+01:00",
+        "2026:02:30 13:50:00": "+01:00",
+        "1970:01:01 00:00:00": "+00:00",
+        "9999:12:31 23:59:59": "-12:00",
+        "0001:01:01 00:00:00": "+12:00",
+    }.items():
+        assert captured(taken=taken, zone=zone) is None, taken
+    assert captured(zone="+01:00") is None
+    for day, clock in (
+        ("2026:11:21", (IFDRational(1, 0), 0.0, 0.0)),
+        ("2026:11:21", (25.0, 0.0, 0.0)),
+        ("2026:11:21", (12.0, 0.0)),
+        ("today", (12.0, 0.0, 0.0)),
+    ):
+        assert facts(exif(gps={DAY: day, CLOCK: clock})).captured_at is None
+
+
+def test_the_time_of_the_satellites_stands_in_when_the_camera_names_no_zone() -> None:
+    found = facts(exif(details={NAMES["taken"]: TAKEN}, gps={DAY: "2026:11:21", CLOCK: (12.0, 50.0, 1.5)}))
+    assert found.captured_at == datetime(2026, 11, 21, 12, 50, 1, 500000, tzinfo=UTC)
+    assert not found.zone_assumed
+
+
+def test_a_place_is_given_in_degrees_and_south_and_west_are_negative() -> None:
+    assert place() == (52.52, 13.405)
+    assert place(_1="S", _3="W") == (-52.52, -13.405)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"_1": None},
+        {"_3": "X"},
+        {"_2": (91.0, 0.0, 0.0)},
+        {"_4": (180.0, 0.0, 0.1)},
+        {"_2": (IFDRational(0, 0), 0.0, 0.0)},
+        {"_2": (52.0, 31.0)},
+        {"_9": "V"},
+        {"_2": (0.0, 0.0, 0.0), "_4": (0.0, 0.0, 0.0)},
+    ],
+    ids=["no side", "a wrong side", "beyond the pole", "beyond the date line", "0/0", "two numbers", "no fix", "0, 0"],
+)
+def test_a_place_that_cannot_be_is_none(changes: dict[str, Any]) -> None:
+    assert place(**changes) is None
+
+
+def test_without_usable_metadata_there_are_no_facts() -> None:
+    assert [facts(exif(orientation)).orientation for orientation in (0, 9, 65_535)] == [1, 1, 1]
+    assert facts_of(picture()) == ExifFacts()
+    assert not facts(b"").zone_assumed
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_metadata_with_overwritten_bytes_never_raises_and_stays_in_its_bounds(data: st.DataObject) -> None:
+    raw = bytearray(exif(6, {NAMES["taken"]: TAKEN, NAMES["zone"]: "+01:00"}, BERLIN))
+    for at, value in data.draw(st.dictionaries(st.integers(6, len(raw) - 1), st.integers(0, 255), max_size=12)).items():
+        raw[at] = value
+    image = picture(2, 2)
+    image.info["exif"] = bytes(raw[: data.draw(st.integers(0, len(raw)))])
+    found = facts_of(image)
+    assert 1 <= found.orientation <= 8
+    assert found.captured_at is None or found.captured_at.tzinfo is UTC
+    assert found.place is None or (abs(found.place[0]) <= 90 and abs(found.place[1]) <= 180)

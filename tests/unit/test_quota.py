@@ -31,15 +31,11 @@ def test_runs_are_refused_exactly_at_the_limit() -> None:
     quota, verdicts = reserve(Quota(), ["a", "b", "c"], limit=2, now=NOW)
     assert list(verdicts.values()) == [Verdict.RESERVED, Verdict.RESERVED, Verdict.OVER_QUOTA]
     assert (quota.used, set(quota.pending)) == (2, {"a", "b"})
+    for seconds, verdict in ((3, Verdict.ALREADY_PENDING), (10, Verdict.RETAKEN)):
+        again, verdicts = reserve(quota, ["a"], limit=2, now=NOW + timedelta(seconds=seconds))
+        assert (verdicts["a"], again.used) == (verdict, 2), "it is not counted twice"
     assert reserve(Quota(), ["a"], limit=0, now=NOW)[1]["a"] is Verdict.OVER_QUOTA
     assert reserve(Quota(used=10**6, period="2026-11"), ["a"], limit=None, now=NOW)[1]["a"] is Verdict.RESERVED
-
-
-def test_a_confirmed_run_stays_counted_and_a_released_one_does_not() -> None:
-    quota, _ = reserve(Quota(), ["a", "b"], limit=None, now=NOW)
-    quota = release(confirm(quota, ["a"]), ["b"])
-    assert (quota.used, quota.pending) == (1, {})
-    assert release(quota, ["a", "b", "unknown"]) == quota, "confirmed, released before, and unknown"
 
 
 def test_a_count_is_taken_back_by_its_maker_and_not_after_it_was_taken_over() -> None:
@@ -49,13 +45,6 @@ def test_a_count_is_taken_back_by_its_maker_and_not_after_it_was_taken_over() ->
     assert still_counted(quota, [("a", NOW), ("b", NOW), ("c", NOW)]) == {"b"}
     assert still_counted(quota, [("a", later + timedelta(microseconds=7)), ("b", later)]) == {"a"}, "to the millisecond"
     assert still_counted(quota, [("a", None), ("c", None)]) == {"a"}
-
-
-def test_an_id_that_is_being_dispatched_or_taken_over_is_not_counted_twice() -> None:
-    quota, _ = reserve(Quota(), ["a"], limit=1, now=NOW)
-    for seconds, verdict in ((3, Verdict.ALREADY_PENDING), (10, Verdict.RETAKEN)):
-        again, verdicts = reserve(quota, ["a"], limit=1, now=NOW + timedelta(seconds=seconds))
-        assert (verdicts["a"], again.used) == (verdict, 1)
 
 
 def test_a_new_month_starts_at_zero_and_keeps_what_is_pending() -> None:

@@ -1,20 +1,16 @@
 """docs/receivers.md is true: its code is the code of the examples, which tests/signatures runs."""
 
-import asyncio
 import json
 import re
 import runpy
-import sys
 from pathlib import Path
 
 import pytest
 from multidict import CIMultiDict
 from tests.signatures.judges import OTHERS
-from tests.signatures.receivers import EXAMPLES, SECRET
+from tests.signatures.receivers import EXAMPLES
 
 from checklist_dev.repository import ROOT
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.sender import Sender
 
 GUIDE = (ROOT / "docs/receivers.md").read_text()
 
@@ -34,19 +30,11 @@ def test_the_libraries_that_the_guide_calls_tested_are_those_that_the_tests_run(
     tested = {name: version for name, version, run in rows if run == "tests"}
     assert tested == node | {module: version}
     assert {name.removeprefix("github.com/yaronf/") for name in tested} == OTHERS
-    assert "ny implementation of RFC 9421 verifies" not in GUIDE
-
-
-def test_the_guide_and_the_examples_say_that_first_attempts_of_one_run_may_overlap() -> None:
-    examples = ("inbox.py", "node/inbox.mjs", "go/delivery/inbox.go")
-    for text in (GUIDE, *((EXAMPLES / example).read_text() for example in examples)):
-        assert re.search(r"first attempts of one run [^.:]*may overlap", text)
 
 
 def test_every_file_that_the_guide_links_to_exists() -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", GUIDE)
-    assert len(links) > 10
-    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == [] != links
 
 
 def test_the_loop_over_the_vectors_in_the_guide_runs_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,21 +42,3 @@ def test_the_loop_over_the_vectors_in_the_guide_runs_as_it_stands(monkeypatch: p
     monkeypatch.chdir(ROOT / "docs")
     names = {"json": json, "Path": Path, "verify": runpy.run_path(str(EXAMPLES / "verify.py"))["verify"]}
     exec(loop, names | {"Headers": CIMultiDict})
-
-
-async def test_the_receiver_fails_as_often_as_asked() -> None:
-    command = [sys.executable, str(EXAMPLES / "receiver.py"), "--port", "0", "--secret", SECRET, "--fail", "2"]
-    receiver = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    assert receiver.stdout is not None
-    try:
-        url = (await receiver.stdout.readline()).decode().strip().removeprefix("listening: ")
-        async with Sender(AddressPolicy(allow_insecure=True)) as sender:
-            statuses = []
-            for attempt in (1, 2, 3):
-                event = {"event_id": "evt-1", "delivery_attempt": attempt, "event": "run.completed", "run_id": "r-1"}
-                outcome = await sender.send(url, json.dumps(event | {"data": {}}).encode(), SECRET.encode(), "r-1")
-                statuses.append(outcome.http_status)
-    finally:
-        receiver.terminate()
-        await receiver.wait()
-    assert statuses == [500, 500, 204]

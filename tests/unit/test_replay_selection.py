@@ -1,5 +1,7 @@
-"""Which deliveries a bulk replay chooses, what it refuses, and how a second look finds what the first one had done."""
+"""Which deliveries a bulk replay chooses, what it refuses, what bounds it, and how it finds what was done before."""
 
+import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,13 +19,17 @@ from checklist_crds.delivery_types import (
 )
 from checklist_crds.event_names import EventName
 from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
-from checklist_crds.replay_types import RefusalCount, ReplayFilter
+from checklist_crds.replay_types import ReplayFilter
 from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, ObjectNameRef, Run
 from checklist_crds.times import format_timestamp
 from checklist_operator.delivery_search import search
+from checklist_operator.replay_places import Places
 from checklist_operator.replay_progress import Known, Refuse, judge
 from checklist_operator.replay_selection import Choice, Tally, Target
 from checklist_operator.replay_turns import PER_HOST, Turns
+from checklist_operator.replay_under_way import AT_ONCE, HELD_UP, UnderWay
+
+from .test_delivery_progress import MESSAGE, OBJECT
 
 STARTED = datetime(2026, 11, 21, 12, tzinfo=UTC)
 BEFORE, AFTER = STARTED - timedelta(hours=1), STARTED + timedelta(minutes=1)
@@ -38,16 +44,8 @@ def by_replay(name: str) -> ReplayRequest:
 
 
 def spec(**other: Any) -> WebhookDeliverySpec:
-    fields: dict[str, Any] = {
-        **{
-            "organizationRef": {"name": "acme"},
-            "runRef": {"name": "r-1"},
-            "eventId": "evt-1",
-            "event": "run.completed",
-        },
-        **{"seq": 1, "ts": format_timestamp(BEFORE), "url": "https://hooks.example:8443/a", "payload": "{}"},
-    }
-    return WebhookDeliverySpec.model_validate(fields | other)
+    message = MESSAGE | {"ts": format_timestamp(BEFORE), "url": "https://hooks.example:8443/a"}
+    return WebhookDeliverySpec.model_validate(OBJECT | message | other)
 
 
 def status(**other: Any) -> WebhookDeliveryStatus:
@@ -115,14 +113,7 @@ def test_a_replay_that_started_at_the_same_moment_is_not_taken_for_this_one() ->
     assert judge(ReplayRequest(requested_at=STARTED), status(replay=mine, settled=None)) == Known()
 
 
-def test_what_is_still_retried_is_not_chosen_but_told_to_who_names_it() -> None:
-    retried = status(phase=DeliveryPhase.PENDING, settled=None, finished_at=None)
-    assert choice().of_delivery(spec(), retried) is None
-    named = choice(runRef={"name": "r-1"}, eventIds=["evt-1"])
-    assert named.of_delivery(spec(), retried) is ReplayRefusal.RETRY_PENDING
-
-
-def test_a_half_made_delivery_is_made_again_from_its_run() -> None:
+def test_a_half_made_delivery_is_made_again_from_its_run_and_one_that_is_retried_is_only_refused_by_name() -> None:
     empty = WebhookDeliveryStatus()
     named = choice(runRef={"name": "r-1"}, eventIds=["evt-1"])
     again = replace(TARGET, from_run=True)
@@ -130,6 +121,9 @@ def test_a_half_made_delivery_is_made_again_from_its_run() -> None:
     assert choice(phase="Delivered").of_delivery(spec(), empty, half_made=True) == again
     assert choice().of_delivery(spec(), empty, half_made=True) is None
     assert named.of_delivery(spec(), empty) is ReplayRefusal.RETRY_PENDING
+    retried = status(phase=DeliveryPhase.PENDING, settled=None, finished_at=None)
+    assert choice().of_delivery(spec(), retried) is None
+    assert named.of_delivery(spec(), retried) is ReplayRefusal.RETRY_PENDING
 
 
 def run(*, phase: str = "Completed", webhook: bool = True) -> Run:
@@ -165,19 +159,13 @@ def test_a_run_that_goes_on_or_has_no_webhook_has_no_event_to_send_again() -> No
 
 def test_the_tally_adds_up() -> None:
     tally = Tally()
-    for result in (
-        earlier(STARTED, OutcomeClass.SUCCESS),
-        earlier(STARTED, OutcomeClass.TLS),
-        earlier(STARTED, None),
-        ReplayRefusal.PAYLOAD_NOT_KEPT,
-        ReplayRefusal.PAYLOAD_NOT_KEPT,
-    ):
-        tally.count(result)
+    for outcome in (OutcomeClass.SUCCESS, OutcomeClass.TLS, None):
+        tally.count(earlier(STARTED, outcome))
+    for _ in range(2):
+        tally.count(ReplayRefusal.PAYLOAD_NOT_KEPT)
     assert (tally.done, tally.delivered, tally.failed, tally.refused) == (5, 1, 1, 3)
-    assert tally.refusal_counts == [
-        RefusalCount(reason="payload_not_kept", count=2),
-        RefusalCount(reason="run_deleted", count=1),
-    ]
+    counts = [(one.reason, one.count) for one in tally.refusal_counts]
+    assert counts == [("payload_not_kept", 2), ("run_deleted", 1)]
 
 
 def test_hosts_take_turns_and_one_that_does_not_answer_holds_up_no_other() -> None:
@@ -209,3 +197,80 @@ async def test_one_object_that_cannot_be_read_does_not_hide_the_others(caplog: p
     found = await search(Client(), ["n"], choice(), is_new=True)  # type: ignore[arg-type]
     assert found.targets == [replace(TARGET, namespace="n")]
     assert "not understood" in caplog.text
+
+
+ACME = ("acme", False)
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def key(number: int) -> tuple[str, str]:
+    return "ns", f"replay-{number}"
+
+
+def target(number: int) -> Target:
+    return Target(f"evt-{number}", "r-1", "a.example", NOW)
+
+
+async def never() -> LastReplay | ReplayRefusal:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def at_once() -> LastReplay | ReplayRefusal:
+    return ReplayRefusal.RUN_DELETED
+
+
+def test_replays_beyond_those_that_an_owner_may_have_wait_in_line_and_come_in_their_order() -> None:
+    places = Places(named=1, chosen=2)
+    assert [places.take(ACME, key(number)) for number in (1, 2, 3, 4, 3)] == [True, True, False, False, False]
+    assert places.take(("acme", True), key(8))
+    assert not places.take(("acme", True), key(10))
+    assert places.take(("other", False), key(9))
+    assert places.give_back(key(4)) is None, "it had none"
+    assert places.give_back(key(2)) == key(3)
+    assert places.take(ACME, key(3)), "it was given to it"
+    assert not places.take(ACME, key(2))
+    # One that was deleted while it stood in line gives its place back as well.
+    assert places.give_back(key(1)) == key(4)
+    assert places.give_back(key(4)) == key(2)
+    assert [places.give_back(key(number)) for number in (2, 3)] == [None, None]
+    assert [places.take(ACME, key(number)) for number in (5, 6, 7)] == [True, True, False]
+
+
+async def test_the_requests_of_an_organization_are_bounded_and_each_of_its_replays_goes_on() -> None:
+    counts: Counter[str] = Counter()
+    large, small, other = (UnderWay(counts, name) for name in ("acme", "acme", "other"))
+    started = 0
+    while large.has_room:
+        large.start(target(started), never())
+        started += 1
+    assert started == AT_ONCE
+    assert small.has_room
+    small.start(target(1000), never())
+    assert not small.has_room
+    assert other.has_room
+    await large.cancel()
+    assert small.has_room
+    await small.cancel()
+    assert counts == {}
+
+
+async def test_what_is_held_up_steps_aside_once_and_so_many_of_them() -> None:
+    counts: Counter[str] = Counter()
+    under_way = UnderWay(counts, "acme")
+    for number in range(HELD_UP + 2):
+        under_way.start(target(number), never())
+    assert counts["acme"] == HELD_UP + 2
+    for number in (0, 0, *range(HELD_UP + 1)):
+        under_way.held_up(target(number))
+    assert under_way.stepped_aside() == [target(number) for number in range(HELD_UP)]
+    assert under_way.stepped_aside() == []
+    assert counts["acme"] == 2
+    await under_way.cancel()
+    assert counts == {}
+    for number in range(2):
+        under_way.start(target(number), at_once())
+    under_way.held_up(target(0))
+    ended, _ = await asyncio.wait(under_way.tasks)
+    assert {under_way.end(task) for task in ended} == {None, target(1)}, "its turn is free unless it was so before"
+    assert (under_way.stepped_aside(), counts) == ([target(0)], {})

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 from typing import Any
 
 import pytest
@@ -81,33 +82,20 @@ async def test_a_secret_that_cannot_be_used_is_a_fault_of_ours_that_does_not_rep
         assert "xxx" not in fault.value.message
     cluster.data["hooks"] = SECRET.encode()
     assert await signing.of("ns", "r-1", REFERRING) == SECRET.encode(), "a failure is not remembered"
+    for error, raised in ((KubeForbidden("no"), OurFault), (KubeUnavailable("away"), KubeUnavailable)):
+        cluster.error = error
+        with pytest.raises(raised):
+            await secrets_of(cluster).of("ns", "r-1", REFERRING)
 
 
-async def test_a_right_that_the_operator_lacks_is_a_fault_and_a_cluster_that_is_away_is_no_verdict() -> None:
-    cluster = Cluster(hooks=SECRET)
-    cluster.error = KubeForbidden("no")
-    with pytest.raises(OurFault, match="may not read the Secret"):
-        await secrets_of(cluster).of("ns", "r-1", REFERRING)
-    cluster.error = KubeUnavailable("away")
-    with pytest.raises(KubeUnavailable):
-        await secrets_of(cluster).of("ns", "r-1", REFERRING)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+async def test_a_sealed_secret_that_cannot_be_opened_is_reported_without_any_part_of_it() -> None:
+    for text, message in (
         (sealed(SECRET, owner="ns/r-2"), "altered or belongs to another run"),
         (sealed(SECRET, owner="other/r-1"), "altered or belongs to another run"),
         (sealed("short"), "must have 16 to 256 characters"),
         ("in the clear: abc", "not a sealed text"),
         ("k0:" + "A" * 60, "unknown key 'k0'"),
-    ],
-    ids=["of another run", "of another namespace", "too short", "not sealed", "unknown key"],
-)
-async def test_a_sealed_secret_that_cannot_be_opened_is_reported_without_any_part_of_it(
-    text: str, message: str
-) -> None:
-    with pytest.raises(OurFault, match=message) as fault:
-        await secrets_of(Cluster()).of("ns", "r-1", holding(text))
-    assert "abc" not in fault.value.message
-    assert "AAA" not in fault.value.message
+    ):
+        with pytest.raises(OurFault, match=message) as fault:
+            await secrets_of(Cluster()).of("ns", "r-1", holding(text))
+        assert not re.search("abc|AAA", fault.value.message)

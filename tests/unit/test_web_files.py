@@ -1,11 +1,10 @@
-"""Built files: which body a client gets, and how long it may keep it."""
-
-from pathlib import Path
+"""What the API serves of the web app: which body a client gets, and which native apps settings may name."""
 
 import pytest
 
+from checklist_api.app_links import AndroidApp, AppLinks
 from checklist_api.executor_page import BARE_SHELL, BODY_MARK, HEAD_MARK, SHELL_TITLE
-from checklist_api.web_files import WebFiles, best_coding
+from checklist_api.web_files import best_coding
 from checklist_dev.repository import ROOT
 
 BODIES = {"identity": b"x" * 100, "gzip": b"x" * 50, "br": b"x" * 40}
@@ -29,18 +28,35 @@ def test_the_shortest_body_that_the_client_takes_is_chosen(accepted: str, coding
     assert best_coding(accepted, BODIES) == coding
 
 
-def test_files_are_known_by_their_addresses_with_all_their_bodies(tmp_path: Path) -> None:
-    assert WebFiles.read(tmp_path / "nothing") == WebFiles()
-    (tmp_path / "assets").mkdir()
-    texts = {"index.html": "page", "sw.js": "worker", "assets/app-1.js": "app", "assets/app-1.js.br": "b"}
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    found = WebFiles.read(tmp_path)
-    assert found.page == "page"
-    assert set(found.files) == {"sw.js", "assets/app-1.js"}
-    assert found.files["assets/app-1.js"].bodies == {"identity": b"app", "br": b"b"}
-    assert "immutable" in found.files["assets/app-1.js"].cache
-    assert found.files["sw.js"].cache == "no-cache"
+PRINT = ":".join(["AB"] * 32)
+
+
+def test_several_apps_are_named_with_commas_between() -> None:
+    apple = "ABCDE12345.com.example.one, FGHIJ67890.com.example.two"
+    android = f"com.example.one {PRINT}, com.example.two {PRINT}"
+    links = AppLinks.from_environment({"CHECKLISTS_APPLE_APPS": apple, "CHECKLISTS_ANDROID_APPS": android})
+    assert AppLinks.from_environment({}) == AppLinks()
+    assert links.apple_apps == ("ABCDE12345.com.example.one", "FGHIJ67890.com.example.two")
+    assert links.android_apps == (AndroidApp("com.example.one", PRINT), AndroidApp("com.example.two", PRINT))
+    assert len(links.android_association()) == 2
+    assert links.google_store == "https://play.google.com/store/apps/details?id=com.example.one"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CHECKLISTS_APPLE_APPS", "com.example.app"),
+        ("CHECKLISTS_APPLE_APPS", 'ABCDE12345.com.example"><script>'),
+        ("CHECKLISTS_APPLE_STORE_ID", "id123456789"),
+        ("CHECKLISTS_ANDROID_APPS", "com.example.app"),
+        ("CHECKLISTS_ANDROID_APPS", f"com.example.app {PRINT.lower()}"),
+        ("CHECKLISTS_ANDROID_APPS", f"app {PRINT}"),
+    ],
+)
+def test_what_does_not_name_an_app_is_refused_with_the_settings_name(name: str, value: str) -> None:
+    with pytest.raises(ValueError, match=name) as refused:
+        AppLinks.from_environment({name: value})
+    assert "\n" not in str(refused.value)
 
 
 def test_the_page_has_a_place_for_all_that_the_server_writes_into_it() -> None:

@@ -1,12 +1,21 @@
-"""The work queue: once for each key, never twice at a time, and nothing lost by a failure."""
+"""Queues, batches and timers of the operator: each key once, nothing twice at a time, nothing lost by a failure."""
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeUnavailable
+from checklist_crds.kube.kinds import RUN
+from checklist_operator.batches import Batches
+from checklist_operator.controllers.slot_labels import SlotLabels
+from checklist_operator.latest import Latest
+from checklist_operator.timers import Timers
 from checklist_operator.work_queue import Backoff, WorkQueue
 
 pytestmark = pytest.mark.looptime
@@ -27,8 +36,10 @@ class Looks:
         self.times.append(round(asyncio.get_running_loop().time(), 1))
         self.at_work += 1
         self.most = max(self.most, self.at_work)
-        await asyncio.sleep(self._lasts_s)
-        self.at_work -= 1
+        try:
+            await asyncio.sleep(self._lasts_s)
+        finally:
+            self.at_work -= 1
         return self._again_after_s if len(self.keys) < 3 else None
 
 
@@ -108,20 +119,191 @@ async def test_a_look_may_ask_for_the_next_one_and_news_do_not_wait_for_a_planne
 
 
 async def test_closing_ends_what_is_under_way_and_takes_nothing_new() -> None:
-    ended: list[str] = []
-
-    async def look(key: str) -> None:
-        try:
-            await asyncio.sleep(1000)
-        finally:
-            ended.append(key)
-
-    queue = WorkQueue("test", look, workers=1)
+    looks = Looks(lasts_s=1000)
+    queue = WorkQueue("test", looks, workers=1)
     queue.add("a")
     queue.add("b")
     await asyncio.sleep(1)
     await queue.close()
     queue.add("c")
     await asyncio.sleep(1)
-    assert ended == ["a"]
-    assert len(queue) == 0
+    assert (looks.keys, looks.at_work, len(queue)) == (["a"], 0, 0)
+
+
+class Calls:
+    def __init__(self) -> None:
+        self.made: list[tuple[str, list[int]]] = []
+        self.answering = asyncio.Event()
+        self.error: Exception | None = None
+
+    async def __call__(self, key: str, values: Sequence[int]) -> int:
+        self.made.append((key, list(values)))
+        await self.answering.wait()
+        if self.error is not None:
+            raise self.error
+        return sum(values)
+
+
+@pytest.fixture
+def calls() -> Calls:
+    return Calls()
+
+
+async def test_values_that_come_together_or_during_a_call_are_one_call(calls: Calls) -> None:
+    batches: Batches[str, int, int] = Batches(calls, at_once=2)
+    first = [asyncio.create_task(batches.add("a", value)) for value in (1, 2)]
+    await asyncio.sleep(0.01)
+    later = [asyncio.create_task(batches.add("a", value)) for value in (3, 4, 5)]
+    other = asyncio.create_task(batches.add("b", 6))
+    await asyncio.sleep(0.01)
+    assert calls.made == [("a", [1, 2]), ("b", [6])]
+    calls.answering.set()
+    assert await asyncio.gather(*first, *later, other) == [3, 3, 12, 12, 12, 6]
+    assert calls.made[2:] == [("a", [3, 4, 5])]
+
+
+async def test_an_error_is_that_of_all_who_share_the_call_and_of_no_later_one(calls: Calls) -> None:
+    batches: Batches[str, int, int] = Batches(calls)
+    calls.error = ValueError("no")
+    calls.answering.set()
+    failed = await asyncio.gather(batches.add("a", 1), batches.add("a", 2), return_exceptions=True)
+    assert [str(error) for error in failed] == ["no", "no"]
+    calls.error = None
+    assert await batches.add("a", 3) == 3
+
+
+async def test_who_is_cancelled_leaves_the_call_to_the_others_and_closing_ends_every_wait(calls: Calls) -> None:
+    batches: Batches[str, int, int] = Batches(calls)
+    gone, stays = asyncio.create_task(batches.add("a", 1)), asyncio.create_task(batches.add("a", 2))
+    await asyncio.sleep(0.01)
+    gone.cancel()
+    later = asyncio.create_task(batches.add("a", 3))
+    await asyncio.sleep(0.01)
+    calls.answering.set()
+    assert await stays == await later == 3
+    calls.answering.clear()
+    waiting = [asyncio.create_task(batches.add("a", 1))]
+    await asyncio.sleep(0.01)
+    waiting.append(asyncio.create_task(batches.add("a", 2)))
+    await asyncio.sleep(0.01)
+    await batches.close()
+    ends = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(end) for end in ends] == [asyncio.CancelledError] * 2
+    assert calls.made == [("a", [1, 2]), ("a", [3]), ("a", [1])]
+
+
+async def test_what_has_to_wait_for_other_keys_takes_along_what_comes_meanwhile(calls: Calls) -> None:
+    batches: Batches[str, int, int] = Batches(calls, at_once=1)
+    tasks = [asyncio.create_task(batches.add("a", 1))]
+    await asyncio.sleep(0.01)
+    for value in (2, 3, 4):
+        tasks.append(asyncio.create_task(batches.add("b", value)))
+        await asyncio.sleep(0.01)
+    assert calls.made == [("a", [1])]
+    calls.answering.set()
+    assert await asyncio.gather(*tasks) == [1, 9, 9, 9]
+    assert calls.made == [("a", [1]), ("b", [2, 3, 4])]
+
+
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class HandClock:
+    """A wall clock that runs with the loop's time, and that a test may set."""
+
+    offset = timedelta()
+
+    def __call__(self) -> datetime:
+        return START + timedelta(seconds=asyncio.get_running_loop().time()) + self.offset
+
+
+@pytest.fixture
+async def timers() -> AsyncIterator[Timers]:
+    made = Timers(HandClock())
+    running = asyncio.create_task(made.run())
+    yield made
+    running.cancel()
+
+
+async def test_each_key_is_woken_once_at_its_latest_time(timers: Timers) -> None:
+    woken: list[tuple[str, float]] = []
+    topic = timers.topic(lambda key: woken.append((key, round(asyncio.get_running_loop().time(), 1))))
+    topic.set("late", START + timedelta(minutes=10))
+    topic.set("soon", START + timedelta(seconds=30))
+    for seconds in (10, 20):
+        topic.set("again", START + timedelta(seconds=seconds))
+    topic.set("gone", START + timedelta(seconds=10))
+    topic.cancel("gone")
+    assert len(timers) == 3
+    other: list[str] = []
+    timers.topic(other.append).set("gone", START + timedelta(seconds=10))
+    await asyncio.sleep(700)
+    assert woken == [("again", 20.0), ("soon", 30.0), ("late", 600.0)]
+    assert other == ["gone"], "topics do not meet"
+
+
+async def test_a_clock_that_jumps_ahead_is_noticed_within_a_second_and_one_that_jumps_back_makes_nothing_early(
+    timers: Timers,
+) -> None:
+    woken: list[str] = []
+    topic = timers.topic(woken.append)
+    topic.set("ahead", START + timedelta(hours=1))
+    await asyncio.sleep(5)
+    cast(HandClock, timers._clock).offset = timedelta(hours=2)
+    await asyncio.sleep(1.1)
+    assert woken == ["ahead"]
+    topic.set("back", START + timedelta(hours=2, seconds=60))
+    cast(HandClock, timers._clock).offset = timedelta(hours=2, seconds=-1000)
+    await asyncio.sleep(1000)
+    assert woken == ["ahead"]
+    await asyncio.sleep(60)
+    assert woken == ["ahead", "back"]
+
+
+async def test_times_that_are_set_again_and_again_do_not_fill_the_memory(timers: Timers) -> None:
+    topic = timers.topic(lambda _: None)
+    for second in range(20_000):
+        topic.set("run", START + timedelta(seconds=second))
+    assert len(timers) == 1
+    assert len(timers._heap) < 4_000
+
+
+async def test_of_too_many_values_the_oldest_goes_and_one_that_was_taken_or_is_too_old_is_gone() -> None:
+    latest: Latest[str, int] = Latest(2, for_s=2.0)
+    for number, key in enumerate("abac", 1):
+        latest.put(key, number)
+    assert ([latest.get(key) for key in "abc"], len(latest)) == ([3, None, 4], 2)
+    assert (latest.pop("a"), latest.pop("a"), len(latest)) == (3, None, 1)
+    await asyncio.sleep(1.9)
+    assert latest.get("c") == 4
+    await asyncio.sleep(0.2)
+    assert (latest.get("c"), latest.pop("c"), len(latest)) == (None, None, 0)
+
+
+BODY = {"metadata": {"namespace": "teams", "name": "r-1"}, "spec": {"organizationRef": {"name": "org-1"}}}
+
+
+class SlowCluster:
+    """Takes a second for each patch, and refuses the first `failures` of them."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.patched: list[str] = []
+        self._failures = failures
+
+    async def patch(self, kind: object, name: str, patch: Any, namespace: str) -> None:
+        await asyncio.sleep(1)
+        if self._failures:
+            self._failures -= 1
+            raise KubeUnavailable("no answer")
+        self.patched.append(name)
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+async def test_a_slot_is_written_in_the_end_although_the_object_is_shown_again_meanwhile(failures: int) -> None:
+    cluster, bugs = SlowCluster(failures), list[str]()
+    labels = SlotLabels(cast(KubeClient, cluster), on_bug=bugs.append)
+    assert labels.take(RUN, BODY)
+    await asyncio.sleep(0.5)
+    assert labels.take(RUN, BODY)
+    await asyncio.sleep(60)
+    assert (labels.queue.is_idle, bugs, set(cluster.patched)) == (True, [], {"r-1"})

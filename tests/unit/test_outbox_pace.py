@@ -1,0 +1,266 @@
+"""First attempts of a run: their order, how long results wait for a write, and what an end waits for and leaves."""
+
+import asyncio
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from tests.waiting import eventually
+
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.kinds import Kind
+from checklist_operator.controllers.outbox_lane import HEAD_START_S, Turn
+from checklist_operator.controllers.record_pace import (
+    ENOUGH,
+    GATHER_S,
+    LONGEST_S,
+    MOST_WAITING,
+    QUIET_S,
+    WRITES_PER_S,
+    RecordPace,
+)
+from checklist_operator.controllers.run_outbox import RunOutbox
+from checklist_operator.handover import (
+    MOST_ATTEMPTS,
+    NO_HANDOVER,
+    AttemptMade,
+    BeingRecorded,
+    Handover,
+    note_of,
+    read_note,
+)
+from checklist_operator.patience import FOR_ANSWERS_S, FOR_RECORDS_S, FOR_STARTS_S, Patience
+
+
+class Attempts:
+    """First attempts of one run, in the order of events."""
+
+    def __init__(self, takes_s: list[float], *, waits_for_permit_s: list[float] | None = None) -> None:
+        self.started: list[tuple[int, float]] = []
+        self._takes_s = takes_s
+        self._permit_s = waits_for_permit_s or [0.0] * len(takes_s)
+        self._turns: list[Turn] = []
+        for _ in takes_s:
+            self._turns.append(Turn(self._turns[-1] if self._turns else None))
+
+    async def play(self) -> None:
+        """All begin at once, the last one first."""
+        numbers = reversed(range(len(self._turns)))
+        await asyncio.gather(*(asyncio.create_task(self._attempt(number)) for number in numbers))
+
+    async def _attempt(self, number: int) -> None:
+        turn, loop = self._turns[number], asyncio.get_running_loop()
+        try:
+            await turn.come()
+            await asyncio.sleep(self._permit_s[number])
+            turn.started.set()
+            self.started.append((number, loop.time()))
+            await asyncio.sleep(self._takes_s[number])
+            turn.ended.set()
+        finally:
+            turn.end()
+
+    @property
+    def order(self) -> list[int]:
+        return [number for number, _ in self.started]
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize(("takes_s", "pause_s"), [(0.02, 0.02), (10.0, HEAD_START_S)])
+async def test_an_event_waits_for_the_answer_to_the_one_before_and_no_longer_than_the_head_start(
+    takes_s: float, pause_s: float
+) -> None:
+    attempts = Attempts([takes_s] * 5)
+    await attempts.play()
+    assert attempts.order == list(range(5))
+    pauses_s = [after - before for (_, before), (_, after) in pairwise(attempts.started)]
+    assert pauses_s == pytest.approx([pause_s] * 4, abs=0.002)
+    attempts = Attempts([takes_s] * 20, waits_for_permit_s=[0.2 if number % 3 == 0 else 0.0 for number in range(20)])
+    await attempts.play()
+    assert attempts.order == list(range(20)), "whoever is ready first"
+
+
+@pytest.mark.looptime
+async def test_an_attempt_that_is_given_up_lets_the_next_one_go_on() -> None:
+    first = Turn(None)
+    second = Turn(first)
+    waiting = asyncio.create_task(second.come())
+    await asyncio.sleep(60)
+    assert not waiting.done()
+    first.end()
+    await asyncio.wait_for(waiting, 1)
+
+
+@pytest.mark.looptime
+async def test_receivers_are_waited_for_shortly_and_records_longer() -> None:
+    told: list[float] = []
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+
+    def tell() -> None:
+        told.append(loop.time() - began)
+
+    patience = Patience(no_more_starts=tell, no_more_answers=tell)
+    assert patience.lasts_for_answers()
+    await asyncio.sleep(FOR_ANSWERS_S)
+    assert told == [pytest.approx(FOR_STARTS_S), pytest.approx(FOR_ANSWERS_S)]
+    assert (patience.lasts_for_answers(), patience.lasts_for_records()) == (False, True)
+    assert patience.left_for_records_s() == pytest.approx(FOR_RECORDS_S - FOR_ANSWERS_S)
+    await asyncio.sleep(FOR_RECORDS_S - FOR_ANSWERS_S)
+    assert not patience.lasts_for_records()
+    Patience(no_more_starts=tell, no_more_answers=tell).end()  # all is done before
+    await asyncio.sleep(FOR_ANSWERS_S * 2)
+    assert len(told) == 2
+
+
+LEFT = {"evt-1": AttemptMade(1, 8.5), "evt-2": AttemptMade(4, 5.0)}
+
+
+def test_a_note_is_read_as_it_was_written_and_fits_into_annotations_and_what_is_not_understood_is_none() -> None:
+    assert (read_note(note_of(LEFT)), note_of(NO_HANDOVER)) == (LEFT, None)
+    long = {f"evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1{number:05d}": AttemptMade(5, 10.0) for number in range(9000)}
+    note = note_of(long)
+    assert note is not None
+    assert (len(read_note(note)), len(note) < 220 * 1024) == (MOST_ATTEMPTS, True)
+    attempts = ("3", "[1]", "[1, 2, 3]", '["first", 3]', '[1, "soon"]', "[1, -1]", "[1, NaN]", "[1, 1e9]")
+    for text in (None, "", "not JSON", "[]", "7", "{}", *(f'{{"evt-1": {attempt}}}' for attempt in attempts)):
+        assert read_note(text) == NO_HANDOVER, text
+
+
+@pytest.mark.looptime
+async def test_an_attempt_may_be_being_recorded_for_so_long_and_no_other_one() -> None:
+    none = BeingRecorded(NO_HANDOVER)
+    assert (none.for_s(["evt-1"], 1), none.with_ours({}, 9.0)) == (0.0, NO_HANDOVER)
+    left = BeingRecorded(LEFT)
+    await asyncio.sleep(3.0)
+    assert left.for_s(["evt-0", "evt-2"], 4) == pytest.approx(2.0)
+    assert (left.for_s(["evt-2"], 5), left.for_s(["evt-0"], 1), left.for_s([], 1)) == (0.0, 0.0, 0.0)
+    rest = {"evt-1": AttemptMade(1, pytest.approx(5.5)), "evt-2": AttemptMade(5, 9.0), "evt-3": AttemptMade(1, 9.0)}
+    assert left.with_ours({"evt-2": 5, "evt-3": 1}, 9.0) == rest
+    await asyncio.sleep(3.0)
+    assert (left.for_s(["evt-2"], 4), left.for_s(["evt-1"], 1)) == (0.0, pytest.approx(2.5))
+    assert left.with_ours({}, 9.0) == {"evt-1": AttemptMade(1, pytest.approx(2.5))}
+    await asyncio.sleep(2.5)
+    assert (left.for_s(["evt-1"], 1), left.with_ours({}, 9.0)) == (0.0, NO_HANDOVER)
+
+
+class Time:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def pace(time: Time) -> RecordPace:
+    return RecordPace(time)
+
+
+def crowd(pace: RecordPace, runs: int, results: int = 1) -> None:
+    for number in range(runs):
+        pace.waits(number, results)
+
+
+def patience(pace: RecordPace, run: int = 0, *, more: bool = False, urgent: bool = False) -> float:
+    return pace.patience_s(run, more_to_come=more, urgent=urgent)
+
+
+def test_writes_keep_to_a_pace_and_what_a_crash_would_repeat_is_bounded(pace: RecordPace) -> None:
+    crowd(pace, 1)
+    assert (patience(pace), patience(pace, more=True)) == (0, GATHER_S)
+    crowd(pace, 45)
+    assert patience(pace) == pytest.approx(45 / WRITES_PER_S)
+    crowd(pace, 400)
+    assert (patience(pace), patience(pace, urgent=True)) == (LONGEST_S, 0)
+    assert patience(pace, more=True, urgent=True) == GATHER_S
+    pace.waits(7, ENOUGH)  # of one run, enough are worth a write
+    assert (patience(pace, 7), patience(pace, 8)) == (0, LONGEST_S)
+    crowd(pace, MOST_WAITING // 2, results=2)
+    pace.waits("one more", 1)
+    assert patience(pace) == 0
+
+
+def test_when_the_load_is_over_everything_is_written_and_what_was_written_counts_no_more(
+    pace: RecordPace, time: Time
+) -> None:
+    crowd(pace, 60)
+    time.now += QUIET_S + 0.01
+    assert patience(pace) == 0
+    pace.waits("another", 1)
+    assert patience(pace) > 1
+    for number in range(59):
+        pace.waits(number, 0)
+    pace.waits("another", 0)
+    pace.waits("never seen", 0)
+    assert patience(pace, 59) == 0
+
+
+ENTRY = {"eventId": "evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1c9a11", "event": "step.completed", "seq": 1, "data": "{}"}
+ENTRY["ts"] = "2026-11-22T12:00:00.000Z"
+
+
+class _Double:
+    """A transmitter, and a client that has no object and counts who asks."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def speak_of(self, run: Any) -> None:
+        """Of no interest here."""
+
+    async def get(self, kind: Kind, name: str, namespace: str) -> Any:
+        self.asked += 1
+        raise KubeNotFound("none")
+
+
+def _run(number: int) -> dict[str, Any]:
+    metadata = {"name": f"r-{number}", "namespace": "checklists", "uid": str(number), "resourceVersion": "1"}
+    metadata["creationTimestamp"] = "2026-11-22T12:00:00Z"
+    spec = {"organizationRef": {"name": "acme"}, "templateRef": {"name": "t-opening"}}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending", "outbox": [ENTRY]}}
+
+
+def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOutbox:
+    unused: Any = dict.fromkeys(
+        ("revisions", "secrets", "deliveries", "pauses", "metrics", "events", "clock", "photos")
+    )
+    unused |= {"transmitter": client, "being_recorded": BeingRecorded(left)}
+    return RunOutbox(client, **unused, allow_insecure=False, on_bug=bugs.append)
+
+
+async def _listed(outbox: RunOutbox) -> None:
+    """Twenty runs, as a start lists them, and time for the outbox to look at all of them."""
+    for number in range(20):
+        outbox.observe(None, _run(number))
+    await eventually(lambda: not len(outbox.queue))
+
+
+async def test_a_start_looks_every_run_up_and_an_end_none() -> None:
+    for ends, asked in ((False, 20), (True, 0)):
+        client = _Double()
+        outbox = _outbox(client, bugs := [])
+        patience = Patience(no_more_starts=lambda: None, no_more_answers=lambda: None)
+        if ends:
+            await outbox.until_answered(patience)
+            await outbox.until_recorded(patience)
+            patience.end()
+        await _listed(outbox)
+        await outbox.close()
+        assert (client.asked, bugs) == (asked, [])
+
+
+@pytest.mark.looptime
+async def test_what_the_leader_before_records_is_not_looked_up_until_it_should_have() -> None:
+    client = _Double()
+    outbox = _outbox(client, bugs := [], {str(ENTRY["eventId"]): AttemptMade(1, 3.0)})
+    await _listed(outbox)
+    assert client.asked == 0
+    await asyncio.sleep(3.1)
+    await eventually(lambda: not len(outbox.queue))
+    await outbox.close()
+    assert (client.asked, bugs) == (20, [])
