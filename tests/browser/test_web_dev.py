@@ -53,17 +53,14 @@ async def development_server(service: str, surface: str) -> AsyncIterator[str]:
 async def test_the_development_server_shows_the_executor_app(office: Office, new_device: NewDevice) -> None:
     link = office.stage.dispatch(checklist(step("clean")))
     async with development_server(office.stage.base_url, "executor") as address:
-        device = await new_device()
-        connected: list[str] = []
+        device, connected = await new_device(), list[str]()
         device.page.on("websocket", lambda socket: connected.append(socket.url))
         await device.page.goto(link.url.replace(office.stage.base_url, address))
         screen = ChecklistScreen(device.page)
         await screen.choose("Clean", "Yes")
-        await screen.saved("Clean")
         await answered(office.stage, link, {"clean": True})
         assert connected, "nothing would tell of changed sources"
         assert await device.page.evaluate("navigator.serviceWorker.getRegistrations().then(found => found.length)") == 0
-        await expect(device.page.locator("vite-error-overlay")).to_have_count(0)
         device.problems.clear()  # the server's own talk on the console
         await device.page.close()
 
