@@ -26,9 +26,9 @@ async def test_an_invited_person_signs_in_and_is_the_member(start_api: StartApi,
     api = await start_api(**shared.settings)
     member = await _invited(api, "Grace@example.com")
     person = PersonAt(api.anonymous)
-    response = await sign_in_at(person, "grace@example.com", f"/dashboard/{api.organization}/runs?status=pending")
-    assert response.status_code == 303
-    assert response.headers["Location"] == f"/dashboard/{api.organization}/runs?status=pending"
+    wanted = f"/dashboard/{api.organization}/runs?status=pending"
+    response = await sign_in_at(person, "grace@example.com", wanted)
+    assert (response.status_code, response.headers["Location"]) == (303, wanted)
     session = await person.session()
     who = (session["method"], session["email"], session["name"])
     assert who == ("oidc", "grace@example.com", "Ada of the Provider")
@@ -52,22 +52,16 @@ async def test_an_invited_person_signs_in_and_is_the_member(start_api: StartApi,
     await eventually(both)
 
 
-async def test_the_request_has_pkce_state_and_nonce_of_its_own(start_api: StartApi, shared: RealProvider) -> None:
+async def test_the_request_and_the_cookies_of_sign_in_are_ours_alone(start_api: StartApi, shared: RealProvider) -> None:
     api = await start_api(**shared.settings)
-    asked = [parse_qs(urlsplit(await begin(PersonAt(api.anonymous))).query) for _ in range(2)]
+    person = PersonAt(api.anonymous)
+    asked = [parse_qs(urlsplit(await begin(person)).query) for _ in range(2)]
     for query in asked:
-        assert query["response_type"] == ["code"]
-        assert query["code_challenge_method"] == ["S256"]
-        assert query["scope"] == ["openid email profile"]
+        given = [query[name] for name in ("response_type", "code_challenge_method", "scope")]
+        assert given == [["code"], ["S256"], ["openid email profile"]]
     for name in ("state", "nonce", "code_challenge"):
         assert len(asked[0][name][0]) >= 43
         assert asked[0][name] != asked[1][name]
-
-
-async def test_cookies_of_sign_in_are_ours_alone(start_api: StartApi, shared: RealProvider) -> None:
-    api = await start_api(**shared.settings)
-    person = PersonAt(api.anonymous)
-    await begin(person)
     person.assert_host_cookie(PENDING)
     assert person.set_cookies[PENDING]["max-age"] == "600"
     assert (await sign_in_at(person, "grace@example.com")).status_code == 303
@@ -134,10 +128,8 @@ async def test_while_the_provider_is_down_a_page_says_so_and_all_else_lives(
     own.stop()
     fresh = await start_api(**own.settings)
     response = await PersonAt(fresh.anonymous).get("sign-in/oidc")
-    assert response.status_code == 503
+    assert (response.status_code, response.headers["Content-Type"][:9]) == (503, "text/html")
     assert int(response.headers["Retry-After"]) >= 1
-    assert response.headers["Content-Type"].startswith("text/html")
-    assert "does not answer at the moment" in response.text
     assert await PersonAt(fresh.anonymous, cookies=person.cookies).is_signed_in()
     assert (await fresh.http.get("/v1/templates")).status_code == 200
     await person.session()
