@@ -36,25 +36,6 @@ def replaced(sent: Sent, old: str, new: str) -> bytes:
     return sent.head.replace(old.encode(), new.encode()) + b"\r\n\r\n" + sent.body
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "checks"),
-    [
-        ("POST /hook", "PUT /hook", ["method", "signature"]),
-        ("Content-Type: application/json", "Content-Type: text/json", ["content-type", "signature"]),
-        ("Content-Type:", "X-Type:", ["content-type", "signature"]),
-        ("Content-Digest: sha-256", "Content-Digest: md5", ["content-digest", "signature"]),
-        (f'keyid="{RUN}"', 'keyid="r-1"', ["signature", "envelope"]),
-        ('alg="hmac-sha256"', 'alg="rsa-v1_5-sha256"', ["signature-input"]),
-        ("\r\nSignature:", "\r\nX-Signature:", ["signature"]),
-    ],
-)
-async def test_exactly_the_checks_of_what_was_altered_fail(send: Send, old: str, new: str, checks: list[str]) -> None:
-    sent = await send()
-    report = judge(replaced(sent, old, new), sent.url)
-    assert failed(report) == checks
-    assert not report.is_genuine and report.first_failure is not None and report.first_failure.name == checks[0]
-
-
 async def test_what_has_expired_says_for_when_it_can_be_judged(send: Send) -> None:
     sent = await send(expires_s=60)
     late = judge(sent.raw, sent.url, now=CREATED + timedelta(seconds=66))
