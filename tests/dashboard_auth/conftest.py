@@ -49,6 +49,7 @@ def own(command: tuple[str, ...]) -> Iterator[RealProvider]:
     provider.stop()
 
 
+@pytest.fixture
 def make_link(kube: KubeClient, namespace: str) -> MakeLink:  # noqa: F811
     """`await make_link("ada@example.com", purpose=..., lifetime=...)`: the token of a new link."""
     return partial(make_token, kube, namespace)

@@ -67,7 +67,7 @@ async def test_a_newer_link_replaces_the_older_and_an_invitation_asks_for_a_pass
 async def test_what_cannot_be_is_said_in_one_line(wrong: list[str]) -> None:
     status, out, err = await _command(*wrong)
     assert (status, out) == (2, "")
-    assert "error:" in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("checklist-dispatch sign-in-link: ")
 
 
 def _environment(**given: str) -> dict[str, str]:
