@@ -40,15 +40,12 @@ class Sent:
     """What one transmission put on the wire."""
 
     url: str
-    raw: bytes
+    head: bytes
+    body: bytes
 
     @property
-    def head(self) -> bytes:
-        return self.raw.partition(b"\r\n\r\n")[0]
-
-    @property
-    def body(self) -> bytes:
-        return self.raw.partition(b"\r\n\r\n")[2]
+    def raw(self) -> bytes:
+        return self.head + b"\r\n\r\n" + self.body
 
 
 Send = Callable[..., Awaitable[Sent]]
@@ -57,12 +54,12 @@ Send = Callable[..., Awaitable[Sent]]
 @pytest.fixture
 async def send() -> AsyncIterator[Send]:
     """`await send(path="/hook", body=..., secret=...)`: a delivery of the real sender, created at CREATED."""
-    got: asyncio.Queue[bytes] = asyncio.Queue()
+    got: asyncio.Queue[tuple[bytes, bytes]] = asyncio.Queue()
 
     async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-        got.put_nowait(head + await reader.readexactly(length))
+        got.put_nowait((head[:-4], await reader.readexactly(length)))
         writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
         writer.close()
 
@@ -77,7 +74,7 @@ async def send() -> AsyncIterator[Send]:
         async with Sender(AddressPolicy(allow_insecure=True), **settings) as sender:
             outcome = await sender.send(url, envelope() if body is None else body, secret.encode(), key_id)
         assert outcome.ok, outcome
-        return Sent(url, await got.get())
+        return Sent(url, *await got.get())
 
     yield once
     server.close()

@@ -89,6 +89,10 @@ def test_a_run_in_two_parts_and_a_part_in_work_are_no_damage(
     archive.put(part.place.mark_key, b"{}")
     status, found = archive.verify(capsys)
     assert (status, found["unfinished_parts"]) == (0, 1)
+    # No damage either, but an error: a run that is not there, and a store that is none.
+    assert main(["archive", "cat", run_id(99), "--store", archive.root.as_uri()]) == 1
+    assert main(["archive", "verify", "--store", "ftp://nowhere"]) == 2
+    assert "must begin with" in capsys.readouterr().err
 
 
 def test_every_kind_of_damage_is_named(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,12 +118,3 @@ def test_every_kind_of_damage_is_named(archive: Archive, capsys: pytest.CaptureF
         ("notes.txt", "nothing that belongs here"),
     ):
         assert any(key in one and why in one for one in problems), key
-
-
-def test_a_run_that_is_not_there_and_a_store_that_is_none(
-    archive: Archive, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CHECKLISTS_ARCHIVE_STORE", archive.root.as_uri())
-    assert main(["archive", "cat", run_id(99)]) == 1
-    assert main(["archive", "verify", "--store", "ftp://nowhere"]) == 2
-    assert "must begin with" in capsys.readouterr().err
