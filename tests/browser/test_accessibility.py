@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Route, expect
 
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, options, step
 from checklist_dev.browser.device import DESKTOP, Device
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answers, choosing, looks_right, picture
+from .checklist_screen import ChecklistScreen, answers, choosing, looks_right, picture, tab_to, unseen_focus
 from .conftest import NewDevice
 
 Story = Callable[[Stage, Device], AsyncIterator[str]]
@@ -215,26 +215,6 @@ async def test_every_language_fits_a_small_phone(stage: Stage, new_device: NewDe
     assert await device.accessibility_findings() == []
 
 
-async def tab_to(page: Page, name: str, *keys: str, text: str = "") -> None:
-    """Presses Tab until what has the focus has this name, as without a pointer; then types and presses."""
-    named = """name => {
-        const e = document.activeElement;
-        const ids = (e.getAttribute("aria-labelledby") ?? "").split(" ");
-        const by = ids.map(id => document.getElementById(id)?.textContent).join(" ");
-        const texts = [e.getAttribute("aria-label"), by, e.labels?.[0]?.textContent, e.textContent];
-        return texts.some(text => text?.trim().startsWith(name));
-    }"""
-    for _ in range(80):
-        await page.keyboard.press("Tab")
-        if await page.evaluate(named, name):
-            break
-    else:
-        raise AssertionError(f"Tab does not lead to {name}")
-    await page.keyboard.type(text)
-    for key in keys:
-        await page.keyboard.press(key)
-
-
 async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: NewDevice) -> None:
     template = checklist(
         step("clean", required=True),
@@ -286,18 +266,4 @@ async def test_the_focus_is_always_seen_and_never_behind_the_bars(stage: Stage, 
     device = await new_device(viewport={"width": 390, "height": 700}, has_touch=False, is_mobile=False)
     _, screen = await _open(stage, device, EVERY_CONTROL, expires_in_hours=3)
     await screen.card("Signature of a witness").wait_for()
-    hidden = """() => {
-        const e = document.activeElement, shown = e.closest("label.choice, label.grade, label.button") ?? e;
-        const box = shown.getBoundingClientRect(), style = getComputedStyle(shown);
-        const covered = [...document.querySelectorAll(".status-bar, .next-bar")].some(bar => {
-            const { top, bottom } = bar.getBoundingClientRect();
-            return !bar.contains(e) && !e.matches('.skip-link') && box.top >= top - 1 && box.bottom <= bottom + 1;
-        });
-        const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
-        return e === document.body || (ring && !covered) ? null : `${e.outerHTML.slice(0, 120)} ${ring} ${covered}`;
-    }"""
-    seen = []
-    for _ in range(60):
-        await device.page.keyboard.press("Tab")
-        seen.append(await device.page.evaluate(hidden))
-    assert [one for one in seen if one is not None] == []
+    assert await unseen_focus(device.page, presses=60) == []

@@ -77,15 +77,3 @@ async def test_without_scripts_or_a_token_the_page_says_what_the_checklist_is_an
     await page.wait_for_load_state("networkidle")
     assert "The secret question" not in await page.content()
     assert stage.run(link) == before
-
-
-async def test_only_the_page_of_a_run_may_use_camera_and_place(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(step("clean")))
-    device = await new_device()
-    await device.page.goto(link.bare)
-    allowed = await device.page.evaluate("document.featurePolicy.allowedFeatures()")
-    assert {"camera", "geolocation"} <= set(allowed)
-    assert not {"microphone", "payment", "usb"} & set(allowed)
-    await device.page.goto(stage.base_url)
-    allowed = await device.page.evaluate("document.featurePolicy.allowedFeatures()")
-    assert not {"camera", "geolocation", "microphone"} & set(allowed)

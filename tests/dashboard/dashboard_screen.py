@@ -1,7 +1,6 @@
 """The dashboard on a device's screen, in the words of the person who looks at it."""
 
 import os
-import re
 from typing import Final, Literal, Self
 
 from playwright.async_api import Locator, Page, expect
@@ -100,27 +99,6 @@ class DashboardScreen:
         if before is not None:
             await self.page.set_viewport_size(before)
         assert not found, "\n".join(found)
-
-
-async def tab_to(page: Page, name: str, *keys: str, text: str = "") -> None:
-    """The Tab key until the control of this name has the focus, then what is typed and pressed there.
-
-    Raises AssertionError when it does not get there.
-    """
-    seen: list[str] = []
-    wanted = page.get_by_role("button", name=name, exact=True)
-    for role in ("link", "textbox", "combobox"):
-        wanted = wanted.or_(page.get_by_role(role, name=name, exact=True))  # type: ignore[arg-type]
-    # What a choice means is part of its name.
-    wanted = wanted.or_(page.get_by_role("radio", name=re.compile(rf"^{re.escape(name)}\b")))
-    focused = wanted.and_(page.locator(":focus"))
-    while not await focused.count():
-        assert len(seen) < 80, f"{name} is not reached by the keyboard; past {', '.join(seen)}"
-        await page.keyboard.press("Tab")
-        seen.append(str(await page.evaluate("document.activeElement.textContent.slice(0, 30)")))
-    await page.keyboard.type(text)
-    for key in keys:
-        await page.keyboard.press(key)
 
 
 async def manage(office: Office, kind: Kind, name: str) -> None:

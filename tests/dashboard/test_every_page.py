@@ -4,7 +4,8 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Route, expect
+from tests.browser.checklist_screen import unseen_focus
 
 from checklist_dev.browser.checklists import EVERY_CONTROL
 from checklist_dev.browser.office import Office
@@ -56,29 +57,6 @@ LOOK = """element => { const style = getComputedStyle(element);
     return [style.borderWidth, style.borderColor, style.outline, style.fontWeight, style.color].join("; "); }"""
 
 
-async def _focus_is_seen(page: Page) -> None:
-    """Whatever the keyboard comes to has an outline, all the way through the page."""
-    unseen: list[str] = []
-    for _ in range(40):
-        await page.keyboard.press("Tab")
-        found = await page.evaluate(
-            """() => {
-                const element = document.activeElement;
-                if (element === null || element === document.body) return null;
-                const outlined = (one) => {
-                    const style = getComputedStyle(one);
-                    return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1.5;
-                };
-                const around = element.closest("label, .is-link, .json-frame");
-                if (outlined(element) || (around !== null && outlined(around))) return null;
-                return element.outerHTML.slice(0, 120);
-            }"""
-        )
-        if found is not None:
-            unseen.append(found)
-    assert unseen == [], page.url
-
-
 def _until(come: asyncio.Event) -> Callable[[Route], Awaitable[None]]:
     async def hold(route: Route) -> None:
         await come.wait()
@@ -112,5 +90,5 @@ async def test_each_page_says_what_it_loads_and_works_in_forced_colours(office: 
         if await chosen.count():
             assert await chosen.evaluate(LOOK) != await other.evaluate(LOOK), path
         assert await screen.device.accessibility_findings() == [], path
-        await _focus_is_seen(page)
+        assert await unseen_focus(page, presses=40) == [], path
         await page.emulate_media(forced_colors="none")

@@ -1,6 +1,7 @@
 """Settings: API keys are made, shown once, revoked; members are invited, changed and removed by admins."""
 
 from playwright.async_api import expect
+from tests.browser.checklist_screen import tab_to
 
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
@@ -10,7 +11,7 @@ from checklist_dev.bootstrap import NAMESPACE, api_key_object
 from checklist_dev.browser.office import Office
 
 from .conftest import SignedIn
-from .dashboard_screen import manage, tab_to
+from .dashboard_screen import manage
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 

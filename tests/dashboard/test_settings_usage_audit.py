@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
+from tests.browser.checklist_screen import tab_to
 
 from checklist_crds.kube.client import KubeClient
 from checklist_dev.browser.checklists import checklist, step
@@ -14,7 +15,6 @@ from checklist_dev.browser.stage import Stage
 from checklist_dev.failures import Failure
 
 from .conftest import SignedIn
-from .dashboard_screen import tab_to
 
 
 async def test_usage_shows_the_month_as_a_chart_a_table_and_a_limit_that_is_reached(
