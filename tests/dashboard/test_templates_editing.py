@@ -186,8 +186,8 @@ async def test_the_preview_is_the_executors_own_and_on_a_phone_shown_by_a_button
     await expect(editor.preview.get_by_role("article").first).to_be_visible()
     assert await editor.screen.device.accessibility_findings() == []
     await editor.screen.button("Preview").click()
-    await editor.row("Fridge ok?").tap()
-    await expect(editor.page.get_by_label("What is asked")).to_have_value("Fridge ok?")
+    await editor.row("Note").tap()
+    await expect(editor.page.get_by_label("What is asked")).to_have_value("Note")
     assert not await editor.screen.device.overflows()
 
 
