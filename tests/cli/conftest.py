@@ -1,6 +1,5 @@
 """Deliveries as the real sender puts them on a socket, byte for byte; and a service that answers as a test says."""
 
-import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -11,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from tests.signatures.recording import listening
 
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.sender import Sender
@@ -54,30 +54,20 @@ Send = Callable[..., Awaitable[Sent]]
 @pytest.fixture
 async def send() -> AsyncIterator[Send]:
     """`await send(path="/hook", body=..., secret=...)`: a delivery of the real sender, created at CREATED."""
-    got: asyncio.Queue[tuple[bytes, bytes]] = asyncio.Queue()
+    async with listening(None) as (port, received):
 
-    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-        got.put_nowait((head[:-4], await reader.readexactly(length)))
-        writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-        writer.close()
+        async def once(
+            path: str = "/hook", body: bytes | None = None, secret: str = SECRET, key_id: str = RUN, **settings: Any
+        ) -> Sent:
+            url = f"http://127.0.0.1:{port}{path}"
+            settings = {"clock": lambda: CREATED} | settings
+            async with Sender(AddressPolicy(allow_insecure=True), **settings) as sender:
+                outcome = await sender.send(url, envelope() if body is None else body, secret.encode(), key_id)
+            assert outcome.ok, outcome
+            head, _, content = received.pop().partition(b"\r\n\r\n")
+            return Sent(url, head, content)
 
-    server = await asyncio.start_server(receive, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-
-    async def once(
-        path: str = "/hook", body: bytes | None = None, secret: str = SECRET, key_id: str = RUN, **settings: Any
-    ) -> Sent:
-        url = f"http://127.0.0.1:{port}{path}"
-        settings = {"clock": lambda: CREATED} | settings
-        async with Sender(AddressPolicy(allow_insecure=True), **settings) as sender:
-            outcome = await sender.send(url, envelope() if body is None else body, secret.encode(), key_id)
-        assert outcome.ok, outcome
-        return Sent(url, *await got.get())
-
-    yield once
-    server.close()
+        yield once
 
 
 @dataclass
