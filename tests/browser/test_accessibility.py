@@ -38,32 +38,22 @@ async def before_the_checklist(stage: Stage, device: Device) -> AsyncIterator[st
     await page.goto(link.url.replace(link.run_id, "r-00000000-0000-4000-8000-000000000000"))
     await page.get_by_role("heading", name="There is no checklist here").wait_for()
     yield "not found"
-    _, screen = await _open(stage, device, checklist(step("clean"), identity="external"))
-    await expect(screen.heading("First, who are you?")).to_be_visible()
-    await page.get_by_role("button", name="Start").click()
-    await page.get_by_role("group", name="There are 2 problems").wait_for()
-    yield "identity with errors"
-    _, screen = await _open(stage, device, checklist(step("clean"), identity="member"))
-    await expect(screen.heading("Sign in to answer")).to_be_visible()
-    yield "sign in to answer"
-
-
-async def the_preview(stage: Stage, device: Device) -> AsyncIterator[str]:
-    link, other = stage.dispatch(CLEAN), stage.dispatch(CLEAN, expires_in_hours=30)
     apps = '<meta name="install-apple" content="https://apps.apple.com/app/id1">'
 
     async def configured(route: Route) -> None:
         response = await route.fetch()
         await route.fulfill(response=response, body=(await response.text()).replace("</title>", f"</title>{apps}", 1))
 
-    await device.page.route(link.bare, configured)
-    await device.page.goto(link.bare)
-    store = device.page.locator("#content").get_by_role("link", name="Get the app (App Store)")
+    await page.route(link.bare, configured)
+    await page.goto(link.bare)
+    store = page.locator("#content").get_by_role("link", name="Get the app (App Store)")
     await expect(store).to_have_attribute("href", "https://apps.apple.com/app/id1")
     yield "preview with an app"
-    await device.page.goto(other.bare)
-    await device.page.get_by_role("main").get_by_text("open the complete link").wait_for()
-    yield "preview"
+    _, screen = await _open(stage, device, checklist(step("clean"), identity="external"))
+    await expect(screen.heading("First, who are you?")).to_be_visible()
+    await page.get_by_role("button", name="Start").click()
+    await page.get_by_role("group", name="There are 2 problems").wait_for()
+    yield "identity with errors"
 
 
 async def the_checklist(stage: Stage, device: Device) -> AsyncIterator[str]:
@@ -158,7 +148,7 @@ SMALL_TARGETS: Final = """() => {
 
 @pytest.mark.parametrize(
     "story",
-    [before_the_checklist, the_preview, the_checklist, photos_and_codes, the_end],
+    [before_the_checklist, the_checklist, photos_and_codes, the_end],
     ids=lambda story: story.__name__,
 )
 async def test_every_state_is_accessible_and_fits_a_small_phone(

@@ -74,12 +74,12 @@ async def test_another_subject_with_the_same_address_later_gets_nowhere(
 ) -> None:
     api = await start_api(**shared.settings)
     member = await _invited(api, "grace@example.com")
-    first, second = PersonAt(api.anonymous), PersonAt(api.anonymous)
-    await sign_in_at(first, "first/grace@example.com")
-    await sign_in_at(second, "second/grace@example.com")
-    assert [one["member_id"] for one in (await first.session())["organizations"]] == [member]
-    assert (await second.session())["organizations"] == []
-    assert (await second.get(f"{api.organization}/runs")).status_code == 404
+    people = [PersonAt(api.anonymous), PersonAt(api.anonymous)]
+    for person, login in zip(people, ("first/grace@example.com", "second/grace@example.com"), strict=True):
+        await sign_in_at(person, login)
+    organizations = [(await person.session())["organizations"] for person in people]
+    assert [[one["member_id"] for one in found] for found in organizations] == [[member], []]
+    assert (await people[1].get(f"{api.organization}/runs")).status_code == 404
 
 
 async def test_a_callback_works_once_and_in_its_own_browser_only(start_api: StartApi, shared: RealProvider) -> None:
@@ -90,14 +90,12 @@ async def test_a_callback_works_once_and_in_its_own_browser_only(start_api: Star
     before = PersonAt(api.anonymous, cookies=dict(person.cookies))
     async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
         callback = below_service(await visit_provider(address, "grace@example.com", http))
-    for browser in (stranger, PersonAt(api.anonymous)):
-        response = await browser.get(callback)
-        assert (response.status_code, browser.secret) == (400, None)
-        assert "Please begin again" in response.text
     state = parse_qs(urlsplit(callback).query)["state"][0]
-    for wrong in (callback.replace(state, "x" * 43), callback.replace(f"state={state}", ""), f"{callback}&state=x"):
-        response = await person.get(wrong)
-        assert (response.status_code, person.secret) == (400, None)
+    wrong = (callback.replace(state, "x" * 43), callback.replace(f"state={state}", ""), f"{callback}&state=x")
+    tries = [(stranger, callback), (PersonAt(api.anonymous), callback), *((person, address) for address in wrong)]
+    for browser, address in tries:
+        response = await browser.get(address)
+        assert (response.status_code, browser.secret, "Please begin again" in response.text) == (400, None, True)
     assert (await person.get(callback)).status_code == 303
     response = await before.get(callback)
     assert (response.status_code, before.secret) == (400, None)
