@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from io import BytesIO
 from typing import Any, Self
 
@@ -79,6 +79,14 @@ class ChecklistScreen:
 
     def heading(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name, level=1)
+
+
+async def opened(
+    stage: Stage, device: Device, template: Mapping[str, Any], **members: Any
+) -> tuple[Link, ChecklistScreen]:
+    """A new run of the template on the device."""
+    link = stage.dispatch(template, **members)
+    return link, await ChecklistScreen.opened(device, link)
 
 
 def answers(stage: Stage, link: Link) -> Json:

@@ -11,9 +11,9 @@ from playwright.async_api import Route, expect
 
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, options, step
 from checklist_dev.browser.device import DESKTOP, Device
-from checklist_dev.browser.stage import Link, Stage
+from checklist_dev.browser.stage import Stage
 
-from .checklist_screen import ChecklistScreen, answers, choosing, looks_right, picture, tab_to, unseen_focus
+from .checklist_screen import ChecklistScreen, answers, choosing, looks_right, opened, picture, tab_to, unseen_focus
 from .conftest import NewDevice
 
 Story = Callable[[Stage, Device], AsyncIterator[str]]
@@ -21,11 +21,6 @@ Story = Callable[[Stage, Device], AsyncIterator[str]]
 NARROW: Final[dict[str, Any]] = {"viewport": {"width": 320, "height": 640}}
 LONG_WORD: Final = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 CLEAN: Final = checklist(step("clean"))
-
-
-async def _open(stage: Stage, device: Device, template: dict[str, Any], **members: Any) -> tuple[Link, ChecklistScreen]:
-    link = stage.dispatch(template, **members)
-    return link, await ChecklistScreen.opened(device, link)
 
 
 async def before_the_checklist(stage: Stage, device: Device) -> AsyncIterator[str]:
@@ -49,16 +44,16 @@ async def before_the_checklist(stage: Stage, device: Device) -> AsyncIterator[st
     store = page.locator("#content").get_by_role("link", name="Get the app (App Store)")
     await expect(store).to_have_attribute("href", "https://apps.apple.com/app/id1")
     yield "preview with an app"
-    _, screen = await _open(stage, device, checklist(step("clean"), identity="external"))
+    _, screen = await opened(stage, device, checklist(step("clean"), identity="external"))
     await expect(screen.heading("First, who are you?")).to_be_visible()
     await page.get_by_role("button", name="Start").click()
-    await page.get_by_role("group", name="There are 2 problems").wait_for()
+    await expect(page.get_by_role("group", name="There are 2 problems")).to_be_focused()
     yield "identity with errors"
 
 
 async def the_checklist(stage: Stage, device: Device) -> AsyncIterator[str]:
     page = device.page
-    _, screen = await _open(stage, device, EVERY_CONTROL, expires_in_hours=3)
+    _, screen = await opened(stage, device, EVERY_CONTROL, expires_in_hours=3)
     await screen.choose("Is the floor clean?", "Dirty")
     await screen.write("Temperature of the cold store", "99")
     await screen.card("How tidy is it?").get_by_role("radio", name="4 of 5").check()
@@ -90,7 +85,7 @@ async def photos_and_codes(stage: Stage, device: Device) -> AsyncIterator[str]:
     page = device.page
     await page.add_init_script("window.BarcodeDetector = class { async detect() { return []; } }")
     await device.context.grant_permissions(["camera"])
-    _, screen = await _open(stage, device, checklist(step("shelf", "photo"), step("code", "scan")))
+    _, screen = await opened(stage, device, checklist(step("shelf", "photo"), step("code", "scan")))
     shelf = screen.card("Shelf")
     await screen.card("Code").get_by_role("button", name="Scan a code").click()
     await page.get_by_text("Point the camera at the code").wait_for()
@@ -106,7 +101,7 @@ async def photos_and_codes(stage: Stage, device: Device) -> AsyncIterator[str]:
     await page.get_by_role("dialog", name="Clear answer").wait_for()
     yield "photos to be cleared"
     await page.keyboard.press("Escape")
-    _, screen = await _open(stage, device, checklist(step("shelf", "photo")))
+    _, screen = await opened(stage, device, checklist(step("shelf", "photo")))
     await screen.photo("Shelf", picture()[:200])
     await page.get_by_role("button", name="Needs attention").wait_for()
     yield "photo refused"
@@ -119,7 +114,7 @@ async def the_end(stage: Stage, device: Device) -> AsyncIterator[str]:
     await device.page.get_by_role("heading", name="Not available right now").last.wait_for()
     yield "unreachable"
     await device.page.unroute_all()
-    _, screen = await _open(stage, device, CLEAN)
+    _, screen = await opened(stage, device, CLEAN)
     await screen.choose("Clean", "Yes")
     await screen.to_review()
     await screen.submit()
@@ -176,7 +171,7 @@ async def test_long_words_wrap_and_text_twice_as_large_fits(stage: Stage, new_de
         name=LONG_WORD,
     )
     device = await new_device(**NARROW)
-    _, screen = await _open(stage, device, template)
+    _, screen = await opened(stage, device, template)
     assert not await device.overflows()
     await device.page.evaluate("document.documentElement.style.fontSize = '200%'")
     assert not await device.overflows()
@@ -221,7 +216,7 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
     )
     device = await new_device(**DESKTOP, has_touch=False, is_mobile=False)
     page = device.page
-    link, screen = await _open(stage, device, template)
+    link, screen = await opened(stage, device, template)
     await tab_to(page, "Your name", text="Ida Lindqvist")
     await tab_to(page, "Your email address", "Enter", text="ida@example.com")
     await expect(screen.heading("Cold store check")).to_be_focused()
@@ -245,7 +240,8 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
     await tab_to(page, "Type your full name", text="Ida Lindqvist")
     await tab_to(page, "Submit", "Enter")
     await expect(screen.heading("Done. Thank you!")).to_be_focused()
-    assert stage.run(link)["status"] == "completed"
+    run, who = stage.run(link), {"mode": "external", "name": "Ida Lindqvist", "email": "ida@example.com"}
+    assert (run["status"], run["executor_identity"]) == ("completed", who)
     assert answers(stage, link) == {
         **{"clean": False, "why": "Spilled milk", "degrees": 4, "supplier": "o-7", "tools": ["o-2"]},
         **{"day": "2026-11-11", "shelf": None, "tidy": 3},
@@ -254,6 +250,6 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
 
 async def test_the_focus_is_always_seen_and_never_behind_the_bars(stage: Stage, new_device: NewDevice) -> None:
     device = await new_device(viewport={"width": 390, "height": 700}, has_touch=False, is_mobile=False)
-    _, screen = await _open(stage, device, EVERY_CONTROL, expires_in_hours=3)
+    _, screen = await opened(stage, device, EVERY_CONTROL, expires_in_hours=3)
     await screen.card("Signature of a witness").wait_for()
     assert await unseen_focus(device.page, presses=60) == []

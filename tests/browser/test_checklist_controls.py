@@ -8,19 +8,16 @@ from playwright.async_api import FilePayload, expect
 from tests.waiting import eventually
 
 from checklist_dev.browser.checklists import checklist, options, step
-from checklist_dev.browser.device import DESKTOP
+from checklist_dev.browser.device import DESKTOP, Device
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answered, answers, choosing, picture
+from .checklist_screen import ChecklistScreen, answered, answers, choosing, opened, picture
 from .conftest import NewDevice
 
 
-async def one_step(
-    stage: Stage, new_device: NewDevice, kind: str, device: dict[str, Any] | None = None, **fields: Any
-) -> tuple[Link, ChecklistScreen]:
-    """A checklist of one step with the label `Answer`, opened on a device."""
-    link = stage.dispatch(checklist(step("answer", kind, **fields)))
-    return link, await ChecklistScreen.opened(await new_device(**(device or {})), link)
+async def one_step(stage: Stage, device: Device, kind: str, **fields: Any) -> tuple[Link, ChecklistScreen]:
+    """A checklist of one step with the label `Answer`."""
+    return await opened(stage, device, checklist(step("answer", kind, **fields)))
 
 
 async def test_answers_of_every_kind_but_photos_are_what_the_owner_reads(stage: Stage, new_device: NewDevice) -> None:
@@ -41,8 +38,7 @@ async def test_answers_of_every_kind_but_photos_are_what_the_owner_reads(stage: 
         *(step("day", "date"), step("hour", "time"), step("moment", "datetime"), step("begun", "datetime")),
         *(step("code", "scan"), step("witness", "signature")),
     )
-    link = stage.dispatch(checklist(*steps))
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(stage, await new_device(), checklist(*steps))
     # An instruction is read, and not counted.
     await expect(screen.card("Read")).to_contain_text("They are at the door.")
     assert await screen.card("Read").locator("input, button, select, textarea").count() == 0
@@ -96,8 +92,9 @@ async def test_answers_of_every_kind_but_photos_are_what_the_owner_reads(stage: 
 async def test_what_is_no_answer_is_shown_and_holds_the_end_up(stage: Stage, new_device: NewDevice) -> None:
     tools = {"options": options("Mop", "Bucket", "Gloves"), "max_selected": 2}
     heat = step("heat", "number", required=True, config={"min": -30, "max": 30})
-    link = stage.dispatch(checklist(heat, step("tools", "multi_choice", config=tools), step("note", "text")))
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(
+        stage, await new_device(), checklist(heat, step("tools", "multi_choice", config=tools), step("note", "text"))
+    )
     card, note = screen.card("Heat"), screen.card("Note")
     field = card.get_by_role("textbox")
     await screen.write("Heat", "31")
@@ -131,7 +128,7 @@ async def test_what_is_no_answer_is_shown_and_holds_the_end_up(stage: Stage, new
 
 
 async def test_a_typed_date_is_one_answer_and_half_a_date_is_none(stage: Stage, new_device: NewDevice) -> None:
-    link, screen = await one_step(stage, new_device, "date", {**DESKTOP, "has_touch": False, "is_mobile": False})
+    link, screen = await one_step(stage, await new_device(**DESKTOP, has_touch=False, is_mobile=False), "date")
     sent: list[str] = []
     screen.page.on("request", lambda request: sent.append(request.method) if "/answers/" in request.url else None)
     field = screen.card("Answer").locator("input")
@@ -179,7 +176,7 @@ async def test_a_code_is_read_by_the_camera(stage: Stage, new_device: NewDevice,
 
 
 async def test_photos_are_chosen_counted_looked_at_and_taken_away(stage: Stage, new_device: NewDevice) -> None:
-    link, screen = await one_step(stage, new_device, "photo", required=True, config={"min": 2, "max": 3})
+    link, screen = await one_step(stage, await new_device(), "photo", required=True, config={"min": 2, "max": 3})
     card, dialog = screen.card("Answer"), screen.page.get_by_role("dialog", name="Photo 1")
     pill, thumbs = screen.page.locator(".pill"), card.locator(".thumb.is-sent")
 
@@ -212,8 +209,8 @@ async def test_photos_are_chosen_counted_looked_at_and_taken_away(stage: Stage, 
 
 @pytest.mark.verify  # the headless shell has no camera
 async def test_a_desktop_takes_a_photo_with_the_camera_in_the_page(stage: Stage, new_device: NewDevice) -> None:
-    desktop = {**DESKTOP, "permissions": ["camera"], "has_touch": False, "is_mobile": False}
-    link, screen = await one_step(stage, new_device, "photo", device=desktop, config={"min": 1, "max": 1})
+    device = await new_device(**DESKTOP, permissions=["camera"], has_touch=False, is_mobile=False)
+    link, screen = await one_step(stage, device, "photo", config={"min": 1, "max": 1})
     await screen.card("Answer").get_by_role("button", name="Take a photo").click()
     await screen.page.get_by_role("dialog").get_by_role("button", name="Take a photo").click()
     await screen.saved("Answer")
@@ -222,7 +219,7 @@ async def test_a_desktop_takes_a_photo_with_the_camera_in_the_page(stage: Stage,
 
 
 async def test_what_is_no_photo_is_refused_or_marked(stage: Stage, new_device: NewDevice) -> None:
-    link, screen = await one_step(stage, new_device, "photo")
+    link, screen = await one_step(stage, await new_device(), "photo")
     card = screen.card("Answer")
     wrong: FilePayload = {"name": "notes.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7"}
     await card.locator("input[type=file]:not([capture])").set_input_files([wrong])
@@ -233,9 +230,10 @@ async def test_what_is_no_photo_is_refused_or_marked(stage: Stage, new_device: N
 
 
 async def test_only_a_required_place_holds_an_answer_up(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(step("free", geo=True), step("bound", geo=True, geo_required=True, required=True)))
     device = await new_device()
-    screen = await ChecklistScreen.opened(device, link)
+    link, screen = await opened(
+        stage, device, checklist(step("free", geo=True), step("bound", geo=True, geo_required=True, required=True))
+    )
     place, bound = screen.card("Free").locator(".location"), screen.card("Bound")
     await expect(place).to_contain_text("asks where you are")
     await screen.choose("Free", "Yes")

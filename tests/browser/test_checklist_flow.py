@@ -8,7 +8,7 @@ from tests.waiting import eventually
 from checklist_dev.browser.checklists import checklist, longest, section, step
 from checklist_dev.browser.stage import Stage
 
-from .checklist_screen import ChecklistScreen, answered, answers
+from .checklist_screen import ChecklistScreen, answered, answers, opened
 from .conftest import NewDevice
 
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ async def test_a_step_appears_and_comes_back_with_its_answer(stage: Stage, new_d
     why = step("why", "text", required=True, condition=DIRTY)
     template = checklist(step("clean", required=True), why, step("end", "text"), allow_skip=False)
     template["sections"].append(section("Repairs", step("who", "text", condition=DIRTY)))
-    screen = await ChecklistScreen.opened(await new_device(), stage.dispatch(template))
+    _, screen = await opened(stage, await new_device(), template)
     cards, repairs = screen.page.get_by_role("article"), screen.page.get_by_role("heading", name="Repairs")
     await expect(cards).to_have_count(2)
     await expect(repairs).to_have_count(0)
@@ -51,8 +51,7 @@ async def test_a_step_appears_and_comes_back_with_its_answer(stage: Stage, new_d
 async def test_a_step_is_skipped_answered_after_all_and_cleared_and_the_checklist_stopped(
     stage: Stage, new_device: NewDevice
 ) -> None:
-    link = stage.dispatch(checklist(step("clean"), step("needed", required=True)))
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(stage, await new_device(), checklist(step("clean"), step("needed", required=True)))
     card = screen.card("Clean")
     assert await screen.card("Needed").get_by_role("button", name="Skip").count() == 0
     await card.get_by_role("button", name="Skip: Clean").click()
@@ -81,8 +80,11 @@ async def test_a_step_is_skipped_answered_after_all_and_cleared_and_the_checklis
 
 
 async def test_the_bar_and_the_review_lead_to_the_gaps(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(*(step(f"q{number}", required=number in (7, 14)) for number in range(1, 20))))
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(
+        stage,
+        await new_device(),
+        checklist(*(step(f"q{number}", required=number in (7, 14)) for number in range(1, 20))),
+    )
     for label in ("Q7", "Q14", "Q7"):
         await screen.page.get_by_role("button", name="2 required left").click()
         await expect(screen.page.get_by_role("heading", name=label)).to_be_focused()
@@ -100,8 +102,9 @@ async def test_the_bar_and_the_review_lead_to_the_gaps(stage: Stage, new_device:
 
 
 async def test_a_checklist_is_signed_submitted_and_receipted(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(step("clean", required=True), signature_on_complete=True))
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(
+        stage, await new_device(), checklist(step("clean", required=True), signature_on_complete=True)
+    )
     await screen.choose("Clean", "No")
     await screen.to_review()
     await screen.submit()
@@ -127,27 +130,8 @@ async def test_a_checklist_is_signed_submitted_and_receipted(stage: Stage, new_d
     assert [one.event for one in events][-2:] == ["step.completed", "run.completed"]
 
 
-async def test_a_person_who_is_asked_for_it_says_first_who_they_are(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(step("clean"), identity="external"))
-    screen = await ChecklistScreen.opened(await new_device(), link)
-    await expect(screen.heading("First, who are you?")).to_be_visible()
-    await screen.page.get_by_label("Your email address").fill("ida@")
-    await screen.page.get_by_role("button", name="Start").click()
-    summary = screen.page.get_by_role("group", name="There are 2 problems")
-    await expect(summary).to_be_focused()
-    await summary.get_by_role("button", name="Enter your name.").click()
-    await expect(screen.page.get_by_label("Your name")).to_be_focused()
-    await screen.page.get_by_label("Your name").fill("Ida Lindqvist")
-    await screen.page.get_by_label("Your email address").fill("ida@example.com")
-    await screen.page.get_by_role("button", name="Start").click()
-    await expect(screen.heading("Cold store check")).to_be_focused()
-    identity = {"mode": "external", "name": "Ida Lindqvist", "email": "ida@example.com"}
-    await eventually(lambda: stage.run(link)["executor_identity"] == identity)
-
-
 async def test_a_reload_shows_what_was_typed_here_and_elsewhere(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(step("clean"), step("tidy"), step("end", "text")))
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(stage, await new_device(), checklist(step("clean"), step("tidy"), step("end", "text")))
     await screen.page.get_by_label("Language").select_option("de")
     await expect(screen.page.locator("html")).to_have_attribute("lang", "de")
     await screen.choose("Clean", "Ja")
@@ -177,8 +161,7 @@ async def test_a_wrong_link_opens_nothing_and_takes_nothing_away(stage: Stage, n
 
 
 async def test_the_last_of_five_hundred_steps_is_answered(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(longest())
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(stage, await new_device(), longest())
     await expect(screen.page.get_by_role("article")).to_have_count(250)
     await screen.choose("Is item 499 in order?", "No")
     await expect(screen.page.get_by_role("article")).to_have_count(251)
@@ -213,8 +196,7 @@ def hostile_template() -> Json:
 
 
 async def test_what_authors_and_persons_write_is_text_wherever_it_is_shown(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(hostile_template())
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(stage, await new_device(), hostile_template())
     page = screen.page
     await expect(screen.heading(HOSTILE)).to_be_visible()
     await expect(page.get_by_role("heading", level=2)).to_have_text(HOSTILE)

@@ -16,7 +16,7 @@ from tests.waiting import eventually
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, looks_right, noise
+from .checklist_screen import ChecklistScreen, looks_right, noise, opened
 from .conftest import NewDevice
 
 MIB = 1024 * 1024
@@ -128,8 +128,7 @@ async def test_a_photo_above_the_bound_arrives_smaller_upright_and_with_its_time
 async def test_several_large_photos_all_arrive_and_their_number_is_shown(
     stage: Stage, new_device: NewDevice, choose: Choose
 ) -> None:
-    link = stage.dispatch(PHOTOS)
-    screen = await ChecklistScreen.opened(await new_device(), link)
+    link, screen = await opened(stage, await new_device(), PHOTOS)
     large, many_pixels = noise(2400, 1600), jpeg((8000, 7000))
     assert len(large) > 10 * MIB > len(many_pixels)
     await choose(screen, ("png", large), ("jpeg", many_pixels), ("jpeg", jpeg((640, 480), appended=11 * MIB)))
@@ -175,9 +174,8 @@ async def test_a_browser_that_cannot_make_a_large_photo_smaller_refuses_it_with_
 async def test_a_photo_that_the_browser_cannot_draw_is_named_until_the_service_has_a_picture_of_it(
     stage: Stage, new_device: NewDevice, choose: Choose
 ) -> None:
-    link = stage.dispatch(PHOTOS)
     device = await new_device()
-    screen = await ChecklistScreen.opened(device, link)
+    _, screen = await opened(stage, device, PHOTOS)
     thumb = screen.card("Shelf").locator(".thumb")
     await device.context.set_offline(True)
     await choose(screen, ("heic", heic()))

@@ -6,7 +6,7 @@ from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.stage import Link, Stage
 
-from .checklist_screen import ChecklistScreen, answers, looks_right, noise
+from .checklist_screen import ChecklistScreen, answers, looks_right, noise, opened
 from .conftest import NewDevice
 
 THREE = checklist(step("clean"), step("note", "text"), step("shelf", "photo", config={"min": 1, "max": 3}))
@@ -42,9 +42,8 @@ async def test_answers_without_network_survive_the_tab_and_are_sent(stage: Stage
 
 
 async def test_a_service_killed_during_an_upload_gets_the_photo_once(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(THREE)
     device = await new_device()
-    screen = await ChecklistScreen.opened(device, link)
+    link, screen = await opened(stage, device, THREE)
     network = await device.context.new_cdp_session(device.page)
     slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 200_000}
     await network.send("Network.enable")

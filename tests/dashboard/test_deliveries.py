@@ -20,8 +20,7 @@ async def test_what_failed_is_found_by_filters_and_by_its_endpoint(office: Offic
     await make_failed(office, 3)
     link = office.dispatch(checklist(step("clean")), webhook=office.webhook())
     office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
-    screen = await signed_in("viewer")
-    await screen.open("deliveries")
+    screen = await signed_in("viewer", at="deliveries")
     filters = screen.main.get_by_role("search", name="Filter deliveries")
     found = filters.get_by_role("status")
     await expect(found).to_have_text("5 deliveries")
@@ -42,8 +41,7 @@ async def test_what_failed_is_found_by_filters_and_by_its_endpoint(office: Offic
     await expect(screen.main.get_by_role("button", name=re.compile("^Replay"))).to_have_count(0)
     await screen.looks_right()
 
-    screen = await signed_in("editor")
-    await screen.open("deliveries/endpoints")
+    screen = await signed_in("editor", at="deliveries/endpoints")
     row = screen.row("127.0.0.1")
     await expect(row).to_contain_text("4.8 % of 21")
     await expect(row).to_contain_text("503 Server error")
@@ -90,8 +88,7 @@ async def test_a_thousand_deliveries_are_counted_and_sent_again(office: Office, 
 
 async def test_a_replay_is_stopped_and_what_was_not_begun_stays_failed(office: Office, signed_in: SignedIn) -> None:
     await make_failed(office, 300)
-    screen = await signed_in("editor")
-    await screen.open("deliveries/replay")
+    screen = await signed_in("editor", at="deliveries/replay")
     await screen.button("Count them").click()
     await screen.button("Replay 300 deliveries").click(timeout=A_LONG_TIME)
     question = screen.dialog("Replay 300 deliveries to every endpoint?")

@@ -15,8 +15,7 @@ from .conftest import SignedIn
 
 
 async def test_one_gets_to_ones_own_account_and_out_again_by_keyboard_alone(signed_in: SignedIn) -> None:
-    screen = await signed_in("editor")
-    await screen.open("nothing-of-this-name")
+    screen = await signed_in("editor", at="nothing-of-this-name")
     await expect(screen.heading("There is nothing at this address")).to_be_visible()
     await screen.page.keyboard.press("Tab")
     await expect(screen.page.get_by_role("link", name="Skip to the content")).to_be_focused()
@@ -65,8 +64,7 @@ async def test_a_person_of_two_organizations_goes_from_one_to_the_other_and_out_
 
 
 async def test_a_phone_has_the_navigation_behind_a_button(signed_in: SignedIn) -> None:
-    screen = await signed_in("admin", **PHONE)
-    await screen.open("settings/usage")
+    screen = await signed_in("admin", **PHONE, at="settings/usage")
     await expect(screen.navigation).to_have_count(0)
     await screen.button("Menu").click()
     await expect(screen.navigation).to_be_visible()

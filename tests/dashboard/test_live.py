@@ -26,8 +26,7 @@ def cancel(office: Office, link: Link) -> None:
 
 async def test_a_page_catches_up_when_the_service_was_away(stage: Stage, office: Office, signed_in: SignedIn) -> None:
     link = office.dispatch(checklist(step("clean")))
-    screen = await signed_in("viewer")
-    await screen.open("runs")
+    screen = await signed_in("viewer", at="runs")
     await expect(screen.row("Cold store check")).to_contain_text("Pending")
     badge = screen.page.locator(".live-badge")
     await expect(badge).to_have_text("Live")

@@ -19,8 +19,7 @@ async def _live(page: Page) -> None:
 
 
 async def test_templates_come_change_and_go_while_a_page_is_open(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("viewer")
-    await screen.open("templates")
+    screen = await signed_in("viewer", at="templates")
     await _live(screen.page)
     form = await (await signed_in("editor")).open("runs/new")
     await _live(form.page)

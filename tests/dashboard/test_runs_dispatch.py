@@ -14,8 +14,7 @@ async def test_a_run_is_dispatched_by_keyboard_and_its_link_given_away(office: O
     for number in range(12):
         office.make_template(checklist(step("clean"), name=f"Room {number}"))
     template = office.make_template({**checklist(step("clean"), name="Opening check"), "tags": ["swings"]})
-    screen = await signed_in("editor")
-    await screen.open(f"runs/new?template={template}")
+    screen = await signed_in("editor", at=f"runs/new?template={template}")
     await expect(screen.main.locator(".chosen-template")).to_contain_text("Opening check")
     await screen.button("Choose another").press("Enter")
     await expect(screen.main.locator(".template-choice")).to_contain_text("5 more: type more of the name.")
@@ -84,8 +83,7 @@ async def test_a_double_click_and_a_lost_answer_make_one_run_each_until_the_mont
 
 async def test_what_the_service_refuses_is_said_at_its_field(office: Office, signed_in: SignedIn) -> None:
     office.make_template(checklist(step("clean")))
-    screen = await signed_in("editor")
-    await screen.open("runs/new")
+    screen = await signed_in("editor", at="runs/new")
     await screen.button("Dispatch").click()
     await expect(screen.main.locator(".template-choice .error")).to_be_visible()
     await screen.main.get_by_role("radio", name="Cold store check").check()

@@ -21,8 +21,7 @@ async def test_filters_stand_in_the_address_and_can_be_sent_as_a_link(office: Of
     cancelled = office.dispatch(template, executor_ref="order 2")
     office.dispatch(checklist(step("clean"), name="Closing check"), executor_ref="order 1")
     office.call("POST", f"/v1/runs/{cancelled.run_id}/cancel", json={})
-    screen = await signed_in("viewer")
-    await screen.open("runs")
+    screen = await signed_in("viewer", at="runs")
     filters = screen.main.get_by_role("search", name="Filter runs")
     await expect(filters.get_by_role("status")).to_have_text("3 runs")
     await filters.get_by_label("Checklist").select_option(label="Opening check")
@@ -48,8 +47,7 @@ async def test_filters_stand_in_the_address_and_can_be_sent_as_a_link(office: Of
 
 async def test_what_changes_is_shown_in_place_and_what_is_new_is_announced(office: Office, signed_in: SignedIn) -> None:
     link = office.dispatch(checklist(step("clean")), executor_ref="the first")
-    screen = await signed_in("viewer")
-    await screen.open("runs")
+    screen = await signed_in("viewer", at="runs")
     row = screen.row("Cold store check")
     await expect(row).to_contain_text("Pending")
     office.stage.execute(link, "PUT", "/answers/s-clean", json={"value": True})
@@ -66,8 +64,7 @@ async def test_what_changes_is_shown_in_place_and_what_is_new_is_announced(offic
 
 async def test_that_archived_runs_may_be_missing_is_said_above_the_list(office: Office, signed_in: SignedIn) -> None:
     office.dispatch(checklist(step("clean")))
-    screen = await signed_in("viewer")
-    await screen.open("runs")
+    screen = await signed_in("viewer", at="runs")
     note = screen.main.locator(".runs-missing")
     await expect(screen.row("Cold store check")).to_be_visible()
     await expect(note).to_have_count(0)

@@ -55,8 +55,7 @@ async def test_a_completed_run_is_told_from_its_dispatch_to_its_receipt(office: 
     office.stage.execute(link, "POST", "/submit", json={"signature": {"name": "Sam Example"}})
     delivered = f"/v1/runs/{link.run_id}/deliveries"
     await eventually(lambda: [one["status"] for one in office.call("GET", delivered)["data"]] == ["delivered"] * 6)
-    screen = await signed_in("viewer")
-    await screen.open(f"runs/{link.run_id}")
+    screen = await signed_in("viewer", at=f"runs/{link.run_id}")
     told, answers = _part(screen, "What happened"), _part(screen, "Answers")
     receipt = office.stage.execute(link, "GET", "")["receipt"]
     for words in ("Dispatched by Olga Owner", "order 4711", "127.0.0.1 (all events)", "Completed", receipt["digest"]):
@@ -139,8 +138,7 @@ async def test_the_longest_texts_stay_within_the_list_and_the_page(office: Offic
     long = checklist(step("note", "text", label=word[:400], config={"multiline": True}), name=word[:200])
     link = office.dispatch(long, executor_ref="x" * 200, webhook=office.webhook())
     _answer(office, link, note=f"{word}\n" * 5)
-    screen = await signed_in("editor")
-    await screen.open("runs")
+    screen = await signed_in("editor", at="runs")
     await expect(screen.row(word[:200])).to_be_visible()
     await screen.looks_right()
     await screen.open(f"runs/{link.run_id}")

@@ -17,8 +17,7 @@ LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtenges
 
 
 async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("admin", permissions=["clipboard-read", "clipboard-write"])
-    await screen.open("settings/keys")
+    screen = await signed_in("admin", permissions=["clipboard-read", "clipboard-write"], at="settings/keys")
     await screen.button("New key").press("Enter")
     form, shown = screen.dialog("New key"), screen.dialog("Key “Billing”")
     field, row = form.get_by_role("textbox", name="Name"), screen.row("Billing")
@@ -61,8 +60,7 @@ async def test_more_keys_are_on_the_next_page_which_has_an_address(office: Offic
         body["spec"] |= {"name": f"{LONG} {number:02}"}
         del body["spec"]["createdBy"]
         await office.kube.create(API_KEY, body, NAMESPACE)
-    screen = await signed_in("admin")
-    await screen.open("settings/keys?page=9")
+    screen = await signed_in("admin", at="settings/keys?page=9")
     pages = screen.main.get_by_role("navigation", name="Pages of keys")
     await expect(pages).to_contain_text("Page 9 is past the end")
     await pages.get_by_role("link", name="Previous").click()
@@ -153,8 +151,7 @@ async def test_members_are_reset_read_only_when_managed_and_seen_by_viewers(
     office: Office, signed_in: SignedIn
 ) -> None:
     other = await office.member("viewer", name="Vera Viewer")
-    screen = await signed_in("admin")
-    await screen.open("settings/members")
+    screen = await signed_in("admin", at="settings/members")
     row = screen.row("Vera Viewer")
     await screen.button("Reset sign-in Vera Viewer").click()
     await expect(screen.dialog("Reset the sign-in of Vera Viewer?")).to_contain_text(other.email)

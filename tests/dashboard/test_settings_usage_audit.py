@@ -44,8 +44,7 @@ async def test_the_audit_is_filtered_paged_and_exported_by_keyboard_alone(office
     template = office.make_template(checklist(step("clean")))
     for number in range(52):
         office.call("PATCH", f"/v1/templates/{template}", json={"description": str(number)})
-    screen = await signed_in("admin")
-    await screen.open("settings/audit")
+    screen = await signed_in("admin", at="settings/audit")
     page, keyboard = screen.page, screen.page.keyboard
     await expect(screen.main.locator(".filter-result")).to_have_text("53 entries")
     await tab_to(page, "Next", "Enter")

@@ -150,8 +150,7 @@ async def _with_provider(route: Route) -> None:
 async def test_signing_in_in_another_tab_lets_the_first_go_on_as_the_same_person(
     office: Office, signed_in: SignedIn
 ) -> None:
-    screen = await signed_in("admin")
-    await screen.open("settings/keys")
+    screen = await signed_in("admin", at="settings/keys")
     await screen.name_new_key("Billing")
     await screen.page.route("**/dashboard/api/sign-in", _with_provider)
 

@@ -1,6 +1,7 @@
 """The visual editor: a template is made, rearranged and tried out."""
 
 import re
+import time
 
 from playwright.async_api import expect
 
@@ -216,22 +217,10 @@ async def test_five_hundred_steps_are_edited_without_waiting(office: Office, sig
     await expect(screen.page.get_by_text("A template has at most 500 steps.").first).to_be_visible()
     await expect(screen.page.get_by_role("button", name="Add a step to Items 1 to 50")).to_be_disabled()
     await editor.card("Is item 251 in order?").locator(".row-open").click()
-    field = screen.page.get_by_label("What is asked")
-    await field.focus()
-    # From the key to the next frame, as the person sees it.
-    await screen.page.evaluate(
-        """() => {
-            window.waits = [];
-            document.activeElement.addEventListener("input", (event) => {
-                const start = event.timeStamp;
-                requestAnimationFrame(() => setTimeout(() => window.waits.push(performance.now() - start)));
-            }, {capture: true});
-        }"""
-    )
-    for sign in " Look closely, please":
-        await screen.page.keyboard.press(sign)
-    waits = sorted(await screen.page.evaluate("window.waits"))
-    assert len(waits) >= 15
-    assert waits[len(waits) // 2] < 400, waits  # on a machine that is busy with other tests
+    await screen.page.get_by_label("What is asked").focus()
+    before = time.perf_counter()
+    await screen.page.keyboard.type(" Look closely, please")
+    await screen.page.evaluate("new Promise(requestAnimationFrame)")
+    assert time.perf_counter() - before < 21 * 0.4, "on a machine that is busy with other tests"
     await expect(editor.card("Is item 251 in order? Look closely, please")).to_be_visible()
     await editor.save("Saved as version 2.")

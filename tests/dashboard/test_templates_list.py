@@ -20,8 +20,7 @@ async def test_templates_are_filtered_and_sorted_and_the_address_says_so(office:
     doors = {**checklist(step("clean"), name="Fire doors"), "description": "Every exit of the house"}
     managed, *_ = [office.make_template(template) for template in (three, kitchen, doors)]
     await manage(office, TEMPLATE, managed)
-    screen = await signed_in("viewer")
-    await screen.open("templates")
+    screen = await signed_in("viewer", at="templates")
     names = screen.main.get_by_role("rowheader")
     await expect(screen.row("Fridge check")).to_contain_text("kitchen")
     await expect(screen.row("Fridge check").get_by_role("cell").nth(1)).to_have_text("2")
