@@ -5,12 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
-from playwright.async_api import expect
 from tests.waiting import eventually
 
 from checklist_dev.binaries import cache_folder
 from checklist_dev.browser.checklists import checklist, step
-from checklist_dev.browser.device import DESKTOP
 from checklist_dev.browser.office import Office
 from checklist_dev.failures import say
 from checklist_dev.ports import free_ports
@@ -22,12 +20,12 @@ from .conftest import NewDevice
 
 
 @asynccontextmanager
-async def development_server(service: str, surface: str) -> AsyncIterator[str]:
+async def development_server(service: str) -> AsyncIterator[str]:
     """Its address. What it serves are the sources of the working tree."""
     web = Workspace(ROOT, cache=cache_folder(), report=say)
     (port,) = free_ports(1)
     vite = ("node_modules/vite/bin/vite.js", "--host", "127.0.0.1", "--port", str(port), "--strictPort")
-    given = web.node.env({"CHECKLISTS_SERVICE": service, "CHECKLISTS_SURFACE": surface})
+    given = web.node.env({"CHECKLISTS_SERVICE": service, "CHECKLISTS_SURFACE": "executor"})
     process = await asyncio.create_subprocess_exec(
         str(web.node.program), *vite, cwd=web.sources, env=given, stdout=asyncio.subprocess.DEVNULL
     )
@@ -36,7 +34,7 @@ async def development_server(service: str, surface: str) -> AsyncIterator[str]:
     async def answers() -> bool:
         async with httpx.AsyncClient(trust_env=False) as client:
             try:
-                return (await client.get(f"{address}/{'r' if surface == 'executor' else surface}/")).is_success
+                return (await client.get(f"{address}/r/")).is_success
             except httpx.TransportError:
                 return False
 
@@ -50,7 +48,7 @@ async def development_server(service: str, surface: str) -> AsyncIterator[str]:
 
 async def test_the_development_server_shows_the_executor_app(office: Office, new_device: NewDevice) -> None:
     link = office.stage.dispatch(checklist(step("clean")))
-    async with development_server(office.stage.base_url, "executor") as address:
+    async with development_server(office.stage.base_url) as address:
         device, connected = await new_device(), list[str]()
         device.page.on("websocket", lambda socket: connected.append(socket.url))
         await device.page.goto(link.url.replace(office.stage.base_url, address))
@@ -59,18 +57,5 @@ async def test_the_development_server_shows_the_executor_app(office: Office, new
         await answered(office.stage, link, {"clean": True})
         assert connected, "nothing would tell of changed sources"
         assert await device.page.evaluate("navigator.serviceWorker.getRegistrations().then(found => found.length)") == 0
-        device.problems.clear()  # the server's own talk on the console
-        await device.page.close()
-
-
-async def test_the_development_server_shows_the_dashboard(office: Office, new_device: NewDevice) -> None:
-    person, device = await office.member("admin"), await new_device(**DESKTOP, is_mobile=False, has_touch=False)
-    await device.context.add_cookies([person.cookie(office.stage.base_url)])  # type: ignore[list-item]
-    async with development_server(office.stage.base_url, "dashboard") as address:
-        await device.page.goto(office.address("settings/keys").replace(office.stage.base_url, address))
-        await device.page.get_by_role("button", name="New key").click()
-        await device.page.get_by_role("dialog").get_by_role("textbox", name="Name").fill("Billing")
-        await device.page.get_by_role("button", name="Make the key").click()
-        await expect(device.page.get_by_role("dialog", name="Key “Billing”")).to_be_visible()
         device.problems.clear()  # the server's own talk on the console
         await device.page.close()

@@ -23,21 +23,11 @@ class DashboardScreen:
 
     def __init__(self, device: Device, office: Office, person: Person, *, tab: Page | None = None) -> None:
         self.device = device
-        self._tab = tab
         self.office = office
         self.person = person
-
-    @property
-    def page(self) -> Page:
-        return self._tab or self.device.page
-
-    @property
-    def main(self) -> Locator:
-        return self.page.locator("main")
-
-    @property
-    def navigation(self) -> Locator:
-        return self.page.get_by_role("navigation", name="Dashboard")
+        self.page = tab or device.page
+        self.main = self.page.locator("main")
+        self.navigation = self.page.get_by_role("navigation", name="Dashboard")
 
     async def open(self, path: str = "") -> Self:
         """A page of the organization, until it has its heading. The query may follow."""

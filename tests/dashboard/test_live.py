@@ -10,7 +10,7 @@ from checklist_crds.secret_digest import digest
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
-from checklist_dev.browser.stage import Link, Stage
+from checklist_dev.browser.stage import Stage
 
 from .conftest import SignedIn
 
@@ -18,10 +18,6 @@ HIDDEN = """
 Object.defineProperty(document, "visibilityState", { get: () => (window.isHidden ? "hidden" : "visible") });
 window.hide = (hidden) => { window.isHidden = hidden; document.dispatchEvent(new Event("visibilitychange")); };
 """
-
-
-def cancel(office: Office, link: Link) -> None:
-    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
 
 
 async def test_a_page_catches_up_when_the_service_was_away(stage: Stage, office: Office, signed_in: SignedIn) -> None:
@@ -34,7 +30,7 @@ async def test_a_page_catches_up_when_the_service_was_away(stage: Stage, office:
     await expect(badge).to_contain_text("Reconnecting")
     await screen.looks_right()
     await stage.start_api()
-    cancel(office, link)
+    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
     await expect(screen.row("Cold store check")).to_contain_text("Cancelled")
     await expect(badge).to_have_text("Live")
     # What the browser says of an address where nobody answered is no fault of the page.
@@ -49,12 +45,12 @@ async def test_tabs_share_one_stream_that_goes_on_where_it_ended(office: Office,
     await expect(screen.page.locator(".live-badge")).to_have_text("Live")
     second = await screen.another_tab("runs")
     await expect(second.page.locator(".live-badge")).to_have_text("Live")
-    cancel(office, link)
+    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
     for tab in (screen, second):
         await expect(tab.row("Cold store check")).to_contain_text("Cancelled")
     assert len(streams) == 1
     await screen.page.close()
-    cancel(office, other)
+    office.call("POST", f"/v1/runs/{other.run_id}/cancel", json={})
     await expect(second.row("Second")).to_contain_text("Cancelled")
     assert len(streams) == 2
     assert "last_event_id=" in streams[1]
@@ -73,7 +69,7 @@ async def test_a_tab_that_was_hidden_catches_up_and_one_that_is_seen_is_current(
     await page.evaluate("hide(true)")
     await page.clock.fast_forward("05:01")
     await expect(badge).to_have_text("Paused")
-    cancel(office, link)
+    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
     await page.evaluate("hide(false)")
     await expect(screen.row("Cold store check")).to_contain_text("Cancelled")
     await expect(badge).to_have_text("Live")
