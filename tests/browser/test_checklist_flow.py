@@ -5,7 +5,7 @@ from typing import Any
 from playwright.async_api import expect
 from tests.waiting import eventually
 
-from checklist_dev.browser.checklists import checklist, longest, section, step
+from checklist_dev.browser.checklists import checklist, longest, options, section, step
 from checklist_dev.browser.stage import Stage
 
 from .checklist_screen import ChecklistScreen, answered, answers, opened
@@ -175,15 +175,13 @@ HOSTILE = '</script><img src=x onerror="window.ran=true"><script>window.ran=true
 
 def hostile_template() -> Json:
     """The hostile text wherever an author can write one, in a step of each kind."""
-
-    def choices(count: int) -> Json:
-        return {"options": [{"id": f"o-{number}", "label": f"{HOSTILE}{number}"} for number in range(count)]}
+    nine = options(*(f"{HOSTILE}{number}" for number in range(9)))
 
     config: Json = {
         "boolean": {"true_label": HOSTILE + "1", "false_label": HOSTILE + "2"},
         **{"number": {"unit": HOSTILE[:50]}, "text": {"placeholder": HOSTILE}},
         "rating": {"low_label": HOSTILE, "high_label": HOSTILE},
-        **{"choice": choices(9), "multi_choice": choices(3)},
+        **{"choice": {"options": nine}, "multi_choice": {"options": nine[:3]}},
     }
     kinds = ("instruction", *config, "photo", "date", "time", "datetime", "signature", "scan")
     steps = [

@@ -1,6 +1,7 @@
 """Deliveries as the real sender puts them on a socket, byte for byte; and a service that answers as a test says."""
 
 import json
+import ssl
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +14,8 @@ import pytest
 from tests.signatures.recording import listening
 
 from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.sender import Sender
+from checklist_operator.delivery.outcome import Outcome
+from checklist_operator.delivery.sender import Sender, tls_context
 
 SECRET = "a secret of sixteen characters or more"
 RUN = "r-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
@@ -33,6 +35,15 @@ def envelope(**changes: Any) -> bytes:
         "data": {"note": "☃ snow, 4 °C", "list": [1, 2.5, None]},
     }
     return json.dumps(event | changes, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+async def send_to(
+    url: str, body: bytes | None = None, *, secret: str = SECRET, tls: ssl.SSLContext | None = None, **settings: Any
+) -> Outcome:
+    """What comes of a transmission of the real sender."""
+    key_id = settings.pop("key_id", RUN)
+    async with Sender(AddressPolicy(allow_insecure=True), ssl_context=tls or tls_context(), **settings) as sender:
+        return await sender.send(url, envelope() if body is None else body, secret.encode(), key_id)
 
 
 @dataclass(frozen=True)
@@ -56,13 +67,9 @@ async def send() -> AsyncIterator[Send]:
     """`await send(path="/hook", body=..., secret=...)`: a delivery of the real sender, created at CREATED."""
     async with listening(None) as (port, received):
 
-        async def once(
-            path: str = "/hook", body: bytes | None = None, secret: str = SECRET, key_id: str = RUN, **settings: Any
-        ) -> Sent:
+        async def once(path: str = "/hook", body: bytes | None = None, **settings: Any) -> Sent:
             url = f"http://127.0.0.1:{port}{path}"
-            settings = {"clock": lambda: CREATED} | settings
-            async with Sender(AddressPolicy(allow_insecure=True), **settings) as sender:
-                outcome = await sender.send(url, envelope() if body is None else body, secret.encode(), key_id)
+            outcome = await send_to(url, body, **{"clock": lambda: CREATED, **settings})
             assert outcome.ok, outcome
             head, _, content = received.pop().partition(b"\r\n\r\n")
             return Sent(url, head, content)

@@ -70,8 +70,8 @@ def test_a_whole_archive_is_verified_and_listed(archive: Archive, capsys: pytest
     assert "the archive is whole" in capsys.readouterr().out
     assert main(["archive", "list", "--json", "--store", archive.root.as_uri()]) == 0
     folders = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    found = [(one["organization"], one["month"], one["runs"]) for one in folders]
-    assert found == [(FOLDER.organization, "2026-11", 3), (OTHER.organization, "2026-12", 1)]
+    listed = [(one["organization"], one["month"], one["runs"]) for one in folders]
+    assert listed == [(FOLDER.organization, "2026-11", 3), (OTHER.organization, "2026-12", 1)]
 
 
 def test_a_run_in_two_parts_and_a_part_in_work_are_no_damage(

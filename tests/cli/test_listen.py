@@ -4,19 +4,16 @@ import asyncio
 import json
 import os
 import signal
-import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.cli.conftest import RUN, SECRET, Capture, envelope
+from tests.cli.conftest import RUN, SECRET, Capture, envelope, send_to
 
 from checklist_cli.program import main
 from checklist_dev.certificates import credentials_in
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.sender import Sender, tls_context
+from checklist_operator.delivery.sender import tls_context
 
 OTHER = "some other secret"
 
@@ -36,12 +33,6 @@ class Listening:
     async def said(self) -> str:
         """The next line, without the time that it begins with."""
         return (await self.line()).partition(" ")[2]
-
-    async def send(
-        self, body: bytes | None = None, *, secret: str = SECRET, tls: ssl.SSLContext | None = None
-    ) -> Outcome:
-        async with Sender(AddressPolicy(allow_insecure=True), ssl_context=tls or tls_context()) as sender:
-            return await sender.send(self.url, body or envelope(), secret.encode(), RUN)
 
 
 @asynccontextmanager
@@ -67,9 +58,9 @@ async def test_it_answers_as_asked_knows_duplicates_and_saves_what_verify_judges
 ) -> None:
     folder = tmp_path / "captures"
     async with listening("--answer", "500,200", "--format", "line", "--save", str(folder)) as listen:
-        statuses = [(await listen.send(envelope(delivery_attempt=number))).http_status for number in (1, 2, 2)]
+        statuses = [(await send_to(listen.url, envelope(delivery_attempt=number))).http_status for number in (1, 2, 2)]
         assert statuses == [500, 200, 204]
-        assert (await listen.send(secret=OTHER)).http_status == 401
+        assert (await send_to(listen.url, secret=OTHER)).http_status == 401
         about = f"run.completed evt-1 attempt {{}} of {RUN}"
         assert [await listen.said() for _ in range(3)] == [
             "500 verified: " + about.format(1),
@@ -89,10 +80,10 @@ async def test_it_answers_as_asked_knows_duplicates_and_saves_what_verify_judges
 
 async def test_it_prints_how_to_mend_what_failed_and_the_event_for_a_terminal() -> None:
     async with listening() as listen:
-        await listen.send(secret=OTHER)
+        await send_to(listen.url, secret=OTHER)
         assert (await listen.said()).startswith("401 refused: signature: made with another secret")
         assert "compare the secret" in await listen.line()
-        await listen.send(envelope(data={"thumbnail": "A" * 5000, "note": "☃\x1b[2J\u009b2J"}))
+        await send_to(listen.url, envelope(data={"thumbnail": "A" * 5000, "note": "☃\x1b[2J\u009b2J"}))
         while "verified" not in await listen.line():
             pass
         lines = []
@@ -107,7 +98,7 @@ async def test_it_prints_how_to_mend_what_failed_and_the_event_for_a_terminal() 
 async def test_in_json_there_is_nothing_but_one_document_a_line() -> None:
     async with listening("--answer", "503,204", "--format", "json") as listen:
         for secret, genuine, answer in ((SECRET, True, 503), (OTHER, False, 401)):
-            await listen.send(secret=secret)
+            await send_to(listen.url, secret=secret)
             said = json.loads(await listen.line())
             assert (said["genuine"], said["answer"], said.get("failed_check")) == (
                 *(genuine, answer),
@@ -123,13 +114,13 @@ async def test_it_serves_https_and_ends_after_the_wanted_number_of_requests(tmp_
         assert listen.url.startswith("https://127.0.0.1:")
         trusting = tls_context()
         trusting.load_verify_locations(made.authority)
-        assert (await listen.send(tls=trusting)).http_status == 202
+        assert (await send_to(listen.url, tls=trusting)).http_status == 202
         assert await asyncio.wait_for(listen.process.wait(), 30) == 0
 
 
 async def test_a_signal_ends_it_cleanly_even_while_an_answer_waits() -> None:
     async with listening("--answer", "200@60", "--format", "line") as listen:
-        waiting = asyncio.create_task(listen.send())
+        waiting = asyncio.create_task(send_to(listen.url))
         assert "after 60 s" in await listen.line()
         listen.process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(listen.process.wait(), 30) == 0

@@ -6,16 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.cli.conftest import RUN, SECRET, Send, envelope
+from tests.cli.conftest import SECRET, Send, envelope, send_to
 
 from checklist_cli.answer_script import Answer, AnswerScript
 from checklist_cli.listener import Endpoint, Listener, Received, bind
 from checklist_cli.seen_deliveries import Novelty, SeenDeliveries
 from checklist_cli.verification import Expectation
 from checklist_crds.times import utc_now
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.outcome import Outcome, OutcomeClass
-from checklist_operator.delivery.sender import Sender
+from checklist_operator.delivery.outcome import OutcomeClass
 
 
 class Served:
@@ -24,10 +22,6 @@ class Served:
     def __init__(self, url: str, port: int) -> None:
         self.url, self.port = url, port
         self.received: list[Received] = []
-
-    async def send(self, body: bytes | None = None) -> Outcome:
-        async with Sender(AddressPolicy(allow_insecure=True)) as sender:
-            return await sender.send(self.url, body or envelope(), SECRET.encode(), RUN)
 
     async def raw(self, request: bytes) -> int:
         """The status that these bytes are answered with."""
@@ -53,8 +47,8 @@ async def served(script: str = "204", url: str | None = None) -> AsyncIterator[S
 
 async def test_a_dropped_connection_and_a_late_answer_reach_the_sender_as_such() -> None:
     async with served("drop,204@0.3") as endpoint:
-        assert (await endpoint.send()).outcome_class is OutcomeClass.PROTOCOL
-        late = await endpoint.send(envelope(delivery_attempt=2))
+        assert (await send_to(endpoint.url)).outcome_class is OutcomeClass.PROTOCOL
+        late = await send_to(endpoint.url, envelope(delivery_attempt=2))
         assert late.http_status == 204
         assert late.duration_ms >= 300
         assert [one.novelty for one in endpoint.received] == [Novelty.NEW, Novelty.NEW]
@@ -77,7 +71,7 @@ async def test_bytes_are_judged_as_they_are_on_the_wire_and_those_that_are_too_m
         assert endpoint.received[0].request.body == body
         assert await endpoint.raw(b"GET /hook HTTP/1.1\r\nHost: x\r\n\r\n") == 405
         assert await endpoint.raw(b"POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + huge) == 413
-        assert (await endpoint.send()).http_status == 204, "and it goes on"
+        assert (await send_to(endpoint.url)).http_status == 204, "and it goes on"
 
 
 def test_answers_go_by_attempt_and_the_last_one_stands_for_all_that_follow() -> None:

@@ -3,11 +3,8 @@
 All tests share one control plane, API, operator (`stage`) and browser. Each has an organization of its own (`office`),
 and people with devices of their own (`signed_in`); a computer by default::
 
-    async def test_a_run_is_in_the_list(office: Office, signed_in: SignedIn) -> None:
-        link = office.dispatch(checklist(step("clean")))
-        screen = await signed_in("viewer", at="runs")
-        await expect(screen.row("Cold store check")).to_be_visible()
-        await screen.looks_right()
+    screen = await signed_in("viewer", at="runs")
+    await expect(screen.row("Cold store check")).to_be_visible()
 
 The loop and the problems of devices are those of `tests/browser`.
 """

@@ -250,7 +250,5 @@ async def test_deleting_a_template_says_what_stays(office: Office, signed_in: Si
     await expect(dialog).to_contain_text("1 open run of it goes on, and its link works")
     await screen.looks_right()
     await dialog.get_by_role("button", name="Delete the template").click()
-    await expect(screen.heading("Templates")).to_be_visible()
     await screen.told("The template “Fridge check” is deleted.")
-    assert office.call("GET", "/v1/templates")["data"] == []
     assert office.call("GET", f"/v1/runs/{link.run_id}")["status"] == "pending"

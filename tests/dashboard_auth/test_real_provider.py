@@ -133,14 +133,6 @@ async def test_while_the_provider_is_down_a_page_says_so_and_all_else_lives(
     await person.session()
     there = PersonAt(fresh.anonymous, cookies=person.cookies, csrf=person.csrf)
     assert (await there.delete("session")).status_code == 204
-    own.start()
-
-    async def is_asked_again() -> bool:
-        """For a second after it was found down it is not."""
-        return (await PersonAt(fresh.anonymous).get("sign-in/oidc")).status_code != 503
-
-    await eventually(is_asked_again, every_s=0.1)
-    assert (await sign_in_at(PersonAt(fresh.anonymous), "grace@example.com")).status_code == 303
 
 
 async def test_signing_out_leads_to_the_provider_and_out_there_too(start_api: StartApi, shared: RealProvider) -> None:
