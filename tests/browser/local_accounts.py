@@ -22,15 +22,11 @@ from checklist_dev.browser.office import Office
 from checklist_dev.people import Person, make_member
 
 PASSWORD = "four quiet herons wade upstream"
+SIGN_IN = LinkPurpose.SIGN_IN
 
 
 async def make_token(
-    kube: KubeClient,
-    namespace: str,
-    email: str,
-    *,
-    purpose: LinkPurpose = LinkPurpose.SIGN_IN,
-    lifetime: timedelta | None = None,
+    kube: KubeClient, namespace: str, email: str, *, purpose: LinkPurpose = SIGN_IN, lifetime: timedelta | None = None
 ) -> str:
     """The token of a one-time link, for a new account or one that exists."""
     token, name = new_token(email), account_name(email)
@@ -45,7 +41,7 @@ async def make_token(
     return token
 
 
-async def make_link(office: Office, email: str, purpose: LinkPurpose = LinkPurpose.SIGN_IN) -> str:
+async def make_link(office: Office, email: str, purpose: LinkPurpose = SIGN_IN) -> str:
     """The address of a one-time link."""
     return address(office.stage.base_url, await make_token(office.kube, NAMESPACE, email, purpose=purpose))
 

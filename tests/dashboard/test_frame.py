@@ -139,7 +139,6 @@ async def test_what_is_unknown_or_of_another_organization_is_not_there(
     ):
         await screen.open(path)
         await expect(screen.main.get_by_text(title)).to_be_visible()
-    await screen.looks_right()
     await screen.page.goto(other.address("settings/usage"))
     await expect(screen.heading("There is nothing at this address")).to_be_visible()
     await expect(screen.main).not_to_contain_text("Dark Cellars")

@@ -68,9 +68,9 @@ async def test_that_archived_runs_may_be_missing_is_said_above_the_list(office: 
     note = screen.main.locator(".runs-missing")
     await expect(screen.row("Cold store check")).to_be_visible()
     await expect(note).to_have_count(0)
-    folder = office.stage.service._folder / "photos" / "archive" / office.organization / "2026-01"
-    folder.mkdir(parents=True)
-    broken = folder / f"20260101T000000Z-{'0' * 32}.manifest.json"
+    archive = office.stage.service._folder / "photos" / "archive"
+    broken = archive / office.organization / "2026-01" / f"20260101T000000Z-{'0' * 32}.manifest.json"
+    broken.parent.mkdir(parents=True)
     broken.write_text("{")
     try:
         with pytest.raises(Failure):
