@@ -1,7 +1,4 @@
-"""WCAG 2.2 AA as far as a program can judge it: in every state, light and dark, and for those who use no pointer.
-
-States without a network are looked at where they are reached: in `test_offline_answers` and `test_offline_ends`.
-"""
+"""WCAG 2.2 AA as far as a program can judge it: in every state, light and dark, and without a pointer."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
