@@ -139,16 +139,20 @@ async def test_the_session_is_a_random_secret_of_which_the_server_keeps_the_dige
         assert response.status_code == 401
 
 
-@pytest.mark.parametrize(
-    ("base_url", "kept"),
-    [
-        ("https://checklists.example", True),
-        ("http://127.0.0.1:8080", True),
-        ("http://localhost:8080/checklists", True),
-        ("http://[::1]:8080", True),
-        ("http://192.168.1.20:8080", False),
-        ("http://localhost.example", False),
-    ],
-)
-def test_where_browsers_keep_no_secure_cookie_is_known(base_url: str, kept: bool) -> None:
-    assert keeps_secure_cookies(base_url) is kept
+def test_settings_of_sessions_have_bounds() -> None:
+    usual = SignInSettings.from_environment({})
+    assert (usual.session_lifetime, usual.session_idle) == (timedelta(hours=12), timedelta(hours=1))
+    for name, wrong in (("CHECKLISTS_SESSION_HOURS", "0"), ("CHECKLISTS_SESSION_IDLE_MINUTES", "-5")):
+        with pytest.raises(ValueError, match=name):
+            SignInSettings.from_environment({name: wrong})
+
+
+def test_where_browsers_keep_no_secure_cookie_is_known() -> None:
+    kept = (
+        "https://checklists.example",
+        "http://127.0.0.1:8080",
+        "http://localhost:8080/checklists",
+        "http://[::1]:8080",
+    )
+    lost = ("http://192.168.1.20:8080", "http://localhost.example")
+    assert [base_url for base_url in kept + lost if keeps_secure_cookies(base_url)] == list(kept)
