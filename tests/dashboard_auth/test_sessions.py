@@ -8,7 +8,7 @@ from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE
 from checklist_api.dashboard.sign_in import MOST_SESSIONS
-from checklist_api.dashboard.sign_in_settings import keeps_secure_cookies
+from checklist_api.dashboard.sign_in_settings import SignInSettings, keeps_secure_cookies
 from checklist_crds.kube.kinds import DASHBOARD_SESSION
 from checklist_crds.times import parse_timestamp, utc_now
 from checklist_dev.redis_server import RedisServer
@@ -145,9 +145,7 @@ def test_settings_of_sessions_have_bounds() -> None:
     for name, wrong in (("CHECKLISTS_SESSION_HOURS", "0"), ("CHECKLISTS_SESSION_IDLE_MINUTES", "-5")):
         with pytest.raises(ValueError, match=name):
             SignInSettings.from_environment({name: wrong})
-
-
-def test_where_browsers_keep_no_secure_cookie_is_known() -> None:
+    # It is known where browsers keep no secure cookie.
     kept = (
         "https://checklists.example",
         "http://127.0.0.1:8080",

@@ -20,6 +20,7 @@ from checklist_dev.processes import Child
 
 from .conftest import Api
 from .person import PersonAt
+from .real_provider import SERVICE
 
 EMAIL = "new@example.com"
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -39,8 +40,7 @@ async def _command(*arguments: str) -> tuple[int, str, str]:
 async def test_a_newer_link_replaces_the_older_and_an_invitation_asks_for_a_password(
     api: Api, control_plane: ControlPlane
 ) -> None:
-    where = ("--kubeconfig", str(control_plane.kubeconfig), "--namespace", api.namespace)
-    where += ("--base-url", "https://checklists.example/")
+    where = (f"--kubeconfig={control_plane.kubeconfig}", f"--namespace={api.namespace}", f"--base-url={SERVICE}/")
     status, older, err = await _command(" New@Example.com", *where, "--name", "Noor Example")
     assert (status, "signs new@example.com in once" in err, "no Member has" in err) == (0, True, True)
     link = urlsplit(older.strip())
