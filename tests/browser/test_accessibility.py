@@ -136,6 +136,7 @@ SMALL_TARGETS: Final = """() => {
         .filter(([, box]) => box.width < 43.5 || box.height < 43.5)
         .map(([html, box]) => `${html} ${box.width}x${box.height}`);
 }"""
+MOVING: Final = "document.getAnimations().filter(a => a.effect.getComputedTiming().duration > 1).length"
 
 
 @pytest.mark.parametrize(
@@ -151,6 +152,7 @@ async def test_every_state_is_accessible_and_fits_a_small_phone(
         await looks_right(device)
         if story in (the_checklist, the_end):
             assert await device.page.evaluate(SMALL_TARGETS) == []
+            assert await device.page.evaluate(MOVING) == 0, "with reduced motion"
         if story is the_checklist:
             await device.page.set_viewport_size(DESKTOP["viewport"])
             assert await device.accessibility_findings() == []
