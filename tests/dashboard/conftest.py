@@ -1,7 +1,7 @@
 """The dashboard in real Chromium, against the real service on a real control plane.
 
 All tests share one control plane, API, operator (`stage`) and browser. Each has an organization of its own (`office`),
-and people with devices of their own (`signed_in`), a computer by default. Loop and problems are those of `tests/browser`.
+and people with devices of their own (`signed_in`), a computer by default. Loop and problems are as in `tests/browser`.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
