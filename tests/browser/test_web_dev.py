@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
+from playwright.async_api import expect
 from tests.waiting import eventually
 
 from checklist_dev.binaries import cache_folder
@@ -20,12 +21,12 @@ from .conftest import NewDevice
 
 
 @asynccontextmanager
-async def development_server(service: str) -> AsyncIterator[str]:
+async def development_server(service: str, surface: str, path: str) -> AsyncIterator[str]:
     """Its address. What it serves are the sources of the working tree."""
     web = Workspace(ROOT, cache=cache_folder(), report=say)
     (port,) = free_ports(1)
     vite = ("node_modules/vite/bin/vite.js", "--host", "127.0.0.1", "--port", str(port), "--strictPort")
-    given = web.node.env({"CHECKLISTS_SERVICE": service, "CHECKLISTS_SURFACE": "executor"})
+    given = web.node.env({"CHECKLISTS_SERVICE": service, "CHECKLISTS_SURFACE": surface})
     process = await asyncio.create_subprocess_exec(
         str(web.node.program), *vite, cwd=web.sources, env=given, stdout=asyncio.subprocess.DEVNULL
     )
@@ -34,7 +35,7 @@ async def development_server(service: str) -> AsyncIterator[str]:
     async def answers() -> bool:
         async with httpx.AsyncClient(trust_env=False) as client:
             try:
-                return (await client.get(f"{address}/r/")).is_success
+                return (await client.get(f"{address}/{path}/")).is_success
             except httpx.TransportError:
                 return False
 
@@ -46,9 +47,9 @@ async def development_server(service: str) -> AsyncIterator[str]:
         await process.wait()
 
 
-async def test_the_development_server_shows_the_executor_app(office: Office, new_device: NewDevice) -> None:
+async def test_the_development_server_shows_both_apps(office: Office, new_device: NewDevice) -> None:
     link = office.stage.dispatch(checklist(step("clean")))
-    async with development_server(office.stage.base_url) as address:
+    async with development_server(office.stage.base_url, "executor", "r") as address:
         device, connected = await new_device(), list[str]()
         device.page.on("websocket", lambda socket: connected.append(socket.url))
         await device.page.goto(link.url.replace(office.stage.base_url, address))
@@ -57,5 +58,8 @@ async def test_the_development_server_shows_the_executor_app(office: Office, new
         await answered(office.stage, link, {"clean": True})
         assert connected, "nothing would tell of changed sources"
         assert await device.page.evaluate("navigator.serviceWorker.getRegistrations().then(found => found.length)") == 0
+    async with development_server(office.stage.base_url, "dashboard", "dashboard") as address:
+        await device.page.goto(f"{address}/dashboard/")
+        await expect(device.page.get_by_role("heading", name="Sign in")).to_be_visible()
         device.problems.clear()  # the server's own talk on the console
         await device.page.close()
