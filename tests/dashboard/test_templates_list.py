@@ -14,15 +14,15 @@ from .template_screen import TemplateScreen, stored
 
 
 async def test_templates_are_filtered_and_sorted_and_the_address_says_so(office: Office, signed_in: SignedIn) -> None:
-    kitchen = {**checklist(step("clean"), step("dry"), name="Fridge check"), "tags": ["kitchen", "daily"]}
+    kitchen = {**checklist(step("clean"), name="Fridge check"), "tags": ["kitchen", "daily"]}
     three = {**checklist(step("a"), step("b"), step("c"), name="Opening hours"), "tags": ["daily"]}
-    doors = {**checklist(step("clean"), name="Fire doors"), "description": "Every exit of the house"}
+    doors = {**checklist(step("clean"), step("dry"), name="Fire doors"), "description": "Every exit of the house"}
     managed, *_ = [office.make_template(template) for template in (three, kitchen, doors)]
     await manage(office, TEMPLATE, managed)
     screen = await signed_in("viewer", at="templates")
     names = screen.main.get_by_role("rowheader")
     await expect(screen.row("Fridge check")).to_contain_text("kitchen")
-    await expect(screen.row("Fridge check").get_by_role("cell").nth(1)).to_have_text("2")
+    await expect(screen.row("Fire doors").get_by_role("cell").nth(1)).to_have_text("2")
     await expect(screen.row("Opening hours")).to_contain_text("Flux")
     await screen.looks_right()
     await screen.page.get_by_label("Search").fill("EXIT house")
@@ -40,17 +40,15 @@ async def test_templates_are_filtered_and_sorted_and_the_address_says_so(office:
 
     await screen.open("templates")
     heading = screen.main.get_by_role("columnheader", name="Name")
-    await expect(heading).to_have_attribute("aria-sort", "none")
     by_name = ["Fire doors", "Fridge check", "Opening hours"]
     for order, expected in (("ascending", by_name), ("descending", by_name[::-1])):
         await screen.button("Name").press("Enter")
         await expect(names).to_have_text(expected)
         await expect(heading).to_have_attribute("aria-sort", order)
     assert screen.page.url.endswith("templates?sort=-name")
-    await screen.looks_right()
     await screen.button("Steps").click()
     await screen.page.reload()
-    await expect(names).to_have_text(["Fire doors", "Fridge check", "Opening hours"])
+    await expect(names).to_have_text(["Fridge check", "Fire doors", "Opening hours"])
     await expect(screen.main.get_by_role("columnheader", name="Steps")).to_have_attribute("aria-sort", "ascending")
 
 

@@ -201,7 +201,6 @@ async def test_an_earlier_version_becomes_the_current_one_again(office: Office, 
     await screen.row("Version 1").get_by_role("button").click()
     await screen.dialog().get_by_role("button", name="Make it the current one").click()
     await screen.told("Version 1 is the current one again, as version 3.")
-    await expect(screen.row("Version 3")).to_contain_text("Current")
     assert [each["title"] for each in stored(office, template)["sections"]] == ["Kitchen"]
     await editor.tab("Steps")
     await expect(screen.page.get_by_label("Section 2", exact=True)).to_have_count(0)
