@@ -21,7 +21,18 @@ CLEAN: Final = checklist(step("clean"))
 
 
 async def before_the_checklist(stage: Stage, device: Device) -> AsyncIterator[str]:
-    page, link = device.page, stage.dispatch(CLEAN)
+    page, link, unopened = device.page, stage.dispatch(CLEAN), stage.dispatch(CLEAN)
+    apps = '<meta name="install-apple" content="https://apps.apple.com/app/id1">'
+
+    async def configured(route: Route) -> None:
+        response = await route.fetch()
+        await route.fulfill(response=response, body=(await response.text()).replace("</title>", f"</title>{apps}", 1))
+
+    await page.route(unopened.bare, configured)
+    await page.goto(unopened.bare)
+    store = page.locator("#content").get_by_role("link", name="Get the app (App Store)")
+    await expect(store).to_have_attribute("href", "https://apps.apple.com/app/id1")
+    yield "preview with an app"
     await page.route("**/v1/**", lambda route: None)
     await page.goto(link.url)
     await page.get_by_text("Loading the checklist").wait_for()
@@ -30,17 +41,6 @@ async def before_the_checklist(stage: Stage, device: Device) -> AsyncIterator[st
     await page.goto(link.url.replace(link.run_id, "r-00000000-0000-4000-8000-000000000000"))
     await page.get_by_role("heading", name="There is no checklist here").wait_for()
     yield "not found"
-    apps = '<meta name="install-apple" content="https://apps.apple.com/app/id1">'
-
-    async def configured(route: Route) -> None:
-        response = await route.fetch()
-        await route.fulfill(response=response, body=(await response.text()).replace("</title>", f"</title>{apps}", 1))
-
-    await page.route(link.bare, configured)
-    await page.goto(link.bare)
-    store = page.locator("#content").get_by_role("link", name="Get the app (App Store)")
-    await expect(store).to_have_attribute("href", "https://apps.apple.com/app/id1")
-    yield "preview with an app"
     _, screen = await opened(stage, device, checklist(step("clean"), identity="external"))
     await expect(screen.heading("First, who are you?")).to_be_visible()
     await page.get_by_role("button", name="Start").click()
