@@ -32,6 +32,7 @@ async def test_a_member_signs_in_on_the_way_and_a_session_that_ends_loses_nothin
 
     await expect(screen.heading("Sign in to answer")).to_be_visible()
     await expect(page.get_by_text("This checklist is for members of Bright Kitchens.")).to_be_visible()
+    await looks_right(device)
     await sign_in()
     await expect(screen.heading("Cold store check")).to_be_visible()
     assert page.url == link.bare

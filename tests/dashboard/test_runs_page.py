@@ -102,7 +102,6 @@ async def test_an_open_run_is_followed_its_link_copied_cancelled_and_its_event_r
     _answer(office, link, clean=False)
     await expect(told).to_contain_text("First answer")
     await expect(answers.locator(".answer").first).to_contain_text("Dirty")
-    # What was asked of no one before applies now.
     await expect(answers.locator(".answer-label").nth(1)).to_have_text("What is dirty?")
     await screen.button("Copy the link").click()
     assert await screen.page.evaluate("navigator.clipboard.readText()") == link.url
