@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from functools import partial
 
 from playwright.async_api import Route, expect
 from tests.browser.checklist_screen import unseen_focus
@@ -56,6 +57,11 @@ LOOK = """element => { const style = getComputedStyle(element);
     return [style.borderWidth, style.borderColor, style.outline, style.fontWeight, style.color].join("; "); }"""
 
 
+async def _held(come: asyncio.Event, route: Route) -> None:
+    await come.wait()
+    await route.continue_()
+
+
 async def test_each_page_says_what_it_loads_and_works_in_forced_colours(office: Office, signed_in: SignedIn) -> None:
     template = office.make_template(EVERY_CONTROL)
     run = office.dispatch(template, webhook=office.webhook()).run_id
@@ -65,12 +71,7 @@ async def test_each_page_says_what_it_loads_and_works_in_forced_colours(office: 
     for path, (asks, says) in PAGES.items():
         come = asyncio.Event()
         asked = re.compile(rf"/dashboard/api/{office.organization}.*{asks}")
-
-        async def hold(route: Route, come: asyncio.Event = come) -> None:
-            await come.wait()
-            await route.continue_()
-
-        await page.route(asked, hold)
+        await page.route(asked, partial(_held, come))
         await screen.open(path.format(template=template, run=run))
         said = screen.main.get_by_role("status").filter(has_text=says)
         await expect(said).to_be_visible()
