@@ -137,7 +137,6 @@ async def test_a_session_that_ends_in_the_midst_of_work_loses_nothing(office: Of
     await screen.button("Sign in again").click()
     await again.get_by_role("textbox", name="Password").fill(PASSWORD)
     await again.get_by_role("button", name="Sign in", exact=True).click()
-    # What was refused is done now, by itself.
     await expect(screen.dialog("Vera Viewer is invited")).to_be_visible()
     members, _ = await office.kube.list_all(MEMBER, NAMESPACE)
     ours = [each["spec"] for each in members if each["spec"]["organizationRef"]["name"] == office.organization]
