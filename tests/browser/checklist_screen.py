@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from io import BytesIO
 from typing import Any, Self
 
@@ -81,6 +81,14 @@ class ChecklistScreen:
         return self.page.get_by_role("heading", name=name, level=1)
 
 
+async def opened(
+    stage: Stage, device: Device, template: Mapping[str, Any], **members: Any
+) -> tuple[Link, ChecklistScreen]:
+    """A new run of the template on the device."""
+    link = stage.dispatch(template, **members)
+    return link, await ChecklistScreen.opened(device, link)
+
+
 def answers(stage: Stage, link: Link) -> Json:
     """Values by step, without the `s-`, as the owner reads them."""
     return {step_id[2:]: answer["value"] for step_id, answer in stage.run(link)["answers"].items()}
@@ -135,3 +143,46 @@ async def choosing(page: Page, *files: FilePayload) -> AsyncIterator[None]:
         await page.evaluate("null")
         yield
     await (await chooser.value).set_files(list(files))
+
+
+async def tab_to(page: Page, name: str, *keys: str, text: str = "") -> None:
+    """Presses Tab until what has the focus has a name that begins so, as without a pointer; then types and presses."""
+    named = """name => {
+        const e = document.activeElement;
+        const ids = (e.getAttribute("aria-labelledby") ?? "").split(" ");
+        const by = ids.map(id => document.getElementById(id)?.textContent).join(" ");
+        const texts = [e.getAttribute("aria-label"), by, e.labels?.[0]?.textContent, e.textContent];
+        return texts.some(text => text?.trim().startsWith(name));
+    }"""
+    for _ in range(80):
+        await page.keyboard.press("Tab")
+        if await page.evaluate(named, name):
+            break
+    else:
+        raise AssertionError(f"Tab does not lead to {name}")
+    await page.keyboard.type(text)
+    for key in keys:
+        await page.keyboard.press(key)
+
+
+async def unseen_focus(page: Page, *, presses: int) -> list[str]:
+    """What the Tab key comes to that has no outline, or is behind the bars at the edges: its HTML."""
+    hidden = """() => {
+        const e = document.activeElement;
+        const around = e.closest("label.choice, label.grade, label.button, label, .is-link, .json-frame") ?? e;
+        const ring = [e, around].some(one => {
+            const { outlineStyle, outlineWidth } = getComputedStyle(one);
+            return outlineStyle !== "none" && parseFloat(outlineWidth) >= 1.5;
+        });
+        const box = around.getBoundingClientRect();
+        const covered = [...document.querySelectorAll(".status-bar, .next-bar")].some(bar => {
+            const { top, bottom } = bar.getBoundingClientRect();
+            return !bar.contains(e) && !e.matches(".skip-link") && box.top >= top - 1 && box.bottom <= bottom + 1;
+        });
+        return e === document.body || (ring && !covered) ? null : `${e.outerHTML.slice(0, 120)} ${ring} ${covered}`;
+    }"""
+    seen = []
+    for _ in range(presses):
+        await page.keyboard.press("Tab")
+        seen.append(await page.evaluate(hidden))
+    return [one for one in seen if one is not None]

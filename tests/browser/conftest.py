@@ -1,12 +1,7 @@
 """The executor app in real Chromium, against the real service on a real control plane.
 
 All tests share one control plane, API, operator (`stage`) and browser; each dispatches runs of its own and opens them
-on devices of its own, whose storage ends with the test::
-
-    async def test_an_answer_is_kept(stage: Stage, new_device: NewDevice) -> None:
-        link = stage.dispatch(checklist(step("clean")))
-        device = await new_device()
-        await device.page.goto(link.url)
+on devices of its own, whose storage ends with the test.
 
 Tests are coroutines in one event loop, the session's, since the browser belongs to it; an asynchronous fixture has to
 name it too: `@pytest_asyncio.fixture(loop_scope="session")`. A test fails when a page had an exception that nobody

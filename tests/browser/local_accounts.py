@@ -1,5 +1,7 @@
 """People with local accounts, and the sessions of browsers, changed in the cluster as an administrator changes them."""
 
+from datetime import timedelta
+
 import httpx
 from tests.waiting import eventually
 
@@ -8,6 +10,7 @@ from checklist_api.dashboard.sessions import object_name
 from checklist_crds.account_links import account_name, address, new_token, one_time_link
 from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.ids import new_id
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT
 from checklist_crds.resource_types import API_VERSION
@@ -19,20 +22,28 @@ from checklist_dev.browser.office import Office
 from checklist_dev.people import Person, make_member
 
 PASSWORD = "four quiet herons wade upstream"
+SIGN_IN = LinkPurpose.SIGN_IN
 
 
-async def make_link(office: Office, email: str, purpose: LinkPurpose = LinkPurpose.SIGN_IN) -> str:
-    """The address of a one-time link, for a new account or one that exists."""
+async def make_token(
+    kube: KubeClient, namespace: str, email: str, *, purpose: LinkPurpose = SIGN_IN, lifetime: timedelta | None = None
+) -> str:
+    """The token of a one-time link, for a new account or one that exists."""
     token, name = new_token(email), account_name(email)
-    link = one_time_link(token, now=utc_now(), purpose=purpose)
-    spec = LocalAccountSpec(email=email, name="Lou Local", link=link).to_kube()
-    metadata = {"name": name, "namespace": NAMESPACE}
+    link = one_time_link(token, now=utc_now(), purpose=purpose, lifetime=lifetime)
+    spec = LocalAccountSpec(email=email.lower(), name="Lou Local", link=link).to_kube()
+    metadata = {"name": name, "namespace": namespace}
     body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": metadata, "spec": spec}
     try:
-        await office.kube.create(LOCAL_ACCOUNT, body, NAMESPACE)
+        await kube.create(LOCAL_ACCOUNT, body, namespace)
     except KubeAlreadyExists:
-        await office.kube.patch(LOCAL_ACCOUNT, name, {"spec": {"link": spec["link"]}}, NAMESPACE)
-    return address(office.stage.base_url, token)
+        await kube.patch(LOCAL_ACCOUNT, name, {"spec": {"link": spec["link"]}}, namespace)
+    return token
+
+
+async def make_link(office: Office, email: str, purpose: LinkPurpose = SIGN_IN) -> str:
+    """The address of a one-time link."""
+    return address(office.stage.base_url, await make_token(office.kube, NAMESPACE, email, purpose=purpose))
 
 
 async def make_invited(office: Office, role: str = "admin") -> tuple[str, str]:

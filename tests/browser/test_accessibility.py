@@ -1,19 +1,16 @@
-"""WCAG 2.2 AA as far as a program can judge it: in every state, light and dark, and for those who use no pointer.
-
-States without a network are looked at where they are reached: in `test_offline_answers` and `test_offline_ends`.
-"""
+"""WCAG 2.2 AA as far as a program can judge it: in every state, light and dark, and without a pointer."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Route, expect
 
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, options, step
 from checklist_dev.browser.device import DESKTOP, Device
-from checklist_dev.browser.stage import Link, Stage
+from checklist_dev.browser.stage import Stage
 
-from .checklist_screen import ChecklistScreen, answers, choosing, looks_right, picture
+from .checklist_screen import ChecklistScreen, answers, choosing, looks_right, opened, picture, tab_to, unseen_focus
 from .conftest import NewDevice
 
 Story = Callable[[Stage, Device], AsyncIterator[str]]
@@ -23,13 +20,19 @@ LONG_WORD: Final = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunt
 CLEAN: Final = checklist(step("clean"))
 
 
-async def _open(stage: Stage, device: Device, template: dict[str, Any], **members: Any) -> tuple[Link, ChecklistScreen]:
-    link = stage.dispatch(template, **members)
-    return link, await ChecklistScreen.opened(device, link)
-
-
 async def before_the_checklist(stage: Stage, device: Device) -> AsyncIterator[str]:
-    page, link = device.page, stage.dispatch(CLEAN)
+    page, link, unopened = device.page, stage.dispatch(CLEAN), stage.dispatch(CLEAN)
+    apps = '<meta name="install-apple" content="https://apps.apple.com/app/id1">'
+
+    async def configured(route: Route) -> None:
+        response = await route.fetch()
+        await route.fulfill(response=response, body=(await response.text()).replace("</title>", f"</title>{apps}", 1))
+
+    await page.route(unopened.bare, configured)
+    await page.goto(unopened.bare)
+    store = page.locator("#content").get_by_role("link", name="Get the app (App Store)")
+    await expect(store).to_have_attribute("href", "https://apps.apple.com/app/id1")
+    yield "preview with an app"
     await page.route("**/v1/**", lambda route: None)
     await page.goto(link.url)
     await page.get_by_text("Loading the checklist").wait_for()
@@ -38,37 +41,16 @@ async def before_the_checklist(stage: Stage, device: Device) -> AsyncIterator[st
     await page.goto(link.url.replace(link.run_id, "r-00000000-0000-4000-8000-000000000000"))
     await page.get_by_role("heading", name="There is no checklist here").wait_for()
     yield "not found"
-    _, screen = await _open(stage, device, checklist(step("clean"), identity="external"))
+    _, screen = await opened(stage, device, checklist(step("clean"), identity="external"))
     await expect(screen.heading("First, who are you?")).to_be_visible()
     await page.get_by_role("button", name="Start").click()
-    await page.get_by_role("group", name="There are 2 problems").wait_for()
+    await expect(page.get_by_role("group", name="There are 2 problems")).to_be_focused()
     yield "identity with errors"
-    _, screen = await _open(stage, device, checklist(step("clean"), identity="member"))
-    await expect(screen.heading("Sign in to answer")).to_be_visible()
-    yield "sign in to answer"
-
-
-async def the_preview(stage: Stage, device: Device) -> AsyncIterator[str]:
-    link, other = stage.dispatch(CLEAN), stage.dispatch(CLEAN, expires_in_hours=30)
-    apps = '<meta name="install-apple" content="https://apps.apple.com/app/id1">'
-
-    async def configured(route: Route) -> None:
-        response = await route.fetch()
-        await route.fulfill(response=response, body=(await response.text()).replace("</title>", f"</title>{apps}", 1))
-
-    await device.page.route(link.bare, configured)
-    await device.page.goto(link.bare)
-    store = device.page.locator("#content").get_by_role("link", name="Get the app (App Store)")
-    await expect(store).to_have_attribute("href", "https://apps.apple.com/app/id1")
-    yield "preview with an app"
-    await device.page.goto(other.bare)
-    await device.page.get_by_role("main").get_by_text("open the complete link").wait_for()
-    yield "preview"
 
 
 async def the_checklist(stage: Stage, device: Device) -> AsyncIterator[str]:
     page = device.page
-    _, screen = await _open(stage, device, EVERY_CONTROL, expires_in_hours=3)
+    _, screen = await opened(stage, device, EVERY_CONTROL, expires_in_hours=3)
     await screen.choose("Is the floor clean?", "Dirty")
     await screen.write("Temperature of the cold store", "99")
     await screen.card("How tidy is it?").get_by_role("radio", name="4 of 5").check()
@@ -100,7 +82,7 @@ async def photos_and_codes(stage: Stage, device: Device) -> AsyncIterator[str]:
     page = device.page
     await page.add_init_script("window.BarcodeDetector = class { async detect() { return []; } }")
     await device.context.grant_permissions(["camera"])
-    _, screen = await _open(stage, device, checklist(step("shelf", "photo"), step("code", "scan")))
+    _, screen = await opened(stage, device, checklist(step("shelf", "photo"), step("code", "scan")))
     shelf = screen.card("Shelf")
     await screen.card("Code").get_by_role("button", name="Scan a code").click()
     await page.get_by_text("Point the camera at the code").wait_for()
@@ -116,7 +98,7 @@ async def photos_and_codes(stage: Stage, device: Device) -> AsyncIterator[str]:
     await page.get_by_role("dialog", name="Clear answer").wait_for()
     yield "photos to be cleared"
     await page.keyboard.press("Escape")
-    _, screen = await _open(stage, device, checklist(step("shelf", "photo")))
+    _, screen = await opened(stage, device, checklist(step("shelf", "photo")))
     await screen.photo("Shelf", picture()[:200])
     await page.get_by_role("button", name="Needs attention").wait_for()
     yield "photo refused"
@@ -129,7 +111,7 @@ async def the_end(stage: Stage, device: Device) -> AsyncIterator[str]:
     await device.page.get_by_role("heading", name="Not available right now").last.wait_for()
     yield "unreachable"
     await device.page.unroute_all()
-    _, screen = await _open(stage, device, CLEAN)
+    _, screen = await opened(stage, device, CLEAN)
     await screen.choose("Clean", "Yes")
     await screen.to_review()
     await screen.submit()
@@ -154,11 +136,12 @@ SMALL_TARGETS: Final = """() => {
         .filter(([, box]) => box.width < 43.5 || box.height < 43.5)
         .map(([html, box]) => `${html} ${box.width}x${box.height}`);
 }"""
+MOVING: Final = "document.getAnimations().filter(a => a.effect.getComputedTiming().duration > 1).length"
 
 
 @pytest.mark.parametrize(
     "story",
-    [before_the_checklist, the_preview, the_checklist, photos_and_codes, the_end],
+    [before_the_checklist, the_checklist, photos_and_codes, the_end],
     ids=lambda story: story.__name__,
 )
 async def test_every_state_is_accessible_and_fits_a_small_phone(
@@ -169,6 +152,7 @@ async def test_every_state_is_accessible_and_fits_a_small_phone(
         await looks_right(device)
         if story in (the_checklist, the_end):
             assert await device.page.evaluate(SMALL_TARGETS) == []
+            assert await device.page.evaluate(MOVING) == 0, "with reduced motion"
         if story is the_checklist:
             await device.page.set_viewport_size(DESKTOP["viewport"])
             assert await device.accessibility_findings() == []
@@ -178,14 +162,15 @@ async def test_every_state_is_accessible_and_fits_a_small_phone(
 
 
 async def test_long_words_wrap_and_text_twice_as_large_fits(stage: Stage, new_device: NewDevice) -> None:
+    words = {"low_label": LONG_WORD, "high_label": LONG_WORD}
     template = checklist(
         step("a", label=LONG_WORD, hint=LONG_WORD, config={"true_label": LONG_WORD, "false_label": "No"}),
         step("b", "number", label=LONG_WORD, config={"unit": LONG_WORD[:50]}),
-        step("c", "rating", label=LONG_WORD, config={"low_label": LONG_WORD, "high_label": LONG_WORD}),
+        step("c", "rating", label=LONG_WORD, config=words),
         name=LONG_WORD,
     )
     device = await new_device(**NARROW)
-    _, screen = await _open(stage, device, template)
+    _, screen = await opened(stage, device, template)
     assert not await device.overflows()
     await device.page.evaluate("document.documentElement.style.fontSize = '200%'")
     assert not await device.overflows()
@@ -196,55 +181,22 @@ async def test_long_words_wrap_and_text_twice_as_large_fits(stage: Stage, new_de
 @pytest.mark.parametrize("language", ["de", "es", "fr", "ar-EG"])
 async def test_every_language_fits_a_small_phone(stage: Stage, new_device: NewDevice, language: str) -> None:
     device = await new_device(**NARROW, locale=language)
-    await device.page.goto(stage.dispatch(EVERY_CONTROL).url)
-    await device.page.get_by_role("article").first.wait_for()
-    await expect(device.page.locator("html")).to_have_attribute("lang", language)
-    right_to_left = await device.page.evaluate("document.dir") == "rtl"
-    assert right_to_left == (language == "ar-EG")
-    menu = await device.page.locator(".status-row > .button-icon").bounding_box()
-    meter = await device.page.locator(".meter").bounding_box()
-    assert menu is not None
-    assert meter is not None
-    assert (menu["x"] < meter["x"]) == right_to_left
+    page, menu = device.page, device.page.locator(".status-row > .button-icon")
+    await page.goto(stage.dispatch(EVERY_CONTROL).url)
+    await page.get_by_role("article").first.wait_for()
+    await expect(page.locator("html")).to_have_attribute("lang", language)
+    right_to_left = language == "ar-EG"
+    assert (await page.evaluate("document.dir") == "rtl") == right_to_left
+    button, meter = await menu.bounding_box(), await page.locator(".meter").bounding_box()
+    assert button is not None and meter is not None
+    assert (button["x"] < meter["x"]) == right_to_left
     assert not await device.overflows()
-    if right_to_left:
-        assert await device.accessibility_findings() == []
-    await device.page.locator(".status-row > .button-icon").click()
-    await device.page.locator("dialog .button:not(.button-quiet)").click()
-    await device.page.locator("main.review button[type=submit]").click()
-    await device.page.locator(".summary").wait_for()
+    await menu.click()
+    await page.locator("dialog .button:not(.button-quiet)").click()
+    await page.locator("main.review button[type=submit]").click()
+    await page.locator(".summary").wait_for()
     assert not await device.overflows()
     assert await device.accessibility_findings() == []
-
-
-async def test_with_reduced_motion_nothing_moves(stage: Stage, new_device: NewDevice) -> None:
-    device = await new_device(reduced_motion="reduce")
-    template = checklist(step("a"), step("b", condition={"when": {"step": "s-a", "op": "eq", "value": True}}))
-    _, screen = await _open(stage, device, template)
-    await screen.choose("A", "Yes")
-    await screen.card("B").wait_for()
-    running = "document.getAnimations().filter(a => a.effect.getComputedTiming().duration > 1).length"
-    assert await device.page.evaluate(running) == 0
-
-
-async def tab_to(page: Page, name: str, *keys: str, text: str = "") -> None:
-    """Presses Tab until what has the focus has this name, as without a pointer; then types and presses."""
-    named = """name => {
-        const e = document.activeElement;
-        const ids = (e.getAttribute("aria-labelledby") ?? "").split(" ");
-        const by = ids.map(id => document.getElementById(id)?.textContent).join(" ");
-        const texts = [e.getAttribute("aria-label"), by, e.labels?.[0]?.textContent, e.textContent];
-        return texts.some(text => text?.trim().startsWith(name));
-    }"""
-    for _ in range(80):
-        await page.keyboard.press("Tab")
-        if await page.evaluate(named, name):
-            break
-    else:
-        raise AssertionError(f"Tab does not lead to {name}")
-    await page.keyboard.type(text)
-    for key in keys:
-        await page.keyboard.press(key)
 
 
 async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: NewDevice) -> None:
@@ -263,7 +215,7 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
     )
     device = await new_device(**DESKTOP, has_touch=False, is_mobile=False)
     page = device.page
-    link, screen = await _open(stage, device, template)
+    link, screen = await opened(stage, device, template)
     await tab_to(page, "Your name", text="Ida Lindqvist")
     await tab_to(page, "Your email address", "Enter", text="ida@example.com")
     await expect(screen.heading("Cold store check")).to_be_focused()
@@ -287,7 +239,8 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
     await tab_to(page, "Type your full name", text="Ida Lindqvist")
     await tab_to(page, "Submit", "Enter")
     await expect(screen.heading("Done. Thank you!")).to_be_focused()
-    assert stage.run(link)["status"] == "completed"
+    run, who = stage.run(link), {"mode": "external", "name": "Ida Lindqvist", "email": "ida@example.com"}
+    assert (run["status"], run["executor_identity"]) == ("completed", who)
     assert answers(stage, link) == {
         **{"clean": False, "why": "Spilled milk", "degrees": 4, "supplier": "o-7", "tools": ["o-2"]},
         **{"day": "2026-11-11", "shelf": None, "tidy": 3},
@@ -296,20 +249,6 @@ async def test_a_whole_checklist_by_keyboard_alone(stage: Stage, new_device: New
 
 async def test_the_focus_is_always_seen_and_never_behind_the_bars(stage: Stage, new_device: NewDevice) -> None:
     device = await new_device(viewport={"width": 390, "height": 700}, has_touch=False, is_mobile=False)
-    _, screen = await _open(stage, device, EVERY_CONTROL, expires_in_hours=3)
+    _, screen = await opened(stage, device, EVERY_CONTROL, expires_in_hours=3)
     await screen.card("Signature of a witness").wait_for()
-    hidden = """() => {
-        const e = document.activeElement, shown = e.closest("label.choice, label.grade, label.button") ?? e;
-        const box = shown.getBoundingClientRect(), style = getComputedStyle(shown);
-        const covered = [...document.querySelectorAll(".status-bar, .next-bar")].some(bar => {
-            const { top, bottom } = bar.getBoundingClientRect();
-            return !bar.contains(e) && !e.matches('.skip-link') && box.top >= top - 1 && box.bottom <= bottom + 1;
-        });
-        const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
-        return e === document.body || (ring && !covered) ? null : `${e.outerHTML.slice(0, 120)} ${ring} ${covered}`;
-    }"""
-    seen = []
-    for _ in range(60):
-        await device.page.keyboard.press("Tab")
-        seen.append(await device.page.evaluate(hidden))
-    assert [one for one in seen if one is not None] == []
+    assert await unseen_focus(device.page, presses=60) == []

@@ -45,8 +45,7 @@ async def test_the_page_may_not_run_what_is_written_into_it(stage: Stage, new_de
 
 
 async def test_the_token_reaches_no_server_in_any_address(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(step("clean")))
-    device = await new_device()
+    link, device = stage.dispatch(checklist(step("clean"))), await new_device()
     asked: list[tuple[str, str]] = []
     device.context.on("request", lambda request: asked.append((request.url, request.headers.get("referer", ""))))
     await device.page.goto(link.url)
@@ -59,40 +58,22 @@ async def test_the_token_reaches_no_server_in_any_address(stage: Stage, new_devi
         assert not address.startswith("http") or urlsplit(address).netloc == urlsplit(stage.base_url).netloc
 
 
-async def test_without_a_token_nothing_of_the_checklist_is_shown(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(step("clean", label="The secret question"), name="Opening check"))
-    before = stage.run(link)
-    device = await new_device()
-    await device.page.goto(link.bare)
-    await device.page.get_by_role("heading", name="Opening check").wait_for()
-    await device.page.wait_for_load_state("networkidle")
-    assert "The secret question" not in await device.page.content()
-    assert stage.run(link) == before
-
-
 @pytest.mark.parametrize("options", [{}, DESKTOP], ids=["phone", "desktop"])
-async def test_without_scripts_the_page_tells_what_the_checklist_is(
+async def test_without_scripts_or_a_token_the_page_says_what_the_checklist_is_and_no_more(
     stage: Stage, new_device: NewDevice, options: dict[str, object]
 ) -> None:
-    link = stage.dispatch(checklist(step("clean"), name="Opening check"), expires_in_hours=24)
-    device = await new_device(**options, java_script_enabled=False)
+    template = checklist(step("clean", label="The secret question"), name="Opening check")
+    link = stage.dispatch(template, expires_in_hours=24)
+    before, device = stage.run(link), await new_device(**options, java_script_enabled=False)
     await device.page.goto(link.url)
     text = await device.page.inner_text("body")
     for shown in ("Opening check", "Not started", "1 step", "Open until", "needs JavaScript"):
         assert shown in text
     card = await device.page.locator("#preview .card").bounding_box()
-    assert card is not None
-    assert card["x"] > 0
-    assert card["width"] <= 520
-
-
-async def test_only_the_page_of_a_run_may_use_camera_and_place(stage: Stage, new_device: NewDevice) -> None:
-    link = stage.dispatch(checklist(step("clean")))
-    device = await new_device()
-    await device.page.goto(link.bare)
-    allowed = await device.page.evaluate("document.featurePolicy.allowedFeatures()")
-    assert {"camera", "geolocation"} <= set(allowed)
-    assert not {"microphone", "payment", "usb"} & set(allowed)
-    await device.page.goto(stage.base_url)
-    allowed = await device.page.evaluate("document.featurePolicy.allowedFeatures()")
-    assert not {"camera", "geolocation", "microphone"} & set(allowed)
+    assert card is not None and card["x"] > 0 and card["width"] <= 520
+    page = (await new_device(**options)).page
+    await page.goto(link.bare)
+    await page.get_by_role("heading", name="Opening check").wait_for()
+    await page.wait_for_load_state("networkidle")
+    assert "The secret question" not in await page.content()
+    assert stage.run(link) == before

@@ -1,7 +1,7 @@
 """Deliveries as the real sender puts them on a socket, byte for byte; and a service that answers as a test says."""
 
-import asyncio
 import json
+import ssl
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,9 +11,11 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from tests.signatures.recording import listening
 
 from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.sender import Sender
+from checklist_operator.delivery.outcome import Outcome
+from checklist_operator.delivery.sender import Sender, tls_context
 
 SECRET = "a secret of sixteen characters or more"
 RUN = "r-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"
@@ -35,20 +37,26 @@ def envelope(**changes: Any) -> bytes:
     return json.dumps(event | changes, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+async def send_to(
+    url: str, body: bytes | None = None, *, secret: str = SECRET, tls: ssl.SSLContext | None = None, **settings: Any
+) -> Outcome:
+    """What comes of a transmission of the real sender."""
+    key_id = settings.pop("key_id", RUN)
+    async with Sender(AddressPolicy(allow_insecure=True), ssl_context=tls or tls_context(), **settings) as sender:
+        return await sender.send(url, envelope() if body is None else body, secret.encode(), key_id)
+
+
 @dataclass(frozen=True)
 class Sent:
     """What one transmission put on the wire."""
 
     url: str
-    raw: bytes
+    head: bytes
+    body: bytes
 
     @property
-    def head(self) -> bytes:
-        return self.raw.partition(b"\r\n\r\n")[0]
-
-    @property
-    def body(self) -> bytes:
-        return self.raw.partition(b"\r\n\r\n")[2]
+    def raw(self) -> bytes:
+        return self.head + b"\r\n\r\n" + self.body
 
 
 Send = Callable[..., Awaitable[Sent]]
@@ -57,30 +65,16 @@ Send = Callable[..., Awaitable[Sent]]
 @pytest.fixture
 async def send() -> AsyncIterator[Send]:
     """`await send(path="/hook", body=..., secret=...)`: a delivery of the real sender, created at CREATED."""
-    got: asyncio.Queue[bytes] = asyncio.Queue()
+    async with listening(None) as (port, received):
 
-    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-        got.put_nowait(head + await reader.readexactly(length))
-        writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-        writer.close()
+        async def once(path: str = "/hook", body: bytes | None = None, **settings: Any) -> Sent:
+            url = f"http://127.0.0.1:{port}{path}"
+            outcome = await send_to(url, body, **{"clock": lambda: CREATED, **settings})
+            assert outcome.ok, outcome
+            head, _, content = received.pop().partition(b"\r\n\r\n")
+            return Sent(url, head, content)
 
-    server = await asyncio.start_server(receive, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-
-    async def once(
-        path: str = "/hook", body: bytes | None = None, secret: str = SECRET, key_id: str = RUN, **settings: Any
-    ) -> Sent:
-        url = f"http://127.0.0.1:{port}{path}"
-        settings = {"clock": lambda: CREATED} | settings
-        async with Sender(AddressPolicy(allow_insecure=True), **settings) as sender:
-            outcome = await sender.send(url, envelope() if body is None else body, secret.encode(), key_id)
-        assert outcome.ok, outcome
-        return Sent(url, await got.get())
-
-    yield once
-    server.close()
+        yield once
 
 
 @dataclass

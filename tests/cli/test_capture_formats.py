@@ -14,13 +14,10 @@ BODY = b'{"a":1}'
 RAW = b"POST /hook?x=1 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 7\r\nX-Two: 1\r\nx-two:  2 \r\n\r\n" + BODY
 
 
-def test_a_raw_request_is_read_as_it_is() -> None:
+def test_a_raw_request_is_read_as_it_is_but_for_what_an_editor_added_to_its_end() -> None:
     request = capture_formats.from_raw_http(RAW)
     assert (request.method, request.target, request.body) == ("POST", "/hook?x=1", BODY)
     assert [request.field(name) for name in ("HOST", "X-Two", "absent")] == ["a.example", "1, 2", None]
-
-
-def test_the_end_of_the_body_is_not_what_an_editor_added() -> None:
     for end in (b"\n", b"\r\n", b"\r\n\r\n"):
         assert capture_formats.from_raw_http(RAW + end).body == BODY
     request = capture_formats.from_raw_http(RAW + b"GET ")

@@ -54,41 +54,29 @@ def refused(status: int, message: str = "no", **headers: str) -> Answer:
     return Answer(json.dumps({"error": "x", "message": message}).encode(), status, named)
 
 
-def test_a_file_has_what_the_service_gave_and_is_for_its_owner_alone(service: Service, target: Path) -> None:
-    assert export(service, "--format", "csv", "--to", target) == 0
+def test_a_file_has_what_the_service_gave_for_the_filters_and_is_for_its_owner_alone(
+    service: Service, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filters = {"status": "completed", "template": "t-1", "reference": "=order 7 & more", "rows": "runs"}
+    filters |= {"created-after": "2026-11-01T00:00:00Z", "created-before": "2026-12-01T00:00:00Z"}
+    arguments = [word for name, value in filters.items() for word in (f"--{name}", value)]
+    assert export(service, "--format", "csv", *arguments, "--no-bom", "--to", target) == 0
     assert target.read_bytes() == b"run_id\r\nr-1\r\n"
     assert target.stat().st_mode & 0o777 == 0o600
     assert list(target.parent.iterdir()) == [target]
-    assert service.asked == [Asked("/v1/exports", {"format": "csv"}, f"Bearer {KEY}", None)]
-
-
-def test_filters_and_options_of_a_table_are_what_the_service_calls_them(service: Service, target: Path) -> None:
-    arguments = ["--status", "completed", "--template", "t-1", "--reference", "=order 7 & more", "--rows", "runs"]
-    times = ["--created-after", "2026-11-01T00:00:00Z", "--created-before", "2026-12-01T00:00:00Z", "--no-bom"]
-    assert export(service, "--format", "csv", *arguments, *times, "--to", target) == 0
-    [asked] = service.asked
-    assert asked.query == {
-        "format": "csv",
-        "status": "completed",
-        "template_id": "t-1",
-        "executor_ref": "=order 7 & more",
-        "created_after": "2026-11-01T00:00:00Z",
-        "created_before": "2026-12-01T00:00:00Z",
-        "rows": "runs",
-        "bom": "false",
+    query = {
+        **{"format": "csv", "status": "completed", "template_id": "t-1", "executor_ref": "=order 7 & more"},
+        **{"created_after": filters["created-after"], "created_before": filters["created-before"]},
+        **{"rows": "runs", "bom": "false"},
     }
+    assert service.asked == [Asked("/v1/exports", query, f"Bearer {KEY}", None)]
 
-
-def test_one_run_comes_as_a_pdf_and_a_table_on_standard_output(
-    service: Service, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service.answers = [Answer(b"%PDF-1.7"), Answer(b"{}\n")]
+    # One run comes as a PDF, and a table on standard output.
     assert export(service, "--format", "pdf", "--run", RUN, "--to", target) == 0
-    assert target.read_bytes() == b"%PDF-1.7"
-    assert (service.asked[0].path, service.asked[0].query) == (f"/v1/runs/{RUN}/export", {"format": "pdf"})
+    assert (service.asked[1].path, service.asked[1].query) == (f"/v1/runs/{RUN}/export", {"format": "pdf"})
     printed = printed_by(monkeypatch)
     assert export(service, "--format", "jsonl") == 0
-    assert printed.getvalue() == b"{}\n"
+    assert printed.getvalue() == b"run_id\r\nr-1\r\n"
 
 
 @pytest.mark.parametrize("comes", [True, False])
@@ -116,33 +104,44 @@ def test_what_was_printed_in_part_is_not_printed_again(
     assert "what was printed is not whole" in capsys.readouterr().err
 
 
-def test_a_service_that_is_busy_is_asked_when_it_said(
-    service: Service, target: Path, slept: list[float], capsys: Capture
+@pytest.mark.parametrize(
+    ("answers", "status", "pauses", "said"),
+    [
+        (
+            [refused(429, "Other exports are under way", Retry_After="7"), refused(503), Answer(b"it")],
+            *(0, [7.0, 4.0], "429: Other exports are under way; again in 7 s"),
+        ),
+        ([refused(401, "no such key\x1b[2J")], 2, [], "the service answers 401: no such key"),
+        (
+            [Answer(b"it", headers={"Export-Incomplete": "damaged", "Export-Runs": "1204"})],
+            1,
+            [],
+            "1,204 runs, 2 bytes",
+        ),
+    ],
+    ids=[
+        "busy, and asked when it said",
+        "refused, and not asked again",
+        "damaged runs are missing, which is no success",
+    ],
+)
+def test_what_the_service_answers_decides(
+    *,
+    service: Service,
+    target: Path,
+    slept: list[float],
+    capsys: Capture,
+    answers: list[Answer],
+    status: int,
+    pauses: list[float],
+    said: str,
 ) -> None:
-    service.answers = [refused(429, "Other exports are under way", Retry_After="7"), refused(503), Answer(b"it")]
-    assert export(service, "--format", "jsonl", "--to", target) == 0
-    assert slept == [7.0, 4.0]
-    assert "429: Other exports are under way; again in 7 s" in capsys.readouterr().err
-
-
-def test_what_is_refused_is_not_asked_again(service: Service, target: Path, capsys: Capture) -> None:
-    service.answers = [refused(401, "no such key\x1b[2J")]
-    assert export(service, "--format", "csv", "--to", target) == 2
-    said = capsys.readouterr().err
-    assert "the service answers 401: no such key" in said
-    assert "\x1b" not in said and KEY not in said
-    assert len(service.asked) == 1
-    assert not target.exists()
-
-
-def test_a_file_that_lacks_damaged_runs_is_kept_and_is_no_success(
-    service: Service, target: Path, capsys: Capture
-) -> None:
-    service.answers = [Answer(b"run_id\r\nr-1\r\n", headers={"Export-Incomplete": "damaged", "Export-Runs": "1204"})]
-    assert export(service, "--format", "csv", "--to", target) == 1
-    assert target.exists()
-    said = capsys.readouterr().err
-    assert "1,204 runs, 13 bytes" in said and "damaged" in said
+    service.answers = answers.copy()
+    assert export(service, "--format", "csv", "--to", target) == status
+    assert (slept, len(service.asked), target.exists()) == (pauses, len(answers), status != 2)
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "\x1b" not in printed and KEY not in printed
 
 
 def test_progress_counts_the_lines_that_have_come(service: Service, target: Path) -> None:
@@ -156,30 +155,6 @@ def test_progress_counts_the_lines_that_have_come(service: Service, target: Path
     with client_of(service.url, KEY) as client:
         Download(client, Each()).run("/v1/exports", {"format": "jsonl"}, File(target))
     assert said == ["0.0 MB, 3 of 5 runs"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--format", "pdf"], "--format pdf is of one run: say which with --run"),
-        (["--format", "csv", "--run", RUN], "--run goes with --format pdf and json"),
-        (["--format", "pdf", "--run", RUN, "--status", "expired"], "filters and options of a table do not go"),
-        (["--format", "jsonl", "--rows", "answers"], "go with --format csv"),
-        (["--format", "csv", "--rows", "runs"], "--rows runs needs --template"),
-        (["--format", "csv", "--to", "/"], "is a folder"),
-        (["--format", "csv", "--to", "/no/such/folder/a"], "/no/such/folder/a cannot be written"),
-        (["--format", "csv", "--key-file", "/no/such"], "/no/such cannot be read"),
-    ],
-)
-def test_what_cannot_be_done_is_one_clear_line(
-    service: Service, arguments: list[str], why: str, capsys: Capture
-) -> None:
-    assert export(service, *arguments) == 2
-    said = capsys.readouterr().err
-    # (A server of this process may complain of a caller that went away, in between.)
-    said = said[said.index("checklist-dispatch export: ") :]
-    assert why in said
-    assert said.count("\n") == 1
 
 
 def test_without_a_key_or_a_service_nothing_is_asked(

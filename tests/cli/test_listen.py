@@ -4,19 +4,16 @@ import asyncio
 import json
 import os
 import signal
-import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.cli.conftest import RUN, SECRET, Capture, envelope
+from tests.cli.conftest import RUN, SECRET, Capture, envelope, send_to
 
 from checklist_cli.program import main
 from checklist_dev.certificates import credentials_in
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.sender import Sender, tls_context
+from checklist_operator.delivery.sender import tls_context
 
 OTHER = "some other secret"
 
@@ -24,20 +21,18 @@ OTHER = "some other secret"
 class Listening:
     """The program, the URL that it printed, and what it prints after that."""
 
-    def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
-        self.url = url
+        self.url = ""
 
-    async def line(self) -> str:
-        assert self.process.stdout is not None
-        raw = await asyncio.wait_for(self.process.stdout.readline(), 30)
-        return raw.decode().rstrip("\n")
+    async def line(self, stream: asyncio.StreamReader | None = None) -> str:
+        speaking = stream or self.process.stdout
+        assert speaking is not None
+        return (await asyncio.wait_for(speaking.readline(), 30)).decode().rstrip("\n")
 
-    async def send(
-        self, body: bytes | None = None, *, secret: str = SECRET, tls: ssl.SSLContext | None = None
-    ) -> Outcome:
-        async with Sender(AddressPolicy(allow_insecure=True), ssl_context=tls or tls_context()) as sender:
-            return await sender.send(self.url, body or envelope(), secret.encode(), RUN)
+    async def said(self) -> str:
+        """The next line, without the time that it begins with."""
+        return (await self.line()).partition(" ")[2]
 
 
 @asynccontextmanager
@@ -48,19 +43,14 @@ async def listening(*options: str) -> AsyncIterator[Listening]:
         stderr=asyncio.subprocess.PIPE if "json" in options else None,
         env={**os.environ, "CHECKLISTS_WEBHOOK_SECRET": SECRET},
     )
-    speaking = process.stderr or process.stdout
-    assert speaking is not None
+    listen = Listening(process)
     try:
-        first = await asyncio.wait_for(speaking.readline(), 30)
-        yield Listening(process, first.decode().strip().removeprefix("listening: "))
+        listen.url = (await listen.line(process.stderr)).removeprefix("listening: ")
+        yield listen
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-
-
-def without_clock(line: str) -> str:
-    return line.partition(" ")[2]
 
 
 async def test_it_answers_as_asked_knows_duplicates_and_saves_what_verify_judges_alike(
@@ -68,16 +58,16 @@ async def test_it_answers_as_asked_knows_duplicates_and_saves_what_verify_judges
 ) -> None:
     folder = tmp_path / "captures"
     async with listening("--answer", "500,200", "--format", "line", "--save", str(folder)) as listen:
-        statuses = [(await listen.send(envelope(delivery_attempt=number))).http_status for number in (1, 2, 2)]
+        statuses = [(await send_to(listen.url, envelope(delivery_attempt=number))).http_status for number in (1, 2, 2)]
         assert statuses == [500, 200, 204]
-        assert (await listen.send(secret=OTHER)).http_status == 401
+        assert (await send_to(listen.url, secret=OTHER)).http_status == 401
         about = f"run.completed evt-1 attempt {{}} of {RUN}"
-        assert [without_clock(await listen.line()) for _ in range(3)] == [
+        assert [await listen.said() for _ in range(3)] == [
             "500 verified: " + about.format(1),
             "200 verified: " + about.format(2),
             "204 duplicate: " + about.format(2),
         ]
-        assert without_clock(await listen.line()).startswith("401 refused: signature")
+        assert (await listen.said()).startswith("401 refused: signature")
     good, *_, bad = sorted(folder.iterdir())
     assert (good.name, bad.name) == ("0001-run.completed-attempt-1.json", "0004-refused.json")
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
@@ -90,10 +80,10 @@ async def test_it_answers_as_asked_knows_duplicates_and_saves_what_verify_judges
 
 async def test_it_prints_how_to_mend_what_failed_and_the_event_for_a_terminal() -> None:
     async with listening() as listen:
-        await listen.send(secret=OTHER)
-        assert without_clock(await listen.line()).startswith("401 refused: signature: made with another secret")
+        await send_to(listen.url, secret=OTHER)
+        assert (await listen.said()).startswith("401 refused: signature: made with another secret")
         assert "compare the secret" in await listen.line()
-        await listen.send(envelope(data={"thumbnail": "A" * 5000, "note": "☃\x1b[2J\u009b2J"}))
+        await send_to(listen.url, envelope(data={"thumbnail": "A" * 5000, "note": "☃\x1b[2J\u009b2J"}))
         while "verified" not in await listen.line():
             pass
         lines = []
@@ -107,13 +97,14 @@ async def test_it_prints_how_to_mend_what_failed_and_the_event_for_a_terminal() 
 
 async def test_in_json_there_is_nothing_but_one_document_a_line() -> None:
     async with listening("--answer", "503,204", "--format", "json") as listen:
-        await listen.send()
-        await listen.send(secret=OTHER)
-        taken, refused = json.loads(await listen.line()), json.loads(await listen.line())
-        assert (taken["genuine"], taken["novelty"], taken["answer"]) == (True, "new", 503)
-        assert taken["envelope"] == json.loads(envelope())
-        assert (refused["genuine"], refused["failed_check"], refused["answer"]) == (False, "signature", 401)
-        assert refused["envelope"] is None, "what is not genuine is not for programs to read"
+        for secret, genuine, answer in ((SECRET, True, 503), (OTHER, False, 401)):
+            await send_to(listen.url, secret=secret)
+            said = json.loads(await listen.line())
+            assert (said["genuine"], said["answer"], said.get("failed_check")) == (
+                *(genuine, answer),
+                None if genuine else "signature",
+            )
+            assert said["envelope"] == (json.loads(envelope()) if genuine else None), "not genuine is not for programs"
 
 
 async def test_it_serves_https_and_ends_after_the_wanted_number_of_requests(tmp_path: Path) -> None:
@@ -123,13 +114,13 @@ async def test_it_serves_https_and_ends_after_the_wanted_number_of_requests(tmp_
         assert listen.url.startswith("https://127.0.0.1:")
         trusting = tls_context()
         trusting.load_verify_locations(made.authority)
-        assert (await listen.send(tls=trusting)).http_status == 202
+        assert (await send_to(listen.url, tls=trusting)).http_status == 202
         assert await asyncio.wait_for(listen.process.wait(), 30) == 0
 
 
 async def test_a_signal_ends_it_cleanly_even_while_an_answer_waits() -> None:
     async with listening("--answer", "200@60", "--format", "line") as listen:
-        waiting = asyncio.create_task(listen.send())
+        waiting = asyncio.create_task(send_to(listen.url))
         assert "after 60 s" in await listen.line()
         listen.process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(listen.process.wait(), 30) == 0

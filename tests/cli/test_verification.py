@@ -37,32 +37,6 @@ def replaced(sent: Sent, old: str, new: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "checks"),
-    [
-        ("POST /hook", "PUT /hook", ["method", "signature"]),
-        ("Content-Type: application/json", "Content-Type: text/json", ["content-type", "signature"]),
-        ("Content-Type:", "X-Type:", ["content-type", "signature"]),
-        ("Content-Digest: sha-256", "Content-Digest: md5", ["content-digest", "signature"]),
-        (f'keyid="{RUN}"', 'keyid="r-1"', ["signature", "envelope"]),
-        ('alg="hmac-sha256"', 'alg="rsa-v1_5-sha256"', ["signature-input"]),
-        ("\r\nSignature:", "\r\nX-Signature:", ["signature"]),
-    ],
-)
-async def test_exactly_the_checks_of_what_was_altered_fail(send: Send, old: str, new: str, checks: list[str]) -> None:
-    sent = await send()
-    report = judge(replaced(sent, old, new), sent.url)
-    assert failed(report) == checks
-    assert not report.is_genuine and report.first_failure is not None and report.first_failure.name == checks[0]
-
-
-async def test_what_has_expired_says_for_when_it_can_be_judged(send: Send) -> None:
-    sent = await send(expires_s=60)
-    late = judge(sent.raw, sent.url, now=CREATED + timedelta(seconds=66))
-    assert failed(late) == ["created, expires"]
-    assert "--at 2026-11-21T13:50:00Z" in remedy("created, expires", late)
-
-
-@pytest.mark.parametrize(
     ("secret", "used", "cause"),
     [
         (SECRET, SECRET + "\n", "a line end around it"),
@@ -140,13 +114,16 @@ async def test_how_a_body_was_changed_is_named(send: Send, change: Any, cause: s
     assert cause in remedy("content-digest", report)
 
 
-async def test_a_changed_content_type_and_a_capture_that_was_cut_off_are_named(send: Send) -> None:
-    sent = await send()
+async def test_a_changed_content_type_a_capture_cut_off_and_age_are_named(send: Send) -> None:
+    sent = await send(expires_s=60)
     report = judge(replaced(sent, "application/json", "application/json; charset=utf-8"), sent.url)
     assert "Content-Type was application/json" in remedy("signature", report)
     report = judge(sent.raw[:-3], sent.url)
     assert failed(report) == ["content-length", "content-digest", "envelope"]
     assert "cut off" in remedy("content-length", report)
+    report = judge(sent.raw, sent.url, now=CREATED + timedelta(seconds=66))
+    assert failed(report) == ["created, expires"]
+    assert "--at 2026-11-21T13:50:00Z" in remedy("created, expires", report)
 
 
 async def test_a_signed_body_that_is_no_event_of_that_run_is_refused(send: Send) -> None:

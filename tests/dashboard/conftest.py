@@ -1,17 +1,7 @@
 """The dashboard in real Chromium, against the real service on a real control plane.
 
 All tests share one control plane, API, operator (`stage`) and browser. Each has an organization of its own (`office`),
-and people with devices of their own (`signed_in`); a computer by default::
-
-    async def test_a_run_is_in_the_list(office: Office, signed_in: SignedIn) -> None:
-        link = office.dispatch(checklist(step("clean")))
-        screen = await signed_in("viewer")
-        await screen.open("runs")
-        await expect(screen.row("Cold store check")).to_be_visible()
-        await screen.looks_right()
-
-As in `tests/browser`: tests are coroutines in the session's loop; asynchronous fixtures name it too. A test fails when
-a page had an exception that nobody caught, or did what its policy forbids, unless it empties `device.problems`.
+and people with devices of their own (`signed_in`), a computer by default. Loop and problems are as in `tests/browser`.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -53,12 +43,15 @@ async def new_device(browser: Browser) -> AsyncIterator[NewDevice]:  # noqa: F81
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def signed_in(office: Office, new_device: NewDevice) -> SignedIn:  # noqa: F811
-    """`await signed_in("viewer", person=None, **device_options)`: somebody's screen, no page opened yet."""
+    """`await signed_in("viewer", at="runs", person=None, **device_options)`: somebody's screen, and the page on it."""
 
-    async def sign_in(role: str = "admin", *, person: Person | None = None, **options: object) -> DashboardScreen:
+    async def sign_in(
+        role: str = "admin", *, at: str | None = None, person: Person | None = None, **options: object
+    ) -> DashboardScreen:
         somebody = person or await office.member(role)
         device = await new_device(**options)
         await device.context.add_cookies([somebody.cookie(office.stage.base_url)])  # type: ignore[list-item]
-        return DashboardScreen(device, office, somebody)
+        screen = DashboardScreen(device, office, somebody)
+        return screen if at is None else await screen.open(at)
 
     return sign_in

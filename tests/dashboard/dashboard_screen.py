@@ -1,8 +1,7 @@
 """The dashboard on a device's screen, in the words of the person who looks at it."""
 
 import os
-import re
-from typing import Final, Literal, Self
+from typing import Final, Self
 
 from playwright.async_api import Locator, Page, expect
 
@@ -13,9 +12,8 @@ from checklist_dev.browser.device import Device
 from checklist_dev.browser.office import Office
 from checklist_dev.people import Person
 
-Look = tuple[int, Literal["light", "dark"] | None]
-LOOKS: Final[tuple[Look, ...]] = ((390, "dark"), (768, None), (1280, "light"), (1920, None))
-ALL_LOOKS: Final[tuple[Look, ...]] = ((390, "light"), (1280, "dark"), *LOOKS)
+LOOKS: Final = ((390, "dark"), (768, None), (1280, "light"), (1920, None))
+MORE_LOOKS: Final = ((390, "light"), (1280, "dark"))
 """Of the whole browser, which `make verify` drives."""
 
 
@@ -24,21 +22,11 @@ class DashboardScreen:
 
     def __init__(self, device: Device, office: Office, person: Person, *, tab: Page | None = None) -> None:
         self.device = device
-        self._tab = tab
         self.office = office
         self.person = person
-
-    @property
-    def page(self) -> Page:
-        return self._tab or self.device.page
-
-    @property
-    def main(self) -> Locator:
-        return self.page.locator("main")
-
-    @property
-    def navigation(self) -> Locator:
-        return self.page.get_by_role("navigation", name="Dashboard")
+        self.page = tab or device.page
+        self.main = self.page.locator("main")
+        self.navigation = self.page.get_by_role("navigation", name="Dashboard")
 
     async def open(self, path: str = "") -> Self:
         """A page of the organization, until it has its heading. The query may follow."""
@@ -90,37 +78,16 @@ class DashboardScreen:
         """No width makes the page scroll sideways; axe finds nothing (dark on a phone, light on a computer)."""
         before = self.page.viewport_size
         found: list[str] = []
-        for width, scheme in ALL_LOOKS if os.environ.get("CHECKLISTS_FULL_BROWSER") == "1" else LOOKS:
+        for width, scheme in LOOKS + (MORE_LOOKS if os.environ.get("CHECKLISTS_FULL_BROWSER") == "1" else ()):
             await self.page.set_viewport_size({"width": width, "height": 900})
             if await self.device.overflows():
                 found.append(f"at {width} px the page scrolls sideways")
             if scheme is not None:
-                await self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+                await self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
                 found += [f"{width} px, {scheme}: {finding}" for finding in await self.device.accessibility_findings()]
         if before is not None:
             await self.page.set_viewport_size(before)
         assert not found, "\n".join(found)
-
-
-async def tab_to(page: Page, name: str, *keys: str, text: str = "") -> None:
-    """The Tab key until the control of this name has the focus, then what is typed and pressed there.
-
-    Raises AssertionError when it does not get there.
-    """
-    seen: list[str] = []
-    wanted = page.get_by_role("button", name=name, exact=True)
-    for role in ("link", "textbox", "combobox"):
-        wanted = wanted.or_(page.get_by_role(role, name=name, exact=True))  # type: ignore[arg-type]
-    # What a choice means is part of its name.
-    wanted = wanted.or_(page.get_by_role("radio", name=re.compile(rf"^{re.escape(name)}\b")))
-    focused = wanted.and_(page.locator(":focus"))
-    while not await focused.count():
-        assert len(seen) < 80, f"{name} is not reached by the keyboard; past {', '.join(seen)}"
-        await page.keyboard.press("Tab")
-        seen.append(str(await page.evaluate("document.activeElement.textContent.slice(0, 30)")))
-    await page.keyboard.type(text)
-    for key in keys:
-        await page.keyboard.press(key)
 
 
 async def manage(office: Office, kind: Kind, name: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, expect
 
 from checklist_dev.browser.office import Office
 
@@ -15,6 +15,11 @@ Json = dict[str, Any]
 class TemplateScreen:
     def __init__(self, screen: DashboardScreen) -> None:
         self.screen = screen
+        self.page = screen.page
+        self.outline = self.page.locator(".outline")
+        self.preview = self.page.get_by_role("region", name="Preview")
+        self.mending = self.page.get_by_role("region", name="Conditions to mend")
+        self.json = self.page.get_by_label("The template as JSON")
 
     @classmethod
     async def opened(cls, screen: DashboardScreen, template_id: str, query: str = "") -> Self:
@@ -29,26 +34,6 @@ class TemplateScreen:
         await screen.button("Start with an empty template").click()
         await screen.page.get_by_role("tablist", name="Views of the template").wait_for()
         return cls(screen)
-
-    @property
-    def page(self) -> Page:
-        return self.screen.page
-
-    @property
-    def outline(self) -> Locator:
-        return self.page.locator(".outline")
-
-    @property
-    def preview(self) -> Locator:
-        return self.page.get_by_role("region", name="Preview")
-
-    @property
-    def mending(self) -> Locator:
-        return self.page.get_by_role("region", name="Conditions to mend")
-
-    @property
-    def json(self) -> Locator:
-        return self.page.get_by_label("The template as JSON")
 
     def section(self, title: str) -> Locator:
         return self.page.get_by_role("region", name=f"Section: {title}", exact=True)

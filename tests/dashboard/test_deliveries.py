@@ -15,60 +15,47 @@ from .conftest import SignedIn
 A_LONG_TIME = 240_000  # ms; everything on this machine is busy meanwhile
 
 
-async def test_what_failed_is_found_by_filters_with_every_attempt(office: Office, signed_in: SignedIn) -> None:
-    await make_failed(office, 3)
+async def test_what_failed_is_found_by_filters_and_by_its_endpoint(office: Office, signed_in: SignedIn) -> None:
     await make_failed(office, 1, outcome=OutcomeClass.TIMEOUT)
-    screen = await signed_in("viewer")
-    await screen.open("deliveries")
+    await make_failed(office, 3)
+    link = office.dispatch(checklist(step("clean")), webhook=office.webhook())
+    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
+    screen = await signed_in("viewer", at="deliveries")
     filters = screen.main.get_by_role("search", name="Filter deliveries")
-    await expect(filters.get_by_role("status")).to_have_text("4 deliveries")
+    found = filters.get_by_role("status")
+    await expect(found).to_have_text("5 deliveries")
     await screen.looks_right()
     await filters.get_by_label("Last outcome").select_option(label="No answer in time")
-    await expect(filters.get_by_role("status")).to_have_text("1 delivery")
     await filters.get_by_label("Status").select_option(label="Failed")
+    await expect(found).to_have_text("1 delivery")
     await expect(screen.page).to_have_url(re.compile(r"deliveries\?outcome=timeout&status=failed$"))
     await filters.get_by_label("Endpoint").fill("hooks.elsewhere.example")
     await expect(screen.main.get_by_role("heading", name="No delivery matches these filters")).to_be_visible()
     await screen.button("Show all deliveries").click()
     await filters.get_by_label("Last outcome").select_option(label="Server error (5xx)")
-    await expect(filters.get_by_role("status")).to_have_text("3 deliveries")
+    await expect(found).to_have_text("3 deliveries")
     await screen.row("step.completed").first.get_by_role("link").press("Enter")
     attempts = screen.main.get_by_role("table", name="Attempts to deliver step.completed")
     await expect(attempts.get_by_role("row")).to_have_count(6)
-    await expect(attempts.get_by_role("row").nth(5)).to_contain_text("5 of 5")
-    await expect(attempts).to_contain_text("503 Server error")
     await expect(attempts).to_contain_text("The endpoint answered with 503.")
     await expect(screen.main.get_by_role("button", name=re.compile("^Replay"))).to_have_count(0)
-    await expect(screen.main.get_by_role("link", name="Replay failed ones")).to_have_count(0)
     await screen.looks_right()
 
-
-async def test_endpoints_show_how_they_do_and_lead_to_what_failed_there(office: Office, signed_in: SignedIn) -> None:
-    await make_failed(office, 2)
-    link = office.dispatch(checklist(step("clean")), webhook=office.webhook())
-    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
-    screen = await signed_in("editor")
-    await screen.open("deliveries/endpoints")
+    screen = await signed_in("editor", at="deliveries/endpoints")
     row = screen.row("127.0.0.1")
-    await expect(row).to_contain_text("9.1 % of 11")
-    await expect(row).to_contain_text(re.compile(r"\d+ ms, \d+ ms"))
+    await expect(row).to_contain_text("4.8 % of 21")
     await expect(row).to_contain_text("503 Server error")
     await screen.looks_right()
     await screen.main.get_by_label("Window", exact=True).select_option(label="The last hour")
     await expect(screen.page).to_have_url(re.compile(r"\?hours=1$"))
     await row.get_by_role("link", name="Replay what failed at 127.0.0.1").click()
-    await expect(screen.heading("Replay failed deliveries")).to_be_visible()
     await expect(screen.main.get_by_label("Endpoint")).to_have_value("127.0.0.1")
-    await screen.open("deliveries/endpoints")
-    await row.get_by_role("link", name="127.0.0.1", exact=True).click()
-    await expect(screen.main.get_by_role("search").get_by_role("status")).to_have_text("3 deliveries")
 
 
 @pytest.mark.verify
 async def test_a_thousand_deliveries_are_counted_and_sent_again(office: Office, signed_in: SignedIn) -> None:
     link = await make_failed(office, 1_000)
-    receiver = office.stage.receiver
-    screen = await signed_in("editor")
+    receiver, screen = office.stage.receiver, await signed_in("editor")
     main = screen.main
     await screen.open("deliveries/replay?host=127.0.0.1")
     await screen.button("Count them").press("Enter")
@@ -88,22 +75,19 @@ async def test_a_thousand_deliveries_are_counted_and_sent_again(office: Office, 
         seen.add(await bar.get_attribute("value"))
         await screen.page.wait_for_timeout(200)
     assert len(seen - {"0", "1000"}) >= 2, f"the bar moved: {seen}"
-    figures = main.locator(".figures")
-    await expect(figures).to_contain_text(re.compile(r"Delivered\s*900\s*Failed again\s*100\s*Not sent\s*0"))
+    outcome = re.compile(r"Delivered\s*900\s*Failed again\s*100\s*Not sent\s*0")
+    await expect(main.locator(".figures")).to_contain_text(outcome)
     await screen.looks_right()
     await main.get_by_role("link", name="See what still fails").click()
     await expect(main.get_by_role("search").get_by_role("status")).to_have_text("100 deliveries")
-    assert office.call("GET", "/v1/deliveries?status=failed")["pagination"]["total"] == 100
     await screen.open("deliveries/replays")
     rows = main.get_by_role("table", name="Replays").get_by_role("row")
-    await expect(rows.filter(has_text="Only counted")).to_have_count(1)
     await expect(rows.filter(has_text="Finished, not all delivered")).to_contain_text("900")
 
 
 async def test_a_replay_is_stopped_and_what_was_not_begun_stays_failed(office: Office, signed_in: SignedIn) -> None:
     await make_failed(office, 300)
-    screen = await signed_in("editor")
-    await screen.open("deliveries/replay")
+    screen = await signed_in("editor", at="deliveries/replay")
     await screen.button("Count them").click()
     await screen.button("Replay 300 deliveries").click(timeout=A_LONG_TIME)
     question = screen.dialog("Replay 300 deliveries to every endpoint?")

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from functools import partial
 
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Route, expect
+from tests.browser.checklist_screen import unseen_focus
 
 from checklist_dev.browser.checklists import EVERY_CONTROL
 from checklist_dev.browser.office import Office
@@ -30,17 +31,6 @@ PAGES = {
 """What each asks for, and what it says until that comes."""
 
 
-async def test_the_dashboard_and_the_account_say_that_they_load(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("viewer")
-    await screen.page.route("**/dashboard/api/sessions", lambda route: None)
-    await screen.open_base("account")
-    await expect(screen.main.get_by_role("status")).to_contain_text("Loading your sessions …")
-    await screen.page.route("**/dashboard/api/session", lambda route: None)
-    await screen.page.goto(office.address("runs"))
-    await expect(screen.page.get_by_role("status")).to_contain_text("Loading the dashboard …")
-    assert await screen.device.accessibility_findings() == []
-
-
 # In forced colours a browser takes backgrounds and shadows away: a control has to have an edge, a line under it, or
 # something in it that tells it from plain text.
 UNMARKED = """() => {
@@ -62,47 +52,26 @@ UNMARKED = """() => {
 }"""
 
 
-async def _focus_is_seen(page: Page) -> None:
-    """Whatever the keyboard comes to has an outline, all the way through the page."""
-    unseen: list[str] = []
-    for _ in range(40):
-        await page.keyboard.press("Tab")
-        found = await page.evaluate(
-            """() => {
-                const element = document.activeElement;
-                if (element === null || element === document.body) return null;
-                const outlined = (one) => {
-                    const style = getComputedStyle(one);
-                    return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1.5;
-                };
-                const around = element.closest("label, .is-link, .json-frame");
-                if (outlined(element) || (around !== null && outlined(around))) return null;
-                return element.outerHTML.slice(0, 120);
-            }"""
-        )
-        if found is not None:
-            unseen.append(found)
-    assert unseen == [], page.url
+# What is left of a style in forced colours.
+LOOK = """element => { const style = getComputedStyle(element);
+    return [style.borderWidth, style.borderColor, style.outline, style.fontWeight, style.color].join("; "); }"""
 
 
-def _until(come: asyncio.Event) -> Callable[[Route], Awaitable[None]]:
-    async def hold(route: Route) -> None:
-        await come.wait()
-        await route.continue_()
-
-    return hold
+async def _held(come: asyncio.Event, route: Route) -> None:
+    await come.wait()
+    await route.continue_()
 
 
 async def test_each_page_says_what_it_loads_and_works_in_forced_colours(office: Office, signed_in: SignedIn) -> None:
     template = office.make_template(EVERY_CONTROL)
-    office.call("PATCH", f"/v1/templates/{template}", json={"description": "Changed"})
     run = office.dispatch(template, webhook=office.webhook()).run_id
     screen = await signed_in("admin")
-    page = screen.page
+    page, chosen = screen.page, screen.main.locator("[role=tab][aria-selected=true]")
+    other = screen.main.locator("[role=tab][aria-selected=false]").first
     for path, (asks, says) in PAGES.items():
         come = asyncio.Event()
         asked = re.compile(rf"/dashboard/api/{office.organization}.*{asks}")
-        await page.route(asked, _until(come))
+        await page.route(asked, partial(_held, come))
         await screen.open(path.format(template=template, run=run))
         said = screen.main.get_by_role("status").filter(has_text=says)
         await expect(said).to_be_visible()
@@ -115,31 +84,8 @@ async def test_each_page_says_what_it_loads_and_works_in_forced_colours(office: 
         await expect(screen.main.locator(".loading")).to_have_count(0)
         await page.emulate_media(forced_colors="active")
         assert await page.evaluate(UNMARKED) == [], path
+        if await chosen.count():
+            assert await chosen.evaluate(LOOK) != await other.evaluate(LOOK), path
         assert await screen.device.accessibility_findings() == [], path
-        await _focus_is_seen(page)
+        assert await unseen_focus(page, presses=40) == [], path
         await page.emulate_media(forced_colors="none")
-
-
-async def test_forced_colours_leave_what_is_chosen_recognizable(office: Office, signed_in: SignedIn) -> None:
-    template = office.make_template(EVERY_CONTROL)
-    screen = await signed_in("editor", forced_colors="active")
-    await screen.open(f"templates/{template}")
-
-    async def look(of: str) -> str:
-        """Edges, lines, weight and colours: what is left of a style in forced colours."""
-        return str(
-            await screen.page.locator(of).first.evaluate(
-                """element => { const style = getComputedStyle(element);
-                const edge = (side) => ["Width", "Style", "Color"].map((what) => style[`border${side}${what}`]);
-                return [...["Top", "Right", "Bottom", "Left"].flatMap(edge), style.outline, style.textDecoration,
-                        style.fontWeight, style.color, style.backgroundColor].join("; "); }"""
-            )
-        )
-
-    assert await look("[role=tab][aria-selected=true]") != await look("[role=tab][aria-selected=false]")
-    assert await look(".shell > nav a[aria-current]") != await look(".shell > nav a:not([aria-current])")
-    toggle = screen.button("Preview")
-    before = await look(".toggle")
-    await toggle.click()
-    await expect(toggle).to_have_attribute("aria-pressed", "false")
-    assert await look(".toggle") != before

@@ -1,7 +1,5 @@
 """Files of runs from the dashboard: what they hold, and what is seen while they come or do not."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -17,23 +15,18 @@ HELD_BACK = """
 () => {
   const real = window.fetch;
   window.fetch = async (...asked) => {
-    if (!String(asked[0]).includes("/exports")) return real(...asked);
     const answer = await real(...asked);
+    if (!String(asked[0]).includes("/exports")) return answer;
     const whole = new Uint8Array(await answer.arrayBuffer());
-    let sent = false;
-    const body = new ReadableStream({
-      async pull(controller) {
-        if (sent) {
-          const go = await new Promise((resolve) => { window.endIt = resolve; });
-          if (go) { controller.enqueue(whole.slice(-1)); controller.close(); }
-          else controller.error(new TypeError("network error"));
-          return;
-        }
-        sent = true;
-        controller.enqueue(whole.slice(0, -1));
-      },
-    });
-    return new Response(body, { headers: answer.headers });
+    const start = (controller) => {
+      controller.enqueue(whole.slice(0, -1));
+      window.endIt = (go) => {
+        if (!go) return controller.error(new TypeError("network error"));
+        controller.enqueue(whole.slice(-1));
+        controller.close();
+      };
+    };
+    return new Response(new ReadableStream({ start }), { headers: answer.headers });
   };
 }
 """
@@ -55,30 +48,21 @@ async def saved(screen: DashboardScreen, kind: str) -> tuple[str, bytes]:
 async def two_kinds_of_runs(office: Office) -> tuple[str, str]:
     """A template, and the id of its run; there is a run of another one, too."""
     template = office.make_template(checklist(step("clean"), name="Opening check"))
-    run = office.dispatch(template, executor_ref="order 1")
     office.dispatch(checklist(step("clean"), name="Closing check"))
-    return template, run.run_id
+    return template, office.dispatch(template).run_id
 
 
 async def test_filtered_runs_are_exported_in_each_form_and_one_as_a_pdf(office: Office, signed_in: SignedIn) -> None:
     template, run_id = await two_kinds_of_runs(office)
-    screen = await signed_in("viewer")
-    await screen.open("runs")
+    screen = await signed_in("viewer", at="runs")
     name, whole = await saved(screen, "CSV, a row for each answer")
-    assert name.startswith("runs-") and name.endswith(".csv")
-    rows = list(csv.DictReader(io.StringIO(whole.decode("utf-8-sig"))))
-    assert {row["template"] for row in rows} == {"Opening check", "Closing check"}
+    assert name.startswith("runs-") and name.endswith(".csv") and whole.count(b"check") == 2
     await screen.told("The file is saved.")
     await screen.button("Export these runs").click()
     await expect(screen.button("CSV, a row for each run")).to_have_count(0)
     await screen.open(f"runs?template={template}")
-    _, of_one = await saved(screen, "CSV, a row for each run")
-    [row] = csv.DictReader(io.StringIO(of_one.decode("utf-8-sig")))
-    assert row["run_id"] == run_id
     _, lines = await saved(screen, "JSON lines")
     assert [json.loads(line)["run_id"] for line in lines.splitlines()] == [run_id]
-    _, places = await saved(screen, "GeoJSON, places of answers")
-    assert json.loads(places) == {"type": "FeatureCollection", "features": []}
 
     await screen.open(f"runs/{run_id}")
     async with screen.page.expect_download(timeout=90_000) as download:
@@ -98,24 +82,17 @@ async def test_an_export_shows_its_progress_is_stopped_or_says_why_it_failed(
     screen = await signed_in("viewer")
     page, coming, alert = screen.page, screen.main.locator(".download"), screen.main.get_by_role("alert")
     await screen.open("runs")
-    await page.set_viewport_size({"width": 320, "height": 640})
-    await screen.button("Export these runs").click()
-    for kind in ("CSV, a row for each answer", "JSON lines", "GeoJSON, places of answers"):
-        await expect(screen.button(kind)).to_be_in_viewport(ratio=1)
-    await screen.looks_right()
-    await screen.button("Export these runs").click()
     await page.evaluate(HELD_BACK)
-    await export(screen, "JSON lines")
-    await expect(coming).to_contain_text("Exporting as JSON lines")
-    await expect(coming).to_contain_text("2 of 2 runs")
-    await screen.looks_right()
-    async with page.expect_download():
-        await page.evaluate("() => window.endIt(true)")
-    await expect(coming).to_have_count(0)
-    await export(screen, "JSON lines")
-    await expect(coming).to_contain_text("2 of 2 runs")
-    await screen.button("Stop").click()
-    await expect(coming).to_have_count(0)
+    for goes_on in (True, False):
+        await export(screen, "JSON lines")
+        await expect(coming).to_contain_text("2 of 2 runs")
+        if goes_on:
+            await screen.looks_right()
+            async with page.expect_download():
+                await page.evaluate("() => window.endIt(true)")
+        else:
+            await screen.button("Stop").click()
+        await expect(coming).to_have_count(0)
 
     downloads: list[str] = []
     page.on("download", lambda download: downloads.append(download.url))

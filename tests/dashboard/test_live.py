@@ -1,9 +1,8 @@
 """Pages that follow what happens: by one stream for all tabs, which comes back by itself and misses nothing."""
 
 import asyncio
-from typing import Any
 
-from playwright.async_api import BrowserContext, Page, Request, expect
+from playwright.async_api import expect
 
 from checklist_api.dashboard.sessions import object_name
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER
@@ -11,7 +10,7 @@ from checklist_crds.secret_digest import digest
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
-from checklist_dev.browser.stage import Link, Stage
+from checklist_dev.browser.stage import Stage
 
 from .conftest import SignedIn
 
@@ -21,21 +20,9 @@ window.hide = (hidden) => { window.isHidden = hidden; document.dispatchEvent(new
 """
 
 
-def streams_of(context: BrowserContext) -> list[Request]:
-    """Every stream that any tab opens from now on."""
-    found: list[Request] = []
-    context.on("request", lambda request: found.append(request) if "/events" in request.url else None)
-    return found
-
-
-def cancel(office: Office, link: Link) -> None:
-    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
-
-
 async def test_a_page_catches_up_when_the_service_was_away(stage: Stage, office: Office, signed_in: SignedIn) -> None:
     link = office.dispatch(checklist(step("clean")))
-    screen = await signed_in("viewer")
-    await screen.open("runs")
+    screen = await signed_in("viewer", at="runs")
     await expect(screen.row("Cold store check")).to_contain_text("Pending")
     badge = screen.page.locator(".live-badge")
     await expect(badge).to_have_text("Live")
@@ -43,7 +30,7 @@ async def test_a_page_catches_up_when_the_service_was_away(stage: Stage, office:
     await expect(badge).to_contain_text("Reconnecting")
     await screen.looks_right()
     await stage.start_api()
-    cancel(office, link)
+    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
     await expect(screen.row("Cold store check")).to_contain_text("Cancelled")
     await expect(badge).to_have_text("Live")
     # What the browser says of an address where nobody answered is no fault of the page.
@@ -52,53 +39,43 @@ async def test_a_page_catches_up_when_the_service_was_away(stage: Stage, office:
 
 async def test_tabs_share_one_stream_that_goes_on_where_it_ended(office: Office, signed_in: SignedIn) -> None:
     link, other = office.dispatch(checklist(step("clean"))), office.dispatch(checklist(step("clean"), name="Second"))
-    screen = await signed_in("viewer")
-    streams = streams_of(screen.device.context)
+    screen, streams = await signed_in("viewer"), list[str]()
+    screen.device.context.on("request", lambda asked: streams.append(asked.url) if "/events" in asked.url else None)
     await screen.open("runs")
-    first, second = screen.page, await screen.device.context.new_page()
-    await expect(first.locator(".live-badge")).to_have_text("Live")
-    await second.goto(office.address("runs"))
-    await expect(second.locator(".live-badge")).to_have_text("Live")
-    cancel(office, link)
-    for page in (first, second):
-        await expect(_row(page, "Cold store check")).to_contain_text("Cancelled")
+    await expect(screen.page.locator(".live-badge")).to_have_text("Live")
+    second = await screen.another_tab("runs")
+    await expect(second.page.locator(".live-badge")).to_have_text("Live")
+    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
+    for tab in (screen, second):
+        await expect(tab.row("Cold store check")).to_contain_text("Cancelled")
     assert len(streams) == 1
-    await first.close()
-    cancel(office, other)
-    await expect(_row(second, "Second")).to_contain_text("Cancelled")
+    await screen.page.close()
+    office.call("POST", f"/v1/runs/{other.run_id}/cancel", json={})
+    await expect(second.row("Second")).to_contain_text("Cancelled")
     assert len(streams) == 2
-    assert "last_event_id=" in streams[1].url
+    assert "last_event_id=" in streams[1]
 
 
-def _row(page: Page, name: str) -> Any:
-    return page.get_by_role("row").filter(has=page.get_by_role("rowheader").filter(has_text=name))
-
-
-async def test_a_new_role_and_the_end_of_the_session_are_shown_at_once(office: Office, signed_in: SignedIn) -> None:
+async def test_a_tab_that_was_hidden_catches_up_and_one_that_is_seen_is_current(
+    office: Office, signed_in: SignedIn
+) -> None:
+    link = office.dispatch(checklist(step("clean")))
     screen = await signed_in("viewer")
+    page, badge = screen.page, screen.page.locator(".live-badge")
+    await page.clock.install()
+    await page.add_init_script(HIDDEN)
     await screen.open("runs")
-    badge = screen.page.locator(".live-badge")
     await expect(badge).to_have_text("Live")
-    await expect(screen.navigation.get_by_role("link", name="API keys")).to_have_count(0)
+    await page.evaluate("hide(true)")
+    await page.clock.fast_forward("05:01")
+    await expect(badge).to_have_text("Paused")
+    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
+    await page.evaluate("hide(false)")
+    await expect(screen.row("Cold store check")).to_contain_text("Cancelled")
+    await expect(badge).to_have_text("Live")
+    # A new role, and the end of the session, are shown at once.
     await office.kube.patch(MEMBER, screen.person.member_id, {"spec": {"role": "admin"}}, NAMESPACE)
     await expect(screen.navigation.get_by_role("link", name="API keys")).to_be_visible()
     await expect(badge).to_have_text("Live")
     await office.kube.delete(DASHBOARD_SESSION, object_name(digest(screen.person.secret)), NAMESPACE)
     await expect(screen.dialog("Your session has ended")).to_be_visible()
-
-
-async def test_a_tab_that_was_hidden_for_long_catches_up_when_seen(office: Office, signed_in: SignedIn) -> None:
-    link = office.dispatch(checklist(step("clean")))
-    screen = await signed_in("viewer")
-    page = screen.page
-    await page.clock.install()
-    await page.add_init_script(HIDDEN)
-    await screen.open("runs")
-    await expect(page.locator(".live-badge")).to_have_text("Live")
-    await page.evaluate("hide(true)")
-    await page.clock.fast_forward("05:01")
-    await expect(page.locator(".live-badge")).to_have_text("Paused")
-    cancel(office, link)
-    await page.evaluate("hide(false)")
-    await expect(page.locator(".live-badge")).to_have_text("Live")
-    await expect(screen.row("Cold store check")).to_contain_text("Cancelled")

@@ -21,18 +21,15 @@ async def test_filters_stand_in_the_address_and_can_be_sent_as_a_link(office: Of
     cancelled = office.dispatch(template, executor_ref="order 2")
     office.dispatch(checklist(step("clean"), name="Closing check"), executor_ref="order 1")
     office.call("POST", f"/v1/runs/{cancelled.run_id}/cancel", json={})
-    screen = await signed_in("viewer")
-    await screen.open("runs")
+    screen = await signed_in("viewer", at="runs")
     filters = screen.main.get_by_role("search", name="Filter runs")
     await expect(filters.get_by_role("status")).to_have_text("3 runs")
     await filters.get_by_label("Checklist").select_option(label="Opening check")
-    await expect(filters.get_by_role("status")).to_have_text("2 runs")
     await filters.get_by_label("Status").select_option(label="Cancelled")
     await expect(filters.get_by_role("status")).to_have_text("1 run")
     await expect(screen.row("Opening check")).to_contain_text("order 2")
     await expect(screen.page).to_have_url(re.compile(f"runs\\?template={template}&status=cancelled$"))
     await screen.page.reload()
-    await expect(screen.row("Opening check")).to_contain_text("order 2")
     await filters.get_by_label("Status").select_option(label="Any")
     await filters.get_by_label("Reference").fill("order 1")
     await expect(filters.get_by_role("status")).to_have_text("1 run")
@@ -40,20 +37,17 @@ async def test_filters_stand_in_the_address_and_can_be_sent_as_a_link(office: Of
     await expect(screen.main.locator(".page-head")).to_contain_text(open_run.run_id)
     await screen.page.go_back()
     await expect(filters.get_by_label("Reference")).to_have_value("order 1")
-    await filters.get_by_label("Reference").fill("nobody's")
-    await expect(screen.main.get_by_role("heading", name="No run matches these filters")).to_be_visible()
-    await screen.looks_right()
     tomorrow = (utc_now() + timedelta(days=2)).strftime("%Y-%m-%d")
     await screen.open(f"runs?from={tomorrow}")
     await expect(screen.main.get_by_role("heading", name="No run matches these filters")).to_be_visible()
+    await screen.looks_right()
     await screen.button("Show all runs").click()
     await expect(filters.get_by_role("status")).to_have_text("3 runs")
 
 
 async def test_what_changes_is_shown_in_place_and_what_is_new_is_announced(office: Office, signed_in: SignedIn) -> None:
     link = office.dispatch(checklist(step("clean")), executor_ref="the first")
-    screen = await signed_in("viewer")
-    await screen.open("runs")
+    screen = await signed_in("viewer", at="runs")
     row = screen.row("Cold store check")
     await expect(row).to_contain_text("Pending")
     office.stage.execute(link, "PUT", "/answers/s-clean", json={"value": True})
@@ -70,14 +64,12 @@ async def test_what_changes_is_shown_in_place_and_what_is_new_is_announced(offic
 
 async def test_that_archived_runs_may_be_missing_is_said_above_the_list(office: Office, signed_in: SignedIn) -> None:
     office.dispatch(checklist(step("clean")))
-    screen = await signed_in("viewer")
-    await screen.open("runs")
-    await expect(screen.row("Cold store check")).to_be_visible()
+    screen = await signed_in("viewer", at="runs")
     note = screen.main.locator(".runs-missing")
     await expect(note).to_have_count(0)
-    folder = office.stage.service._folder / "photos" / "archive" / office.organization / "2026-01"
-    folder.mkdir(parents=True)
-    broken = folder / f"20260101T000000Z-{'0' * 32}.manifest.json"
+    archive = office.stage.service._folder / "photos" / "archive"
+    broken = archive / office.organization / "2026-01" / f"20260101T000000Z-{'0' * 32}.manifest.json"
+    broken.parent.mkdir(parents=True)
     broken.write_text("{")
     try:
         with pytest.raises(Failure):

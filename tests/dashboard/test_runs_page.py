@@ -1,11 +1,10 @@
 """The page of one run: its story, its answers, its deliveries, its link, and its end."""
 
-import io
 import re
 from typing import Any
 
-from PIL import Image
 from playwright.async_api import expect
+from tests.browser.checklist_screen import picture
 from tests.waiting import eventually
 
 from checklist_dev.browser.checklists import checklist, section, step
@@ -35,24 +34,11 @@ COLD_STORE: dict[str, Any] = {
 }
 
 
-def _answer(office: Office, link: Link, name: str, value: object, **more: object) -> None:
-    office.stage.execute(link, "PUT", f"/answers/s-{name}", json={"value": value, **more})
-
-
-def _add_photos(office: Office, link: Link) -> None:
-    for colour in ("navy", "maroon"):
-        picture = io.BytesIO()
-        Image.new("RGB", (800, 600), colour).save(picture, "JPEG")
-        headers = {"Content-Type": "image/jpeg"}
-        office.stage.execute(link, "POST", "/answers/s-shelf/photos", content=picture.getvalue(), headers=headers)
-
-
-async def _until_delivered(office: Office, link: Link, events: int) -> None:
-    def delivered() -> bool:
-        found = office.call("GET", f"/v1/runs/{link.run_id}/deliveries")["data"]
-        return sum(one["status"] == "delivered" for one in found) >= events
-
-    await eventually(delivered)
+def _answer(office: Office, link: Link, **values: object) -> None:
+    for name, value in values.items():
+        office.stage.execute(
+            link, "PUT", f"/answers/s-{name}", json=value if isinstance(value, dict) else {"value": value}
+        )
 
 
 def _part(screen: DashboardScreen, name: str) -> Any:
@@ -61,32 +47,26 @@ def _part(screen: DashboardScreen, name: str) -> Any:
 
 async def test_a_completed_run_is_told_from_its_dispatch_to_its_receipt(office: Office, signed_in: SignedIn) -> None:
     link = office.dispatch(COLD_STORE, webhook=office.webhook(), executor_ref="order 4711", expires_in_hours=24)
-    _answer(office, link, "clean", True)
-    _answer(office, link, "place", True, geo={"lat": 52.5163, "lng": 13.3777, "accuracy_m": 8})
-    _add_photos(office, link)
+    _answer(office, link, clean=True, place={"value": True, "geo": {"lat": 52.5163, "lng": 13.3777, "accuracy_m": 8}})
+    for colour in ("navy", "maroon"):
+        headers = {"Content-Type": "image/png"}
+        office.stage.execute(link, "POST", "/answers/s-shelf/photos", content=picture(colour), headers=headers)
     office.stage.execute(link, "POST", "/steps/s-note/skip", json={})
     office.stage.execute(link, "POST", "/submit", json={"signature": {"name": "Sam Example"}})
-    await _until_delivered(office, link, 6)
-    screen = await signed_in("viewer")
-    await screen.open(f"runs/{link.run_id}")
-    told = _part(screen, "What happened")
-    for words in ("Dispatched by Olga Owner", "order 4711", "127.0.0.1 (all events)", "Completed", "sha-256="):
-        await expect(told).to_contain_text(words)
+    delivered = f"/v1/runs/{link.run_id}/deliveries"
+    await eventually(lambda: [one["status"] for one in office.call("GET", delivered)["data"]] == ["delivered"] * 6)
+    screen = await signed_in("viewer", at=f"runs/{link.run_id}")
+    told, answers = _part(screen, "What happened"), _part(screen, "Answers")
     receipt = office.stage.execute(link, "GET", "")["receipt"]
-    await expect(told).to_contain_text(receipt["digest"])
-    answers = _part(screen, "Answers")
-    labels = answers.locator(".answer-label")
-    await expect(labels).to_have_text(
-        ["Is the floor clean?", "Are you at the store?", "Photos of the shelves", "Anything to remark?"]
-    )
-    await expect(answers).to_contain_text("52.51630, 13.37770")
-    await expect(answers).to_contain_text("accurate to 8 m")
+    for words in ("Dispatched by Olga Owner", "order 4711", "127.0.0.1 (all events)", "Completed", receipt["digest"]):
+        await expect(told).to_contain_text(words)
+    labels = ["Is the floor clean?", "Are you at the store?", "Photos of the shelves", "Anything to remark?"]
+    await expect(answers.locator(".answer-label")).to_have_text(labels)
+    for words in ("52.51630, 13.37770", "accurate to 8 m", "Sam Example"):
+        await expect(answers).to_contain_text(words)
     await expect(answers.locator(".answer").nth(3)).to_contain_text("Skipped")
-    await expect(answers).to_contain_text("Sam Example")
-    folded = answers.get_by_text("What is dirty?")
-    await expect(folded).to_be_hidden()
     await answers.get_by_text("1 step does not apply").click()
-    await expect(folded).to_be_visible()
+    await expect(answers.get_by_text("What is dirty?")).to_be_visible()
     events = _part(screen, "Events and deliveries").locator(".event")
     await expect(events).to_have_count(6)
     await expect(events.last).to_contain_text("run.completed")
@@ -96,37 +76,33 @@ async def test_a_completed_run_is_told_from_its_dispatch_to_its_receipt(office: 
     await expect(screen.main.get_by_role("button", name=re.compile("Replay|Cancel the run"))).to_have_count(0)
     await screen.looks_right()
 
-    first = screen.button("Photo 1 of “Photos of the shelves”")
+    first, viewer = screen.button("Photo 1 of “Photos of the shelves”"), screen.dialog("Photos of the shelves")
     await expect(first.locator("img")).to_have_js_property("complete", True)
     assert await first.locator("img").evaluate("image => image.naturalWidth") > 0
     await first.press("Enter")
-    viewer = screen.dialog("Photos of the shelves")
-    await expect(viewer).to_contain_text("Photo 1 of 2")
     for key, number in (("ArrowRight", 2), ("ArrowRight", 2), ("Home", 1)):
         await screen.page.keyboard.press(key)
         await expect(viewer).to_contain_text(f"Photo {number} of 2")
     await screen.looks_right()
     await screen.page.keyboard.press("Escape")
-    await expect(viewer).to_have_count(0)
     await expect(first).to_be_focused()
 
 
-async def test_an_open_run_is_followed_its_link_copied_and_then_cancelled(office: Office, signed_in: SignedIn) -> None:
-    link = office.dispatch(COLD_STORE, webhook=office.webhook(), expires_in_hours=24)
-    screen = await signed_in("editor", permissions=["clipboard-read", "clipboard-write"])
+async def test_an_open_run_is_followed_its_link_copied_cancelled_and_its_event_replayed(
+    office: Office, signed_in: SignedIn
+) -> None:
+    link = office.dispatch(COLD_STORE, webhook=office.webhook(events=["run.cancelled"]), expires_in_hours=24)
+    robin = await office.member("editor", name="Robin Baker")
+    screen = await signed_in(person=robin, permissions=["clipboard-read", "clipboard-write"])
     hosts: set[str] = set()
     screen.page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
     await screen.open(f"runs/{link.run_id}")
     told, answers = _part(screen, "What happened"), _part(screen, "Answers")
     await expect(told).to_contain_text("Waiting for the first answer; the link works for 24 more hours")
-    _answer(office, link, "clean", False)
+    _answer(office, link, clean=False)
     await expect(told).to_contain_text("First answer")
     await expect(answers.locator(".answer").first).to_contain_text("Dirty")
-    # What was asked of no one before applies now.
     await expect(answers.locator(".answer-label").nth(1)).to_have_text("What is dirty?")
-    await expect(screen.main.get_by_text("does not apply")).to_have_count(0)
-
-    await expect(_part(screen, "Link for the executor")).to_be_visible()
     await screen.button("Copy the link").click()
     assert await screen.page.evaluate("navigator.clipboard.readText()") == link.url
     await screen.button("Show the QR code large").press("Enter")
@@ -136,33 +112,13 @@ async def test_an_open_run_is_followed_its_link_copied_and_then_cancelled(office
 
     await screen.button("Cancel the run").click()
     question = screen.dialog("Cancel this run of “Cold store check”?")
-    await expect(question).to_contain_text("The answer given so far can still be read here")
     await expect(question).to_contain_text("127.0.0.1 is sent run.cancelled")
     await screen.looks_right()
     await question.get_by_role("button", name="Cancel the run").click()
     await screen.told("The run is cancelled.")
     await expect(told).to_contain_text("Cancelled by the organization")
     await expect(_part(screen, "Link for the executor")).to_have_count(0)
-    await expect(screen.button("Cancel the run")).to_have_count(0)
-    assert office.call("GET", f"/v1/runs/{link.run_id}")["status"] == "cancelled"
 
-
-async def test_an_expired_run_says_what_was_answered_in_time(office: Office, signed_in: SignedIn) -> None:
-    link = office.dispatch(COLD_STORE, expires_in_hours=4 / 3600)
-    _answer(office, link, "clean", True)
-    screen = await signed_in("viewer")
-    await screen.open(f"runs/{link.run_id}")
-    await expect(_part(screen, "What happened")).to_contain_text("The link expired before the checklist was submitted.")
-    await expect(_part(screen, "Answers")).to_contain_text("Is the floor clean?")
-    await expect(_part(screen, "Answers")).to_contain_text("Never given.")
-
-
-async def test_a_failed_event_is_replayed_in_place_and_the_outcome_told(office: Office, signed_in: SignedIn) -> None:
-    link = office.dispatch(COLD_STORE, webhook=office.webhook(events=["run.cancelled"]))
-    office.call("POST", f"/v1/runs/{link.run_id}/cancel", json={})
-    await _until_delivered(office, link, 1)
-    screen = await signed_in(person=await office.member("editor", name="Robin Baker"))
-    await screen.open(f"runs/{link.run_id}")
     event = _part(screen, "Events and deliveries").locator(".event")
     await expect(event).to_contain_text("Delivered")
     await event.get_by_role("button", name="Replay run.cancelled, event 1").click()
@@ -170,36 +126,18 @@ async def test_a_failed_event_is_replayed_in_place_and_the_outcome_told(office: 
     await expect(question).to_contain_text("It was delivered before.")
     await question.get_by_role("button", name="Send again").click()
     await screen.told("run.cancelled was delivered to 127.0.0.1.")
-    await event.get_by_text(re.compile(r"\d attempts?")).first.click()
-    await expect(event.get_by_role("table")).to_contain_text("Replay")
     assert len(office.stage.receiver.of_run(link.run_id)) == 2
     [delivery] = office.call("GET", "/v1/deliveries")["data"]
     await screen.open(f"deliveries/{delivery['event_id']}")
     await expect(screen.main.get_by_role("region", name="Event")).to_contain_text("Robin Baker")
 
 
-async def test_many_events_come_by_pages(office: Office, signed_in: SignedIn) -> None:
-    names = [f"q{number}" for number in range(60)]
-    link = office.dispatch(checklist(*(step(name) for name in names)), webhook=office.webhook())
-    for name in names:
-        _answer(office, link, name, True)
-    screen = await signed_in("viewer")
-    await screen.open(f"runs/{link.run_id}")
-    events = _part(screen, "Events and deliveries")
-    await expect(events).to_contain_text("60 events for 127.0.0.1")
-    await expect(events.locator(".event")).to_have_count(50)
-    await events.get_by_role("link", name="Next").click()
-    await expect(events.locator(".event").first).to_contain_text("51")
-    await expect(screen.page).to_have_url(re.compile(r"\?page=2$"))
-
-
 async def test_the_longest_texts_stay_within_the_list_and_the_page(office: Office, signed_in: SignedIn) -> None:
     word = "Donaudampfschifffahrt" * 20
     long = checklist(step("note", "text", label=word[:400], config={"multiline": True}), name=word[:200])
     link = office.dispatch(long, executor_ref="x" * 200, webhook=office.webhook())
-    _answer(office, link, "note", f"{word}\n" * 5)
-    screen = await signed_in("editor")
-    await screen.open("runs")
+    _answer(office, link, note=f"{word}\n" * 5)
+    screen = await signed_in("editor", at="runs")
     await expect(screen.row(word[:200])).to_be_visible()
     await screen.looks_right()
     await screen.open(f"runs/{link.run_id}")

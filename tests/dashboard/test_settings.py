@@ -1,7 +1,7 @@
 """Settings: API keys are made, shown once, revoked; members are invited, changed and removed by admins."""
 
 from playwright.async_api import expect
-from tests.waiting import eventually
+from tests.browser.checklist_screen import tab_to
 
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
@@ -10,15 +10,14 @@ from checklist_crds.management import MANAGED_BY_ANNOTATION
 from checklist_dev.bootstrap import NAMESPACE, api_key_object
 from checklist_dev.browser.office import Office
 
-from .conftest import NewDevice, SignedIn
-from .dashboard_screen import manage, tab_to
+from .conftest import SignedIn
+from .dashboard_screen import manage
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 
 
 async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("admin", permissions=["clipboard-read", "clipboard-write"])
-    await screen.open("settings/keys")
+    screen = await signed_in("admin", permissions=["clipboard-read", "clipboard-write"], at="settings/keys")
     await screen.button("New key").press("Enter")
     form, shown = screen.dialog("New key"), screen.dialog("Key “Billing”")
     field, row = form.get_by_role("textbox", name="Name"), screen.row("Billing")
@@ -28,15 +27,10 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
         "What the key is for, e.g. “Billing” or “Warehouse tablet”. Give the key a name."
     )
     await screen.looks_right()
-    await field.fill("a\u0007b")
-    await screen.button("Make the key").click()
-    await expect(form.locator(".field .error")).to_be_visible()
-    await expect(field).to_have_value("a\u0007b")
     await field.fill("Billing")
     await screen.page.keyboard.press("Enter")
     key = (await shown.locator(".command code").first.inner_text()).strip()
     await shown.get_by_role("button", name="Copy the key").click()
-    await expect(shown.get_by_role("status").filter(has_text="Copied")).to_have_count(1)
     assert await screen.page.evaluate("navigator.clipboard.readText()") == key
     assert f"Bearer {key}'" in await shown.locator(".command code").nth(1).inner_text()
     await screen.looks_right()
@@ -44,14 +38,11 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
     await screen.page.keyboard.press("Escape")
     await expect(shown).to_contain_text("then close with the button below")
     await screen.button("I have kept the key").press("Enter")
-    await expect(shown).to_have_count(0)
     await expect(row).to_contain_text(f"cds_live_…{key[-4:]}")
-    await expect(row).to_contain_text("never")
     assert key not in await screen.page.content()
 
     def answer() -> int:
-        headers = {"Authorization": f"Bearer {key}"}
-        return office.stage.http.get("/v1/templates", headers=headers).status_code
+        return office.stage.http.get("/v1/templates", headers={"Authorization": f"Bearer {key}"}).status_code
 
     assert answer() == 200
     await screen.button("Revoke Billing").press("Enter")
@@ -60,7 +51,6 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
     await screen.button("Revoke the key").press("Enter")
     await screen.told("The key “Billing” is revoked.")
     await expect(row).to_contain_text("Revoked")
-    await expect(screen.button("Revoke Billing")).to_have_count(0)
     assert answer() == 401
 
 
@@ -70,47 +60,27 @@ async def test_more_keys_are_on_the_next_page_which_has_an_address(office: Offic
         body["spec"] |= {"name": f"{LONG} {number:02}"}
         del body["spec"]["createdBy"]
         await office.kube.create(API_KEY, body, NAMESPACE)
-    screen = await signed_in("admin")
-    await screen.open("settings/keys")
+    screen = await signed_in("admin", at="settings/keys?page=9")
     pages = screen.main.get_by_role("navigation", name="Pages of keys")
-    await expect(pages).to_contain_text("1–20 of 25")
-    await screen.looks_right()
-    await pages.get_by_role("link", name="Next").click()
-    await expect(pages).to_contain_text("21–25 of 25")
-    assert screen.page.url.endswith("?page=2")
-    await expect(screen.main.get_by_role("rowheader")).to_have_count(5)
-    await screen.page.go_back()
-    await expect(pages).to_contain_text("1–20 of 25")
-    await screen.open("settings/keys?page=9")
     await expect(pages).to_contain_text("Page 9 is past the end")
     await pages.get_by_role("link", name="Previous").click()
     await expect(pages).to_contain_text("21–25 of 25")
+    assert screen.page.url.endswith("?page=2")
+    await pages.get_by_role("link", name="Previous").click()
+    await expect(pages).to_contain_text("1–20 of 25")
+    await screen.looks_right()
 
 
-async def test_a_role_that_is_taken_away_leaves_what_was_typed(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("admin")
-    await screen.open("settings/keys")
-    await screen.button("New key").click()
-    form = screen.dialog("New key")
-    await form.get_by_role("textbox", name="Name").fill("Billing")
-    await office.kube.patch(MEMBER, screen.person.member_id, {"spec": {"role": "viewer"}}, NAMESPACE)
-    keys, headers = f"/dashboard/api/{office.organization}/keys", screen.person.headers
-    await eventually(lambda: office.stage.http.get(keys, headers=headers).status_code == 403)
-    await screen.button("Make the key").click()
-    await expect(form.get_by_role("alert")).to_contain_text("This needs the role admin.")
-    await expect(form.get_by_role("textbox", name="Name")).to_have_value("Billing")
-    await expect(screen.page.locator("nav a", has_text="API keys")).to_have_count(0)
-    await screen.button("Back").click()
-    await screen.go("Members")
-    await expect(screen.button("Invite a member")).to_have_count(0)
-
-
-async def test_the_last_admin_stays_and_others_may_give_the_role_away(office: Office, signed_in: SignedIn) -> None:
+async def test_the_last_admin_stays_and_who_gives_the_role_away_keeps_what_was_typed(
+    office: Office, signed_in: SignedIn
+) -> None:
     screen = await signed_in("admin")
     for member in (await office.kube.list_all(MEMBER, NAMESPACE))[0]:
         spec = member["spec"]
         if spec["organizationRef"]["name"] == office.organization and spec["name"] == "Olga Owner":
             await office.kube.delete(MEMBER, member["metadata"]["name"], NAMESPACE)
+    keys = await screen.another_tab("settings/keys")
+    await keys.name_new_key("Billing")
     await screen.open("settings/members")
     await expect(screen.row("Olga Owner")).to_have_count(0)
     await screen.button("Change Ada Example").click()
@@ -123,12 +93,13 @@ async def test_the_last_admin_stays_and_others_may_give_the_role_away(office: Of
     await office.member("admin", name="Otto Other")
     await screen.button("Save").click()
     await expect(screen.button("Invite a member")).to_have_count(0)
-    await expect(screen.navigation.get_by_role("link", name="API keys")).to_have_count(0)
+    await keys.button("Make the key").click()
+    await expect(keys.dialog("New key").get_by_role("alert")).to_contain_text("This needs the role admin.")
+    await expect(keys.dialog("New key").get_by_role("textbox", name="Name")).to_have_value("Billing")
+    await expect(keys.page.locator("nav a", has_text="API keys")).to_have_count(0)
 
 
-async def test_members_are_invited_changed_and_removed_by_keyboard_alone(
-    signed_in: SignedIn, new_device: NewDevice
-) -> None:
+async def test_members_are_invited_changed_and_removed_by_keyboard_alone(signed_in: SignedIn) -> None:
     email, screen = f"{new_id('u')}@example.com", await signed_in("admin")
     await screen.open("settings/members")
     page, keyboard, row = screen.page, screen.page.keyboard, screen.row("Vera Viewer")
@@ -154,28 +125,8 @@ async def test_members_are_invited_changed_and_removed_by_keyboard_alone(
     await expect(screen.button("Invite a member")).to_be_focused()
 
     await screen.button("New link for Vera Viewer").click()
-    second = await code.inner_text()
-    assert first != second
+    assert await code.inner_text() != first
     await done.click()
-    theirs = (await new_device()).page
-    await theirs.goto(first)
-    await theirs.get_by_role("button", name="Sign in with this link").click()
-    await expect(theirs.get_by_role("alert")).to_contain_text("replaced by a newer one")
-    await theirs.goto(second)
-    await theirs.get_by_role("button", name="Sign in with this link").click()
-    await expect(theirs.get_by_role("heading", name="Choose a password")).to_be_visible()
-    await theirs.get_by_role("link", name="Not now").click()
-    await expect(theirs.get_by_role("navigation", name="Dashboard")).to_be_visible()
-    await page.reload()
-    await expect(row).to_contain_text("Local account")
-
-    await screen.button("Invite a member").click()
-    await form.get_by_role("textbox", name="E-mail address").fill(email)
-    await form.get_by_role("textbox", name="Name").fill("Vera again")
-    await screen.button("Invite").click()
-    await expect(form.get_by_role("alert")).to_be_visible()
-    await expect(form.get_by_role("textbox", name="Name")).to_have_value("Vera again")
-    await keyboard.press("Escape")
 
     await tab_to(page, "Change Vera Viewer", "Enter")
     await screen.dialog("Change Vera Viewer").wait_for()
@@ -185,11 +136,8 @@ async def test_members_are_invited_changed_and_removed_by_keyboard_alone(
     await expect(screen.button("Change Vera Viewer")).to_be_focused()
     await expect(row.get_by_text("Editor", exact=True)).to_be_visible()
 
-    await tab_to(page, "Remove Vera Viewer")
+    await tab_to(page, "Remove Vera Viewer", "Enter")
     confirm = screen.dialog("Remove Vera Viewer?")
-    for key in ("Enter", "Escape", "Enter"):
-        await keyboard.press(key)
-        await expect(confirm).to_have_count(int(key == "Enter"))
     await tab_to(page, "Type “Vera Viewer” to confirm", "Enter", text="Vera")
     await expect(confirm.locator(".error")).to_have_text("This is not the same text.")
     await screen.looks_right()
@@ -203,8 +151,7 @@ async def test_members_are_reset_read_only_when_managed_and_seen_by_viewers(
     office: Office, signed_in: SignedIn
 ) -> None:
     other = await office.member("viewer", name="Vera Viewer")
-    screen = await signed_in("admin")
-    await screen.open("settings/members")
+    screen = await signed_in("admin", at="settings/members")
     row = screen.row("Vera Viewer")
     await screen.button("Reset sign-in Vera Viewer").click()
     await expect(screen.dialog("Reset the sign-in of Vera Viewer?")).to_contain_text(other.email)
@@ -217,15 +164,12 @@ async def test_members_are_reset_read_only_when_managed_and_seen_by_viewers(
     await expect(row).to_contain_text("Managed by Flux")
     await expect(row).to_contain_text(f"The annotation {MANAGED_BY_ANNOTATION} says that Flux manages it.")
     await expect(row.get_by_role("button")).to_have_count(0)
-    await expect(screen.button("Change Ada Example")).to_be_visible()
     await screen.looks_right()
 
     viewer = await signed_in("viewer")
     await viewer.open("settings/members")
-    await expect(viewer.row("Vera Viewer")).to_contain_text("Viewer")
     await expect(viewer.main.get_by_role("row").filter(has_text="(you)")).to_have_count(1)
     await expect(viewer.main).not_to_contain_text(other.email)
     await expect(viewer.main).not_to_contain_text("Managed by")
     await expect(viewer.button("Invite a member")).to_have_count(0)
-    await expect(viewer.button("Remove Olga Owner")).to_have_count(0)
     await viewer.looks_right()

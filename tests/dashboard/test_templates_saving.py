@@ -64,7 +64,6 @@ async def test_json_and_steps_are_two_views_of_one_and_errors_have_their_lines(
     await screen.button("Save").click()
     await expect(screen.main.get_by_role("alert")).to_contain_text("The JSON is broken on line 3")
     await editor.tab("Steps")
-    await expect(screen.main.get_by_text(re.compile("^Line 3: A comma or } is missing"))).to_be_visible()
     await screen.looks_right()
     await screen.button("Give up what I typed as JSON").click()
     await expect(editor.row("Fridge ok?")).to_be_visible()
@@ -78,99 +77,57 @@ async def test_json_and_steps_are_two_views_of_one_and_errors_have_their_lines(
     await editor.tab("Steps")
     await expect(screen.main.get_by_text("The JSON cannot be shown as steps")).to_be_visible()
     await editor.tab("JSON")
-    await expect(editor.json).to_have_value(re.compile('"poem"'))
     await editor.json.fill(text.replace('"Note"', '""'))
-    await expect(wrong).to_have_count(0)
     await screen.button("Save").click()
     await expect(wrong).to_contain_text("sections[0].steps[1].label")
     line = 1 + text[: text.index('"label": "Note"')].count("\n")
     await expect(editor.page.locator(".json-number.is-wrong")).to_have_text(str(line))
-    await wrong.get_by_role("button", name=f"Line {line}").click()
-    selected = await editor.json.evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)")
-    assert selected.strip() == '"label": "",'
     await screen.looks_right()
 
 
-async def test_the_views_of_a_template_are_tabs_by_keyboard(office: Office, signed_in: SignedIn) -> None:
-    screen = await signed_in("editor")
-    await TemplateScreen.opened(screen, office.make_template(FRIDGE))
-    await screen.page.get_by_role("tab", name="Steps").focus()
-    for key, title, query in (
-        ("ArrowRight", "JSON", "?tab=json"),
-        ("ArrowRight", "Versions", "?tab=versions"),
-        ("ArrowRight", "Steps", ""),
-        ("ArrowLeft", "Versions", "?tab=versions"),
-        ("Home", "Steps", ""),
-        ("End", "Versions", "?tab=versions"),
-    ):
-        await screen.page.keyboard.press(key)
-        await expect(screen.page.get_by_role("tab", name=title)).to_be_focused()
-        await expect(screen.page.get_by_role("tab", selected=True)).to_have_text(title)
-        await expect(screen.page.get_by_role("tabpanel", name=title)).to_be_visible()
-        await expect(screen.page).to_have_url(re.compile(rf"/t-[^?]*{re.escape(query)}$"))
-    # One stop for all of them: the next one is in the panel.
-    await screen.page.keyboard.press("Tab")
-    await expect(screen.page.get_by_role("tabpanel", name="Versions")).to_be_focused()
-    await screen.page.reload()
-    await expect(screen.row("Version 1")).to_be_visible()
-
-
-async def test_two_tabs_that_change_a_template_lose_nothing(office: Office, signed_in: SignedIn) -> None:
+async def test_two_who_change_a_template_lose_nothing_in_silence(office: Office, signed_in: SignedIn) -> None:
     template = office.make_template(FRIDGE)
     mine = await TemplateScreen.opened(await signed_in("editor"), template)
-    theirs = await TemplateScreen.opened(await signed_in("editor"), template)
+    screen, name = mine.screen, mine.page.get_by_label("Name", exact=True)
     await mine.row("Fridge ok?").click()
     await mine.page.get_by_role("checkbox", name="Required").check()
     await mine.rename("My name")
-
-    await theirs.rename("Their name")
-    await theirs.row("Note").click()
-    await theirs.page.get_by_label("What is asked").fill("Their note")
-    await theirs.save("Saved as version 2.")
-
-    await mine.screen.button("Save").click()
-    dialog = mine.screen.dialog("Somebody else has changed this template")
-    await expect(dialog).to_contain_text("version 2")
+    sections = stored(office, template)["sections"]
+    sections[0]["steps"][1]["label"] = "Their note"
+    changed(office, template, {"name": "Their name", "sections": sections})
+    await screen.button("Save").click()
+    dialog = screen.dialog("Somebody else has changed this template")
     await expect(dialog.get_by_role("list", name="What they changed")).to_contain_text("Their note")
     await expect(dialog.get_by_role("list", name="What you changed")).to_contain_text("required")
-    both = dialog.get_by_role("region", name="Changed by both")
-    await expect(both.get_by_role("radio")).to_have_count(2)
-    await expect(both).to_contain_text("“Fridge check”")
-    assert stored(office, template)["v"] == 2
-    await mine.screen.looks_right()
+    await expect(dialog.get_by_role("region", name="Changed by both")).to_contain_text("“Fridge check”")
+    await screen.looks_right()
     await mine.page.keyboard.press("Escape")
-    await mine.screen.button("Show the difference").click()
+    await screen.button("Show the difference").click()
     await dialog.get_by_label("Theirs").check()
-    await mine.screen.button("Keep both and go on").click()
-    await expect(mine.page.get_by_label("Name", exact=True)).to_have_value("Their name")
-    await expect(mine.row("Their note")).to_be_visible()
+    await screen.button("Keep both and go on").click()
+    await expect(name).to_have_value("Their name")
     assert stored(office, template)["v"] == 2
     await mine.save("Saved as version 3.")
     merged = stored(office, template)
     steps = merged["sections"][0]["steps"]
     assert (merged["name"], steps[0]["required"], steps[1]["label"]) == ("Their name", True, "Their note")
 
-
-async def test_one_overwrites_knowingly_or_discards_but_never_in_silence(office: Office, signed_in: SignedIn) -> None:
-    template = office.make_template(FRIDGE)
-    editor = await TemplateScreen.opened(await signed_in("editor"), template)
-    await editor.rename("Mine")
+    # One overwrites knowingly, or discards.
+    await mine.rename("Mine")
     changed(office, template, {"name": "Theirs"})
-    await editor.screen.button("Save").click()
-    await editor.screen.button("Overwrite with mine …").click()
-    await expect(editor.screen.dialog()).to_contain_text("What they changed is undone")
+    await screen.button("Save").click()
+    await screen.button("Overwrite with mine …").click()
+    await expect(screen.dialog()).to_contain_text("What they changed is undone")
     assert stored(office, template)["name"] == "Theirs"
-    await editor.screen.button("Yes, undo what they did").click()
-    await editor.screen.told("Saved as version 3.")
+    await screen.button("Yes, undo what they did").click()
+    await screen.told("Saved as version 5.")
     assert stored(office, template)["name"] == "Mine"
-
-    await editor.rename("Mine again")
+    await mine.rename("Mine again")
     changed(office, template, {"name": "Theirs again"})
-    await editor.screen.button("Save").click()
-    await editor.screen.button("Discard my changes").click()
-    await expect(editor.page.get_by_label("Name", exact=True)).to_have_value("Theirs again")
-    await expect(editor.page.locator(".editor-state")).to_have_text("Saved")
-    assert stored(office, template)["v"] == 4
+    await screen.button("Save").click()
+    await screen.button("Discard my changes").click()
+    await expect(name).to_have_value("Theirs again")
+    assert stored(office, template)["v"] == 6
 
 
 async def test_what_is_not_saved_survives_a_reload_and_a_click_away(office: Office, signed_in: SignedIn) -> None:
@@ -181,30 +138,20 @@ async def test_what_is_not_saved_survives_a_reload_and_a_click_away(office: Offi
 
     async def answer(dialog: Dialog) -> None:
         asked.append(dialog.type)
-        await (dialog.accept() if dialog.type == "beforeunload" or len(asked) > 2 else dialog.dismiss())
+        await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
     screen.page.on("dialog", answer)
     await editor.rename("Not saved")
+    # A draft of a version that was left behind shows the difference.
+    await screen.page.route("**/events*", lambda route: route.abort())
+    changed(office, template, {"description": "Theirs"})
     await screen.page.reload()
+    await screen.button("Keep both and go on").click()
     await expect(screen.main.get_by_text("Your changes from before are here again")).to_be_visible()
     await expect(name).to_have_value("Not saved")
     await screen.looks_right()
-    templates = screen.navigation.get_by_role("link", name="Templates")
-    await templates.click()
+    await screen.navigation.get_by_role("link", name="Templates").click()
     assert asked == ["beforeunload", "confirm"]
-    await expect(name).to_have_value("Not saved")
-    await templates.click()
-    await expect(screen.row("Fridge check")).to_be_visible()
-    await screen.row("Fridge check").get_by_role("link").click()
-    await expect(name).to_have_value("Fridge check")
-
-    # A draft of a version that was left behind shows the difference.
-    await editor.rename("Not saved")
-    changed(office, template, {"description": "Theirs"})
-    await screen.page.reload()
-    dialog = screen.dialog("Somebody else has changed this template")
-    await expect(dialog.get_by_role("list", name="What they changed")).to_contain_text("description")
-    await screen.button("Keep both and go on").click()
     await editor.save("Saved as version 3.")
     assert (stored(office, template)["name"], stored(office, template)["description"]) == ("Not saved", "Theirs")
 
@@ -227,9 +174,23 @@ async def test_an_earlier_version_becomes_the_current_one_again(office: Office, 
     await screen.button("Add a section").click()
     await screen.page.get_by_label("Section 2", exact=True).fill("Bar")
     await editor.save("Saved as version 2.")
-    await editor.tab("Versions")
-    await expect(screen.row("Version 2")).to_contain_text("Current")
-    await expect(screen.row("Version 2")).to_contain_text("Ada Example")
+    # The views are tabs by keyboard, and in the address.
+    await screen.page.get_by_role("tab", name="Steps").focus()
+    for key, title, query in (
+        ("ArrowRight", "JSON", "?tab=json"),
+        ("Home", "Steps", ""),
+        ("End", "Versions", "?tab=versions"),
+    ):
+        await screen.page.keyboard.press(key)
+        await expect(screen.page.get_by_role("tab", selected=True)).to_have_text(title)
+        await expect(screen.page.get_by_role("tabpanel", name=title)).to_be_visible()
+        await expect(screen.page).to_have_url(re.compile(rf"/t-[^?]*{re.escape(query)}$"))
+    # One stop for all of them: the next one is in the panel.
+    await screen.page.keyboard.press("Tab")
+    await expect(screen.page.get_by_role("tabpanel", name="Versions")).to_be_focused()
+    await screen.page.reload()
+    for words in ("Current", "Ada Example"):
+        await expect(screen.row("Version 2")).to_contain_text(words)
     changes = screen.page.get_by_role("list", name="From version 1 to version 2")
     await expect(changes.get_by_role("listitem")).to_have_text(
         [re.compile("Added: Section “Bar” added"), re.compile("Changed: Step “Fridge ok\\?”: required.*no.*yes")]
@@ -240,49 +201,35 @@ async def test_an_earlier_version_becomes_the_current_one_again(office: Office, 
     await screen.row("Version 1").get_by_role("button").click()
     await screen.dialog().get_by_role("button", name="Make it the current one").click()
     await screen.told("Version 1 is the current one again, as version 3.")
-    await expect(screen.row("Version 3")).to_contain_text("Current")
     assert [each["title"] for each in stored(office, template)["sections"]] == ["Kitchen"]
     await editor.tab("Steps")
     await expect(screen.page.get_by_label("Section 2", exact=True)).to_have_count(0)
-    await editor.rename("After it")
-    await editor.save("Saved as version 4.")
 
 
 async def test_what_one_may_not_change_is_read_only_with_the_reason(office: Office, signed_in: SignedIn) -> None:
-    template = office.make_template(EVERY_CONTROL)
-    late = await TemplateScreen.opened(await signed_in("editor"), template)
+    template, other = office.make_template(EVERY_CONTROL), office.make_template(EVERY_CONTROL)
+    late = await TemplateScreen.opened(await signed_in("admin"), template)
     await late.rename("Too late")
     await manage(office, TEMPLATE, template)
     await late.screen.button("Save").click()
     await expect(late.screen.main.get_by_text("This template is managed by Flux and is read-only here")).to_be_visible()
     await expect(late.page.get_by_label("Name", exact=True)).to_have_value("Too late")
-    editor = await TemplateScreen.opened(await signed_in("admin"), template)
-    await expect(editor.screen.main.get_by_text("is managed by Flux and is read-only here")).to_be_visible()
-    await _is_read_only(editor)
-    await expect(editor.screen.button("Dispatch")).to_be_visible()
-    await editor.screen.looks_right()
-
-    other = office.make_template(EVERY_CONTROL)
-    changed(office, other, {"name": "Every control, again"})
+    await late.screen.looks_right()
+    managed = await TemplateScreen.opened(await signed_in("editor"), template)
     reader = await TemplateScreen.opened(await signed_in("viewer"), other)
-    await _is_read_only(reader)
-    await expect(reader.screen.button("Dispatch")).to_have_count(0)
-    await reader.screen.looks_right()
+    for editor in (managed, reader):
+        await expect(editor.screen.button("Dispatch")).to_have_count(int(editor is managed))
+        await expect(editor.screen.button("Save")).to_have_count(0)
+        await expect(editor.page.get_by_label("Name", exact=True)).to_be_disabled()
+        await expect(editor.page.get_by_role("button", name="Add a step")).to_have_count(0)
+        await editor.row("Which door?").click()
+        await expect(editor.page.get_by_label("What is asked")).to_be_disabled()
+        await editor.tab("JSON")
+        await expect(editor.json).to_have_js_property("readOnly", True)
+    changed(office, other, {"name": "Every control, again"})
     await reader.tab("Versions")
     await expect(reader.screen.row("Version 1")).to_be_visible()
     await expect(reader.page.get_by_role("button", name="Make this the current one")).to_have_count(0)
-
-
-async def _is_read_only(editor: TemplateScreen) -> None:
-    await expect(editor.screen.button("Save")).to_have_count(0)
-    await expect(editor.page.get_by_label("Name", exact=True)).to_be_disabled()
-    await expect(editor.page.get_by_role("button", name="Add a step")).to_have_count(0)
-    await editor.row("Which door?").click()
-    await expect(editor.page.get_by_label("What is asked")).to_be_disabled()
-    await expect(editor.page.get_by_label("What is asked")).to_have_value("Which door?")
-    await editor.tab("JSON")
-    await expect(editor.json).to_have_js_property("readOnly", True)
-    await editor.tab("Steps")
 
 
 async def test_deleting_a_template_says_what_stays(office: Office, signed_in: SignedIn) -> None:
@@ -299,7 +246,5 @@ async def test_deleting_a_template_says_what_stays(office: Office, signed_in: Si
     await expect(dialog).to_contain_text("1 open run of it goes on, and its link works")
     await screen.looks_right()
     await dialog.get_by_role("button", name="Delete the template").click()
-    await expect(screen.heading("Templates")).to_be_visible()
     await screen.told("The template “Fridge check” is deleted.")
-    assert office.call("GET", "/v1/templates")["data"] == []
     assert office.call("GET", f"/v1/runs/{link.run_id}")["status"] == "pending"

@@ -1,9 +1,10 @@
 """The real API on the session's control plane, members without a binding, and people at their browsers."""
 
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import timedelta
+from functools import partial
 
 import pytest
+from tests.browser.local_accounts import make_token
 from tests.contract.conftest import (  # noqa: F401 - fixtures
     Api,
     StartApi,
@@ -16,13 +17,7 @@ from tests.contract.conftest import (  # noqa: F401 - fixtures
     start_api,
 )
 
-from checklist_crds.account_links import account_name, new_token, one_time_link
-from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.errors import KubeAlreadyExists
-from checklist_crds.kube.kinds import LOCAL_ACCOUNT
-from checklist_crds.resource_types import API_VERSION
-from checklist_crds.times import utc_now
 from checklist_dev.failures import say
 from checklist_dev.verifiers import make_oidc_provider
 
@@ -56,21 +51,8 @@ def own(command: tuple[str, ...]) -> Iterator[RealProvider]:
 
 @pytest.fixture
 def make_link(kube: KubeClient, namespace: str) -> MakeLink:  # noqa: F811
-    """`await make_link("ada@example.com")`: the token of a new link; the account is made if there is none."""
-
-    async def make(email: str, *, purpose: LinkPurpose = LinkPurpose.SIGN_IN, lifetime: timedelta | None = None) -> str:
-        token, name = new_token(email), account_name(email)
-        link = one_time_link(token, now=utc_now(), purpose=purpose, lifetime=lifetime)
-        spec = LocalAccountSpec(email=email.lower(), name="Ada Example", link=link).to_kube()
-        metadata = {"name": name, "namespace": namespace}
-        body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": metadata, "spec": spec}
-        try:
-            await kube.create(LOCAL_ACCOUNT, body, namespace)
-        except KubeAlreadyExists:
-            await kube.patch(LOCAL_ACCOUNT, name, {"spec": {"link": spec["link"]}}, namespace)
-        return token
-
-    return make
+    """`await make_link("ada@example.com", purpose=..., lifetime=...)`: the token of a new link."""
+    return partial(make_token, kube, namespace)
 
 
 async def with_password(api: Api, make_link: MakeLink, email: str, password: str = PASSWORD) -> PersonAt:  # noqa: F811

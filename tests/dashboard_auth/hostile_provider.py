@@ -128,24 +128,13 @@ async def hostile_provider(tls: ssl.SSLContext | None = None) -> AsyncIterator[H
         await runner.cleanup()
 
 
-def unsigned(claims: dict[str, Any]) -> str:
-    """`alg: none`."""
-    return ".".join([_part({"alg": "none", "typ": "JWT"}), _part(claims), ""])
+def by_hand(claims: dict[str, Any], key: RSAKey | bytes = b"", **header: Any) -> str:
+    """With a header that no library writes. `key`: bytes are a secret, as if it were shared; none are no signature."""
+    signed = ".".join([_part(json.dumps(part).encode()) for part in ({"typ": "JWT", **header}, claims)])
+    if isinstance(key, bytes):
+        return f"{signed}.{_part(hmac.digest(key, signed.encode(), hashlib.sha256)) if key else ''}"
+    return f"{signed}.{_part(key.get_op_key('sign').sign(signed.encode(), PKCS1v15(), SHA256()))}"  # type: ignore[union-attr]
 
 
-def hmac_signed(claims: dict[str, Any], secret: bytes) -> str:
-    """As if `secret`, which may be what everybody knows, were shared."""
-    signed = ".".join([_part({"alg": "HS256", "typ": "JWT", "kid": "one"}), _part(claims)])
-    mac = hmac.new(secret, signed.encode(), hashlib.sha256).digest()
-    return f"{signed}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
-
-
-def signed_by_hand(claims: dict[str, Any], key: RSAKey, **header: Any) -> str:
-    """With a header that no library writes."""
-    signed = ".".join([_part({"alg": "RS256", "kid": key.kid, **header}), _part(claims)])
-    signature = key.get_op_key("sign").sign(signed.encode(), PKCS1v15(), SHA256())  # type: ignore[union-attr]
-    return f"{signed}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
-
-
-def _part(value: dict[str, Any]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+def _part(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")

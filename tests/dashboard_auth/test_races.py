@@ -57,9 +57,8 @@ def _binding(api: Api) -> Binding:
 
 
 async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
-    start_api: StartApi, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caplog.set_level("INFO")
     apis = [await start_api(), await start_api()]
     # Nobody else's: a person is bound wherever the address was invited, so also where other tests did.
     email = f"{uuid.uuid4().hex}@example.com"
@@ -71,8 +70,6 @@ async def test_one_member_bound_at_two_replicas_at_once_is_one_person(
     _meet_before_writing(monkeypatch, MEMBER, *apis)
     people = [("https://one.example", "one"), ("https://one.example", "two")]
     await asyncio.gather(*(_binding(api).bind(person, email) for api, person in zip(apis, people, strict=True)))
-    told = [record for record in caplog.records if record.message == "member.bound"]
-    assert sum(getattr(record, "organization", "") == apis[0].organization for record in told) == 1
     first = (await apis[0].kube.get(MEMBER, member, apis[0].namespace))["status"]["binding"]
     # Whoever was not the first stays out, also at the replica that had not heard of it.
     assert first["subject"] in ("one", "two")

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from checklist_crds.settings.names import API
 from checklist_dev.repository import ROOT
 
@@ -19,8 +17,7 @@ REQUIRED = {f"{section}.{number}" for section, count in SECTIONS.items() for num
 
 def test_every_requirement_of_level_two_has_a_row() -> None:
     rows = [match[1] for match in map(ROW.fullmatch, GUIDE.read_text().splitlines()) if match]
-    assert set(rows) == REQUIRED
-    assert len(rows) == len(set(rows))
+    assert sorted(rows) == sorted(REQUIRED)
 
 
 def test_every_test_that_the_guide_names_exists() -> None:
@@ -42,10 +39,7 @@ def test_every_threat_names_its_test() -> None:
         assert re.fullmatch(r"`tests/[\w/]+\.py::test_\w+`", test), row
 
 
-@pytest.mark.parametrize("word", ["OIDC", "SESSION", "REDIS", "SIGN_IN", "LOCAL"])
-def test_settings_that_the_guide_names_exist(word: str) -> None:
-    form = rf"CHECKLISTS_{word}_[A-Z_]+"
-    known = {name for name in API if re.fullmatch(form, name)}
-    named = set(re.findall(form, GUIDE.read_text()))
-    assert named
-    assert named <= known
+def test_settings_that_the_guide_names_exist() -> None:
+    named = set(re.findall(r"CHECKLISTS_(?:OIDC|SESSION|REDIS|SIGN_IN|LOCAL)_[A-Z_]+", GUIDE.read_text()))
+    assert len(named) >= 5
+    assert named <= set(API)

@@ -27,7 +27,7 @@ async def deliver(urls: list[str], body: bytes, secret: str, folder: Path, *, ke
     server_context = authority.server_context(host=hosts[0], also=hosts[1:])
     policy, trusting = AddressPolicy(allow_insecure=True), authority.trusting
     raws = []
-    async with _listening(None) as plain, _listening(server_context) as secure:
+    async with listening(None) as plain, listening(server_context) as secure:
         for url in urls:
             port, received = secure if url.startswith("https:") else plain
             async with Sender(policy, resolver=_LedTo(port), ssl_context=trusting) as sender:
@@ -48,7 +48,7 @@ def _dialled(url: str, port: int) -> str:
 
 
 @asynccontextmanager
-async def _listening(context: ssl.SSLContext | None) -> AsyncIterator[tuple[int, list[bytes]]]:
+async def listening(context: ssl.SSLContext | None) -> AsyncIterator[tuple[int, list[bytes]]]:
     """The port, and the list in which each request ends."""
     received: list[bytes] = []
 
