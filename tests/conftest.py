@@ -63,7 +63,6 @@ VERIFY: Final = (
     "dashboard/test_every_page.py",
     "dashboard/test_live_pages.py",
     "dashboard/test_long_lists.py",
-    "dashboard/test_password_fields.py",
     "dashboard/test_path_prefix.py",
     "dashboard/test_settings_usage_audit.py",
     "dashboard/test_templates_editing.py",
