@@ -47,12 +47,11 @@ def test_an_estimate_that_cannot_be_is_none(change: Change, expected: dict[str, 
     assert {name: settings[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize(
-    ("photo", "expected"), [(None, False), (False, False), ({"min": 0, "max": 0}, False), (True, {"min": 1, "max": 20})]
-)
-def test_photos_may_be_written_in_other_ways(photo: Any, expected: Any) -> None:
-    made = read_answer(changed(lambda it: steps_of(it)[0].update(photo=photo)))
-    assert made.to_tdl()["sections"][0]["steps"][0]["photo"] == expected
+def test_photos_may_be_written_in_other_ways() -> None:
+    ways = ((None, False), (False, False), ({"min": 0, "max": 0}, False), (True, {"min": 1, "max": 20}))
+    for photo, expected in ways:
+        made = read_answer(changed(lambda it, photo=photo: steps_of(it)[0].update(photo=photo)))
+        assert made.to_tdl()["sections"][0]["steps"][0]["photo"] == expected
 
 
 def test_options_may_be_plain_texts_and_conditions_may_name_their_labels() -> None:
@@ -66,19 +65,15 @@ def test_options_may_be_plain_texts_and_conditions_may_name_their_labels() -> No
     assert steps[2]["condition"]["when"] == {"step": "s-state-of-the-door-seal", "op": "in", "value": ["o-broken"]}
 
 
-@pytest.mark.parametrize(
-    ("labels", "ids"),
-    [
+def test_ids_are_made_of_labels_of_any_script() -> None:
+    for labels, ids in (
         (("Temperature",) * 3, ["s-temperature", "s-temperature-2", "s-temperature-3"]),
         (("温度", "Größe prüfen", "🔥"), ["s-1", "s-grosse-prufen", "s-3"]),
-    ],
-)
-def test_ids_are_made_of_labels_of_any_script(labels: tuple[str, ...], ids: list[str]) -> None:
-    def change(document: dict[str, Any]) -> None:
+    ):
+        document = copy.deepcopy(TEMPLATE)
         for step, label in zip(steps_of(document), labels, strict=True):
             step.update(id="§ 1", label=label, condition=None)
-
-    assert [step.id for _, step in read_answer(changed(change)).steps()] == ids
+        assert [step.id for _, step in read_answer(json.dumps(document)).steps()] == ids
 
 
 @pytest.mark.parametrize(
@@ -87,26 +82,17 @@ def test_ids_are_made_of_labels_of_any_script(labels: tuple[str, ...], ids: list
         (lambda it: steps_of(it)[2]["condition"]["when"].update(step="s-9"), "There is no step s-9"),
         (lambda it: steps_of(it)[2]["condition"]["when"].update(value="o-9"), "condition.when.value"),
         (lambda it: steps_of(it)[2]["condition"]["when"].update(op="like"), "condition.when.op"),
-        (lambda it: steps_of(it)[2].update(condition={"when": 5}), "condition.when"),
         (lambda it: steps_of(it)[0]["config"].update(min=9, max=1), "config.min"),
         (lambda it: steps_of(it)[1].update(config=None), "config.options"),
         (lambda it: steps_of(it)[0].update(type="slider"), "type: Must be one of"),
-        (lambda it: steps_of(it)[0].update(label="  \u200b "), "label"),
         (lambda it: steps_of(it)[0].update(label="x" * 501), "label: Has at most 500"),
         (lambda it: steps_of(it)[0].update(photo={"min": 9, "max": 2}), "photo.min"),
-        (lambda it: it["sections"][0].update(title=None), "title"),
         (lambda it: it["sections"][0].update(steps={}), "steps: Must be a list"),
-        (lambda it: it.update(tags="kitchen"), "tags"),
         (lambda it: it.update(sections=it["sections"] * 51), "sections"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(change: Change, problem: str) -> None:
     assert problem in problems_of(changed(change))
-
-
-def test_many_steps_of_one_name_take_no_time_to_speak_of() -> None:
-    steps = ",".join('{"label":"a"}' for _ in range(30_000))
-    assert "sections" in problems_of(f'{{"name":"x","sections":[{{"title":"t","steps":[{steps}]}}]}}')
 
 
 _names = "name sections steps id type label photo config options condition when step op value all any min max settings"
