@@ -19,7 +19,7 @@ from checklist_composer.composing import NothingToCompose, compose
 from checklist_crds.template_validation import definition_problems, parse_definition
 from checklist_dev.evaluation.cases import load_cases
 from checklist_dev.evaluation.hostile_prompts import HOSTILE, LONGEST, SHORTEST
-from checklist_dev.evaluation.prompts import GAPS, NUMBERS, SIGNS, STRANGE, UNITS, WORDS, any_prompts, mutated
+from checklist_dev.evaluation.prompts import any_prompts, mutated, random_prompt
 from checklist_dev.repository import ROOT
 
 EXAMPLES = int(os.environ.get("CHECKLISTS_PROMPT_EXAMPLES", "150"))
@@ -33,25 +33,15 @@ locales = st.sampled_from((None, "en", "de", "es", "fr"))
 written = [case.prompt for case in load_cases()]
 
 
-def of_length(text: str) -> str:
-    return text[:LONGEST] if len(text) >= SHORTEST else text + "door"
-
-
 any_text = st.text(st.characters(exclude_categories=()), min_size=SHORTEST, max_size=300)
-part = st.tuples(
-    st.sampled_from((*WORDS, *WORDS, *NUMBERS, *UNITS, *SIGNS, *STRANGE)),
-    st.sampled_from(GAPS),
-    st.sampled_from((1, 1, 60)),
-).map(lambda parts: (parts[0] + parts[1]) * parts[2])
-some_words = st.lists(part, min_size=1, max_size=60).map("".join).map(of_length)
+sources = st.integers(0, 2**32).map(random.Random)
+some_words = sources.map(random_prompt)
+changed = sources.map(lambda source: mutated(source, written))
 pasted_lines = st.lists(
     st.tuples(st.sampled_from(("", "- ", "1. ", "  * ", "# ", "[ ] ", "a) ", "\t")), st.text(max_size=20)).map("".join),
     min_size=3,
     max_size=80,
-).map(lambda lines: of_length("\n".join(lines)))
-
-
-changed = st.integers(0, 2**32).map(lambda seed: mutated(random.Random(seed), written))
+).map(lambda lines: "\n".join(lines)[:LONGEST])
 
 
 def composed(prompt: str, locale: str | None = None) -> str:

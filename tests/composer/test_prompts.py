@@ -335,7 +335,6 @@ def test_every_line_of_a_list_is_a_step_whatever_stands_in_front(mark: str) -> N
     "prompt",
     [
         "# Kitchen\n- Oven off\n- Floor clean\n# Hall\n- Door locked\n- Lamp off",
-        "**Kitchen**\n- Oven off\n- Floor clean\n**Hall**\n- Door locked\n- Lamp off",
         "KITCHEN\nOven off\nFloor clean\n\nHALL\nDoor locked\nLamp off",
         "Kitchen:\n- Oven off\n- Floor clean\nHall:\n- Door locked\n- Lamp off",
         "- Kitchen\n  - Oven off\n  - Floor clean\n- Hall\n  - Door locked\n  - Lamp off",
@@ -349,15 +348,6 @@ def test_headings_and_nested_lists_of_pasted_text_are_sections(prompt: str) -> N
         ["Oven off", "Floor clean"],
         ["Door locked", "Lamp off"],
     ]
-
-
-def test_a_wrapped_paragraph_is_read_as_one_text() -> None:
-    prompt = (
-        "Please check the doors and the windows of the hall before you leave, and make\n"
-        "sure that the alarm is armed and the lights of the whole building are turned\noff."
-    )
-    assert labels(prompt)[:2] == ["Check the doors", "Check the windows of the hall before you leave"]
-    assert not [label for label in labels(prompt) if label.casefold().startswith(("sure", "off"))]
 
 
 def test_a_table_has_a_step_for_each_row_and_none_for_its_header() -> None:

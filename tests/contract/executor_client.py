@@ -9,6 +9,7 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.sealing import executor_token
 
 from .conftest import Api
+from .pictures import drawing, picture
 
 Json = dict[str, Any]
 OPERATIONS: tuple[tuple[str, str, Json], ...] = (
@@ -113,6 +114,37 @@ async def person_for(
     template = await api.account.create_template(**checklist(*steps, identity=identity, **settings))
     run = await api.account.dispatch(template["id"], **({"webhook": WEBHOOK} | (dispatch or {})))
     return Person(run["run_id"], api, executor_token(api.services.settings.server_key, run["run_id"]))
+
+
+async def answered(api: Api, *more: Json, **texts: str) -> Person:
+    """A completed run with an answer of each interesting kind; `more` steps have `texts`."""
+    person = await person_for(
+        api,
+        step("clean", label="Is it clean?", config={"true_label": "Spotless", "false_label": "Dirty"}),
+        step("temp", "number", label="Fridge", config={"unit": "°C", "decimal": 1}),
+        step("mood", "choice", config={"options": [{"id": "o-good", "label": "Good, really"}]}),
+        step("note", "text", config={"multiline": True}),
+        step("where", geo=True),
+        step("shelf", "photo"),
+        step("later"),
+        *more,
+        identity="external",
+        dispatch={"executor_ref": "=order 7"},
+        allow_skip=True,
+        signature_on_complete=True,
+    )
+    await person.call("PUT", "/identity", json={"name": "Zoë Ångström", "email": "zoe@example.com"})
+    given = {"clean": False, "temp": -18.5, "mood": "o-good", "note": 'a "b"\n, c'}
+    for name, value in (*given.items(), *texts.items()):
+        assert (await person.answer(name, value)).status_code == 200
+    assert (
+        await person.answer("where", True, geo={"lat": -33.8568, "lng": 151.2153, "accuracy_m": 8.5})
+    ).status_code == 200
+    assert (await person.upload("shelf", picture(size=(800, 600)))).status_code == 201
+    assert (await person.skip("later")).status_code == 200
+    assert (await person.draw(drawing())).status_code == 200
+    assert (await person.submit(signature={"name": "Zoë Å."})).status_code == 200
+    return person
 
 
 def paths(response: httpx.Response) -> list[str]:

@@ -15,16 +15,13 @@ from checklist_crds.run_photos import keys_in_use
 from checklist_crds.run_types import Run
 from checklist_dev.controlplane import ControlPlane
 
-from .conftest import Api
+from .conftest import EACH_STORE, Api
 from .executor_client import Person, person_for, step
 from .own_process import own_process, until_ready, upload
 from .pictures import picture
 from .test_owner_cluster_down import frozen
 
-
-@pytest.fixture
-def photo_settings(each_store: dict[str, str]) -> dict[str, str]:
-    return each_store
+pytestmark = EACH_STORE
 
 
 @pytest.fixture

@@ -191,13 +191,6 @@ async def streams_without_end(_: Asked, writer: Writer) -> None:
         await writer.drain()
 
 
-async def sends_100_megabytes(_: Asked, writer: Writer) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
-    for _number in range(1_600):
-        writer.write(b"x" * 65_536)
-        await writer.drain()
-
-
 def gzip_bomb() -> bytes:
     """64 MiB in about 64 KiB, in spite of what was asked for."""
     return response(gzip.compress(b" " * (64 * 1024 * 1024)), Content_Encoding="gzip")

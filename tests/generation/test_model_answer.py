@@ -33,18 +33,10 @@ def problems_of(text: str) -> str:
     return "\n".join(unusable.value.problems)
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (lambda it: it["settings"].update(est_minutes=1e15), {"est_minutes": None}),
-        (lambda it: it["settings"].update(est_minutes=12.5), {"est_minutes": 12.5}),
-        (lambda it: it.pop("settings"), {"allow_skip": False, "signature_on_complete": False, "est_minutes": None}),
-        (lambda it: it.update(settings=None), {"allow_skip": False}),
-    ],
-)
-def test_an_estimate_that_cannot_be_is_none(change: Change, expected: dict[str, Any]) -> None:
-    settings = read_answer(changed(change)).to_tdl()["settings"]
-    assert {name: settings[name] for name in expected} == expected
+def test_an_estimate_that_cannot_be_is_none_and_settings_may_be_left_out() -> None:
+    for settings, expected in (({"est_minutes": 1e15}, None), ({"est_minutes": 12.5}, 12.5), (None, None)):
+        made = read_answer(changed(lambda it, settings=settings: it.update(settings=settings))).to_tdl()["settings"]
+        assert made == {"allow_skip": False, "signature_on_complete": False, "est_minutes": expected}
 
 
 def test_photos_may_be_written_in_other_ways() -> None:
@@ -81,9 +73,7 @@ def test_ids_are_made_of_labels_of_any_script() -> None:
     [
         (lambda it: steps_of(it)[2]["condition"]["when"].update(step="s-9"), "There is no step s-9"),
         (lambda it: steps_of(it)[2]["condition"]["when"].update(value="o-9"), "condition.when.value"),
-        (lambda it: steps_of(it)[2]["condition"]["when"].update(op="like"), "condition.when.op"),
         (lambda it: steps_of(it)[0]["config"].update(min=9, max=1), "config.min"),
-        (lambda it: steps_of(it)[1].update(config=None), "config.options"),
         (lambda it: steps_of(it)[0].update(type="slider"), "type: Must be one of"),
         (lambda it: steps_of(it)[0].update(label="x" * 501), "label: Has at most 500"),
         (lambda it: steps_of(it)[0].update(photo={"min": 9, "max": 2}), "photo.min"),

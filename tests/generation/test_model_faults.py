@@ -23,7 +23,6 @@ from tests.generation.model_server import (
     redirect,
     response,
     says,
-    sends_100_megabytes,
     stays_silent,
     streams_without_end,
 )
@@ -66,7 +65,6 @@ async def elsewhere() -> AsyncIterator[Elsewhere]:
         (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), Reason.ERROR, 1),
         (raw(gzip_bomb()), Reason.ERROR, 1),
         (raw(response(b"", Content_Length="99999999999")), Reason.TOO_LARGE, 1),
-        (sends_100_megabytes, Reason.TOO_LARGE, 1),
         (streams_without_end, Reason.TOO_LARGE, 1),
         (floods_headers, Reason.ERROR, 1),
     ],

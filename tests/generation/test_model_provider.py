@@ -88,9 +88,7 @@ async def test_what_is_wrong_is_told_with_the_last_answer_and_the_corrected_one_
     answer, told = last[2:]
     assert json.loads(answer["content"]) == without_label()
     assert "sections[0].steps[0].label: label is required." in told["content"]
-
-
-async def test_after_two_corrections_it_is_nonsense(model: StartModel) -> None:
+    # After two corrections it is nonsense.
     async with model(says(without_label())) as it:
         assert await it.fails() is Reason.NONSENSE
     assert len(it.server.asked) == 3
