@@ -3,6 +3,7 @@
 CHECKLISTS_PROMPT_EXAMPLES=2500 tries 10,000 (default: 150 for each of the four forms).
 """
 
+import gc
 import hashlib
 import json
 import os
@@ -85,6 +86,7 @@ def test_hostile_prompts_are_taken_and_neither_order_nor_threads_change_what_is_
     alone = [composed(prompt) for prompt in prompts]
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(composed, reversed(prompts)))[::-1] == alone
+    assert gc.isenabled(), "it rests while something is composed"
 
 
 def test_another_process_with_other_hashes_composes_the_same() -> None:

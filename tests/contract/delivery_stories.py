@@ -89,6 +89,12 @@ class Story:
         return dict(response.json())
 
 
+async def listed(account: Account, path: str = "/v1/deliveries", **query: Any) -> list[dict[str, Any]]:
+    response = await account.http.get(path, params=query)
+    assert response.status_code == 200, response.text
+    return list(response.json()["data"])
+
+
 async def dispatched(api: Api, account: Account | None = None, *, url: str = ENDPOINT) -> Story:
     """A new run whose events are wanted at `url`."""
     account = account or api.account

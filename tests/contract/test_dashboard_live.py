@@ -24,11 +24,10 @@ from checklist_dev.people import Person, make_member
 
 from .conftest import ALL_NAMESPACES, Api, StartApi, key_object, shared_api, until
 from .dashboard_client import at_desk, member_of
+from .executor_client import WEBHOOK
 from .live_viewer import LiveViewer, watching
 
 api = shared_api
-
-WEBHOOK = {"url": "https://receiver.example/hook", "secret": "s" * 16, "events": ["*"]}
 
 
 async def _person(api: Api, role: str = "viewer") -> Person:

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.waiting import eventually
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
@@ -12,17 +11,11 @@ from checklist_crds.run_lifecycle import AnswerStep, Submit
 from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
-from .conftest import ALL_NAMESPACES, Account, Api, StartApi, shared_api, until
-from .delivery_stories import completed_story, dispatched, five_failures, sent
+from .conftest import Account, Api, StartApi, shared_api, until
+from .delivery_stories import completed_story, dispatched, five_failures, listed, sent
 from .executor_client import error_of, without_request_id
 
 api = shared_api
-
-
-async def listed(account: Account, path: str = "/v1/deliveries", **query: Any) -> list[dict[str, Any]]:
-    response = await account.http.get(path, params=query)
-    assert response.status_code == 200, response.text
-    return list(response.json()["data"])
 
 
 async def until_listed(account: Account, number: int, **query: Any) -> list[dict[str, Any]]:
@@ -129,21 +122,6 @@ async def test_a_foreign_delivery_is_answered_like_one_that_never_was(api: Api) 
     assert await listed(stranger) == []
     assert await endpoints(stranger) == []
     assert (await story.shown(event_id))["last_replay"] is None
-
-
-async def test_a_delivery_in_another_organizations_namespace_is_not_there(start_api: StartApi) -> None:
-    api = await start_api(**ALL_NAMESPACES)
-    story = await completed_story(api)
-    body = await api.kube.get(WEBHOOK_DELIVERY, await story.keeps(*five_failures()), api.namespace)
-    stranger, forged = await api.make_account(), new_id("evt")
-    spec = body["spec"] | {"eventId": forged, "organizationRef": {"name": stranger.organization}}
-    metadata = {"name": forged, "namespace": "default"}
-    await api.kube.create(WEBHOOK_DELIVERY, {**body, "metadata": metadata, "spec": spec, "status": {}}, "default")
-    await eventually(lambda: api.services.deliveries.find(forged, ["default"], stranger.organization))
-    assert await listed(stranger) == []
-    assert await endpoints(stranger) == []
-    assert (await stranger.http.get(f"/v1/deliveries/{forged}")).status_code == 404
-    await api.kube.delete(WEBHOOK_DELIVERY, forged, "default")
 
 
 async def test_what_the_url_says_beyond_its_host_is_shown_nowhere_and_what_is_deleted_leaves_the_list(api: Api) -> None:

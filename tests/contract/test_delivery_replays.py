@@ -14,7 +14,7 @@ from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import parse_timestamp, utc_now
 
 from .conftest import Api, StartApi, owned, shared_api, until
-from .delivery_stories import completed_story, five_failures, sent
+from .delivery_stories import completed_story, five_failures, listed, sent
 from .executor_client import error_of, paths, without_request_id
 
 api = shared_api
@@ -35,12 +35,6 @@ async def bulk(api: Api, headers: dict[str, str] | None = None, **wanted: Any) -
     return await api.http.post("/v1/deliveries/replay", json={"filter": wanted}, headers=headers)
 
 
-async def listed(api: Api, path: str = "/v1/deliveries", **query: str) -> list[dict[str, Any]]:
-    response = await api.http.get(path, params=query)
-    assert response.status_code == 200, response.text
-    return list(response.json()["data"])
-
-
 async def test_a_replay_of_a_failed_delivery_is_an_annotation_that_says_when_and_who(api: Api) -> None:
     event_id = await a_failed_one(api)
     before = utc_now()
@@ -52,7 +46,7 @@ async def test_a_replay_of_a_failed_delivery_is_an_annotation_that_says_when_and
     assert before <= parse_timestamp(annotations[REPLAY_ANNOTATION]) <= utc_now()
     assert annotations[REPLAY_BY_ANNOTATION] == "Ada Lovelace"
     assert (await api.http.get(f"/v1/deliveries/{event_id}")).json() == shown
-    assert await listed(api, status="failed") == [shown]
+    assert await listed(api.account, status="failed") == [shown]
     assert error_of(await replay_of(api, event_id)) == (409, "replay_refused")
 
 
@@ -89,7 +83,7 @@ async def test_of_a_final_run_its_last_event_is_replayed_through_an_object_and_n
 async def test_a_key_makes_a_replay_safe_to_ask_for_again_through_any_process(start_api: StartApi) -> None:
     one, other = await start_api(), await start_api()
     event_id = await a_failed_one(one)
-    await until(lambda: listed(other, status="failed"), lambda found: len(found) == 1)
+    await until(lambda: listed(other.account, status="failed"), lambda found: len(found) == 1)
     single = [await replay_of(api, event_id, **KEY) for api in (one, other)]
     many = [await bulk(api, OTHER_KEY, host="hooks.example.com") for api in (one, other)]
     for first, second in (single, many):
@@ -108,7 +102,7 @@ async def test_a_key_makes_a_replay_safe_to_ask_for_again_through_any_process(st
 
 async def test_many_who_ask_at_once_get_one_replay(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     event_id = await a_failed_one(api)
-    await until(lambda: listed(api, status="failed"), lambda found: len(found) == 1)
+    await until(lambda: listed(api.account, status="failed"), lambda found: len(found) == 1)
     patch, all_have_read = api.services.client.patch, asyncio.Barrier(4)
     waited = 0
 
@@ -160,7 +154,7 @@ async def test_replays_are_listed_newest_first_and_stopped_each_by_its_organizat
     name = f"after-the-outage-{api.organization[-4:]}"
     body = owned(DELIVERY_REPLAY, name, api.organization, api.namespace, {"filter": {"host": "a.example"}})
     await api.kube.create(DELIVERY_REPLAY, body, api.namespace)
-    [by_kubectl] = await until(lambda: listed(api, REPLAYS), lambda found: len(found) == 1)
+    [by_kubectl] = await until(lambda: listed(api.account, REPLAYS), lambda found: len(found) == 1)
     shown = (by_kubectl["replay_id"], by_kubectl["filter"]["host"], by_kubectl["requested_by"])
     assert shown == (name, "a.example", None)
     assert (await api.http.get(f"{REPLAYS}/{name}")).json() == by_kubectl
@@ -183,7 +177,7 @@ async def test_replays_are_listed_newest_first_and_stopped_each_by_its_organizat
     assert (await stranger.http.delete(f"{REPLAYS}/{name}")).status_code == 404
     stopped = await api.http.delete(f"{REPLAYS}/{name}")
     assert (stopped.status_code, stopped.content) == (204, b"")
-    assert {each["replay_id"] for each in await listed(api, REPLAYS)} == set(ids)
+    assert {each["replay_id"] for each in await listed(api.account, REPLAYS)} == set(ids)
     assert {body["metadata"]["name"] for body in await api.all_of(DELIVERY_REPLAY)} == set(ids)
     for method in ("GET", "DELETE"):
         assert error_of(await api.http.request(method, f"{REPLAYS}/{name}")) == (404, "replay_not_found")
@@ -233,9 +227,9 @@ async def test_what_outlived_its_run_says_beforehand_that_it_cannot_be_replayed(
     api = await start_api()
     story = await completed_story(api)
     kept, gone = await story.keeps(*five_failures(), seq=1), (await story.run()).status.outbox[0].event_id
-    await until(lambda: listed(api, status="failed"), lambda found: len(found) == 1)
+    await until(lambda: listed(api.account, status="failed"), lambda found: len(found) == 1)
     await api.kube.delete(RUN, story.run_id, api.namespace)
-    [shown] = await until(lambda: listed(api), lambda found: len(found) == 1 and not found[0]["replayable"])
+    [shown] = await until(lambda: listed(api.account), lambda found: len(found) == 1 and not found[0]["replayable"])
     assert await story.shown(kept) == shown
     assert (shown["status"], shown["replay_refusal"]) == ("failed", "run_deleted")
     for headers in ({}, KEY):
@@ -243,4 +237,4 @@ async def test_what_outlived_its_run_says_beforehand_that_it_cannot_be_replayed(
     assert (await replay_of(api, gone)).status_code == 404
     assert "annotations" not in (await api.kube.get(WEBHOOK_DELIVERY, kept, api.namespace))["metadata"]
     assert await api.all_of(DELIVERY_REPLAY) == []
-    assert await listed(await start_api()) == [shown]
+    assert await listed((await start_api()).account) == [shown]

@@ -145,6 +145,7 @@ async def test_what_a_repeated_request_was_told_of_is_in_the_next_list_of_a_repl
     assert [one["id"] for one in (await other.http.get("/v1/templates")).json()["data"]] == [template["id"]]
     body = {"template_id": template["id"]}
     run = (await post(api.account, "/v1/runs", body)).json()
+    assert (await other.anonymous.get(f"/v1/runs/{run['run_id']}/preview")).status_code == 200
     assert (await post(other.account, "/v1/runs", body)).json() == run
     assert [one["run_id"] for one in (await other.http.get("/v1/runs")).json()["data"]] == [run["run_id"]]
 

@@ -3,18 +3,14 @@
 import asyncio
 from datetime import timedelta
 
-import pytest
 from tests.waiting import eventually
 
-from checklist_api.run_access import RunAccess
-from checklist_api.run_index import RunIndex
-from checklist_crds.errors import RunNotFound
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import NAMESPACE, RUN
+from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_lifecycle import AnswerStep, Cancel, SkipStep, Submit
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
-from .conftest import ALL_NAMESPACES, Api, StartApi, definition, owned, shared_api, until
+from .conftest import Api, StartApi, definition, owned, shared_api, until
 from .executor_client import error_of
 
 api = shared_api
@@ -105,21 +101,6 @@ async def test_a_run_says_when_it_ended_and_is_expired_at_the_instant_without_an
     assert (await api.anonymous.get(f"/v1/runs/{completed}/preview")).status_code == 200
     assert error_of(await api.http.post(f"/v1/runs/{expired}/cancel")) == (410, "run_expired")
     assert error_of(await api.http.post(f"/v1/runs/{completed}/cancel")) == (409, "run_closed")
-
-
-async def test_the_preview_of_a_run_that_another_replica_made_just_now_is_there(start_api: StartApi) -> None:
-    api = await start_api(**ALL_NAMESPACES)
-    home = f"{api.namespace}-home"
-    await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
-    run_id = await (await api.make_account(home=home)).new_run()
-    services = api.services
-    unaware = RunIndex(api.kube)
-    known = {name: getattr(services, name) for name in ("runs", "organizations", "archived", "clock")}
-    access = RunAccess(services.client, index=unaware, **known)
-    assert (await access.of_anybody(run_id)).name == run_id
-    with pytest.raises(RunNotFound):
-        await access.of_anybody(new_id("r"))
-    unaware.close()
 
 
 async def test_unknown_foreign_and_malformed_run_ids_are_one_and_the_same_404(api: Api) -> None:
