@@ -19,7 +19,7 @@ class Contract:
         self.seen: dict[str, set[int]] = defaultdict(set)
         self._components = {"schemas": {k: closed(v) for k, v in document["components"]["schemas"].items()}}
         self._patterns = [
-            (re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "$"), path)
+            (re.compile(re.sub(r"\{\w+\}", "[^/]+", path.replace("{run_id}", "[^/.]+")) + "$"), path)
             for path in sorted(document["paths"], key=lambda path: path.count("{"))
         ]
 
