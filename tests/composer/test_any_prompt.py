@@ -102,7 +102,6 @@ def test_another_process_with_other_hashes_composes_the_same() -> None:
 
 
 def digest() -> str:
-    """One number for the templates of some prompts."""
     prompts = [*written[::8], *HOSTILE.values()][::2]
     together = "\n".join(composed(prompt) for prompt in prompts)
     return hashlib.sha256(together.encode()).hexdigest()

@@ -24,7 +24,6 @@ def _tables_that_are_read_once() -> None:
 
 
 def calls(prompt: str) -> int:
-    """The calls of one composition."""
     count = 0
 
     def counted(frame: FrameType, event: str, argument: object) -> None:

@@ -67,7 +67,6 @@ class Account:
         return dict(response.json())
 
     async def new_run(self, **members: Any) -> str:
-        """The id of a run of a new template."""
         template = await self.create_template()
         return str((await self.dispatch(template["id"], **members))["run_id"])
 
@@ -93,7 +92,6 @@ class Api:
         return self.account.organization
 
     async def does(self, run_id: str, *commands: Command) -> None:
-        """What an executor does, by the same way as the executor API."""
         for command in commands:
             run = await self.services.run_access.of_anybody(run_id)
             await self.services.run_access.change(run, command)
@@ -122,7 +120,6 @@ def server_key() -> bytes:
 
 @pytest.fixture
 async def kube(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    """A client with all rights, as kubectl has them."""
     async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig))) as client:
         yield client
 
@@ -168,7 +165,6 @@ async def start_api(  # noqa: PLR0917 - fixtures
 
 @pytest.fixture
 async def api(start_api: StartApi) -> Api:
-    """One API with an account, without rate limits."""
     return await start_api()
 
 
@@ -317,7 +313,6 @@ def key_object(
 
 
 def owned(kind: Any, name: str, organization: str, namespace: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """An object of the organization, as kubectl would make it."""
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,

@@ -83,7 +83,6 @@ class Story:
         return entry.event_id
 
     async def shown(self, event_id: str) -> dict[str, Any]:
-        """The delivery by REST."""
         response = await self.account.http.get(f"/v1/deliveries/{event_id}")
         assert response.status_code == 200, response.text
         return dict(response.json())

@@ -35,7 +35,6 @@ def step(name: str, kind: str = "boolean", **fields: Any) -> Json:
 
 
 def checklist(*steps: Json, identity: str = "none", **settings: Any) -> Json:
-    """The members of a template with these steps."""
     return {
         "name": "Checklist",
         "sections": [{"id": "g-all", "title": "All", "steps": list(steps)}],
@@ -88,7 +87,6 @@ class Person:
         return await self.call("DELETE", f"/answers/s-{name}/photos", params=query)
 
     async def draw(self, image: bytes, **query: Any) -> httpx.Response:
-        """The drawing of the signature on completion."""
         return await self.call("PUT", "/signature", params=query, content=image, headers={"Content-Type": "image/png"})
 
     async def fetch(self, url: str, method: str = "GET", **arguments: Any) -> httpx.Response:
@@ -98,7 +96,6 @@ class Person:
         return await self.api.anonymous.request(method, path, **arguments)
 
     async def stored(self) -> Json:
-        """The status in the cluster."""
         body = await self.api.kube.get(RUN, self.run_id, self.api.namespace)
         return dict(body.get("status") or {})
 

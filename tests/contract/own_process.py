@@ -42,7 +42,6 @@ async def until_ready(program: ApiProcess) -> None:
 async def upload(
     program: ApiProcess, person: Person, body: bytes | AsyncIterator[bytes], timeout_s: float = 180, **query: str
 ) -> httpx.Response:
-    """A photo for the step `s-a`, on a connection of its own."""
     headers = {"Authorization": f"Executor {person.token}", "Content-Type": "image/jpeg"}
     path = f"/v1/executor/runs/{person.run_id}/answers/s-a/photos"
     async with httpx.AsyncClient(base_url=program.url, timeout=timeout_s, trust_env=False) as http:

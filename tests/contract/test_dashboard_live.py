@@ -36,7 +36,6 @@ async def _person(api: Api, role: str = "viewer") -> Person:
 
 @asynccontextmanager
 async def following(api: Api, person: Person) -> AsyncIterator[LiveViewer]:
-    """A stream that has begun."""
     async with watching(api, person) as viewer:
         await viewer.until("reset")
         yield viewer

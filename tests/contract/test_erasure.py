@@ -40,8 +40,6 @@ Json = dict[str, Any]
 
 
 class Eraser:
-    """The command as a person calls it."""
-
     def __init__(self, organization: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.organization = organization
         self._folder = folder
@@ -103,7 +101,6 @@ async def settle(api: Api, *people: Person) -> None:
 
 
 async def story_of(person: Person) -> dict[str, tuple[int, bytes]]:
-    """What everybody is told of a run."""
     api, headers = person.api, {"X-Request-Id": "same"}
     paths = [f"/v1/runs/{person.run_id}", f"/v1/runs/{person.run_id}/deliveries"]
     found = {path: await api.http.get(path, headers=headers) for path in paths}

@@ -33,7 +33,6 @@ def operations() -> Iterator[tuple[str, str, Json]]:
 
 
 def contents() -> Iterator[tuple[str, Json]]:
-    """Every media type object of the document, with where it is."""
     for method, path, operation in operations():
         for content in operation.get("requestBody", {}).get("content", {}).values():
             yield f"{method} {path} request", content

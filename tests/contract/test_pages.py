@@ -28,8 +28,6 @@ EVIL = "<script>alert(1)</script>\"'&\N{RIGHT-TO-LEFT OVERRIDE}"
 
 
 class Page(HTMLParser):
-    """What is in a page: tags, ids, addresses, metadata, text."""
-
     def __init__(self, html: str) -> None:
         super().__init__()
         self.tags: list[str] = []

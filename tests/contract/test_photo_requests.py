@@ -45,7 +45,6 @@ def codes(response: httpx.Response) -> list[str]:
 
 
 def folders(api: Api) -> list[str]:
-    """What uploads have left behind."""
     return [str(path) for path in api.services.settings.upload_folder.glob("checklist-dispatch-uploads-*/*")]
 
 

@@ -18,7 +18,6 @@ CLIENTS = 16
 
 
 def peak_mib(process: ApiProcess) -> float:
-    """The most memory that the process ever had."""
     status = Path(f"/proc/{process.child.pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 

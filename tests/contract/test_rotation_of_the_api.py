@@ -31,8 +31,6 @@ ALONE = "rate limits are counted by each replica on its own: Redis does not answ
 
 @pytest.fixture
 def authorities(tmp_path: Path) -> tuple[Authority, Authority]:
-    """Yesterday's and today's."""
-
     def made(name: str) -> Authority:
         (folder := tmp_path / name).mkdir()
         return Authority.make(folder)
@@ -58,7 +56,6 @@ async def until_taken(logged: pytest.LogCaptureFixture, count: int) -> None:
 
 
 async def notes(api: Api) -> Any:
-    """What readiness says after a request that is counted."""
     assert (await api.anonymous.get("/v1/runs/r-1/preview")).status_code in (404, 429)
     told = (await api.anonymous.get("/readyz")).json()
     assert told["status"] == "ok"

@@ -13,8 +13,6 @@ from checklist_api.generation.model_settings import ModelSettings, Prices, Promp
 
 
 class Counted:
-    """An allowance on a clock of the test."""
-
     def __init__(self, **settings: Any) -> None:
         self.now = datetime(2026, 11, 21, 13, 50, tzinfo=UTC)
         self.allowance = Allowance(ModelSettings(url="https://models.example", name="m", **settings), lambda: self.now)

@@ -132,7 +132,6 @@ SCHEMA = strict_schema(bounded=False)
 
 
 def nodes(node: Any) -> Iterator[dict[str, Any]]:
-    """All schemas within a schema."""
     yield node
     for part in (*node.get("properties", {}).values(), *node.get("$defs", {}).values(), *node.get("anyOf", ())):
         yield from nodes(part)
