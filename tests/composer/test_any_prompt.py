@@ -4,7 +4,6 @@ CHECKLISTS_PROMPT_EXAMPLES=2500 tries 10,000 (default: 150 for each of the four 
 """
 
 import gc
-import hashlib
 import json
 import os
 import random
@@ -21,7 +20,6 @@ from checklist_crds.template_validation import definition_problems, parse_defini
 from checklist_dev.evaluation.cases import load_cases
 from checklist_dev.evaluation.hostile_prompts import HOSTILE, LONGEST, SHORTEST
 from checklist_dev.evaluation.prompts import any_prompts, mutated, random_prompt
-from checklist_dev.repository import ROOT
 
 EXAMPLES = int(os.environ.get("CHECKLISTS_PROMPT_EXAMPLES", "150"))
 LARGEST_BODY = 256 * 1024
@@ -68,11 +66,7 @@ def test_any_prompt_gives_a_template_that_create_accepts(prompt: str, locale: st
     assert composed(prompt, locale) == composed(prompt, locale)
 
 
-@pytest.mark.parametrize(
-    "prompt", ["i\tunless must", "2)if must\n- u", "e If work\n", "e0à10Si 1,8,a", "\nsi\n..", "i\n.\n>\n\n`\nİ\n-"]
-)
-def test_a_prompt_that_broke_the_composer_before_does_not_break_it_again(prompt: str) -> None:
-    composed(prompt)
+BROKE_IT_BEFORE = ("i\tunless must", "2)if must\n- u", "e If work\n", "e0à10Si 1,8,a", "\nsi\n..", "i\n.\n>\n\n`\nİ\n-")
 
 
 @pytest.mark.parametrize("prompt", ["\x00" * 9, " \n\t \u200b\ufeff", "''''", "-\n-\n-\n", "\U0001f600" * 9])
@@ -82,7 +76,7 @@ def test_a_prompt_without_a_word_names_nothing(prompt: str) -> None:
 
 
 def test_hostile_prompts_are_taken_and_neither_order_nor_threads_change_what_is_composed() -> None:
-    prompts = [*written[::6], *any_prompts(seed=7, count=len(HOSTILE) + 40, written=written)]
+    prompts = [*written[::6], *BROKE_IT_BEFORE, *any_prompts(seed=7, count=len(HOSTILE) + 40, written=written)]
     alone = [composed(prompt) for prompt in prompts]
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(composed, reversed(prompts)))[::-1] == alone
@@ -90,18 +84,16 @@ def test_hostile_prompts_are_taken_and_neither_order_nor_threads_change_what_is_
 
 
 def test_another_process_with_other_hashes_composes_the_same() -> None:
-    code = "from tests.composer.test_any_prompt import digest; print(digest())"
-    digests = set()
-    for hash_seed in ("0", "4242"):
-        environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-        words = [sys.executable, "-c", code]
-        process = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
-        assert process.returncode == 0, process.stderr
-        digests.add(process.stdout)
-    assert len(digests) == 1
-
-
-def digest() -> str:
-    prompts = [*written[::8], *HOSTILE.values()][::2]
-    together = "\n".join(composed(prompt) for prompt in prompts)
-    return hashlib.sha256(together.encode()).hexdigest()
+    prompts = written[::16]
+    code = """import json, sys; from checklist_composer.composing import compose
+print(json.dumps([compose(prompt).definition.to_tdl() for prompt in json.load(sys.stdin)]))"""
+    environment = os.environ | {"PYTHONHASHSEED": "4242"}
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(prompts),
+        env=environment,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert json.loads(process.stdout) == [compose(prompt).definition.to_tdl() for prompt in prompts]

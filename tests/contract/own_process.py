@@ -28,15 +28,11 @@ async def own_process(
         (program.child._env or {}).pop(name.removesuffix("_FILE") if name.endswith("_FILE") else "", None)
     program.child.start()
     try:
-        await until_ready(program)
+        await eventually(program.is_ready)
         async with http_client(program.url, api.account.key) as http:
             yield program, http
     finally:
         await asyncio.to_thread(program.child.stop)
-
-
-async def until_ready(program: ApiProcess) -> None:
-    await eventually(program.is_ready)
 
 
 async def upload(

@@ -17,8 +17,7 @@ from checklist_api.dashboard import event_routes, live_stream
 from checklist_api.dashboard.live_changes import LiveChange, LiveKind
 from checklist_api.dashboard.live_stream import LiveStream
 from checklist_api.dashboard.sessions import object_name
-from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import API_KEY, DASHBOARD_SESSION, MEMBER, NAMESPACE, Kind
+from checklist_crds.kube.kinds import API_KEY, DASHBOARD_SESSION, MEMBER, NAMESPACE
 from checklist_crds.secret_digest import digest
 from checklist_dev.people import Person, make_member
 
@@ -154,30 +153,6 @@ async def test_an_id_that_is_no_good_leads_to_a_reset(start_api: StartApi, monke
         await api.account.new_run()
     async with watching(api, person, last_event_id=last_id) as viewer:
         assert (await viewer.until("reset")).name == "reset"
-
-
-async def test_many_viewers_make_no_watch(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    api = await start_api()
-    watches: list[str] = []
-    watch = KubeClient.watch
-
-    def counted(self: KubeClient, kind: Kind, *more: Any, **named: Any) -> Any:
-        watches.append(kind.plural)
-        return watch(self, kind, *more, **named)
-
-    monkeypatch.setattr(KubeClient, "watch", counted)
-    monkeypatch.setattr(KubeClient, "pages", _no_list)
-    people = [await _person(api) for _ in range(3)]
-    async with AsyncExitStack() as stack:
-        viewers = [await stack.enter_async_context(watching(api, person)) for person in people for _ in range(10)]
-        assert sum(1 for _ in api.services.live.viewers(api.organization)) == 30
-        run_id = await api.account.new_run()
-        await asyncio.gather(*(viewer.all_until("run", run_id) for viewer in viewers))
-    assert watches == []
-
-
-def _no_list(*_: object, **__: object) -> None:
-    raise AssertionError("nothing is listed for viewers")
 
 
 async def test_a_role_a_membership_or_a_session_that_ends_ends_its_stream_within_a_second(api: Api) -> None:

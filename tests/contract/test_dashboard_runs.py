@@ -72,9 +72,6 @@ async def test_the_link_is_the_one_that_was_dispatched_and_is_for_those_who_may_
     assert SECRET not in str(await api.kube.get(RUN, person.run_id, api.namespace))
 
 
-# --- the month's runs, by day, and their limit
-
-
 async def test_the_days_of_the_month_add_up_to_what_is_used(start_api: StartApi) -> None:
     now = datetime.now(UTC).replace(day=2, hour=12, minute=0, second=0, microsecond=0)
     api = await start_api(clock=lambda: now)

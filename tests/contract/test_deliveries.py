@@ -18,10 +18,6 @@ from .executor_client import error_of, without_request_id
 api = shared_api
 
 
-async def until_listed(account: Account, number: int, **query: Any) -> list[dict[str, Any]]:
-    return await until(lambda: listed(account, **query), lambda found: len(found) == number)
-
-
 async def test_an_event_is_told_from_its_pending_to_its_delivered_or_retried_attempts(api: Api) -> None:
     story = await dispatched(api)
     path = f"/v1/runs/{story.run_id}/deliveries"
@@ -127,7 +123,7 @@ async def test_a_foreign_delivery_is_answered_like_one_that_never_was(api: Api) 
 async def test_what_the_url_says_beyond_its_host_is_shown_nowhere_and_what_is_deleted_leaves_the_list(api: Api) -> None:
     story = await completed_story(api)
     event_id = await story.keeps(*five_failures())
-    await until_listed(api.account, 1, status="failed")
+    await until(lambda: listed(api.account, status="failed"), lambda found: len(found) == 1)
     one = f"/v1/deliveries/{event_id}"
     for path in ("/v1/deliveries", one, f"/v1/runs/{story.run_id}/deliveries", "/v1/endpoints"):
         text = (await api.http.get(path)).text
@@ -136,7 +132,7 @@ async def test_what_the_url_says_beyond_its_host_is_shown_nowhere_and_what_is_de
         assert "a-password" not in text
     await api.kube.delete(RUN, story.run_id, api.namespace)
     await api.kube.delete(WEBHOOK_DELIVERY, event_id, api.namespace)
-    await until_listed(api.account, 0)
+    await until(lambda: listed(api.account), lambda found: found == [])
     assert (await api.http.get(one)).status_code == 404
 
 
