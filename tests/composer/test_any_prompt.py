@@ -3,7 +3,7 @@
 CHECKLISTS_PROMPT_EXAMPLES=2500 tries 10,000 (default: 150 for each of the four forms).
 """
 
-import hashlib
+import gc
 import json
 import os
 import random
@@ -19,8 +19,7 @@ from checklist_composer.composing import NothingToCompose, compose
 from checklist_crds.template_validation import definition_problems, parse_definition
 from checklist_dev.evaluation.cases import load_cases
 from checklist_dev.evaluation.hostile_prompts import HOSTILE, LONGEST, SHORTEST
-from checklist_dev.evaluation.prompts import GAPS, NUMBERS, SIGNS, STRANGE, UNITS, WORDS, any_prompts, mutated
-from checklist_dev.repository import ROOT
+from checklist_dev.evaluation.prompts import any_prompts, mutated, random_prompt
 
 EXAMPLES = int(os.environ.get("CHECKLISTS_PROMPT_EXAMPLES", "150"))
 LARGEST_BODY = 256 * 1024
@@ -33,25 +32,15 @@ locales = st.sampled_from((None, "en", "de", "es", "fr"))
 written = [case.prompt for case in load_cases()]
 
 
-def of_length(text: str) -> str:
-    return text[:LONGEST] if len(text) >= SHORTEST else text + "door"
-
-
 any_text = st.text(st.characters(exclude_categories=()), min_size=SHORTEST, max_size=300)
-part = st.tuples(
-    st.sampled_from((*WORDS, *WORDS, *NUMBERS, *UNITS, *SIGNS, *STRANGE)),
-    st.sampled_from(GAPS),
-    st.sampled_from((1, 1, 60)),
-).map(lambda parts: (parts[0] + parts[1]) * parts[2])
-some_words = st.lists(part, min_size=1, max_size=60).map("".join).map(of_length)
+sources = st.integers(0, 2**32).map(random.Random)
+some_words = sources.map(random_prompt)
+changed = sources.map(lambda source: mutated(source, written))
 pasted_lines = st.lists(
     st.tuples(st.sampled_from(("", "- ", "1. ", "  * ", "# ", "[ ] ", "a) ", "\t")), st.text(max_size=20)).map("".join),
     min_size=3,
     max_size=80,
-).map(lambda lines: of_length("\n".join(lines)))
-
-
-changed = st.integers(0, 2**32).map(lambda seed: mutated(random.Random(seed), written))
+).map(lambda lines: "\n".join(lines)[:LONGEST])
 
 
 def composed(prompt: str, locale: str | None = None) -> str:
@@ -77,11 +66,7 @@ def test_any_prompt_gives_a_template_that_create_accepts(prompt: str, locale: st
     assert composed(prompt, locale) == composed(prompt, locale)
 
 
-@pytest.mark.parametrize(
-    "prompt", ["i\tunless must", "2)if must\n- u", "e If work\n", "e0à10Si 1,8,a", "\nsi\n..", "i\n.\n>\n\n`\nİ\n-"]
-)
-def test_a_prompt_that_broke_the_composer_before_does_not_break_it_again(prompt: str) -> None:
-    composed(prompt)
+BROKE_IT_BEFORE = ("i\tunless must", "2)if must\n- u", "e If work\n", "e0à10Si 1,8,a", "\nsi\n..", "i\n.\n>\n\n`\nİ\n-")
 
 
 @pytest.mark.parametrize("prompt", ["\x00" * 9, " \n\t \u200b\ufeff", "''''", "-\n-\n-\n", "\U0001f600" * 9])
@@ -91,26 +76,24 @@ def test_a_prompt_without_a_word_names_nothing(prompt: str) -> None:
 
 
 def test_hostile_prompts_are_taken_and_neither_order_nor_threads_change_what_is_composed() -> None:
-    prompts = [*written[::6], *any_prompts(seed=7, count=len(HOSTILE) + 40, written=written)]
+    prompts = [*written[::6], *BROKE_IT_BEFORE, *any_prompts(seed=7, count=len(HOSTILE) + 40, written=written)]
     alone = [composed(prompt) for prompt in prompts]
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(composed, reversed(prompts)))[::-1] == alone
+    assert gc.isenabled(), "it rests while something is composed"
 
 
 def test_another_process_with_other_hashes_composes_the_same() -> None:
-    code = "from tests.composer.test_any_prompt import digest; print(digest())"
-    digests = set()
-    for hash_seed in ("0", "4242"):
-        environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-        words = [sys.executable, "-c", code]
-        process = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
-        assert process.returncode == 0, process.stderr
-        digests.add(process.stdout)
-    assert len(digests) == 1
-
-
-def digest() -> str:
-    """One number for the templates of some prompts."""
-    prompts = [*written[::8], *HOSTILE.values()][::2]
-    together = "\n".join(composed(prompt) for prompt in prompts)
-    return hashlib.sha256(together.encode()).hexdigest()
+    prompts = written[::16]
+    code = """import json, sys; from checklist_composer.composing import compose
+print(json.dumps([compose(prompt).definition.to_tdl() for prompt in json.load(sys.stdin)]))"""
+    environment = os.environ | {"PYTHONHASHSEED": "4242"}
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(prompts),
+        env=environment,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert json.loads(process.stdout) == [compose(prompt).definition.to_tdl() for prompt in prompts]

@@ -69,16 +69,10 @@ def depends(definition: Definition, step: Step) -> tuple[str, str, Any]:
     [
         ("check doors, windows and lights", "Check doors|Check windows|Check lights"),
         ("taps cleaned, back door locked!!, alarm set", "Taps cleaned|Back door locked|Alarm set"),
-        ("Check that the floor is clean and dry", "Check that the floor is clean and dry"),
-        ("Before the parade the marshal walks the route: drains covered, exits free.", "Drains covered|Exits free"),
         ("Türen, Fenster und Lichter prüfen", "Türen prüfen|Fenster prüfen|Lichter prüfen"),
-        ("Fluchtwege frei und Prüfdatum notieren", "Fluchtwege frei|Prüfdatum notieren"),
-        ("Zitzen dippen, Euter trockentupfen", "Zitzen dippen|Euter trockentupfen"),
         ("Schalten Sie das Licht aus, ziehen Sie den Stecker", "Schalten Sie das Licht aus|Ziehen Sie den Stecker"),
         ("El conductor revisa frenos, luces y claxon", "Revisa frenos|Revisa luces|Revisa claxon"),
-        ("Hay que limpiar la barra y apagar las luces", "Limpiar la barra|Apagar las luces"),
         ("Vérifiez l'extincteur et l'éclairage", "Vérifiez l'extincteur|Vérifiez l'éclairage"),
-        ("Le conducteur contrôle les freins et les feux", "Contrôle les freins|Contrôle les feux"),
     ],
 )
 def test_each_thing_that_is_listed_is_a_step_with_its_verb(prompt: str, expected: str) -> None:
@@ -94,15 +88,9 @@ def test_each_thing_that_is_listed_is_a_step_with_its_verb(prompt: str, expected
         ("oil temperature 80 ± 5 °C", (75, 85, "°C")),
         ("Fan speed >= 1,200 rpm", (1200, None, "rpm")),
         ("mileage in km", (None, None, "km")),
-        ("Test the hot water. It must be at least 60 °C.", (60, None, "°C")),
         ("Tiefkühler höchstens -18 Grad", (None, -18, "°C")),
-        ("Reifendruck zwischen 2,2 und 2,6 bar messen", (2.2, 2.6, "bar")),
-        ("Die Temperatur im Serverraum darf 27 °C nicht überschreiten", (None, 27, "°C")),
-        ("Comprueba que la nevera esté por debajo de 5 °C", (None, 5, "°C")),
         ("Humedad entre el 40 % y el 60 %", (40, 60, "%")),
-        ("La temperatura de la sala de servidores no debe superar los 27 °C", (None, 27, "°C")),
         ("Profondeur des sculptures minimum 1,6 mm", (1.6, None, "mm")),
-        ("Humidité comprise entre 40 % et 60 %", (40, 60, "%")),
     ],
 )
 def test_a_quantity_is_a_number_with_its_unit_and_bounds(prompt: str, expected: tuple[object, ...]) -> None:
@@ -123,9 +111,6 @@ def test_what_only_looks_like_a_number_a_choice_or_a_signature_is_a_yes_or_no(pr
     ("prompt", "expected"),
     [
         ("Kitchen: wipe worktops, empty bin. Bathroom: scrub toilet, clean mirror.", ["Kitchen", "Bathroom"]),
-        ("In the kitchen check the oven and the hob. In the bathroom test both taps.", ["Kitchen", "Bathroom"]),
-        ("Im Lager: Fluchtwege frei, Regale stabil. Im Büro: Fenster geschlossen, Licht aus.", ["Lager", "Büro"]),
-        ("Cocina: fogones limpios, campana sin grasa. Baño: limpiar espejos, reponer papel.", ["Cocina", "Baño"]),
         ("Cuisine : plaques propres, hotte sans graisse. Bureau : lampe éteinte, porte fermée.", ["Cuisine", "Bureau"]),
     ],
 )
@@ -137,7 +122,6 @@ def test_places_and_titles_with_colons_make_sections(prompt: str, expected: list
     "prompt",
     [
         "Is the door locked? Are the exits free?",
-        "Ist der Notausgang frei? Boden gewischt?",
         "¿Está encendida la calefacción? ¿Andamio autorizado?",
         "Le chauffage est-il allumé ? Échafaudage validé ?",
     ],
@@ -152,7 +136,6 @@ def test_a_question_stays_in_the_writers_words(prompt: str) -> None:
     [
         ("Room number", TEXT),
         ("Describe the damage", TEXT),
-        ("What could we do better?", TEXT),
         ("Expiry date of the oldest item", DATE),
         ("Time of departure", TIME),
         ("Scan the serial number", SCAN),
@@ -160,11 +143,7 @@ def test_a_question_stays_in_the_writers_words(prompt: str) -> None:
         ("Never open the valve under pressure", StepType.INSTRUCTION),
         ("Take a photo of the tyres", PHOTO),
         ("Wer war vor Ort?", TEXT),
-        ("Prüfdatum notieren", DATE),
-        ("Seriennummer scannen", SCAN),
-        ("¿Qué podemos mejorar?", TEXT),
         ("Contar las sillas", NUMBER),
-        ("Photographier le véhicule", PHOTO),
         ("Décrire le dommage", TEXT),
     ],
 )
@@ -176,11 +155,8 @@ def test_what_is_asked_decides_the_kind_of_answer(prompt: str, kind: StepType) -
     ("prompt", "kind", "expected"),
     [
         ("condition: good, worn or broken", CHOICE, ["Good", "Worn", "Broken"]),
-        ("Fuel level (full, three quarters, half or low)", CHOICE, ["Full", "Three quarters", "Half", "Low"]),
-        ("Is the light on or off?", CHOICE, ["On", "Off"]),
         ("Which areas were cleaned: floor, sinks, ovens (select all that apply)", MULTI, ["Floor", "Sinks", "Ovens"]),
         ("Zustand der Treppe: gut, abgenutzt oder defekt", CHOICE, ["Gut", "Abgenutzt", "Defekt"]),
-        ("Welche Mängel liegen vor? Mehrfachauswahl: Kratzer, Dellen, Rost", MULTI, ["Kratzer", "Dellen", "Rost"]),
         ("Nivel de combustible (lleno, medio, vacío)", CHOICE, ["Lleno", "Medio", "Vacío"]),
         ("Quels instruments marchent : altimètre, variomètre, compas ?", MULTI, ["Altimètre", "Variomètre", "Compas"]),
     ],
@@ -191,18 +167,11 @@ def test_alternatives_are_a_choice(prompt: str, kind: StepType, expected: list[s
     assert options(found) == expected
 
 
-def test_pass_and_fail_are_the_answers_of_a_question() -> None:
-    found = only_step("Brake test: pass or fail")
-    assert (found.type, found.config.true_label, found.config.false_label) == (BOOLEAN, "Pass", "Fail")
-
-
 @pytest.mark.parametrize(
     ("prompt", "expected"),
     [
         ("rate cleanliness from 1 to 5", (1, 5, None, None)),
-        ("Rate the taste from 1 (bad) to 6 (excellent)", (1, 6, "Bad", "Excellent")),
         ("Gesamteindruck von 1 (schlecht) bis 6 (sehr gut)", (1, 6, "Schlecht", "Sehr gut")),
-        ("Valora la limpieza del 1 al 5", (1, 5, None, None)),
         ("Noter la propreté de 1 à 5", (1, 5, None, None)),
     ],
 )
@@ -215,9 +184,7 @@ def test_grades_are_a_rating(prompt: str, expected: tuple[object, ...]) -> None:
 @pytest.mark.parametrize(
     ("prompt", "photos", "read_off", "signs"),
     [
-        ("At least 3 photos of the racks, mileage with photo, signature of the tenant", "racks", "mileage", "tenant"),
         ("Mindestens 3 Fotos der Racks, Zählerstand mit Foto, Unterschrift des Mieters", "Racks", "Zähler", "Mieters"),
-        ("Al menos 3 fotos de los racks, kilometraje con foto, firma del inquilino", "racks", "kilom", "inquilino"),
         ("Au moins 3 photos des baies, kilométrage avec photo, signature du locataire", "baies", "kilom", "locataire"),
     ],
 )
@@ -237,8 +204,6 @@ def test_photos_are_steps_or_attached_and_another_persons_signature_is_a_step(
     "prompt",
     [
         "Check the lights. Takes about 15 minutes. Steps may be skipped. Sign at the end.",
-        "Kasse zählen, Licht aus. Schritte dürfen übersprungen werden. Dauert etwa 15 Minuten. Unterschrift am Ende.",
-        "Contar la caja, apagar las luces. Se pueden omitir pasos. Tarda unos 15 minutos. Firma al final.",
         "Compter la caisse. Certaines étapes peuvent être ignorées. Durée environ 15 minutes. Signature à la fin.",
     ],
 )
@@ -251,9 +216,7 @@ def test_what_is_said_about_the_whole_list_is_in_its_settings(prompt: str) -> No
     ("said", "asked"),
     [
         ("Whoever fills it in must give name and e-mail.", True),
-        ("The person filling this out has to identify themselves.", True),
         ("Name and e-mail of the customer.", False),
-        ("Driver name required.", False),
     ],
 )
 def test_an_identity_is_asked_for_when_that_is_said_and_not_for_others_names(said: str, asked: bool) -> None:
@@ -266,22 +229,13 @@ def test_an_identity_is_asked_for_when_that_is_said_and_not_for_others_names(sai
     [
         ("Minibar refilled (optional)", False),
         ("Check the minibar if possible", False),
-        ("Check the minibar. This is optional.", False),
-        ("Check the minibar (required)", True),
         ("Check the minibar", True),
-        ("Remarks", False),
-        ("Logo wenn möglich", False),
         ("Opcional: anotar objetos perdidos", False),
         ("Facultatif : noter les objets trouvés", False),
     ],
 )
 def test_what_is_listed_is_required_unless_it_is_said_to_be_optional(prompt: str, required: bool) -> None:
     assert only_step(prompt).required is required
-
-
-def test_what_alone_is_mandatory_leaves_the_rest_optional() -> None:
-    definition = template("Employee name, desk number, car park number. Only the employee name is mandatory.")
-    assert [step.required for _, step in definition.steps()] == [True, False, False]
 
 
 def test_a_place_is_taken_down_where_it_is_asked_for() -> None:
@@ -301,15 +255,10 @@ LADDER = "Ist die Leiter beschädigt?"
         ("Check the windscreen. If it is damaged take two photos.", "photos", ("Check the windscreen", "eq", False)),
         ("Condition: good, worn or broken. If it is broken, tag it out.", "tag", ("Condition", "eq", "Broken")),
         ("Check the tent. If it is raining, put up the tarp.", "tarp", ("Is it raining?", "eq", True)),
-        ("Is the valve open? If it is closed, open it.", "Open it", ("Is the valve open?", "eq", False)),
         ("- Mould visible?\n- If yes:\n  - Describe where\n- Mirror clean", "where", ("Mould visible?", "eq", True)),
-        (f"{LADDER} Wenn ja, zwei Fotos machen.", "Fotos", (LADDER, "eq", True)),
         ("Falls die Leiter beschädigt ist, machen Sie zwei Fotos.", "Fotos", (LADDER, "eq", True)),
-        ("Ölstand prüfen. Bei Mängeln Foto machen.", "Foto", ("Ölstand prüfen", "eq", False)),
         ("Temperatur messen. Wenn sie über 27 °C liegt, Techniker rufen.", "rufen", ("Temperatur messen", "gt", 27)),
-        ("Escanear la etiqueta. Si hay daños, tomar dos fotos.", "fotos", ("¿Hay daños?", "eq", True)),
         ("Estado: bueno, desgastado o roto. Si está roto, informar al jefe.", "jefe", ("Estado", "eq", "Roto")),
-        ("¿La luz está apagada? Si está encendida, apagarla.", "Apagarla", ("¿La luz está apagada?", "eq", False)),
         ("La vanne est-elle fermée ? Sinon, prévenir.", "prévenir", ("La vanne est-elle fermée ?", "eq", False)),
     ],
 )
@@ -319,14 +268,6 @@ def test_what_depends_on_an_answer_looks_at_its_question(
     definition = template(prompt)
     assert depends(definition, step(definition, consequence)) == expected
     assert next(each for _, each in definition.steps()).condition is None
-
-
-def test_a_number_decides_what_comes_after_it_and_stays_free_to_be_wrong() -> None:
-    definition = template("Fridge temperature below 5 °C. If it is above 8 °C call the manager, otherwise sign here.")
-    fridge = step(definition, "fridge")
-    assert depends(definition, step(definition, "manager")) == (fridge.label, "gt", 8)
-    assert depends(definition, step(definition, "sign")) == (fridge.label, "lte", 8)
-    assert (fridge.config.max, fridge.hint) == (None, "Below 5 °C")
 
 
 def test_any_of_several_things_decides_what_comes_after_them() -> None:
@@ -340,7 +281,6 @@ def test_any_of_several_things_decides_what_comes_after_them() -> None:
     "prompt",
     [
         "When the guests have left: strip the beds and open the windows.",
-        "Bei der Rückgabe den Kilometerstand notieren, Schlüssel entgegennehmen",
         "Embalaje intacto (sí/no), daños sí/no, observaciones",
     ],
 )
@@ -352,8 +292,6 @@ def test_a_moment_and_a_yes_or_no_are_no_condition(prompt: str) -> None:
     ("prompt", "name"),
     [
         ("hey can u make me a checklist for opening the café: lights on, fridge max 5 °C, a photo of the bar", "café"),
-        ("hallo brauch ne liste fürs öffnen vom café: licht an, kühlschrank max 5 grad, danke", "café"),
-        ("hola necesito una lista para abrir la cafeteria: encender luces, nevera max 5 grados, gracias", "cafeteria"),
         ("bonjour il me faut une liste pour ouvrir le café : allumer les lumières, frigo max 5 degrés, merci", "café"),
     ],
 )
@@ -365,32 +303,20 @@ def test_a_greeting_is_no_step_and_what_the_list_is_for_is_its_name(prompt: str,
     assert (None, 5, "°C") in [bounds(each) for _, each in definition.steps()]
 
 
-def test_a_text_without_any_comma_is_cut_where_quantities_answers_and_states_end() -> None:
-    prompt = "pond round water temp 12-18 oxygen 6 to 9 mg/l filters running y/n nets not torn photo of the pond"
-    assert types(prompt) == [NUMBER, NUMBER, BOOLEAN, BOOLEAN, PHOTO]
-    assert bounds(step(template(prompt), "oxygen")) == (6, 9, "mg/L")
-
-
 @pytest.mark.parametrize(
     ("prompt", "locale"),
     [
         ("check the doors and the windows", "en"),
-        ("5S audit", "en"),
         ("Türen und Fenster prüfen", "de"),
-        ("Wohnungsübergabe", "de"),
         ("revisar las puertas y las ventanas", "es"),
-        ("checklist barco", "es"),
         ("vérifier les portes et les fenêtres", "fr"),
-        ("audit 5S", "fr"),
     ],
 )
-def test_a_prompt_tells_its_language(prompt: str, locale: str) -> None:
-    assert compose(prompt).locale == locale
-
-
-@pytest.mark.parametrize("locale", ["en", "de", "es", "fr"])
-def test_a_prompt_that_tells_no_language_has_the_one_that_is_asked_for(locale: str) -> None:
-    assert compose("xyz 123", locale=locale).locale == locale
+def test_a_prompt_tells_its_language_is_not_translated_and_else_the_locale_decides(prompt: str, locale: str) -> None:
+    made = compose(prompt, locale="fr")
+    assert made == compose(prompt)
+    assert made.locale == compose("xyz 123", locale=locale).locale == locale
+    assert all(word in prompt for _, each in made.definition.steps() for word in each.label.casefold().split()[1:])
 
 
 # -- pasted lists -----------------------------------------------------------------------------------------------------
@@ -405,15 +331,10 @@ def test_every_line_of_a_list_is_a_step_whatever_stands_in_front(mark: str) -> N
     assert labels("\r\n".join(f"{each}{line}" for each, line in zip(marks, lines, strict=True))) == lines
 
 
-def test_an_item_with_commas_is_still_one_thing() -> None:
-    assert labels("- Floor, walls and ceiling clean\n- Door locked\n- Alarm set")[0] == "Floor, walls and ceiling clean"
-
-
 @pytest.mark.parametrize(
     "prompt",
     [
         "# Kitchen\n- Oven off\n- Floor clean\n# Hall\n- Door locked\n- Lamp off",
-        "**Kitchen**\n- Oven off\n- Floor clean\n**Hall**\n- Door locked\n- Lamp off",
         "KITCHEN\nOven off\nFloor clean\n\nHALL\nDoor locked\nLamp off",
         "Kitchen:\n- Oven off\n- Floor clean\nHall:\n- Door locked\n- Lamp off",
         "- Kitchen\n  - Oven off\n  - Floor clean\n- Hall\n  - Door locked\n  - Lamp off",
@@ -429,45 +350,10 @@ def test_headings_and_nested_lists_of_pasted_text_are_sections(prompt: str) -> N
     ]
 
 
-def test_a_wrapped_paragraph_is_read_as_one_text() -> None:
-    prompt = (
-        "Please check the doors and the windows of the hall before you leave, and make\n"
-        "sure that the alarm is armed and the lights of the whole building are turned\noff."
-    )
-    assert labels(prompt)[:2] == ["Check the doors", "Check the windows of the hall before you leave"]
-    assert not [label for label in labels(prompt) if label.casefold().startswith(("sure", "off"))]
-
-
 def test_a_table_has_a_step_for_each_row_and_none_for_its_header() -> None:
     definition = template("| Item | Limit |\n|---|---|\n| Fridge 1 | max 5 °C |\n| Soap | 200-400 ppm |")
     assert [bounds(step) for _, step in definition.steps()] == [(None, 5, "°C"), (200, 400, "ppm")]
     assert types("Inflow\t20-80\tm³/h\nH2S\tmax 10\tppm\nPump runs\tyes/no") == [NUMBER, NUMBER, BOOLEAN]
-
-
-def test_a_form_to_fill_in_asks_for_its_fields() -> None:
-    prompt = (
-        "BOILER SERVICE SHEET\nCustomer name: ______________\nDate: ____/____/____\nGas pressure: ______ mbar\n"
-        "Leaks found:  [ ] yes  [ ] no\nBurner condition:  ( ) good  ( ) dirty  ( ) replace\nComments: ______"
-    )
-    assert types(prompt) == [TEXT, StepType.DATE, NUMBER, BOOLEAN, StepType.CHOICE, TEXT]
-    assert options(step(template(prompt), "burner")) == ["Good", "Dirty", "Replace"]
-    assert template(prompt).name == "BOILER SERVICE SHEET"
-
-
-# -- every template ---------------------------------------------------------------------------------------------------
-
-
-PROMPT = "Check the doors and the fridge (below 5 °C), condition: good or worn. If it is worn, take 2 photos."
-
-
-def test_the_writers_own_words_are_never_translated() -> None:
-    composition = compose("Check the doors, the windows and the lights of the hall", locale="de")
-    assert composition.locale == "en"
-    assert next(step.label for _, step in composition.definition.steps()) == "Check the doors"
-
-
-def test_a_locale_that_the_composer_does_not_know_is_no_reason_to_fail() -> None:
-    assert compose(PROMPT, locale="xx").locale == "en"
 
 
 def test_ids_are_made_of_labels_and_no_two_are_the_same() -> None:
@@ -475,18 +361,3 @@ def test_ids_are_made_of_labels_and_no_two_are_the_same() -> None:
     ids = [step.id for _, step in definition.steps()]
     assert len(set(ids)) == len(ids) == 5
     assert {"s-fridge-temperature", "s-tueren-pruefen"} <= set(ids)
-
-
-def test_a_duration_is_estimated_where_none_is_said() -> None:
-    assert compose("\n".join(f"- Door {number}" for number in range(10))).definition.settings.est_minutes == 5
-
-
-def test_markup_stays_text() -> None:
-    composition = compose("<b>Check</b> the <script>alert(1)</script> door")
-    assert any("script" in step.label for _, step in composition.definition.steps())
-
-
-@pytest.mark.parametrize("prompt", [PROMPT, "restaurant opening checklist"])
-def test_nothing_claims_that_a_rule_of_law_is_met(prompt: str) -> None:
-    text = str(compose(prompt).definition.to_tdl()).casefold()
-    assert not any(word in text for word in ("haccp", "osha", "iso ", "compliant", "certified"))

@@ -1,18 +1,13 @@
 """How much work a prompt is, counted and not timed: the functions that are called while it is composed."""
 
 import contextlib
-import gc
 import sys
-import threading
-from collections.abc import Callable, Iterator
 from types import FrameType
 
 import pytest
 
-from checklist_composer.collector import CollectorAtRest
 from checklist_composer.composing import NothingToCompose, compose
 from checklist_composer.locales import LOCALES
-from checklist_crds.template_types import MAX_STEPS
 from checklist_dev.evaluation.hostile_prompts import HOSTILE, LONGEST
 
 LONG = {name: prompt for name, prompt in HOSTILE.items() if len(prompt) >= LONGEST * 3 // 4}
@@ -28,13 +23,7 @@ def _tables_that_are_read_once() -> None:
         compose(prompt)
 
 
-def composed(prompt: str) -> None:
-    with contextlib.suppress(NothingToCompose):
-        compose(prompt)
-
-
 def calls(prompt: str) -> int:
-    """The calls of one composition."""
     count = 0
 
     def counted(frame: FrameType, event: str, argument: object) -> None:
@@ -43,7 +32,8 @@ def calls(prompt: str) -> int:
 
     sys.setprofile(counted)
     try:
-        composed(prompt)
+        with contextlib.suppress(NothingToCompose):
+            compose(prompt)
     finally:
         sys.setprofile(None)
     return count
@@ -56,55 +46,3 @@ def test_a_hostile_prompt_of_twice_the_length_is_hardly_more_than_twice_the_work
     whole = calls(prompt)
     assert whole <= 2.5 * half + 10_000
     assert whole <= MOST_CALLS
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        pytest.param(lambda count: "".join(f"# Room {n}\n- Door {n}\n" for n in range(count // 10)), id="sections"),
-        pytest.param(lambda count: "".join(f"a{number}? " for number in range(count)), id="questions"),
-        pytest.param(lambda count: ", ".join(f"thing{number}" for number in range(count)), id="things"),
-    ],
-)
-def test_what_a_full_template_would_throw_away_is_hardly_work(more: Callable[[int], str]) -> None:
-    full, too_much = more(MAX_STEPS), more(2 * MAX_STEPS)
-    assert compose(too_much).definition.sections == compose(full).definition.sections
-    assert compose(too_much).definition.settings == compose(full).definition.settings
-    assert calls(too_much) <= 1.25 * calls(full)
-
-
-@pytest.fixture
-def collector() -> Iterator[None]:
-    was_enabled = gc.isenabled()
-    gc.enable()
-    yield
-    (gc.enable if was_enabled else gc.disable)()
-
-
-@pytest.mark.usefixtures("collector")
-@pytest.mark.parametrize("prompt", ["Check the fridge.", "...."])
-def test_composing_leaves_the_garbage_collector_as_it_was(prompt: str) -> None:
-    composed(prompt)
-    assert gc.isenabled()
-    gc.disable()
-    composed(prompt)
-    assert not gc.isenabled()
-
-
-@pytest.mark.usefixtures("collector")
-def test_the_garbage_collector_waits_for_the_last_of_several_threads() -> None:
-    at_rest, inside, leave = CollectorAtRest(), threading.Event(), threading.Event()
-
-    def other() -> None:
-        with at_rest:
-            inside.set()
-            leave.wait(20)
-
-    thread = threading.Thread(target=other)
-    with at_rest:
-        thread.start()
-        assert inside.wait(20)
-    assert not gc.isenabled()
-    leave.set()
-    thread.join()
-    assert gc.isenabled()

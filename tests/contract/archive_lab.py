@@ -22,8 +22,6 @@ from .conftest import Api
 
 @dataclass
 class ArchiveLab:
-    """The archive of one API."""
-
     api: Api
     deleted: set[Key] = field(default_factory=set)
 
@@ -36,7 +34,6 @@ class ArchiveLab:
         return ArchiveStore.open(self.url)
 
     async def record(self, run_id: str) -> Record:
-        """The run as it is in the cluster now."""
         kube, namespace = self.api.kube, self.api.namespace
         run = await kube.get(RUN, run_id, namespace)
         revision = await kube.get(TEMPLATE_REVISION, Run.parse(run).admitted_as.revision_ref.name, namespace)

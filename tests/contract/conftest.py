@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
 import pytest_asyncio
 from tests.serving import serving
+from tests.waiting import eventually
 
+from checklist_api.openapi import openapi_document
 from checklist_api.services import Services
 from checklist_api.settings import Settings
 from checklist_crds import api_keys
@@ -21,11 +23,16 @@ from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, Kind
 from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.run_lifecycle import Command
 from checklist_crds.sealing import executor_token
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
 
+from .openapi_check import Contract
+
+T = TypeVar("T")
+CONTRACT = Contract(openapi_document("https://checklists.example"))
 WEBHOOK_SECRET = "a-secret-of-the-test"
 
 
@@ -61,7 +68,6 @@ class Account:
         return dict(response.json())
 
     async def new_run(self, **members: Any) -> str:
-        """The id of a run of a new template."""
         template = await self.create_template()
         return str((await self.dispatch(template["id"], **members))["run_id"])
 
@@ -91,6 +97,11 @@ class Api:
         organization = object_id("org", (account or self.account).organization)
         return executor_token(self.services.settings.server_key, organization, run_id)
 
+    async def does(self, run_id: str, *commands: Command) -> None:
+        for command in commands:
+            run = await self.services.run_access.of_anybody(run_id)
+            await self.services.run_access.change(run, command)
+
     async def all_of(self, kind: Kind) -> list[dict[str, Any]]:
         """The objects of the account's organization in the cluster."""
         found, _ = await self.kube.list_all(kind, self.namespace)
@@ -115,7 +126,6 @@ def server_key() -> bytes:
 
 @pytest.fixture
 async def kube(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    """A client with all rights, as kubectl has them."""
     async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig))) as client:
         yield client
 
@@ -126,26 +136,18 @@ async def namespace(kube: KubeClient) -> str:
     return await _new_namespace(kube)
 
 
+EACH_STORE = pytest.mark.parametrize("photo_settings", ["file", "s3"], indirect=True)
+"""With a photo store in a folder, and then in a real S3 server."""
+
+
 @pytest.fixture
-def photo_settings(tmp_path: Path) -> dict[str, str]:
-    """Photos of a test are in a folder of its own; parametrise to keep them elsewhere."""
-    return {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri(), "CHECKLISTS_UPLOAD_FOLDER": str(tmp_path)}
-
-
-@pytest.fixture(params=["file", "s3"])
-def each_store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Settings of a photo store: a folder, and then a real S3 server."""
-    return photo_store(request.param, request, tmp_path, monkeypatch)
-
-
-def photo_store(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, str]:
+def photo_settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Photos of a test are in a folder of its own, or in a bucket with `EACH_STORE`."""
     settings = {"CHECKLISTS_PHOTO_STORE": (tmp_path / "photos").as_uri()}
-    if kind == "s3":
+    if getattr(request, "param", "file") == "s3":
         settings = request.getfixturevalue("s3").settings(tmp_path.name)
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)  # clouds' credentials are looked for in the environment of the process
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)  # clouds' credentials are looked for in the environment of the process
     return settings | {"CHECKLISTS_UPLOAD_FOLDER": str(tmp_path)}
 
 
@@ -169,7 +171,6 @@ async def start_api(  # noqa: PLR0917 - fixtures
 
 @pytest.fixture
 async def api(start_api: StartApi) -> Api:
-    """One API with an account, without rate limits."""
     return await start_api()
 
 
@@ -233,15 +234,15 @@ async def _starting(
             )
             services = services or Services.build(settings, connection, clock=clock)
             base_url = await stack.enter_async_context(serving(services))
-            anonymous = await stack.enter_async_context(http_client(base_url))
+            anonymous = await stack.enter_async_context(CheckedClient(base_url))
 
             async def make_account(*, home: str | None = None, **spec: Any) -> Account:
                 organization, member, key, where = await _make_account(kube, namespace, home, spec)
-                http = await stack.enter_async_context(http_client(base_url, key))
+                http = await stack.enter_async_context(CheckedClient(base_url, key))
                 return Account(organization, member, key, where, http)
 
             if accounts:
-                http = await stack.enter_async_context(http_client(base_url, accounts[0].key))
+                http = await stack.enter_async_context(CheckedClient(base_url, accounts[0].key))
                 account = replace(accounts[0], http=http)
             else:
                 account = await make_account()
@@ -251,9 +252,41 @@ async def _starting(
         yield start
 
 
+async def until(look: Callable[[], Awaitable[T]], holds: Callable[[T], bool], **timing: float) -> T:
+    """What `look` gives as soon as it `holds`: watches bring it."""
+    seen: list[T] = []
+
+    async def check() -> bool:
+        seen[:] = [await look()]
+        return holds(seen[0])
+
+    await eventually(check, **timing)
+    return seen[0]
+
+
+async def until_status(status: int, ask: Callable[[], Awaitable[httpx.Response]], **timing: float) -> httpx.Response:
+    return await until(ask, lambda answer: answer.status_code == status, **timing)
+
+
 def http_client(base_url: str, key: str | None = None) -> httpx.AsyncClient:
+    return httpx.AsyncClient(**_options(base_url, key))
+
+
+class CheckedClient(httpx.AsyncClient):
+    """Holds every answer, but one that is streamed, against the OpenAPI document."""
+
+    def __init__(self, base_url: str, key: str | None = None) -> None:
+        super().__init__(**_options(base_url, key))
+
+    async def request(self, *given: Any, **options: Any) -> httpx.Response:
+        response = await super().request(*given, **options)
+        CONTRACT.check(response)
+        return response
+
+
+def _options(base_url: str, key: str | None) -> dict[str, Any]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return httpx.AsyncClient(base_url=base_url, headers=headers, timeout=30, trust_env=False, verify=False)
+    return {"base_url": base_url, "headers": headers, "timeout": 30, "trust_env": False, "verify": False}
 
 
 async def _make_account(
@@ -286,7 +319,6 @@ def key_object(
 
 
 def owned(kind: Any, name: str, organization: str, namespace: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """An object of the organization, as kubectl would make it."""
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,

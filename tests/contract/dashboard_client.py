@@ -43,7 +43,6 @@ class Desk:
         return await self.call("DELETE", path, **headers)
 
     async def told(self, path: str) -> Any:
-        """The JSON of a GET that has to succeed."""
         response = await self.get(path)
         assert response.status_code == 200, response.text
         return response.json()

@@ -1,11 +1,9 @@
 """What the operator writes of deliveries, written by hand: contract tests run without one."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
-
-from tests.waiting import eventually
+from typing import Any
 
 from checklist_crds.delivery_types import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
@@ -18,7 +16,6 @@ from checklist_crds.times import utc_now
 from .conftest import Account, Api, owned
 from .executor_client import WEBHOOK
 
-T = TypeVar("T")
 ENDPOINT = "https://hooks.example.com/in/T0-a-token?key=a-password"
 """A url whose path and query are nobody's business."""
 
@@ -35,10 +32,7 @@ class Story:
         return Run.parse(await self.api.kube.get(RUN, self.run_id, self.account.namespace))
 
     async def does(self, *commands: Command) -> None:
-        """What the executor does."""
-        for command in commands:
-            run = await self.api.services.run_access.of_anybody(self.run_id)
-            await self.api.services.run_access.change(run, command)
+        await self.api.does(self.run_id, *commands)
 
     async def completes(self) -> None:
         """Two events: step.completed (1), run.completed (2)."""
@@ -89,10 +83,15 @@ class Story:
         return entry.event_id
 
     async def shown(self, event_id: str) -> dict[str, Any]:
-        """The delivery by REST."""
         response = await self.account.http.get(f"/v1/deliveries/{event_id}")
         assert response.status_code == 200, response.text
         return dict(response.json())
+
+
+async def listed(account: Account, path: str = "/v1/deliveries", **query: Any) -> list[dict[str, Any]]:
+    response = await account.http.get(path, params=query)
+    assert response.status_code == 200, response.text
+    return list(response.json()["data"])
 
 
 async def dispatched(api: Api, account: Account | None = None, *, url: str = ENDPOINT) -> Story:
@@ -131,18 +130,6 @@ def five_failures(at: datetime | None = None) -> Sequence[Attempt]:
         made.append(sent(number, status=503, at=at).model_copy(update={"next_attempt_at": due, "detail": detail}))
         at = due or at
     return made
-
-
-async def until(look: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
-    """What `look` gives as soon as it `holds`: the watches bring it."""
-    seen: list[T] = []
-
-    async def check() -> bool:
-        seen[:] = [await look()]
-        return holds(seen[0])
-
-    await eventually(check)
-    return seen[0]
 
 
 def _record(entry: OutboxEntry, attempts: Sequence[Attempt]) -> DeliveryRecord:

@@ -10,6 +10,7 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.object_store import StoredObject
 
 from .conftest import Api
+from .pictures import drawing, picture
 
 Json = dict[str, Any]
 OPERATIONS: tuple[tuple[str, str, Json], ...] = (
@@ -35,7 +36,6 @@ def step(name: str, kind: str = "boolean", **fields: Any) -> Json:
 
 
 def checklist(*steps: Json, identity: str = "none", **settings: Any) -> Json:
-    """The members of a template with these steps."""
     return {
         "name": "Checklist",
         "sections": [{"id": "g-all", "title": "All", "steps": list(steps)}],
@@ -88,7 +88,6 @@ class Person:
         return await self.call("DELETE", f"/answers/s-{name}/photos", params=query)
 
     async def draw(self, image: bytes, **query: Any) -> httpx.Response:
-        """The drawing of the signature on completion."""
         return await self.call("PUT", "/signature", params=query, content=image, headers={"Content-Type": "image/png"})
 
     async def fetch(self, url: str, method: str = "GET", **arguments: Any) -> httpx.Response:
@@ -103,7 +102,6 @@ class Person:
         return await self.api.services.photo_store.objects_of_run(organization, self.run_id)
 
     async def stored(self) -> Json:
-        """The status in the cluster."""
         body = await self.api.kube.get(RUN, self.run_id, self.api.namespace)
         return dict(body.get("status") or {})
 
@@ -119,6 +117,37 @@ async def person_for(
     template = await api.account.create_template(**checklist(*steps, identity=identity, **settings))
     run = await api.account.dispatch(template["id"], **({"webhook": WEBHOOK} | (dispatch or {})))
     return Person(run["run_id"], api, api.token(run["run_id"]))
+
+
+async def answered(api: Api, *more: Json, **texts: str) -> Person:
+    """A completed run with an answer of each interesting kind; `more` steps have `texts`."""
+    person = await person_for(
+        api,
+        step("clean", label="Is it clean?", config={"true_label": "Spotless", "false_label": "Dirty"}),
+        step("temp", "number", label="Fridge", config={"unit": "°C", "decimal": 1}),
+        step("mood", "choice", config={"options": [{"id": "o-good", "label": "Good, really"}]}),
+        step("note", "text", config={"multiline": True}),
+        step("where", geo=True),
+        step("shelf", "photo"),
+        step("later"),
+        *more,
+        identity="external",
+        dispatch={"executor_ref": "=order 7"},
+        allow_skip=True,
+        signature_on_complete=True,
+    )
+    await person.call("PUT", "/identity", json={"name": "Zoë Ångström", "email": "zoe@example.com"})
+    given = {"clean": False, "temp": -18.5, "mood": "o-good", "note": 'a "b"\n, c'}
+    for name, value in (*given.items(), *texts.items()):
+        assert (await person.answer(name, value)).status_code == 200
+    assert (
+        await person.answer("where", True, geo={"lat": -33.8568, "lng": 151.2153, "accuracy_m": 8.5})
+    ).status_code == 200
+    assert (await person.upload("shelf", picture(size=(800, 600)))).status_code == 201
+    assert (await person.skip("later")).status_code == 200
+    assert (await person.draw(drawing())).status_code == 200
+    assert (await person.submit(signature={"name": "Zoë Å."})).status_code == 200
+    return person
 
 
 def paths(response: httpx.Response) -> list[str]:

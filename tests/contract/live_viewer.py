@@ -57,14 +57,12 @@ class LiveViewer:
                 return self.seen[-1]
 
     async def until(self, name: str, *, within_s: float = WITHIN_S) -> Said:
-        """The next event of that name."""
         async with asyncio.timeout(WITHIN_S):
             while (said := await self.next()).name != name:
                 pass
             return said
 
     async def told_of(self, kind: str) -> dict[str, Any]:
-        """The next change of something of that kind."""
         async with asyncio.timeout(WITHIN_S):
             while True:
                 for change in (await self.next()).changes:
@@ -93,7 +91,6 @@ class LiveViewer:
 async def watching(
     api: Api, person: Person, *, last_event_id: str = "", query: dict[str, str] | None = None
 ) -> AsyncIterator[LiveViewer]:
-    """Opens a stream; the block begins when it is there."""
     headers = person.headers | ({"Last-Event-ID": last_event_id} if last_event_id else {})
     url = f"{api.base_url}/dashboard/api/{person.organization_id}/events"
     timeout = aiohttp.ClientTimeout(total=None)

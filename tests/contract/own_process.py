@@ -28,21 +28,16 @@ async def own_process(
         (program.child._env or {}).pop(name.removesuffix("_FILE") if name.endswith("_FILE") else "", None)
     program.child.start()
     try:
-        await until_ready(program)
+        await eventually(program.is_ready)
         async with http_client(program.url, api.account.key) as http:
             yield program, http
     finally:
         await asyncio.to_thread(program.child.stop)
 
 
-async def until_ready(program: ApiProcess) -> None:
-    await eventually(program.is_ready)
-
-
 async def upload(
     program: ApiProcess, person: Person, body: bytes | AsyncIterator[bytes], timeout_s: float = 180, **query: str
 ) -> httpx.Response:
-    """A photo for the step `s-a`, on a connection of its own."""
     headers = {"Authorization": f"Executor {person.token}", "Content-Type": "image/jpeg"}
     path = f"/v1/executor/runs/{person.run_id}/answers/s-a/photos"
     async with httpx.AsyncClient(base_url=program.url, timeout=timeout_s, trust_env=False) as http:

@@ -9,14 +9,14 @@ import pytest
 from tests.unit.no_cluster import NO_CLUSTER
 from tests.waiting import eventually
 
-from checklist_api.audit_index import AuditFilter, AuditIndex, audit_view
+from checklist_api.audit_index import AuditFilter, AuditIndex
 from checklist_api.organizations import Organization
-from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditTarget, entry_name
+from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditTarget
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeGone, KubeInvalid, KubeUnavailable
 from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY, MEMBER, Kind
 from checklist_crds.resource_types import OrganizationRef
-from checklist_crds.times import parse_timestamp, utc_now
+from checklist_crds.times import parse_timestamp
 
 from .conftest import Api, StartApi, shared_api
 from .dashboard_client import Desk, at_desk
@@ -42,21 +42,21 @@ def _no_room_for(unwanted: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KubeClient, "create", create_others)
 
 
-async def test_an_entry_says_who_did_what_to_what_from_where(api: Api) -> None:
+async def test_an_entry_can_be_changed_by_nobody(api: Api) -> None:
     desk = await at_desk(api, name="Grace Hopper")
     made = await desk.post("/keys", {"name": "export"}, **{"X-Request-Id": "req-of-the-test"})
     [entry] = await _entries(desk)
-    who = {"kind": "member", "id": desk.member_id, "name": "Grace Hopper", "email": desk.person.email}
-    assert entry["actor"] == who
-    assert (entry["action"], entry["outcome"]) == ("api_key.created", "done")
-    assert entry["target"] == {"kind": "api_key", "id": made.json()["id"], "name": "export"}
-    assert (entry["request_id"], entry["address"]) == ("req-of-the-test", "127.0.0.1")
-
-
-async def test_an_entry_can_be_changed_by_nobody(api: Api) -> None:
-    desk = await at_desk(api)
-    await desk.post("/keys", {"name": "export"})
-    [entry] = await _entries(desk)
+    assert entry == {
+        "id": entry["id"],
+        "at": entry["at"],
+        "actor": {"kind": "member", "id": desk.member_id, "name": "Grace Hopper", "email": desk.person.email},
+        "action": "api_key.created",
+        "outcome": "done",
+        "target": {"kind": "api_key", "id": made.json()["id"], "name": "export"},
+        "details": {},
+        "request_id": "req-of-the-test",
+        "address": "127.0.0.1",
+    }
     with pytest.raises(KubeInvalid, match="immutable"):
         await api.kube.patch(AUDIT_ENTRY, entry["id"], {"spec": {"action": "api_key.other"}}, api.namespace)
 
@@ -94,7 +94,9 @@ async def test_entries_are_filtered_and_paged(api: Api) -> None:
     await first.post(f"/keys/{keys[1]}/revoke")
 
     async def actions(query: str) -> list[str]:
-        return [entry["action"].partition(".")[2] for entry in await _entries(first, query)]
+        entries, export = await _entries(first, query), (await first.get(f"/audit/export{query}")).text
+        assert [json.loads(line) for line in export.splitlines()] == entries[::-1]
+        return [entry["action"].partition(".")[2] for entry in entries]
 
     assert await actions("") == ["revoked", "created", "created", "created"]
     assert await actions(f"?actor={second.member_id}") == ["created", "created"]
@@ -121,9 +123,6 @@ async def test_an_export_is_oldest_first_or_breaks_off(start_api: StartApi, monk
     lines = [json.loads(line) for line in response.text.splitlines()]
     assert lines == list(reversed(await _entries(desk)))
     assert [line["target"]["name"] for line in lines] == list("abcde")
-    one = await desk.get(f"/audit/export?target={lines[1]['target']['id']}")
-    assert [json.loads(line) for line in one.text.splitlines()] == [lines[1]]
-    assert (await desk.get("/audit/export?actor=u-unknown")).text == ""
     pages = KubeClient.pages
     errors: list[KubeError] = [KubeGone("too old")]
 
@@ -225,21 +224,3 @@ def test_the_index_keeps_the_newest_of_each_organization_and_says_what_it_let_go
     assert not index.is_complete(busy)
     assert len(index.informer._versions) == 8
     index.close()
-
-
-def test_the_filter_of_the_export_means_what_that_of_the_list_means() -> None:
-    entry = audit_view("aud-1", AuditEntrySpec.model_validate(_body("o", 7)["spec"]))
-    assert AuditFilter(action="run", actor="key-1", target="r-7", outcome="done").takes(entry)
-    for other in ({"action": "ru"}, {"actor": "key-2"}, {"target": "r-8"}, {"outcome": "failed"}):
-        assert not AuditFilter(**other).takes(entry)
-    at = parse_timestamp(entry["at"])
-    assert not AuditFilter(after=at).takes(entry)
-    assert not AuditFilter(before=at).takes(entry)
-
-
-def test_names_of_entries_sort_by_time() -> None:
-    now = utc_now()
-    moments = [now.replace(microsecond=milliseconds * 1000) for milliseconds in range(0, 900, 7)]
-    names = [entry_name(moment) for moment in moments]
-    assert names == sorted(names)
-    assert len(set(names)) == len(names)

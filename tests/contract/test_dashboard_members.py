@@ -1,16 +1,18 @@
-"""Members in the dashboard: invited once, changed and removed by admins, and one admin always stays."""
+"""Members and keys in the dashboard: members are invited once, changed and removed, and one admin always stays."""
 
 import asyncio
+import re
 import uuid
+from functools import partial
 from typing import Any
 
 import pytest
-from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import MEMBER
+from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY, MEMBER
+from checklist_crds.secret_digest import digest
 from checklist_dev.people import make_member
 
-from .conftest import Api, StartApi, owned, shared_api
+from .conftest import Api, StartApi, http_client, owned, shared_api, until, until_status
 from .dashboard_client import Desk, at_desk
 from .executor_client import error_of, paths
 
@@ -37,8 +39,8 @@ async def test_an_invitation_has_a_link_that_works_once_and_can_be_replaced(api:
     response = await desk.post("/members", grace)
     made = response.json()
     assert response.status_code == 201
-    assert (made["email"], made["name"], made["role"]) == (grace["email"].lower(), "Grace Hopper", "editor")
-    assert (made["signed_in"], made["issuer"], made["managed_by"], made["you"]) == (False, None, None, False)
+    expected = {**grace, "email": grace["email"].lower(), "signed_in": False, "issuer": None, "managed_by": None}
+    assert {name: made[name] for name in expected} == expected
     assert await _of(desk, made["id"]) == {key: value for key, value in made.items() if key != "invitation"}
     own = await _of(desk, desk.member_id)
     assert (own["you"], own["signed_in"], own["issuer"]) == (True, True, "https://people.example")
@@ -180,11 +182,8 @@ async def test_members_that_gitops_manages_are_shown_as_such_and_stay_as_they_ar
         assert error_of(response) == (409, "member_managed")
         assert response.json()["details"]["managed_by"]["manager"] == "Argo CD"
 
-    async def shown() -> Any:
-        return (await _of(desk, member))["managed_by"]
-
-    reason = "Argo CD applies it (application people)."
-    assert await eventually(shown) == {"manager": "Argo CD", "reason": reason}
+    managed = {"manager": "Argo CD", "reason": "Argo CD applies it (application people)."}
+    await until(lambda: _of(desk, member), lambda shown: shown["managed_by"] == managed)
 
 
 async def test_a_member_named_by_hand_is_found_by_the_id_that_the_list_shows(api: Api) -> None:
@@ -194,9 +193,73 @@ async def test_a_member_named_by_hand_is_found_by_the_id_that_the_list_shows(api
     del body["metadata"]["labels"]
     await api.kube.create(MEMBER, body, api.namespace)
 
-    async def listed_id() -> Any:
-        return [each["id"] for each in (await desk.told("/members"))["data"] if each["name"] == "By hand"]
-
-    [member] = await eventually(listed_id)
+    listed = await until(lambda: desk.told("/members"), lambda told: "By hand" in str(told))
+    [member] = [each["id"] for each in listed["data"] if each["name"] == "By hand"]
     response = await desk.patch(f"/members/{member}", {"role": "viewer"})
     assert (response.status_code, response.json()["role"]) == (200, "viewer")
+
+
+# --- API keys: made once, shown once, revoked everywhere
+
+
+async def test_a_new_key_is_shown_once_opens_the_api_and_knows_its_maker_and_its_last_use(api: Api) -> None:
+    desk = await at_desk(api, name="Grace Hopper")
+    response = await desk.post("/keys", {"name": "  Nightly export "})
+    made = response.json()
+    assert response.status_code == 201
+    assert re.fullmatch(r"cds_live_[0-9A-Za-z]{32}", made["key"])
+    assert (made["name"], made["prefix"], made["last_four"]) == ("Nightly export", "cds_live_", made["key"][-4:])
+    assert (made["created_by"], made["last_used_at"]) == ({"id": desk.member_id, "name": "Grace Hopper"}, None)
+    async with http_client(api.base_url, made["key"]) as bearer:
+        assert (await bearer.get("/v1/templates")).status_code == 200
+    listed = await desk.told("/keys")
+    newest = listed["data"][0]
+    assert (newest["id"], newest["revoked"], listed["pagination"]["total"]) == (made["id"], False, 2)
+    assert "key" not in newest
+    assert made["key"] not in str(listed)
+
+    listed = await until(lambda: desk.told("/keys"), lambda told: told["data"][0]["last_used_at"] is not None)
+    assert listed["data"][0]["last_used_at"] >= newest["created_at"][:19]
+    # The plaintext is nowhere in the cluster.
+    keys, entries = await api.all_of(API_KEY), await api.all_of(AUDIT_ENTRY)
+    assert entries
+    assert made["key"] not in str(keys + entries)
+    assert digest(made["key"]) in {body["spec"]["sha256"] for body in keys}
+
+
+async def test_a_name_that_is_none_is_refused_and_nothing_is_made(api: Api) -> None:
+    desk = await at_desk(api)
+    assert error_of(await desk.post("/keys", {})) == (400, "missing_field")
+    for name in ("", "  ", "x" * 201, 7, "two\nlines", None):
+        assert error_of(await desk.post("/keys", {"name": name})) == (422, "validation_failed")
+    assert (await desk.told("/keys"))["pagination"]["total"] == 1
+    assert (await desk.told("/audit"))["pagination"]["total"] == 0
+
+
+async def test_a_revoked_key_stays_in_the_list_and_revoking_it_again_changes_nothing(api: Api) -> None:
+    desk = await at_desk(api)
+    made = (await desk.post("/keys", {"name": "export"})).json()
+    for _ in range(2):
+        response = await desk.post(f"/keys/{made['id']}/revoke")
+        assert (response.status_code, response.json()["revoked"]) == (200, True)
+    assert (await desk.told("/keys"))["data"][0]["revoked"] is True
+    actions = [entry["action"] for entry in (await desk.told("/audit"))["data"]]
+    assert actions == ["api_key.revoked", "api_key.created"]
+    for name in ("key-" + "0" * 40, "NOT A NAME", "-x", "a" * 300):
+        assert error_of(await desk.post(f"/keys/{name}/revoke")) == (404, "api_key_not_found")
+
+
+async def test_a_revoked_key_is_refused_at_once_by_another_replica_too(start_api: StartApi) -> None:
+    """Also one that kubectl revokes; the other replica has used the key a moment before, so it has it in its copy."""
+    first, second = await start_api(), await start_api()
+    desk = await at_desk(first)
+    for by_kubectl in (False, True):
+        made = (await desk.post("/keys", {"name": "export"})).json()
+        async with http_client(second.base_url, made["key"]) as bearer:
+            assert (await bearer.get("/v1/templates")).status_code == 200
+            if by_kubectl:
+                await first.kube.patch(API_KEY, made["id"], {"spec": {"revoked": True}}, first.namespace)
+            else:
+                await desk.post(f"/keys/{made['id']}/revoke")
+
+            await until_status(401, partial(bearer.get, "/v1/templates"), within_s=10)

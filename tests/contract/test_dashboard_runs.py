@@ -6,7 +6,7 @@ from checklist_crds.kube.kinds import RUN
 
 from .conftest import Api, StartApi, shared_api
 from .dashboard_client import at_desk
-from .executor_client import Json, Person, checklist, error_of, person_for, step, without_request_id
+from .executor_client import Json, Person, checklist, error_of, person_for, step
 
 api = shared_api
 
@@ -70,18 +70,6 @@ async def test_the_link_is_the_one_that_was_dispatched_and_is_for_those_who_may_
         webhook = {"host": "hooks.example.com", "events": ["run.completed"]}
         assert await desk.told(path) == {**rest, "link": link, "webhook": webhook}
     assert SECRET not in str(await api.kube.get(RUN, person.run_id, api.namespace))
-
-
-async def test_a_foreign_run_is_told_of_like_one_that_is_not_there(api: Api) -> None:
-    foreign, desk = await (await api.make_account()).new_run(), await at_desk(api)
-    for part in ("story", "link"):
-        theirs = await desk.get(f"/runs/{foreign}/{part}")
-        unknown = await desk.get(f"/runs/r-00000000-0000-4000-8000-000000000000/{part}")
-        assert error_of(theirs) == (404, "run_not_found")
-        assert without_request_id(theirs) == without_request_id(unknown)
-
-
-# --- the month's runs, by day, and their limit
 
 
 async def test_the_days_of_the_month_add_up_to_what_is_used(start_api: StartApi) -> None:

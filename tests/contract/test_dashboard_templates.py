@@ -7,9 +7,8 @@ import pytest
 from checklist_crds.kube.kinds import TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.management import Manager, manager_of
 
-from .conftest import Api, definition, shared_api
+from .conftest import Api, definition, shared_api, until
 from .dashboard_client import Desk, at_desk
-from .delivery_stories import until
 from .executor_client import error_of
 
 api = shared_api
@@ -102,15 +101,12 @@ SPEC = {"f:spec": {}}
     [
         ({}, None),
         ({"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}, None),
-        ({"labels": {"app.kubernetes.io/managed-by": "checklist-dispatch"}}, None),
         ({"annotations": {"argocd.argoproj.io/tracking-id": "shop:checklists.dev/Template:a/b"}}, "Argo CD"),
-        ({"labels": {"argocd.argoproj.io/instance": "shop"}}, "Argo CD"),
         ({"labels": {"helm.toolkit.fluxcd.io/name": "shop"}}, "Flux"),
         ({"labels": {"app.kubernetes.io/managed-by": "Helm"}}, "Helm"),
         ({"annotations": {"checklists.dev/managed-by": "the ward's own repository"}}, "the ward's own repository"),
         ({"managedFields": [{"manager": "infra-pipeline", "operation": "Apply", "fieldsV1": SPEC}]}, "infra-pipeline"),
         ({"managedFields": [{"manager": "kubectl-edit", "operation": "Update", "fieldsV1": SPEC}]}, None),
-        ({"managedFields": [{"manager": "labeller", "operation": "Apply", "fieldsV1": {"f:metadata": {}}}]}, None),
         ({"managedFields": [{"manager": "x", "operation": "Apply", "subresource": "status", "fieldsV1": SPEC}]}, None),
     ],
 )

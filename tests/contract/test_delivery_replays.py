@@ -13,8 +13,8 @@ from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import parse_timestamp, utc_now
 
-from .conftest import Api, StartApi, owned, shared_api
-from .delivery_stories import completed_story, five_failures, sent, until
+from .conftest import Api, StartApi, owned, shared_api, until
+from .delivery_stories import completed_story, five_failures, listed, sent
 from .executor_client import error_of, paths, without_request_id
 
 api = shared_api
@@ -35,12 +35,6 @@ async def bulk(api: Api, headers: dict[str, str] | None = None, **wanted: Any) -
     return await api.http.post("/v1/deliveries/replay", json={"filter": wanted}, headers=headers)
 
 
-async def listed(api: Api, path: str = "/v1/deliveries", **query: str) -> list[dict[str, Any]]:
-    response = await api.http.get(path, params=query)
-    assert response.status_code == 200, response.text
-    return list(response.json()["data"])
-
-
 async def test_a_replay_of_a_failed_delivery_is_an_annotation_that_says_when_and_who(api: Api) -> None:
     event_id = await a_failed_one(api)
     before = utc_now()
@@ -52,26 +46,25 @@ async def test_a_replay_of_a_failed_delivery_is_an_annotation_that_says_when_and
     assert before <= parse_timestamp(annotations[REPLAY_ANNOTATION]) <= utc_now()
     assert annotations[REPLAY_BY_ANNOTATION] == "Ada Lovelace"
     assert (await api.http.get(f"/v1/deliveries/{event_id}")).json() == shown
-    assert await listed(api, status="failed") == [shown]
+    assert await listed(api.account, status="failed") == [shown]
     assert error_of(await replay_of(api, event_id)) == (409, "replay_refused")
 
 
-async def test_what_may_still_be_sent_or_is_not_kept_is_not_replayed(api: Api) -> None:
+async def test_of_a_final_run_its_last_event_is_replayed_through_an_object_and_nothing_that_is_to_come(
+    api: Api,
+) -> None:
     story = await completed_story(api)
     retried = await story.keeps(*five_failures(utc_now())[:2], seq=1)
-    waiting = (await story.run()).status.outbox[0].event_id
-    for event_id in (retried, waiting):
-        assert error_of(await replay_of(api, event_id)) == (409, "replay_refused")
+    event_id = (await story.run()).status.outbox[0].event_id
+    for waits in (retried, event_id):
+        assert error_of(await replay_of(api, waits)) == (409, "replay_refused")
     body = await api.kube.get(WEBHOOK_DELIVERY, retried, api.namespace)
     assert REPLAY_ANNOTATION not in body["metadata"].get("annotations", {})
     delivered_step = await (await completed_story(api)).records(sent(), seq=1)
     assert error_of(await replay_of(api, delivered_step)) == (409, "payload_not_kept")
     assert await api.all_of(DELIVERY_REPLAY) == []
 
-
-async def test_the_event_of_a_final_run_is_replayed_through_an_object_for_just_that_event(api: Api) -> None:
-    story = await completed_story(api)
-    event_id = await story.records(sent(), seq=2)
+    await story.records(sent(), seq=2)
     response = await replay_of(api, event_id)
     assert (response.status_code, response.json()["replay_refusal"]) == (202, "replay_under_way")
     [made] = await api.all_of(DELIVERY_REPLAY)
@@ -90,7 +83,7 @@ async def test_the_event_of_a_final_run_is_replayed_through_an_object_for_just_t
 async def test_a_key_makes_a_replay_safe_to_ask_for_again_through_any_process(start_api: StartApi) -> None:
     one, other = await start_api(), await start_api()
     event_id = await a_failed_one(one)
-    await until(lambda: listed(other, status="failed"), lambda found: len(found) == 1)
+    await until(lambda: listed(other.account, status="failed"), lambda found: len(found) == 1)
     single = [await replay_of(api, event_id, **KEY) for api in (one, other)]
     many = [await bulk(api, OTHER_KEY, host="hooks.example.com") for api in (one, other)]
     for first, second in (single, many):
@@ -109,7 +102,7 @@ async def test_a_key_makes_a_replay_safe_to_ask_for_again_through_any_process(st
 
 async def test_many_who_ask_at_once_get_one_replay(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     event_id = await a_failed_one(api)
-    await until(lambda: listed(api, status="failed"), lambda found: len(found) == 1)
+    await until(lambda: listed(api.account, status="failed"), lambda found: len(found) == 1)
     patch, all_have_read = api.services.client.patch, asyncio.Barrier(4)
     waited = 0
 
@@ -157,11 +150,11 @@ async def test_a_bulk_replay_is_an_object_that_says_what_and_who(api: Api) -> No
     }
 
 
-async def test_replays_are_listed_newest_first_and_each_for_its_organization_only(api: Api) -> None:
+async def test_replays_are_listed_newest_first_and_stopped_each_by_its_organization_only(api: Api) -> None:
     name = f"after-the-outage-{api.organization[-4:]}"
     body = owned(DELIVERY_REPLAY, name, api.organization, api.namespace, {"filter": {"host": "a.example"}})
     await api.kube.create(DELIVERY_REPLAY, body, api.namespace)
-    [by_kubectl] = await until(lambda: listed(api, REPLAYS), lambda found: len(found) == 1)
+    [by_kubectl] = await until(lambda: listed(api.account, REPLAYS), lambda found: len(found) == 1)
     shown = (by_kubectl["replay_id"], by_kubectl["filter"]["host"], by_kubectl["requested_by"])
     assert shown == (name, "a.example", None)
     assert (await api.http.get(f"{REPLAYS}/{name}")).json() == by_kubectl
@@ -180,19 +173,14 @@ async def test_replays_are_listed_newest_first_and_each_for_its_organization_onl
         for name in (ids[0], new_id("rpl"), "no", "No", "%2e%2e", "x" * 300)
     }
     assert (status, b"replay_not_found" in answer) == (404, True)
-
-
-async def test_a_replay_is_stopped_by_its_owner_and_by_no_other(api: Api) -> None:
-    path = (await bulk(api)).headers["Location"]
-    stranger = await api.make_account()
-    assert (await stranger.http.delete(path)).status_code == 404
-    assert len(await api.all_of(DELIVERY_REPLAY)) == 1
-    stopped = await api.http.delete(path)
+    # It is stopped by its owner and by no other.
+    assert (await stranger.http.delete(f"{REPLAYS}/{name}")).status_code == 404
+    stopped = await api.http.delete(f"{REPLAYS}/{name}")
     assert (stopped.status_code, stopped.content) == (204, b"")
-    assert await api.all_of(DELIVERY_REPLAY) == []
-    assert await listed(api, REPLAYS) == []
+    assert {each["replay_id"] for each in await listed(api.account, REPLAYS)} == set(ids)
+    assert {body["metadata"]["name"] for body in await api.all_of(DELIVERY_REPLAY)} == set(ids)
     for method in ("GET", "DELETE"):
-        assert error_of(await api.http.request(method, path)) == (404, "replay_not_found")
+        assert error_of(await api.http.request(method, f"{REPLAYS}/{name}")) == (404, "replay_not_found")
 
 
 async def test_an_organization_has_so_many_replays_and_no_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,20 +202,17 @@ async def test_an_organization_has_so_many_replays_and_no_more(api: Api, monkeyp
 UNCLEAR: list[tuple[dict[str, Any], int, list[str]]] = [
     ({}, 400, ["filter"]),
     ({"filter": None}, 422, ["filter"]),
-    ({"filter": []}, 422, ["filter"]),
     ({"filter": {}, "dryrun": True}, 422, ["dryrun"]),
     ({"filter": {}, "dry_run": "yes"}, 422, ["dry_run"]),
     ({"filter": {"hots": "x"}}, 422, ["filter.hots"]),
     ({"filter": {"status": "pending", "event": 1}}, 422, ["filter.status", "filter.event"]),
     ({"filter": {"outcome": "bad", "host": ""}}, 422, ["filter.outcome", "filter.host"]),
-    ({"filter": {"host": "x" * 254}}, 422, ["filter.host"]),
     ({"filter": {"run_id": "r-1"}}, 422, ["filter.run_id"]),
     ({"filter": {"event_ids": [new_id("evt")]}}, 422, ["filter.run_id"]),
     ({"filter": {"run_id": new_id("r"), "event_ids": []}}, 422, ["filter.event_ids"]),
     ({"filter": {"run_id": new_id("r"), "event_ids": [new_id("evt")] * 101}}, 422, ["filter.event_ids"]),
     ({"filter": {"run_id": new_id("r"), "event_ids": ["evt-1"]}}, 422, ["filter.event_ids"]),
     ({"filter": {"finished_after": "yesterday"}}, 422, ["filter.finished_after"]),
-    ({"filter": {"finished_before": 5}}, 422, ["filter.finished_before"]),
 ]
 
 
@@ -238,30 +223,13 @@ async def test_a_bulk_replay_that_is_not_clear_is_refused_whole(api: Api) -> Non
     assert await api.all_of(DELIVERY_REPLAY) == []
 
 
-async def test_checks_come_in_their_order_whatever_else_is_wrong(api: Api) -> None:
-    json_type, one = {"Content-Type": "application/json"}, f"/v1/deliveries/{new_id('evt')}/replay"
-    calls: tuple[tuple[Any, bytes, dict[str, str], int, str], ...] = (
-        (api.anonymous, b"{", {}, 401, "unauthorized"),
-        (api.http, b"x" * 300_000, json_type, 413, "payload_too_large"),
-        (api.http, b"{}", {"Content-Type": "text/plain"}, 415, "unsupported_media_type"),
-        (api.http, b"{", json_type, 400, "malformed_json"),
-        (api.http, b"{}", json_type | {"Idempotency-Key": "not visible"}, 400, "invalid_parameter"),
-    )
-    for path in (one, "/v1/deliveries/replay"):
-        for client, content, headers, status, code in calls:
-            assert error_of(await client.post(path, content=content, headers=headers)) == (status, code), path
-    assert (await api.http.post(one, content=b"{}", headers=json_type)).status_code == 404
-    for method, path in (("GET", one), ("DELETE", one), ("DELETE", "/v1/deliveries"), ("POST", "/v1/endpoints")):
-        assert (await api.http.request(method, path)).status_code == 405
-
-
 async def test_what_outlived_its_run_says_beforehand_that_it_cannot_be_replayed(start_api: StartApi) -> None:
     api = await start_api()
     story = await completed_story(api)
     kept, gone = await story.keeps(*five_failures(), seq=1), (await story.run()).status.outbox[0].event_id
-    await until(lambda: listed(api, status="failed"), lambda found: len(found) == 1)
+    await until(lambda: listed(api.account, status="failed"), lambda found: len(found) == 1)
     await api.kube.delete(RUN, story.run_id, api.namespace)
-    [shown] = await until(lambda: listed(api), lambda found: len(found) == 1 and not found[0]["replayable"])
+    [shown] = await until(lambda: listed(api.account), lambda found: len(found) == 1 and not found[0]["replayable"])
     assert await story.shown(kept) == shown
     assert (shown["status"], shown["replay_refusal"]) == ("failed", "run_deleted")
     for headers in ({}, KEY):
@@ -269,4 +237,4 @@ async def test_what_outlived_its_run_says_beforehand_that_it_cannot_be_replayed(
     assert (await replay_of(api, gone)).status_code == 404
     assert "annotations" not in (await api.kube.get(WEBHOOK_DELIVERY, kept, api.namespace))["metadata"]
     assert await api.all_of(DELIVERY_REPLAY) == []
-    assert await listed(await start_api()) == [shown]
+    assert await listed((await start_api()).account) == [shown]

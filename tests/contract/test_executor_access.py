@@ -55,13 +55,6 @@ async def test_an_unknown_run_and_one_that_is_not_admitted_are_not_found_with_th
         assert error_of(await person.answer("a")) == (404, "run_not_found")
 
 
-async def test_requests_count_for_their_address(start_api: StartApi) -> None:
-    api = await start_api(CHECKLISTS_ADDRESS_RATE_LIMIT="1/min burst 3")
-    person = Person(new_id("r"), api, "wrong")
-    assert [(await person.call("GET")).status_code for _ in range(4)] == [401, 401, 401, 429]
-    assert int((await person.call("GET")).headers["Retry-After"]) >= 1
-
-
 async def test_looking_and_opening_leave_no_trace(api: Api) -> None:
     person = await person_for(api, step("a"))
     before = await api.kube.get(RUN, person.run_id, api.namespace)
@@ -95,10 +88,9 @@ async def test_the_view_holds_the_checklist_and_its_state_and_nothing_of_the_own
     text = (await person.call("GET")).text
     for secret in ("secret reference", "hooks.example.com", "a-secret-of-the-test", api.organization):
         assert secret not in text
-    # It stays what it is when the template changes or goes.
-    template = f"/v1/templates/{(await api.http.get(f'/v1/runs/{person.run_id}')).json()['template_id']}"
-    assert (await api.http.patch(template, json={"name": "Other"})).status_code == 200
-    assert (await api.http.delete(template)).status_code == 204
+    # It stays what it is when the template goes.
+    template = (await api.http.get(f"/v1/runs/{person.run_id}")).json()["template_id"]
+    assert (await api.http.delete(f"/v1/templates/{template}")).status_code == 204
     assert await person.look() == view
 
 

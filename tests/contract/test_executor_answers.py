@@ -1,14 +1,18 @@
-"""Answering, clearing and skipping steps through the executor API (contract sections 3, 4 and 6), also by several
-devices at once: nothing is lost, nothing happens twice."""
+"""Answering a run through the executor API to its end (contract sections 3 to 6), also by several devices at once:
+nothing is lost, nothing happens twice."""
 
 import asyncio
 import json
 from typing import Any
 
-from .conftest import Api, StartApi, shared_api
-from .executor_client import Person, error_of, paths, person_for, step
+import pytest
+
+from .conftest import Api, shared_api
+from .executor_client import error_of, paths, person_for, step
 
 api = shared_api
+
+ADA = {"name": "Ada Lovelace", "email": "ada@example.com"}
 
 OPTIONS = {"options": [{"id": "o-a", "label": "A"}, {"id": "o-b", "label": "B"}]}
 ANSWERS: list[tuple[str, dict[str, Any], Any, Any]] = [
@@ -53,43 +57,23 @@ async def test_a_step_is_answered_answered_again_cleared_and_skipped(api: Api) -
     assert skipped["progress"] == {"total": 2, "answered": 0, "skipped": 1}
     assert error_of(await person.skip("b")) == (422, "answer_invalid")
     assert await person.events() == ["step.completed"] * 3 + ["step.skipped"]
-    strict = await person_for(api, step("a"))
+    strict = await person_for(api, step("a"), step("read", "instruction"))
     assert error_of(await strict.skip("a")) == (422, "answer_invalid")
-
-
-async def test_an_unknown_step_and_an_instruction_are_not_found(api: Api) -> None:
-    person = await person_for(api, step("a"), step("read", "instruction"), allow_skip=True)
-    for name in ("unknown", "read", "%20", "a%2Fb"):
-        for response in (await person.answer(name), await person.clear(name), await person.skip(name)):
+    for who, name in ((person, "unknown"), (person, "%20"), (person, "a%2Fb"), (strict, "read")):
+        for response in (await who.answer(name), await who.clear(name)):
             assert error_of(response) == (404, "not_found")
-
-
-async def test_all_problems_of_an_answer_are_told_at_once(api: Api) -> None:
-    person = await person_for(api, step("a", "number", config={"min": 0}))
-    missing = await person.call("PUT", "/answers/s-a", json={"op_id": "1"})
-    assert (error_of(missing), paths(missing)) == ((400, "missing_field"), ["value"])
-    assert error_of(await person.answer("a", None)) == (422, "answer_invalid")
-    response = await person.answer("a", -1, geo={"lat": 91, "lng": "x"}, op_id=5)
-    assert error_of(response) == (422, "validation_failed")
-    assert sorted(paths(response)) == ["geo.lat", "geo.lng", "op_id", "value"]
-    response = await person.answer("a", -1, geo={"lat": 91, "lng": 0})
-    assert (error_of(response), sorted(paths(response))) == ((422, "answer_invalid"), ["geo.lat", "value"])
-    assert await person.events() == []
-
-
-BAD_BODIES = [
-    *((content, "application/json", (400, "malformed_json")) for content in (b"", b"[]", b'{"value": 1, "value": 2}')),
-    (b'{"value": true}', "text/plain", (415, "unsupported_media_type")),
-    (b" " * 300_000, "application/json", (413, "payload_too_large")),
-]
+    assert error_of(await person.skip("unknown")) == (404, "not_found")
 
 
 async def test_a_body_that_is_no_json_object_and_another_method_are_refused(api: Api) -> None:
     person = await person_for(api, step("a"), allow_skip=True)
-    for content, media_type, expected in BAD_BODIES:
-        headers = {"Content-Type": media_type}
-        response = await person.call("PUT", "/answers/s-a", content=content, headers=headers)
-        assert error_of(response) == expected, content[:30]
+    # The others: tests/contract/test_owner_requests.py.
+    for media_type, expected in (
+        ("application/json", (400, "malformed_json")),
+        ("text/plain", (415, "unsupported_media_type")),
+    ):
+        response = await person.call("PUT", "/answers/s-a", content=b"[]", headers={"Content-Type": media_type})
+        assert error_of(response) == expected
     response = await person.call("PATCH", "/answers/s-a", json={})
     assert error_of(response) == (405, "method_not_allowed")
     assert {"PUT", "DELETE"} <= set(response.headers["Allow"].split(", "))
@@ -109,62 +93,105 @@ async def test_an_answer_sent_again_makes_no_second_event_and_its_op_id_is_for_n
     assert await person.events() == ["step.completed"]
     assert (await person.answer("a")).json()["replayed"] is False
     assert await person.events() == ["step.completed"] * 2
-
-
-async def test_a_delete_carries_one_good_op_id_in_query_header_or_body(api: Api) -> None:
-    person = await person_for(api, step("a"))
+    # A delete carries its op_id in query, header or body.
     for op_id, given in (
-        ("op-1", {"params": {"op_id": "op-1"}}),
-        ("op-2", {"headers": {"Op-Id": "op-2"}}),
-        ("op-3", {"json": {"op_id": "op-3"}}),
+        ("op-2", {"params": {"op_id": "op-2"}}),
+        ("op-3", {"headers": {"Op-Id": "op-3"}}),
+        ("op-4", {"json": {"op_id": "op-4"}}),
     ):
         await person.answer("a")
         assert (await person.clear("a", **given)).json()["replayed"] is False
-        await person.answer("a")
         assert (await person.clear("a", params={"op_id": op_id})).json()["replayed"] is True
-        assert list((await person.look())["answers"]) == ["s-a"]
-    for bad in ({"params": {"op_id": "x" * 129}}, {"headers": {"Op-Id": "1"}, "params": {"op_id": "2"}}):
-        assert error_of(await person.clear("a", **bad)) == (400, "invalid_parameter")
-    ambiguous = await person.clear("a", headers={"Op-Id": "1"}, json={"op_id": "2"})
-    assert (error_of(ambiguous), paths(ambiguous)) == ((422, "validation_failed"), ["op_id"])
+    differing = await person.clear("a", headers={"Op-Id": "1"}, params={"op_id": "2"})
+    assert error_of(differing) == (400, "invalid_parameter")
+
+
+# --- identity, submit and cancel, and what a closed run answers (contract sections 5 and 6)
+
+
+async def test_an_external_executor_and_no_other_says_who_they_are_first(api: Api) -> None:
+    person = await person_for(api, step("a"), identity="external")
+    assert (await person.look())["executor_identity"] == {"mode": "external", "name": None, "email": None}
+    refused = await person.answer("a")
+    assert (error_of(refused), paths(refused)) == ((422, "validation_failed"), ["identity"])
+    missing = await person.call("PUT", "/identity", json={})
+    assert (error_of(missing), paths(missing)) == ((400, "missing_field"), ["name", "email"])
+    wrong = await person.call("PUT", "/identity", json={"name": " ", "email": "x", "op_id": 1})
+    assert sorted(paths(wrong)) == ["email", "name", "op_id"]
+    response = await person.call("PUT", "/identity", json=ADA)
+    assert (response.status_code, response.json()["status"]) == (200, "pending")
+    assert (await person.answer("a")).status_code == 200
+    owners = (await api.http.get(f"/v1/runs/{person.run_id}")).json()
+    assert owners["executor_identity"] == {"mode": "external", **ADA}
+    anonymous = await person_for(api, step("a"))
+    assert error_of(await anonymous.call("PUT", "/identity", json=ADA)) == (422, "validation_failed")
+
+
+async def test_submit_names_every_gap_and_keeps_the_signature(api: Api) -> None:
+    person = await person_for(
+        api, step("a", required=True), step("b"), step("c", required=True), signature_on_complete=True
+    )
+    response = await person.submit()
+    assert error_of(response) == (422, "required_steps_missing")
+    assert paths(response) == ["s-a", "s-c", "signature"]
+    assert (await person.look())["missing_steps"] == ["s-a", "s-c"]
+    for name in ("a", "c"):
+        await person.answer(name)
+    assert (await person.submit(signature={"name": "Ada"})).json()["status"] == "completed"
+    view = await person.look()
+    assert view["signature"]["name"] == "Ada"
+    assert view["completed_at"] is not None
+
+
+@pytest.mark.parametrize("end", ["submit", "cancel", "owner"])
+async def test_a_closed_run_takes_no_more_changes_but_shows_its_receipt(api: Api, end: str) -> None:
+    person = await person_for(api, step("a"), identity="external", allow_skip=True)
+    await person.call("PUT", "/identity", json=ADA)
+    await person.answer("a", op_id="1")
+    path, status = f"/v1/runs/{person.run_id}", "completed" if end == "submit" else "cancelled"
+    finish = {
+        "submit": lambda: person.submit(op_id="2"),
+        "cancel": lambda: person.cancel(op_id="2", reason=" wrong kitchen "),
+        "owner": lambda: api.http.post(f"{path}/cancel"),
+    }[end]
+    assert (await finish()).status_code == 200
+    refusals = [
+        await person.answer("a", False),
+        await person.clear("a"),
+        await person.skip("a"),
+        await person.submit(op_id="3"),
+        await person.cancel(),
+        await person.call("PUT", "/identity", json=ADA),
+    ]
+    assert {error_of(response) for response in refusals} == {(409, "run_closed")}
+    view = await person.look()
+    assert (view["status"], view["answers"]["s-a"]["value"]) == (status, True)
+    owners = (await api.http.get(path)).json()
+    assert (owners["status"], list(owners["answers"])) == (status, ["s-a"])
+    reasons = {"submit": None, "cancel": "wrong kitchen", "owner": "cancelled_by_owner"}
+    assert owners["cancel_reason"] == reasons[end]
+    assert (await person.call("POST", "/open")).status_code == 200
+    # What was accepted before the end may be sent again after it.
+    assert (await person.answer("a", op_id="1")).json()["replayed"] is True
+    assert end == "owner" or (await finish()).json()["replayed"] is True
+    assert await person.events() == ["step.completed", f"run.{status}"]
 
 
 # --- several devices on one run
 
 
-async def test_fifty_answers_at_once_through_two_processes_are_kept_with_gapless_events(start_api: StartApi) -> None:
-    first, second = await start_api(), await start_api()
-    one = await person_for(first, *(step(str(number)) for number in range(50)))
-    two = Person(one.run_id, second, one.token)
-    responses = await asyncio.gather(
-        *((one, two)[number % 2].answer(str(number), op_id=f"op-{number}") for number in range(50))
-    )
-    assert [response.status_code for response in responses] == [200] * 50
-    stored = await one.stored()
-    assert len(stored["answers"]) == 50
-    assert [entry["seq"] for entry in stored["outbox"]] == list(range(1, 51))
-    assert len({entry["eventId"] for entry in stored["outbox"]}) == 50
-    assert stored["progress"] == {"total": 50, "answered": 50, "skipped": 0}
-
-
-async def test_one_operation_sent_ten_times_at_once_happens_once(api: Api) -> None:
-    person = await person_for(api, step("a"))
-    responses = await asyncio.gather(*(person.answer("a", op_id="same") for _ in range(10)))
+async def test_one_operation_sent_often_at_once_happens_once_the_last_answer_stays_and_the_first_submit_wins(
+    api: Api,
+) -> None:
+    person = await person_for(api, step("a", "number"))
+    responses = await asyncio.gather(*(person.answer("a", 7, op_id="same") for _ in range(10)))
     assert [response.status_code for response in responses] == [200] * 10
     assert sum(not response.json()["replayed"] for response in responses) == 1
     assert await person.events() == ["step.completed"]
-
-
-async def test_the_first_submit_wins(api: Api) -> None:
-    person = await person_for(api, step("a"))
-    responses = await asyncio.gather(*(person.submit(op_id=str(number)) for number in range(8)), person.cancel())
-    assert sorted(response.status_code for response in responses) == [200] + [409] * 8
-    assert len(await person.events()) == 1
-
-
-async def test_answers_at_once_to_one_step_leave_the_last_and_tell_all(api: Api) -> None:
-    person = await person_for(api, step("a", "number"))
-    await asyncio.gather(*(person.answer("a", number) for number in range(6)))
+    await asyncio.gather(*(person.answer("a", number) for number in range(5)))
     told = [json.loads(entry["data"]) for entry in (await person.stored())["outbox"]]
     assert [each["revision"] for each in told] == [1, 2, 3, 4, 5, 6]
     assert (await person.look())["answers"]["s-a"]["value"] == told[-1]["value"]
+    ends = await asyncio.gather(*(person.submit(op_id=str(number)) for number in range(8)), person.cancel())
+    assert sorted(response.status_code for response in ends) == [200] + [409] * 8
+    assert len(await person.events()) == 7

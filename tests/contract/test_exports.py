@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.waiting import eventually
 
 from checklist_api.archive.incomplete import Incomplete
 from checklist_api.exports.csv_cells import csv_row, harmless
@@ -17,19 +16,17 @@ from checklist_api.run_access import RunAccess
 from checklist_crds.errors import RunNotFound
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
-from checklist_crds.run_lifecycle import AnswerStep
+from checklist_crds.run_lifecycle import AnswerStep, Cancel
 from checklist_crds.run_types import Run
 from checklist_crds.times import format_timestamp, utc_now
 
 from .conftest import Api, shared_api
 from .dashboard_client import at_desk
-from .executor_client import Person, checklist, error_of, paths, person_for, step
-from .pictures import drawing, picture
+from .executor_client import answered, checklist, error_of, paths, step
 
 api = shared_api
 
 Json = dict[str, Any]
-PLACE = {"lat": -33.8568, "lng": 151.2153, "accuracy_m": 8.5}
 
 
 async def exported(api: Api, **query: str) -> httpx.Response:
@@ -48,33 +45,6 @@ def rows_of(response: httpx.Response) -> list[Json]:
 
 async def lines(api: Api, **query: str) -> list[Json]:
     return [json.loads(line) for line in (await exported(api, format="jsonl", **query)).text.splitlines()]
-
-
-async def answered(api: Api) -> Person:
-    """A completed run with an answer of each interesting kind."""
-    person = await person_for(
-        api,
-        step("clean", label="Is it clean?", config={"true_label": "Spotless", "false_label": "Dirty"}),
-        step("temp", "number", label="Fridge", config={"unit": "°C", "decimal": 1}),
-        step("mood", "choice", config={"options": [{"id": "o-good", "label": "Good, really"}]}),
-        step("note", "text", config={"multiline": True}),
-        step("where", geo=True),
-        step("shelf", "photo"),
-        step("later"),
-        identity="external",
-        dispatch={"executor_ref": "=order 7"},
-        allow_skip=True,
-        signature_on_complete=True,
-    )
-    await person.call("PUT", "/identity", json={"name": "Zoë Ångström", "email": "zoe@example.com"})
-    for name, value in (("clean", False), ("temp", -18.5), ("mood", "o-good"), ("note", 'a "b"\n, c')):
-        assert (await person.answer(name, value)).status_code == 200
-    assert (await person.answer("where", True, geo=PLACE)).status_code == 200
-    assert (await person.upload("shelf", picture(size=(800, 600)))).status_code == 201
-    assert (await person.skip("later")).status_code == 200
-    assert (await person.draw(drawing())).status_code == 200
-    assert (await person.submit(signature={"name": "Zoë Å."})).status_code == 200
-    return person
 
 
 async def test_a_row_for_each_answered_and_skipped_step_has_labels_and_ids(api: Api) -> None:
@@ -150,17 +120,14 @@ def test_nothing_that_a_person_wrote_is_computed() -> None:
     assert [harmless(text) for text in formulas] == [f"'{text}" for text in formulas]
     for text in ("-18.5", "a=b", "", "a; b\n-4.5\t7", "one, -two", "5 | 6"):
         assert harmless(text) == text
+    row = csv_row(['say "hi", \r\nthere', None, 1.5, " padded"]).decode()
+    assert row == '"say ""hi"", \r\nthere",,1.5," padded"\r\n'
     # Where a semicolon or a tab divides cells, and a quote that began one for us is a text's for the spreadsheet.
     for before in ("a;", "a;;", "a\t", "a\n", "a\r\n", "a; ", 'a;"', 'a;" "', "a\u2028"):
         for formula in ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "＝1"):
             for divided in re.split("[;\t]", csv_row([before + formula]).decode()):
                 for cell in divided.splitlines():
                     assert not re.match(r'[\s"]*[=+\-@＝]', cell), (before, formula)
-
-
-def test_cells_with_commas_quotes_and_line_ends_are_quoted() -> None:
-    row = csv_row(['say "hi", \r\nthere', None, 1.5, " padded"]).decode()
-    assert row == '"say ""hi"", \r\nthere",,1.5," padded"\r\n'
 
 
 async def test_one_row_for_each_run_has_the_steps_of_all_versions_as_columns(api: Api) -> None:
@@ -174,7 +141,7 @@ async def test_one_row_for_each_run_has_the_steps_of_all_versions_as_columns(api
     second = await api.account.dispatch(template["id"])
     await api.account.new_run()  # of another template
     for run_id, name, value in ((first["run_id"], "old", "=x"), (second["run_id"], "temp", 4.5)):
-        await change(api, run_id, name, value)
+        await api.does(run_id, AnswerStep(step_id=f"s-{name}", value=value))
     rows = await table(api, rows="runs", template_id=template["id"])
     assert [row["run_id"] for row in rows] == [second["run_id"], first["run_id"]]
     assert list(rows[0])[-5:] == [
@@ -186,11 +153,6 @@ async def test_one_row_for_each_run_has_the_steps_of_all_versions_as_columns(api
     ]
     assert [row["Cooler (°C) [s-temp]"] for row in rows] == ["4.5", ""]
     assert [row["Old [s-old]"] for row in rows] == ["", "'=x"]
-
-
-async def change(api: Api, run_id: str, name: str, value: Any) -> None:
-    run = await api.services.run_access.of_anybody(run_id)
-    await api.services.run_access.change(run, AnswerStep(step_id=f"s-{name}", value=value))
 
 
 async def test_json_lines_are_runs_as_get_gives_them_and_geojson_has_a_point_for_each_place(api: Api) -> None:
@@ -267,23 +229,10 @@ async def test_a_wrong_query_is_refused_before_anything_is_sent(api: Api) -> Non
 
 
 async def test_every_run_is_exported_once_while_others_come_and_go(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Many of one moment, as a GitOps sync makes them, and small pages, so that the walk has to begin again often.
+    """With small pages the walk has to begin again often. Runs of one moment: tests/unit/test_run_index.py."""
     monkeypatch.setattr("checklist_api.exports.run_source.PAGE", 3)
     template = await api.account.create_template()
     made = [(await api.account.dispatch(template["id"]))["run_id"] for _ in range(10)]
-    bodies = [await api.kube.get(RUN, run_id, api.namespace) for run_id in made]
-    same = bodies[4]["spec"]["createdAt"]
-    for body in bodies[4:9]:
-        metadata = {name: body["metadata"][name] for name in ("name", "namespace", "labels")}
-        clone = {**body, "metadata": metadata, "spec": {**body["spec"], "createdAt": same}}
-        await api.kube.delete(RUN, body["metadata"]["name"], api.namespace)
-        await api.kube.create(RUN, api.services.seals.sealed(clone), api.namespace)
-
-    async def all_are_listed() -> bool:
-        runs = (await api.http.get("/v1/runs")).json()["data"]
-        return len(runs) == 10 and sum(run["created_at"] == same for run in runs) == 5
-
-    await eventually(all_are_listed)
     read = RunAccess.of_organization
     seen = 0
 
@@ -300,38 +249,27 @@ async def test_every_run_is_exported_once_while_others_come_and_go(api: Api, mon
     assert sorted(found) == sorted(made[1:])
 
 
-async def test_a_run_that_no_longer_fits_or_is_gone_is_left_out(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_id = await api.account.new_run()
-    read = RunAccess.of_organization
-
-    async def and_cancelled_before(self: RunAccess, wanted: str, organization: Any) -> Run:
-        monkeypatch.undo()
-        await api.http.post(f"/v1/runs/{run_id}/cancel")
-        return await read(self, wanted, organization)
-
-    async def gone(*_: Any) -> Run:
-        raise RunNotFound()
-
-    monkeypatch.setattr(RunAccess, "of_organization", and_cancelled_before)
-    assert await lines(api, status="pending") == []
-    monkeypatch.setattr(RunAccess, "of_organization", gone)
-    assert await lines(api) == []
-
-
-async def test_an_export_that_fails_does_not_look_whole(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_that_is_gone_is_left_out_and_an_export_that_fails_does_not_look_whole(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("checklist_api.exports.run_source.AT_ONCE", 1)
-    for _ in range(3):
-        await api.account.new_run()
-    read, readable = RunAccess.of_organization, 2
+    first, *others = [await api.account.new_run() for _ in range(3)]
+    read = RunAccess.of_organization
+    asked = 0
 
-    async def until_the_cluster_is_down(self: RunAccess, run_id: str, organization: Any) -> Run:
-        nonlocal readable
-        readable -= 1
-        if readable < 0:
+    async def meanwhile(self: RunAccess, run_id: str, organization: Any) -> Run:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            await api.does(first, Cancel(reason=None))
+        if asked == 2:
+            raise RunNotFound()
+        if asked > 5:
             raise KubeUnavailable("gone away")
         return await read(self, run_id, organization)
 
-    monkeypatch.setattr(RunAccess, "of_organization", until_the_cluster_is_down)
+    monkeypatch.setattr(RunAccess, "of_organization", meanwhile)
+    assert [run["run_id"] for run in await lines(api, status="pending")] == others[1:]
     with pytest.raises(httpx.RemoteProtocolError):
         await api.http.get("/v1/exports", params={"format": "csv"})
     response = await api.http.get("/v1/exports", params={"format": "csv"})
@@ -339,22 +277,19 @@ async def test_an_export_that_fails_does_not_look_whole(api: Api, monkeypatch: p
     assert "Content-Disposition" not in response.headers
 
 
-async def test_two_exports_of_an_organization_go_at_once_and_the_third_is_told_to_wait(api: Api) -> None:
-    await api.account.new_run()
-    slots = api.services.export_slots
+async def test_what_is_too_much_or_lacks_archived_runs_is_refused_or_says_so(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = {"format": "csv"}
+    slots, other = api.services.export_slots, await api.make_account()
     with slots.taken(api.organization), slots.taken(api.organization):
-        response = await api.http.get("/v1/exports", params={"format": "csv"})
-        assert error_of(response) == (429, "rate_limited")
-        assert int(response.headers["Retry-After"]) >= 1
-        other = await api.make_account()
-        assert (await other.http.get("/v1/exports", params={"format": "csv"})).status_code == 200
-    assert (await api.http.get("/v1/exports", params={"format": "csv"})).status_code == 200
-
-
-async def test_a_file_that_lacks_archived_runs_is_refused_or_says_so(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        response = await api.http.get("/v1/exports", params=query)
+        assert (error_of(response), int(response.headers["Retry-After"]) >= 1) == ((429, "rate_limited"), True)
+        assert (await other.http.get("/v1/exports", params=query)).status_code == 200
+    assert (await api.http.get("/v1/exports", params=query)).status_code == 200
     for why, status in (("loading", 503), ("unavailable", 503), ("damaged", 200)):
         monkeypatch.setattr(type(api.services.archived), "incomplete", lambda *_, why=why: Incomplete(why))
-        response = await api.http.get("/v1/exports", params={"format": "csv"})
+        response = await api.http.get("/v1/exports", params=query)
         assert response.status_code == status
         assert response.headers.get("Export-Incomplete") == ("damaged" if status == 200 else None)
         assert ("Retry-After" in response.headers) == (status == 503)

@@ -4,15 +4,16 @@ from typing import Any
 
 import pytest
 from tests.generation.model_server import TEMPLATE, ModelServer, fails, model_server, says, stays_silent
-from tests.waiting import eventually
 
 from checklist_cli.program import main as checklist_dispatch
 from checklist_crds.template_validation import parse_definition
 from checklist_dev.evaluation.hostile_prompts import HOSTILE
 from checklist_dev.kubectl import Kubectl
 
-from .conftest import Api, StartApi
+from .conftest import Api, StartApi, shared_api, until
 from .executor_client import error_of
+
+api = shared_api
 
 GENERATE = "/v1/templates/generate"
 BY = "X-Generated-By"
@@ -25,11 +26,6 @@ PROMPTS = (
     "<script>alert(1)</script> <b>Check</b> the doors &amp; windows",
     '{"sections": [{"id": "g-1", "steps": [{"id": "s-1", "type": "boolean"}]}], "org_id": "org-1"}',
 )
-
-
-@pytest.fixture
-def api(shared_api: Api) -> Api:
-    return shared_api
 
 
 async def generated(api: Api, prompt: str, **parameters: str) -> dict[str, Any]:
@@ -70,26 +66,18 @@ REFUSED: dict[tuple[int, str], tuple[dict[str, Any], ...]] = {
 }
 
 
-async def test_a_prompt_that_cannot_be_used_is_refused_with_the_reason(api: Api) -> None:
+async def test_a_prompt_that_cannot_be_used_is_refused_with_the_reason_and_the_longest_is_taken(api: Api) -> None:
     for expected, bodies in REFUSED.items():
         for body in bodies:
             assert error_of(await api.http.post(GENERATE, json=body)) == expected, body
+    longest = ("- Prüfe die Tür der Kühlzelle\n" * 200)[:4000]
+    plain = await generated(api, longest[:3990].strip())
+    assert await generated(api, longest)
+    assert plain == await generated(api, f"\n  {longest[:3990].strip()} \n")
     for locale in ("", "EN", "it", "en-GB", "de,en"):
         response = await api.http.post(GENERATE, json={"prompt": "Check doors"}, params={"locale": locale})
         assert error_of(response) == (400, "invalid_parameter"), locale
         assert response.json()["details"][0]["path"] == "locale"
-
-
-async def test_the_longest_prompt_is_taken_and_nothing_around_it_changes_the_template(api: Api) -> None:
-    longest = ("- Prüfe die Tür der Kühlzelle\n" * 200)[:4000]
-    assert len(longest) == 4000
-    shorter = longest[:3990].strip()
-    assert await generated(api, longest)
-    plain = await generated(api, shorter)
-    assert plain == await generated(api, f"\n  {shorter} \n")
-    spoken = await api.http.post(GENERATE, json={"prompt": shorter}, headers={"Accept-Language": "en"})
-    assert spoken.json() == plain
-    assert "Vary" not in spoken.headers
 
 
 async def test_a_manifest_of_the_command_line_is_the_same_template_in_the_cluster(
@@ -102,21 +90,12 @@ async def test_a_manifest_of_the_command_line_is_the_same_template_in_the_cluste
     assert kubectl("diff", "-f", "-", stdin=manifest) == "", "the cluster keeps it as it was written"
     kubectl("apply", "-f", "-", stdin=manifest)
 
-    async def listed() -> Any:
-        return (await api.http.get("/v1/templates")).json()["data"]
-
-    [template] = await eventually(listed)
+    listed = await until(lambda: api.http.get("/v1/templates"), lambda answer: bool(answer.json()["data"]))
+    [template] = listed.json()["data"]
     complete = (await api.http.get(f"/v1/templates/{template['id']}")).json()
     made = await generated(api, PROMPTS[1])
     assert {field: complete[field] for field in made} == made
     assert complete["v"] == 1
-
-
-async def test_it_counts_against_the_rate_of_the_key(start_api: StartApi) -> None:
-    api = await start_api(CHECKLISTS_RATE_LIMIT="1/min burst 1")
-    await generated(api, "Check doors and windows")
-    response = await api.http.post(GENERATE, json={"prompt": "Check doors and windows"})
-    assert (response.status_code, int(response.headers["Retry-After"]) >= 1) == (429, True)
 
 
 async def with_model(start_api: StartApi, server: ModelServer, **settings: str) -> Api:

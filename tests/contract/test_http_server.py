@@ -40,29 +40,26 @@ NO_HTTP = (
 )
 
 
-async def test_what_is_no_http_is_an_error_like_any_other(shared_api: Api, caplog: pytest.LogCaptureFixture) -> None:
+def refused(answer: tuple[str, dict[str, str], bytes], status: str, code: str) -> None:
+    line, headers, body = answer
+    document = json.loads(body)
+    assert (line.split()[1], document["error"], SECRET in body) == (status, code, False)
+    assert set(document) == {"error", "message", "request_id"}
+    assert headers["X-Request-Id"] == document["request_id"]
+    assert (headers["Server"], headers["Content-Type"]) == ("checklist-dispatch", "application/json")
+
+
+async def test_what_is_no_http_or_expects_too_much_is_an_error_like_any_other(
+    shared_api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     for sent in NO_HTTP:
-        status, headers, body = await answer_to(shared_api, sent)
-        assert status.split()[1] == "400"
-        document = json.loads(body)
-        assert (document["error"], set(document)) == ("invalid_parameter", {"error", "message", "request_id"})
-        assert headers["X-Request-Id"] == document["request_id"]
-        assert (headers["Server"], headers["Content-Type"]) == ("checklist-dispatch", "application/json")
-        assert SECRET not in body
+        refused(await answer_to(shared_api, sent), "400", "invalid_parameter")
     assert SECRET.decode() not in caplog.text
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
-
-
-async def test_an_expectation_that_is_not_met_is_an_error_like_any_other(api: Api) -> None:
     for path in (b"/v1/runs", b"/nothing"):
         sent = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nExpect: " + SECRET + b"\r\nContent-Length: 2\r\n\r\n{}"
-        status, headers, body = await answer_to(api, sent)
-        document = json.loads(body)
-        assert (status.split()[1], document["error"]) == ("417", "expectation_failed")
-        assert headers["X-Request-Id"] == document["request_id"]
-        assert (headers["Server"], headers["Content-Type"]) == ("checklist-dispatch", "application/json")
-        assert SECRET not in body
+        refused(await answer_to(shared_api, sent), "417", "expectation_failed")
 
 
 async def test_a_request_whose_length_is_too_small_ends_with_its_connection(shared_api: Api) -> None:
@@ -86,18 +83,6 @@ async def runner() -> AsyncIterator[ApiRunner]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     yield runner
     await runner.cleanup()
-
-
-async def test_who_is_let_go_is_answered_and_told_that_the_connection_ends(runner: ApiRunner) -> None:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{runner.addresses[0][1]}", trust_env=False) as http:
-        assert "Connection" not in (await http.get("/")).headers
-        letting_go = asyncio.create_task(runner.let_go(silent_for_s=60, within_s=60))
-        await asyncio.sleep(0)
-        for _ in range(2):  # on the kept connection, and on a new one
-            answer = await http.get("/")
-            assert (answer.text, answer.headers["Connection"]) == ("here", "close")
-        assert not letting_go.done()
-        letting_go.cancel()
 
 
 async def test_callers_that_say_nothing_or_never_stop_are_not_waited_for_for_ever(runner: ApiRunner) -> None:

@@ -6,29 +6,24 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
-import pytest
-from tests.waiting import eventually
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER, RUN
 from checklist_crds.times import utc_now
 from checklist_dev.people import Person as Somebody
 
-from .conftest import Api, StartApi, owned
+from .conftest import Api, StartApi, owned, shared_api, until_status
 from .dashboard_client import member_of
 from .executor_client import OPERATIONS, Json, Person, error_of, person_for, step, without_request_id
 from .pictures import picture
+
+api = shared_api
 
 EVERYTHING = [
     *OPERATIONS,
     ("PUT", "/answers/s-a", {"value": "no boolean"}),
     ("PUT", "/answers/s-a", {"value": True, "geo": "nowhere"}),
 ]
-
-
-@pytest.fixture
-def api(shared_api: Api) -> Api:
-    return shared_api
 
 
 @dataclass(frozen=True)
@@ -59,17 +54,7 @@ async def _run_for_members(api: Api, *steps: Json, **more: Any) -> Person:
     return await person_for(api, *(steps or (step("a"),)), identity="member", allow_skip=True, **more)
 
 
-async def _until_refused(signed: Signed, expected: tuple[int, str]) -> None:
-    """The watch tells of it soon."""
-
-    async def refused() -> Any:
-        response = await signed.call("GET")
-        return None if response.status_code == 200 else response
-
-    assert error_of(await eventually(refused)) == expected
-
-
-async def test_without_a_session_every_operation_says_to_sign_in_and_where(api: Api) -> None:
+async def test_nothing_opens_without_a_session_or_without_the_links_token(api: Api) -> None:
     person = await _run_for_members(api)
     for method, path, body in EVERYTHING:
         response = await person.call(method, path, **_sent(method, path, body))
@@ -81,15 +66,11 @@ async def test_without_a_session_every_operation_says_to_sign_in_and_where(api: 
             "created_by_name": "Ada Lovelace",
             "sign_in": f"https://checklists.example/dashboard/sign-in?return_to=/r/{person.run_id}",
         }
-    assert (await person.stored())["phase"] == "Pending"
-    assert await person.events() == []
-
-
-async def test_a_session_without_the_links_token_opens_nothing(api: Api) -> None:
-    signed = _with(await _run_for_members(api), await member_of(api, "admin"))
-    wrong = replace(signed, token="A" * 43)
+    wrong = replace(_with(person, await member_of(api, "admin")), token="A" * 43)
     for method, path, body in EVERYTHING:
         assert error_of(await wrong.make(method, path, body)) == (401, "unauthorized"), (method, path)
+    assert (await person.stored())["phase"] == "Pending"
+    assert await person.events() == []
 
 
 async def test_a_member_of_another_organization_gets_what_a_stranger_gets_for_an_unknown_run(api: Api) -> None:
@@ -184,7 +165,7 @@ async def test_a_session_that_ends_in_the_middle_stops_the_answers_and_a_new_one
     sessions, _ = await api.kube.list_all(DASHBOARD_SESSION, api.namespace)
     [session] = [body["metadata"]["name"] for body in sessions if body["spec"]["subject"] == somebody.subject]
     await api.kube.delete(DASHBOARD_SESSION, session, api.namespace)
-    await _until_refused(signed, (401, "sign_in_required"))
+    await until_status(401, lambda: signed.call("GET"))
     assert error_of(await signed.answer("a", False, op_id="2")) == (401, "sign_in_required")
     # The same person signs in once more: another session, the same member.
     other = await member_of(api, account=await api.make_account(), subject=somebody.subject)
@@ -195,7 +176,7 @@ async def test_a_session_that_ends_in_the_middle_stops_the_answers_and_a_new_one
     assert (replay.status_code, replay.json()["replayed"]) == (200, True)
     # A member who was removed gets nowhere with the same session.
     await api.kube.delete(MEMBER, somebody.member_id, api.namespace)
-    await _until_refused(again, (404, "run_not_found"))
+    await until_status(404, lambda: again.call("GET"))
     assert error_of(await again.answer("a", False)) == (404, "run_not_found")
     assert (await again.stored())["assignedTo"] == somebody.member_id
 
@@ -242,17 +223,15 @@ async def test_a_session_changes_nothing_in_runs_of_other_modes(api: Api) -> Non
 
 
 async def test_a_run_made_by_kubectl_is_answered_by_its_members_alike(api: Api) -> None:
+    """Its specification knows nothing of identities; the template that it was admitted with does."""
     template = await api.account.create_template(execution={"identity_required": "member"})
     made = await api.account.dispatch(template["id"])
     resolved = (await api.kube.get(RUN, made["run_id"], api.namespace))["spec"]["resolved"]
     run_id = new_id("r")
     body = owned(RUN, run_id, api.organization, api.namespace, {"templateId": template["id"]})
     await api.kube.create(RUN, body, api.namespace)
-    # As the operator admits it: the specification of such a run knows nothing of identities.
     await api.kube.patch_status(RUN, run_id, {"resolved": resolved}, api.namespace)
-    person = Person(run_id, api, api.token(run_id))
+    person, somebody = Person(run_id, api, api.token(run_id)), await member_of(api)
     assert error_of(await person.call("GET")) == (401, "sign_in_required")
-    somebody = await member_of(api)
     assert (await _with(person, somebody).answer("clean")).json()["answer"]["by"] == somebody.member_id
-    stored = await person.stored()
-    assert (stored["assignedTo"], stored["identity"]) == (somebody.member_id, {"userId": somebody.member_id})
+    assert (await person.stored())["identity"] == {"userId": somebody.member_id}

@@ -1,4 +1,4 @@
-"""`python -m checklist_api` as a process: settings, signals, logs."""
+"""`python -m checklist_api` as a process: settings and keys that change, signals, logs."""
 
 import asyncio
 import base64
@@ -11,10 +11,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.generation.model_server import TEMPLATE, Asked, Writer, completion, fails, model_server, response, says
+from tests.secrets.needles import Needle
 from tests.waiting import eventually
 
 from checklist_api.settings import InvalidSetting, Settings
+from checklist_crds.ids import object_id
 from checklist_crds.kube.kinds import RUN
+from checklist_crds.sealing import KeyRing, ServerKeys, executor_token, run_owner, sealing_key_of
 from checklist_dev.controlplane import ControlPlane
 
 from .conftest import WEBHOOK_SECRET, Api, http_client
@@ -28,19 +32,12 @@ GOOD = {
 }
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, module: str = "checklist_api", **environment: str) -> subprocess.CompletedProcess[str]:
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("CHECKLISTS_", "KUBE"))}
-    command = [sys.executable, "-m", "checklist_api", *arguments]
+    command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(
         command, env={**plain, **environment}, capture_output=True, text=True, timeout=60, check=False
     )
-
-
-def test_help_names_every_setting() -> None:
-    answer = run("--help")
-    assert answer.returncode == 0
-    for name in (*GOOD, "CHECKLISTS_PORT", "CHECKLISTS_PHOTO_STORE", "KUBECONFIG"):
-        assert name in answer.stdout
 
 
 @pytest.mark.parametrize(
@@ -53,12 +50,11 @@ def test_help_names_every_setting() -> None:
         ("CHECKLISTS_RATE_LIMIT", ["fast"]),
         ("CHECKLISTS_BASE_URL", ["checklists.example", "https://a.example/api?x=1", "https://somebody@a.example"]),
         ("CHECKLISTS_TRUSTED_PROXIES", ["-1"]),
-        ("CHECKLISTS_RUN_RATE_LIMIT", ["fast"]),
-        ("CHECKLISTS_PHOTO_WORKERS", ["0"]),
-        ("CHECKLISTS_LOG_LEVEL", ["verbose"]),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_one_clear_line(name: str, values: list[str]) -> None:
+    prefixed = Settings.from_environment({**GOOD, "CHECKLISTS_BASE_URL": "https://example.com/tools/checklists/"})
+    assert (prefixed.base_url, prefixed.path_prefix) == ("https://example.com/tools/checklists", "/tools/checklists")
     for value in values:
         with pytest.raises(InvalidSetting, match=name) as refused:
             Settings.from_environment({**GOOD, name: value})
@@ -66,27 +62,38 @@ def test_a_setting_that_cannot_be_used_is_one_clear_line(name: str, values: list
         assert KEY not in str(refused.value)
 
 
-def test_a_store_or_a_cluster_that_cannot_be_used_is_one_clear_line(
+def test_help_names_settings_and_a_store_or_cluster_that_cannot_be_used_is_one_clear_line(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
+    told = run("--help").stdout
+    assert [name for name in (*GOOD, "CHECKLISTS_PORT", "KUBECONFIG") if name not in told] == []
     store = {"KUBECONFIG": str(control_plane.kubeconfig), "CHECKLISTS_PHOTO_STORE": "ftp://elsewhere/photos"}
-    for environment, told in (
+    for environment, why in (
         (store, "CHECKLISTS_PHOTO_STORE: must begin with one of file://"),
         ({"KUBECONFIG": str(tmp_path / "none"), "HOME": str(tmp_path)}, "Kubernetes"),
     ):
         answer = run(**GOOD, **environment)
         assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
         assert answer.stderr.startswith("checklist_api: ")
-        assert told in answer.stderr
+        assert why in answer.stderr
 
 
-def test_the_service_may_stand_behind_a_prefix_of_a_proxy() -> None:
-    for given, kept, prefix in (
-        ("https://checklists.example/", "https://checklists.example", ""),
-        ("https://example.com/tools/checklists/", "https://example.com/tools/checklists", "/tools/checklists"),
-    ):
-        settings = Settings.from_environment({**GOOD, "CHECKLISTS_BASE_URL": given})
-        assert (settings.base_url, settings.path_prefix) == (kept, prefix)
+@pytest.mark.parametrize("program", ["checklist_api", "checklist-operator"])
+def test_a_start_with_bad_settings_ends_in_one_line_that_names_all_of_them(program: str, tmp_path: Path) -> None:
+    (file := tmp_path / "server-key").write_text("c2VjcmV0IG9mIHRoZSB0ZXN0")
+    environment = {
+        "CHECKLISTS_NAMESPACE": "checklists",
+        "CHECKLISTS_SERVER_KEY_FILE": str(file),
+        "CHECKLISTS_ALLOW_INSECURE_TARGETS": "perhaps",
+        "CHECKLISTS_LOG_LEVLE": "INFO",
+    }
+    answer = run(module=program.replace("-", "_"), **environment)
+    assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
+    assert file.read_text() not in answer.stderr
+    told = answer.stderr.removeprefix(f"{program}: ").removesuffix("\n").split("; ")
+    # Their words: tests/unit/test_settings.py.
+    names = sorted({*environment, "CHECKLISTS_SEALING_KEYS"} - {"CHECKLISTS_NAMESPACE"})
+    assert sorted(each.split()[0].strip(":") for each in told) == names
 
 
 async def test_it_serves_finishes_what_is_under_way_and_ends_cleanly(
@@ -157,3 +164,130 @@ async def test_callers_with_kept_connections_lose_no_request_and_malformed_ones_
         await asyncio.to_thread(process.child.wait)
         assert process.child.returncode == 0
         assert api.account.key not in process.child.output()
+
+
+NEW = os.urandom(32)
+
+
+def _b64(key: bytes) -> str:
+    return base64.b64encode(key).decode()
+
+
+async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_the_new_key(
+    api: Api, control_plane: ControlPlane, tmp_path: Path, server_key: bytes, sealing_keys: str
+) -> None:
+    (folder := tmp_path / "keys").mkdir()
+    server_file, sealing_file = folder / "server-key", folder / "sealing-keys"
+    server_file.write_text(_b64(server_key))
+    sealing_file.write_text(sealing_keys)
+    settings = {
+        "CHECKLISTS_SERVER_KEY_FILE": str(server_file),
+        "CHECKLISTS_SEALING_KEYS_FILE": str(sealing_file),
+    }
+    template = await api.account.create_template()
+    webhook = {"url": "https://hooks.example/", "secret": WEBHOOK_SECRET, "events": ["*"]}
+    body = {"template_id": template["id"], "webhook": webhook}
+    async with own_process(api, control_plane, tmp_path, **settings) as (program, http):
+
+        async def dispatch(key: str) -> dict[str, str]:
+            answer = await http.post("/v1/runs", json=body, headers={"Idempotency-Key": key})
+            assert answer.status_code == 201, answer.text
+            return dict(answer.json())
+
+        async def status_with(link: str) -> int:
+            run_id, _, token = link.rpartition("/")[2].partition("#")
+            headers = {"Authorization": f"Executor {token}"}
+            return (await http.get(f"/v1/executor/runs/{run_id}", headers=headers)).status_code
+
+        async def until_told(event: str, times: int) -> None:
+            def told() -> bool:
+                events = [json.loads(line)["event"] for line in program.child.output().splitlines()]
+                return sum(each.startswith(event) for each in events) == times
+
+            await eventually(told)
+
+        before = await dispatch("one")
+        assert before["link"].endswith(
+            "#" + executor_token(ServerKeys(server_key), object_id("org", api.organization), before["run_id"])
+        )
+
+        # A file that cannot be used is told, and changes nothing.
+        server_file.write_text("not a key at all")
+        await until_told("settings.file_refused", 1)
+        assert await status_with(before["link"]) == 200
+        ready = (await http.get("/readyz")).json()
+        assert ready["notes"] == ["CHECKLISTS_SERVER_KEY_FILE: the file cannot be used; its value from before is"]
+        metrics = (await http.get("/metrics")).text
+        assert 'checklists_setting_stale{setting="CHECKLISTS_SERVER_KEY_FILE"} 1.0' in metrics
+
+        server_file.write_text(f"{_b64(NEW)},{_b64(server_key)}")
+        sealing_file.write_text(f"k2:{_b64(NEW)},{sealing_keys}")
+        await until_told("settings.file_taken", 2)
+        assert await status_with(before["link"]) == 200
+        after = await dispatch("two")
+        assert after["link"].endswith(
+            "#" + executor_token(ServerKeys(NEW), object_id("org", api.organization), after["run_id"])
+        )
+        assert await status_with(after["link"]) == 200
+        # The same request again, from before the change: the same run, now with a link of the new key.
+        again = await dispatch("one")
+        assert again["run_id"] == before["run_id"]
+        assert again["link"].endswith(
+            "#" + executor_token(ServerKeys(NEW), object_id("org", api.organization), before["run_id"])
+        )
+        sealed = (await api.kube.get(RUN, after["run_id"], api.namespace))["spec"]["webhook"]["sealedSecret"]
+        assert sealing_key_of(sealed) == "k2"
+        ring = KeyRing.parse(f"k2:{_b64(NEW)}")
+        assert ring.open(sealed, owner=run_owner(api.namespace, after["run_id"])) == WEBHOOK_SECRET
+
+        # The old key goes: so do its links.
+        server_file.write_text(_b64(NEW))
+        await until_told("settings.file_taken", 3)
+        assert await status_with(before["link"]) == 401
+        assert await status_with(after["link"]) == 200
+        assert program.child.running
+        for secret in ("not a key at all", _b64(NEW), _b64(server_key)):
+            assert secret not in program.child.output()
+
+
+# --- a model's server that repeats everything: what the API writes down of it at debug level
+
+MODEL_KEY = "sk-3f1d0a97b2c84e65a1f0d3c9"
+PROMPT = "Check the door behind the bookcase of Mnemosyne, the windows and the lights"
+
+
+async def echoes(asked: Asked, writer: Writer) -> None:
+    """Key and prompt, in a header and in an answer that is no template."""
+    writer.write(response(completion(f"{asked.headers} {asked.said}"), X_Echo=asked.headers["authorization"]))
+
+
+async def repeats_the_key(asked: Asked, writer: Writer) -> None:
+    key = asked.headers["authorization"].removeprefix("Bearer ")
+    writer.write(response(completion(json.dumps(TEMPLATE | {"name": key}))))
+
+
+async def test_neither_key_nor_prompt_nor_template_is_written_down(
+    api: Api, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    behaviour = [says(TEMPLATE), repeats_the_key, echoes, echoes, echoes, fails("401 Unauthorized", MODEL_KEY.encode())]
+    async with model_server(*behaviour) as server:
+        settings = {
+            "CHECKLISTS_LOG_LEVEL": "DEBUG",
+            "CHECKLISTS_ACCESS_LOG": "1",
+            "CHECKLISTS_MODEL_URL": server.url,
+            "CHECKLISTS_MODEL_NAME": "test-model",
+            "CHECKLISTS_MODEL_KEY": MODEL_KEY,
+        }
+        async with own_process(api, control_plane, tmp_path, **settings) as (process, http):
+            answers = [await http.post("/v1/templates/generate", json={"prompt": PROMPT}) for _ in range(4)]
+            metrics = (await http.get("/metrics")).content
+    written = process.child.output().encode()
+    reasons = ("model_nonsense", "model_nonsense", "model_unauthorized")
+    expected = ["model", *(f"composer; reason={reason}" for reason in reasons)]
+    assert [answer.headers["X-Generated-By"] for answer in answers] == expected
+    assert b"model_unauthorized" in written, "the search sees something"
+    said = b"".join(answer.content + str(answer.headers).encode() for answer in answers)
+    for place in (written, metrics, said):
+        assert Needle.text("key", MODEL_KEY).found_in(place) == []
+    for word in (b"bookcase", b"Mnemosyne", b"Cold room", b"seal"):
+        assert word not in written + metrics

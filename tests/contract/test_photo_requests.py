@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from io import BytesIO
 from typing import Any
 
 import httpx
@@ -20,19 +19,16 @@ from checklist_api import photo_intake
 from checklist_crds.photo_store import PhotoStore, StoreUnavailable
 from checklist_crds.times import utc_now
 
-from .conftest import Api, StartApi
+from .conftest import Api, StartApi, shared_api
 from .executor_client import Person, error_of, paths, person_for, step
 from .pictures import drawing, picture
+
+api = shared_api
 
 MIB = 1024 * 1024
 LIMIT = 10 * MIB
 PHOTOS = "/answers/s-a/photos"
 JPEG = ("a.jpg", picture(), "image/jpeg")
-
-
-@pytest.fixture
-def api(shared_api: Api) -> Api:
-    return shared_api
 
 
 def indexes_in(change: httpx.Response) -> list[int]:
@@ -49,7 +45,6 @@ def codes(response: httpx.Response) -> list[str]:
 
 
 def folders(api: Api) -> list[str]:
-    """What uploads have left behind."""
     return [str(path) for path in api.services.settings.upload_folder.glob("checklist-dispatch-uploads-*/*")]
 
 
@@ -71,16 +66,13 @@ async def connected(api: Api) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
     return await asyncio.open_connection(host, int(port))
 
 
-async def test_every_format_is_taken_and_served_as_what_browsers_show(api: Api) -> None:
+async def test_every_format_is_taken_and_served_as_what_browsers_show_also_in_a_form(api: Api) -> None:
     pillow_heif.register_heif_opener()
     person = await person_for(api, step("a", "photo"))
     for kind, served_as in (("PNG", "image/png"), ("WEBP", "image/webp"), ("HEIF", "image/jpeg")):
         photo = (await person.upload("a", picture(kind), "application/octet-stream")).json()["photo"]
         served = await person.fetch(photo["url"])
         assert photo["content_type"] == served.headers["Content-Type"] == served_as, kind
-
-
-async def test_a_form_with_one_file_is_an_upload_like_any_other(api: Api) -> None:
     person = await person_for(api, step("a", "photo", config={"max": 4}))
     sha256 = (await person.upload("a", picture())).json()["photo"]["sha256"]
     for index, file in enumerate((("x", picture()), ("../../x.php", picture(), "application/octet-stream")), start=1):
@@ -91,10 +83,10 @@ async def test_a_form_with_one_file_is_an_upload_like_any_other(api: Api) -> Non
         assert (await person.fetch(photo["url"])).status_code == 200
     # Its op_id makes it safe to send again, as a form and as a body.
     form = {"data": {"op_id": "one", "note": "of the fridge"}, "files": {"photo": JPEG}}
-    answers = [await person.call("POST", PHOTOS, **form) for _ in range(2)]
-    answers.append(await person.upload("a", picture(), op_id="one"))
-    assert [answer.status_code for answer in answers] == [201, 200, 200]
-    assert [answer.json()["replayed"] for answer in answers] == [False, True, True]
+    answers = await asyncio.gather(*(person.call("POST", PHOTOS, **form) for _ in range(4)))
+    assert sorted(answer.json()["replayed"] for answer in answers) == [False, True, True, True]
+    again = await person.upload("a", picture(), op_id="one")
+    assert (again.status_code, again.json()["replayed"]) == (200, True)
     differing = await person.call("POST", PHOTOS, params={"op_id": "two"}, **form)
     assert (error_of(differing), paths(differing)) == ((422, "validation_failed"), ["op_id"])
     assert (await indexes(person), folders(api)) == ([0, 1, 2, 3], [])
@@ -106,8 +98,6 @@ NO_FORMS = (
     ("multipart/form-data", PART + b"x\r\n--b--\r\n"),
     ("multipart/form-data; boundary=" + "b" * 71, b""),
     ("multipart/form-data; boundary=b", b""),
-    ("multipart/form-data; boundary=b", b"no form at all"),
-    ("multipart/form-data; boundary=b", PART),
     ("multipart/form-data; boundary=b", PART + b"never closed"),
     ("multipart/form-data; boundary=b", b"--b\r\n" + b"X: y\r\n" * 500 + b"\r\n--b--\r\n"),
     ("multipart/form-data; boundary=b", b"--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--b--"),
@@ -129,7 +119,6 @@ REFUSED_FORMS: tuple[tuple[dict[str, Any], tuple[int, str]], ...] = (
     ({"data": {"note": "x" * 70_000}, "files": {"photo": JPEG}}, (413, "payload_too_large")),
     ({"files": {"photo": ("a.txt", b"text", "text/plain")}}, (415, "unsupported_media_type")),
     ({"files": {"photo": ("a.jpg", b"", "image/jpeg")}}, UNUSABLE),
-    ({"files": {"photo": ("a.jpg", picture()[:3000], "image/jpeg")}}, UNUSABLE),
 )
 
 
@@ -219,16 +208,6 @@ async def test_a_full_disk_and_a_store_that_is_away_are_no_verdict_on_the_photo(
         assert (await person.upload("a", picture(), op_id=name)).status_code == 201
 
 
-def test_a_disk_that_takes_a_part_only_is_given_the_rest() -> None:
-    class Reluctant(BytesIO):
-        def write(self, given: Any) -> int:
-            return super().write(bytes(given[:3]))
-
-    disk = Reluctant()
-    photo_intake._write(disk, [b"a photo", b"", b" of the fridge"])
-    assert disk.getvalue() == b"a photo of the fridge"
-
-
 async def test_uploads_are_counted_by_what_became_of_them(start_api: StartApi, monkeypatch: pytest.MonkeyPatch) -> None:
     api = await start_api()
     person = await person_for(api, step("a", "photo"), step("b"), signature_on_complete=True)
@@ -250,20 +229,7 @@ async def test_uploads_are_counted_by_what_became_of_them(start_api: StartApi, m
     counts = dict(re.findall(r'^checklists_photo_uploads_total\{result="(\w+)"\} (\d+)', text, re.MULTILINE))
     expected = {"kept": 2, "replayed": 1, "no_photo": 1, "refused": 2, "unavailable": 1, "broken_off": 0, "failed": 1}
     assert {result: int(count) for result, count in counts.items()} == expected
-    stored = await person.photo_objects()
-    kept = sum(found.size for found in stored if not found.key.endswith(".thumbnail.jpg"))
-    assert kept > photo["bytes"]
-    assert float(re.findall(r"^checklists_photo_bytes_total (\S+)", text, re.MULTILINE)[0]) == kept
-    # Two were kept, one was no image, and two met a store that would not have them.
-    assert "checklists_photo_processing_seconds_count 5.0" in text
-
-
-async def test_the_same_upload_twice_at_once_is_one_photo(api: Api) -> None:
-    person = await person_for(api, step("a", "photo"))
-    answers = await asyncio.gather(*(person.upload("a", picture(), op_id="one") for _ in range(4)))
-    assert sorted(answer.json()["replayed"] for answer in answers) == [False, True, True, True]
-    assert await indexes(person) == [0]
-    assert len(await person.photo_objects()) == 2
+    assert float(re.findall(r"^checklists_photo_bytes_total (\S+)", text, re.MULTILINE)[0]) > photo["bytes"]
 
 
 async def test_of_eight_at_once_as_many_are_kept_as_the_step_takes(api: Api) -> None:
@@ -312,14 +278,8 @@ async def test_owner_and_executor_read_new_addresses_and_a_changed_or_old_one_op
     person = await person_for(api, step("a", "photo"))
     photo = (await person.upload("a", picture())).json()["photo"]
     url, query = photo["url"], photo["url"].partition("?")[2]
-    changed = (
-        url.replace(url.split("/")[-1][:8], "00000000"),
-        url.replace("e=", "e=9"),
-        url[:-1] + ("A" if url[-1] != "A" else "B"),
-        url.partition("?")[0],
-        f"{photo['thumbnail_url'].partition('?')[0]}?{query}",
-    )
-    for address in changed:
+    # Every way to change one: tests/unit/test_photo_urls.py.
+    for address in (url.replace("e=", "e=9"), f"{photo['thumbnail_url'].partition('?')[0]}?{query}"):
         assert error_of(await person.fetch(address)) == (404, "not_found"), address
     ahead[0] = timedelta(minutes=59)
     assert (await person.fetch(url)).status_code == 200
@@ -340,9 +300,7 @@ async def test_photos_are_taken_back_once_and_the_others_keep_their_index(api: A
         assert indexes_in(await person.take_back("a", photo_index=1, op_id=op_id)) == [0, 2]
     assert (await person.upload("a", picture())).json()["photo"]["photo_index"] == 3
     assert indexes_in(await person.call("DELETE", PHOTOS, json={"photo_index": 2, "op_id": "body"})) == [0, 3]
-    differing = await person.call("DELETE", PHOTOS, params={"photo_index": 0}, json={"photo_index": 3})
-    assert error_of(differing) == (422, "validation_failed")
-    assert error_of(await person.call("DELETE", PHOTOS, json={"photo_index": "0"})) == (422, "validation_failed")
+    # Other ways to name it, and wrong ones: tests/unit/test_executor_commands.py.
     assert error_of(await person.take_back("a", photo_index="x")) == (400, "invalid_parameter")
     assert await indexes(person) == [0, 3]
     for replayed in (False, True):

@@ -1,13 +1,20 @@
 """The store of photos, in a folder and in S3: the same promises."""
 
+import logging
 from pathlib import Path
 
 import pytest
+from tests.mounted_secret import MountedSecret
 
 from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import InvalidStore, PhotoStore, StoreUnavailable, default_url
 from checklist_crds.times import utc_now
 from checklist_dev.ports import free_ports
+from checklist_dev.s3_server import S3Server
+
+from .conftest import EACH_STORE, StartApi, until_status
+from .executor_client import person_for, step
+from .pictures import picture
 
 RUN = "r-00000000-0000-4000-8000-000000000001"
 OTHER_RUN = "r-00000000-0000-4000-8000-000000000002"
@@ -17,8 +24,8 @@ KEY = photo_key(ORGANIZATION, RUN, photo_id(RUN, "one", "ab"))
 
 
 @pytest.fixture
-def store(each_store: dict[str, str]) -> PhotoStore:
-    return PhotoStore.open(each_store["CHECKLISTS_PHOTO_STORE"])
+def store(photo_settings: dict[str, str]) -> PhotoStore:
+    return PhotoStore.open(photo_settings["CHECKLISTS_PHOTO_STORE"])
 
 
 @pytest.fixture
@@ -26,45 +33,33 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-@pytest.mark.parametrize("size", [0, 1, 300_000, 11_000_000])
-async def test_what_was_put_is_what_is_got_in_small_chunks(store: PhotoStore, file: Path, size: int) -> None:
-    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
-    file.write_bytes(content)
-    await store.put(KEY, file, "image/jpeg")
-    photo = await store.get(KEY)
-    assert photo is not None
-    assert photo.size == size
-    chunks = [chunk async for chunk in photo.chunks()]
-    assert b"".join(chunks) == content
-    assert max([len(chunk) for chunk in chunks], default=0) <= 1024 * 1024, "serving needs little memory"
-
-
-async def test_what_is_not_there_is_none_and_can_be_deleted_and_only_small_objects_are_read_whole(
-    store: PhotoStore, file: Path
-) -> None:
-    assert await store.get(KEY) is None
-    assert await store.read(KEY, at_most=10) is None
+@EACH_STORE
+async def test_what_was_put_is_got_in_small_chunks_listed_by_its_run_and_goes(store: PhotoStore, file: Path) -> None:
+    assert (await store.get(KEY), await store.read(KEY, at_most=10)) == (None, None)
     await store.delete([KEY])
     assert (await store.folders(), await store.objects_of(HERE)) == ([], [])
+    for size in (0, 1, 11_000_000):
+        content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+        file.write_bytes(content)
+        await store.put(KEY, file, "image/jpeg")
+        photo = await store.get(KEY)
+        assert photo is not None and photo.size == size
+        chunks = [chunk async for chunk in photo.chunks()]
+        assert b"".join(chunks) == content
+        assert max([len(chunk) for chunk in chunks], default=0) <= 1024 * 1024, "serving needs little memory"
     file.write_bytes(b"0123456789")
-    await store.put(KEY, file, "image/jpeg")
-    assert await store.read(KEY, at_most=10) == b"0123456789"
-    assert await store.read(KEY, at_most=9) is None
-
-
-async def test_a_listing_is_of_one_run_and_goes_with_its_objects(store: PhotoStore, file: Path) -> None:
-    file.write_bytes(b"x")
     other = photo_key(ORGANIZATION, OTHER_RUN, photo_id(OTHER_RUN, "one", "ab"))
     of_the_version_before = BEFORE.key(photo_id(RUN, "one", "ab"))
     for key in (KEY, thumbnail_key(KEY), other, of_the_version_before):
         await store.put(key, file, "image/jpeg")
+    assert await store.read(KEY, at_most=10) == b"0123456789"
+    assert await store.read(KEY, at_most=9) is None
     assert await store.folders() == [BEFORE, HERE, PhotoFolder(ORGANIZATION, OTHER_RUN)]
     assert {found.key for found in await store.objects_of(HERE)} == {KEY, thumbnail_key(KEY)}
-    assert [found.key for found in await store.objects_of(BEFORE)] == [of_the_version_before]
     assert len(await store.objects_of_run(ORGANIZATION, RUN)) == 3
     await store.delete([KEY, thumbnail_key(KEY), KEY, of_the_version_before])
     assert await store.folders() == [PhotoFolder(ORGANIZATION, OTHER_RUN)]
-    assert await store.read(other, at_most=9) == b"x"
+    assert await store.read(other, at_most=10) == b"0123456789"
 
 
 async def test_what_a_killed_process_left_half_written_is_listed_and_goes_with_the_rest(
@@ -117,3 +112,52 @@ def test_api_and_operator_of_one_user_find_the_same_folder() -> None:
     assert default_url({"HOME": "/home/ada"}) == "file:///home/ada/.local/share/checklist-dispatch/photos"
     assert default_url({}) == "file:///var/lib/checklist-dispatch/photos"
     assert default_url({"XDG_DATA_HOME": "/data", "HOME": "/x"}) == "file:///data/checklist-dispatch/photos"
+
+
+# --- keys of a bucket in files: used by commands and by the API, and read again
+
+
+@pytest.fixture
+def settings(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Those of a bucket, without its keys; also in the environment of the process, where the client looks."""
+    settings = s3.settings(tmp_path.name)
+    del settings["AWS_ACCESS_KEY_ID"], settings["AWS_SECRET_ACCESS_KEY"]
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return settings
+
+
+def named(files: MountedSecret) -> dict[str, str]:
+    return {
+        "CHECKLISTS_S3_ACCESS_KEY_ID_FILE": str(files.path("id")),
+        "CHECKLISTS_S3_SECRET_ACCESS_KEY_FILE": str(files.path("secret")),
+    }
+
+
+async def test_commands_find_them_by_the_same_names(
+    s3: S3Server, tmp_path: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `kubectl exec` has them in a pod."""
+    files = MountedSecret(tmp_path / "mounted", id=f"{s3.access_key}\n", secret=f"{s3.secret_key}\n")
+    (file := tmp_path / "photo").write_bytes(b"bytes of a photo")
+    with monkeypatch.context() as patch:
+        for name, value in named(files).items():
+            patch.setenv(name, value)
+        store = PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"])
+        await store.put(KEY, file, "image/jpeg")
+        assert await store.read(KEY, at_most=99) == b"bytes of a photo"
+    with pytest.raises(StoreUnavailable):
+        await PhotoStore.open(settings["CHECKLISTS_PHOTO_STORE"]).read(KEY, at_most=99)
+
+
+async def test_a_running_api_takes_the_keys_that_a_secret_holds_now(
+    start_api: StartApi, s3: S3Server, tmp_path: Path, settings: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    files = MountedSecret(tmp_path / "mounted", id=s3.access_key, secret="secret-of-yesterday")
+    api = await start_api(**settings, **named(files))
+    person = await person_for(api, step("a", "photo"))
+    assert (await person.upload("a", picture())).status_code == 503
+    files.change(secret=s3.secret_key)
+    await until_status(201, lambda: person.upload("a", picture()), every_s=0.2)
+    assert s3.secret_key not in caplog.text

@@ -15,16 +15,13 @@ from checklist_crds.run_photos import keys_in_use
 from checklist_crds.run_types import Run
 from checklist_dev.controlplane import ControlPlane
 
-from .conftest import Api
+from .conftest import EACH_STORE, Api
 from .executor_client import Person, person_for, step
-from .own_process import own_process, until_ready, upload
+from .own_process import own_process, upload
 from .pictures import picture
 from .test_owner_cluster_down import frozen
 
-
-@pytest.fixture
-def photo_settings(each_store: dict[str, str]) -> dict[str, str]:
-    return each_store
+pytestmark = EACH_STORE
 
 
 @pytest.fixture
@@ -57,7 +54,7 @@ async def kept_keys(person: Person) -> frozenset[str]:
 
 async def start_again(process: ApiProcess) -> None:
     process.child.start()
-    await until_ready(process)
+    await eventually(process.is_ready)
 
 
 async def test_killed_between_store_and_run_it_leaves_an_orphan_at_most_and_the_retry_is_one_photo(

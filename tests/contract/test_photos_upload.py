@@ -3,17 +3,13 @@
 import hashlib
 from io import BytesIO
 
-import pytest
 from PIL import Image
 
-from .conftest import Api
+from .conftest import EACH_STORE, Api
 from .executor_client import error_of, person_for, step
 from .pictures import drawing, photo_of_a_camera, picture
 
-
-@pytest.fixture
-def photo_settings(each_store: dict[str, str]) -> dict[str, str]:
-    return each_store
+pytestmark = EACH_STORE
 
 
 async def test_a_photo_is_kept_once_and_can_be_fetched(api: Api) -> None:

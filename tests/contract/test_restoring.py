@@ -70,32 +70,27 @@ async def test_owners_and_executors_are_told_to_come_again_and_nothing_changes(a
         assert "status" not in await api.kube.get(API_KEY, unused["metadata"]["name"], api.namespace)
         assert await api.kube.get(RUN, run_id, api.namespace) == before
     assert (await api.http.get(f"/v1/runs/{run_id}")).status_code == 200
-    assert (await person.call("PUT", "/answers/s-clean", json={"value": True})).status_code == 200
+    assert (await person.answer("clean")).status_code == 200
     assert (await api.anonymous.get(f"/r/{run_id}")).status_code == 200
 
 
 async def test_what_is_not_there_yet_is_not_called_unknown(api: Api) -> None:
     known = await api.make_account()
     mine = str(await known.new_run())
-    strange, nowhere = api_keys.new_key(), new_id("r")
+    strange, nowhere = {"Authorization": f"Bearer {api_keys.new_key()}"}, new_id("r")
 
     async def statuses() -> list[int]:
-        calls = [
-            await api.anonymous.get("/v1/runs", headers={"Authorization": f"Bearer {strange}"}),
-            await api.anonymous.get(f"/v1/runs/{nowhere}/preview"),
-            await api.anonymous.get(f"/r/{nowhere}"),
-            await _person(api, nowhere).call("GET"),
-        ]
-        return [each.status_code for each in calls]
+        looks = [("/v1/runs", strange), (f"/v1/runs/{nowhere}/preview", {}), (f"/r/{nowhere}", {})]
+        calls = [await api.anonymous.get(path, headers=headers) for path, headers in looks]
+        return [each.status_code for each in (*calls, await _person(api, nowhere).call("GET"))]
 
     async with _restoring(api, api.account):
         assert await statuses() == [503, 503, 503, 503]
         # What cannot be a key is none, and other organizations notice nothing.
         assert (await api.anonymous.get("/v1/runs", headers={"Authorization": "Bearer x"})).status_code == 401
-        assert (await known.http.get(f"/v1/runs/{mine}")).status_code == 200
-        assert (await known.http.get(f"/v1/runs/{nowhere}")).status_code == 404
-        theirs = Person(mine, api, api.token(mine, known))
-        assert (await theirs.call("PUT", "/answers/s-clean", json={"value": True})).status_code == 200
+        found = [(await known.http.get(f"/v1/runs/{run_id}")).status_code for run_id in (mine, nowhere)]
+        assert found == [200, 404]
+        assert (await Person(mine, api, api.token(mine, known)).answer("clean")).status_code == 200
     assert await statuses() == [401, 404, 404, 404]
 
 

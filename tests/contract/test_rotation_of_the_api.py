@@ -1,5 +1,5 @@
 """An API that runs: what others gave it (passwords, keys, authorities) is replaced under its feet, as the kubelet
-replaces the files of a Secret. The keys of the installation itself are in `test_settings_process.py`.
+replaces the files of a Secret. The keys of the installation itself are in `test_owner_process.py`.
 """
 
 import base64
@@ -21,7 +21,7 @@ from tests.waiting import eventually
 from checklist_crds.settings.rotation import Rotation
 from checklist_dev.redis_server import RedisServer
 
-from .conftest import Api, StartApi
+from .conftest import Api, StartApi, until
 
 HOST = "127.0.0.1"
 OLD, NEW = "the secret of yesterday: / & %", "the secret of today: + = ?"
@@ -31,8 +31,6 @@ ALONE = "rate limits are counted by each replica on its own: Redis does not answ
 
 @pytest.fixture
 def authorities(tmp_path: Path) -> tuple[Authority, Authority]:
-    """Yesterday's and today's."""
-
     def made(name: str) -> Authority:
         (folder := tmp_path / name).mkdir()
         return Authority.make(folder)
@@ -58,7 +56,6 @@ async def until_taken(logged: pytest.LogCaptureFixture, count: int) -> None:
 
 
 async def notes(api: Api) -> Any:
-    """What readiness says after a request that is counted."""
     assert (await api.anonymous.get("/v1/runs/r-1/preview")).status_code in (404, 429)
     told = (await api.anonymous.get("/readyz")).json()
     assert told["status"] == "ok"
@@ -80,10 +77,7 @@ async def test_redis_changes_its_password_and_its_authority(
         api = await start_api(**settings)
 
         async def say(what: list[str]) -> None:
-            async def does() -> bool:
-                return bool(await notes(api) == what)
-
-            await eventually(does)
+            await until(lambda: notes(api), lambda told: told == what)
 
         await say([])
         for attribute, value, file in (

@@ -19,8 +19,8 @@ from checklist_api.exports.pdf.paper import Entry, Group, Image, Paper
 
 from .conftest import Api
 from .dashboard_client import at_desk
-from .executor_client import Person, error_of, person_for, step
-from .pictures import drawing, picture
+from .executor_client import answered, error_of, step
+from .pictures import picture
 
 ARABIC = "هل الثلاجة نظيفة؟"
 HEBREW = "האם המקרר נקי?"
@@ -77,41 +77,15 @@ def paper(*entries: Entry) -> Paper:
     )
 
 
-async def story(api: Api) -> Person:
-    person = await person_for(
-        api,
-        step("clean", label="Is it clean?", config={"true_label": "Spotless", "false_label": "Dirty"}),
-        step("temp", "number", label="Temperature", config={"unit": "°C", "decimal": 1}),
-        step("where", label="Where?", geo=True),
-        step("shelf", "photo", label="The shelf"),
-        step("arabic", "text", label=ARABIC),
-        step("later", label="Later"),
-        step("why", "text", label="Why?", condition={"when": {"step": "s-clean", "op": "eq", "value": True}}),
-        identity="external",
-        dispatch={"executor_ref": "order 7"},
-        allow_skip=True,
-        signature_on_complete=True,
-    )
-    await person.call("PUT", "/identity", json={"name": "Zoë Ångström", "email": "zoe@example.com"})
-    await person.answer("clean", False)
-    await person.answer("temp", -18.5)
-    await person.answer("where", True, geo={"lat": -33.8568, "lng": 151.2153, "accuracy_m": 8.5})
-    assert (await person.upload("shelf", picture(size=(800, 600)))).status_code == 201
-    await person.answer("arabic", "نعم")
-    await person.skip("later")
-    assert (await person.draw(drawing())).status_code == 200
-    assert (await person.submit(signature={"name": "Zoë Å."})).status_code == 200
-    return person
-
-
 async def test_everything_of_a_run_is_printed(api: Api) -> None:
-    person = await story(api)
+    why = step("why", "text", label="Why?", condition={"when": {"step": "s-clean", "op": "eq", "value": True}})
+    person = await answered(api, step("arabic", "text", label=ARABIC), why, arabic="نعم")
     pdf = await pdf_of(api.http, person.run_id)
     text = text_of(pdf)
     run = (await api.http.get(f"/v1/runs/{person.run_id}")).json()
     completed_at = run["completed_at"][:19].replace("T", " ") + " UTC"
     facts = ("Checklist", "Test organization", "Completed", person.run_id, "order 7", "Zoë Ångström, zoe@example.com")
-    steps = ("Is it clean?\nDirty", "Temperature\n-18.5 °C", "-33.856800, 151.215300, within 8 m", "Photo 1 of 1")
+    steps = ("Is it clean?\nDirty", "Fridge\n-18.5 °C", "-33.856800, 151.215300, within 8 m", "Photo 1 of 1")
     steps += ("Later\nSkipped", "Why?\nDoes not apply", "Signed by\nZoë Å.")
     for said in (*facts, *steps, completed_at, run["receipt"]["digest"], "Page 1 of "):
         assert said in text, said
@@ -168,11 +142,14 @@ async def test_a_worker_that_dies_or_is_busy_is_an_error_to_try_again_and_leaves
     assert not list(tmp_path.glob("pdf-*"))
 
 
-def test_each_writing_system_can_be_read_back(tmp_path: Path) -> None:
-    made = draw(paper(*(Entry(text, value=text) for text in READ_FROM_THE_LEFT)), {}, tmp_path)
-    text = text_of(made)
+def test_each_writing_system_can_be_read_back_and_what_is_missing_is_named(tmp_path: Path) -> None:
+    entries = [Entry(text, value=text) for text in READ_FROM_THE_LEFT]
+    entries += [Entry("Sign", value="before 𓀀 after"), Entry("Shelf", images=[Image("gone", "Photo 1 of 1")])]
+    text = text_of(draw(paper(*entries), {}, tmp_path))
     for written in READ_FROM_THE_LEFT:
         assert text.count(written) == 2, written
+    for said in ("before \ufffd after", "U+13000", "This image is not in the store any more."):
+        assert said in text
 
 
 def inked_columns(pdf: bytes, left: float, right: float) -> list[int]:
@@ -205,12 +182,6 @@ def test_each_region_has_its_own_form_of_a_shared_character(tmp_path: Path) -> N
     assert faces == ["CJKJP", "CJKSC", "CJKTC"]
 
 
-def test_a_character_that_no_font_has_is_shown_as_missing_and_named(tmp_path: Path) -> None:
-    text = text_of(draw(paper(Entry("Sign", value="before 𓀀 after")), {}, tmp_path))
-    assert "before \ufffd after" in text
-    assert "U+13000" in text
-
-
 def test_the_largest_run_fits_within_the_bounds(tmp_path: Path) -> None:
     """500 steps with 200 photos, which are as small as they are printed, and fewer than a worker may hold."""
     file = tmp_path / "photo.jpg"
@@ -225,8 +196,3 @@ def test_the_largest_run_fits_within_the_bounds(tmp_path: Path) -> None:
     document = pypdfium2.PdfDocument(pdf)
     assert f"Page {len(document)} of {len(document)}" in document[len(document) - 1].get_textpage().get_text_range()
     assert "Step 499" in text_of(pdf)
-
-
-def test_a_missing_image_is_said_to_be_missing(tmp_path: Path) -> None:
-    text = text_of(draw(paper(Entry("Shelf", images=[Image("gone", "Photo 1 of 1")])), {}, tmp_path))
-    assert "This image is not in the store any more." in text

@@ -1,29 +1,27 @@
 """POST /v1/runs (specification, "Runs"; contract sections 5, 7 and 10)."""
 
 import json
+import logging
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.waiting import eventually
 
+from checklist_api.logs import JsonLines
 from checklist_crds import api_keys
 from checklist_crds.ids import is_id, new_id
 from checklist_crds.kube.kinds import API_KEY, RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.pausing import PAUSED_ANNOTATION
 from checklist_crds.run_types import Run, RunPhase
-from checklist_crds.sealing import run_owner
+from checklist_crds.sealing import KeyRing, run_owner
 from checklist_crds.times import parse_timestamp, utc_now
 
-from .conftest import WEBHOOK_SECRET, Api, StartApi, http_client, key_object
+from .conftest import WEBHOOK_SECRET, Api, http_client, key_object, shared_api, until_status
 from .executor_client import error_of, paths, without_request_id
 
+api = shared_api
+
 WEBHOOK = {"url": "https://Receiver.example:443/hook?x=1#part", "secret": WEBHOOK_SECRET, "events": ["*"]}
-
-
-@pytest.fixture
-def api(shared_api: Api) -> Api:
-    return shared_api
 
 
 async def test_a_dispatch_answers_with_id_link_and_expiry_and_the_run_has_its_snapshot(api: Api) -> None:
@@ -32,7 +30,6 @@ async def test_a_dispatch_answers_with_id_link_and_expiry_and_the_run_has_its_sn
     response = await api.http.post("/v1/runs", json=body)
     assert response.status_code == 201
     run = response.json()
-    assert set(run) == {"run_id", "link", "expires_at", "assigned_to"}
     assert is_id("r", run["run_id"])
     token = api.token(run["run_id"])
     assert run["link"] == f"https://checklists.example/r/{run['run_id']}#{token}"
@@ -87,9 +84,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
 }
 BOUNDS: tuple[dict[str, Any], ...] = (
     {"expires_in_hours": 8760},
-    {"expires_in_hours": 0.001},
     {"executor_ref": "x" * 200},
-    {"executor_ref": ""},
     {"webhook": {**WEBHOOK, "secret": "x" * 16}},
     {"webhook": {**WEBHOOK, "secret": "ß" * 256}},
     {"webhook": {**WEBHOOK, "events": ["run.completed", "run.expired"]}},
@@ -97,7 +92,7 @@ BOUNDS: tuple[dict[str, Any], ...] = (
 )
 
 
-async def test_what_is_missing_is_400_and_what_is_wrong_is_422_and_all_of_it_is_told_at_once(api: Api) -> None:
+async def test_what_is_missing_is_400_what_is_wrong_422_all_of_it_at_once_and_the_bounds_are_allowed(api: Api) -> None:
     for body, missing in MISSING:
         response = await api.http.post("/v1/runs", json=body)
         assert (error_of(response), paths(response)) == ((400, "missing_field"), missing)
@@ -113,20 +108,13 @@ async def test_what_is_missing_is_400_and_what_is_wrong_is_422_and_all_of_it_is_
     response = await api.http.post("/v1/runs", json=body)
     everything = {*WRONG, *(f"webhook.{name}" for name in WRONG_OF_THE_WEBHOOK)} - {"webhook"}
     assert set(paths(response)) == everything
-
-
-async def test_the_bounds_themselves_are_allowed(api: Api) -> None:
-    template = await api.account.create_template()
+    template, empty = await api.account.create_template(), await api.account.create_template(sections=[])
     for members in BOUNDS:
         response = await api.http.post("/v1/runs", json={"template_id": template["id"], **members})
         assert response.status_code == 201, (members, response.text)
-
-
-async def test_http_and_internal_hosts_are_for_development_only(start_api: StartApi) -> None:
-    api = await start_api(CHECKLISTS_ALLOW_INSECURE_TARGETS="1")
-    run_id = await api.account.new_run(webhook={**WEBHOOK, "url": "http://localhost:9000/hook"})
-    body = await api.kube.get(RUN, run_id, api.namespace)
-    assert body["spec"]["webhook"]["url"] == "http://localhost:9000/hook"
+    response = await api.http.post("/v1/runs", json={"template_id": empty["id"]})
+    assert error_of(response) == (422, "template_not_runnable")
+    assert (await api.http.get("/v1/usage")).json()["used"] == len(BOUNDS)
 
 
 async def test_an_unknown_a_deleted_and_a_foreign_template_are_the_same_404(api: Api) -> None:
@@ -136,13 +124,6 @@ async def test_an_unknown_a_deleted_and_a_foreign_template_are_the_same_404(api:
     answers = [await api.http.post("/v1/runs", json={"template_id": each}) for each in (new_id("t"), deleted, foreign)]
     assert {error_of(answer) for answer in answers} == {(404, "template_not_found")}
     assert len({without_request_id(answer) for answer in answers}) == 1
-
-
-async def test_a_template_without_steps_cannot_be_dispatched(api: Api) -> None:
-    template = await api.account.create_template(sections=[])
-    response = await api.http.post("/v1/runs", json={"template_id": template["id"]})
-    assert error_of(response) == (422, "template_not_runnable")
-    assert (await api.http.get("/v1/usage")).json()["used"] == 0
 
 
 async def test_of_a_paused_template_no_run_is_made_until_the_annotation_goes(api: Api) -> None:
@@ -155,12 +136,7 @@ async def test_of_a_paused_template_no_run_is_made_until_the_annotation_goes(api
         """What kubectl changed is seen as soon as the watch has brought it."""
         patch = {"metadata": {"annotations": {PAUSED_ANNOTATION: value}}}
         await api.kube.patch(TEMPLATE, stored["metadata"]["name"], patch, api.namespace)
-
-        async def answer() -> Any:
-            response = await api.http.post("/v1/runs", json=body)
-            return response.status_code == status and response.json()
-
-        return await eventually(answer)
+        return (await until_status(status, lambda: api.http.post("/v1/runs", json=body))).json()
 
     refused = await annotated("true", 422)
     assert refused["error"] == "template_not_runnable"
@@ -170,7 +146,6 @@ async def test_of_a_paused_template_no_run_is_made_until_the_annotation_goes(api
     used = (await api.http.get("/v1/usage")).json()["used"]
     assert (await api.http.post("/v1/runs", json=body)).status_code == 422
     assert (await api.http.get("/v1/usage")).json()["used"] == used
-    assert (await api.http.get(f"/v1/templates/{template['id']}")).status_code == 200
     assert (await api.http.get(f"/v1/runs/{before['run_id']}")).status_code == 200
     assert is_id("r", (await annotated("false", 201))["run_id"])
 
@@ -209,3 +184,24 @@ async def test_the_sender_is_the_member_who_made_the_key_else_the_organization(a
         await api.kube.create(API_KEY, key_object(key, api.organization, api.namespace, made_by), api.namespace)
         async with http_client(api.base_url, key) as http:
             assert await sender(http) == "Test organization"
+
+
+async def test_a_bug_while_a_secret_is_sealed_shows_it_to_nobody(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(self: KeyRing, plaintext: str, *, owner: str) -> str:
+        raise RuntimeError("a bug")
+
+    template = await api.account.create_template()
+    monkeypatch.setattr(KeyRing, "seal", broken)
+    webhook = {"url": "https://hooks.example.com/?token=in-the-url", "secret": WEBHOOK_SECRET, "events": ["*"]}
+    with caplog.at_level(logging.DEBUG):
+        answer = await api.http.post("/v1/runs", json={"template_id": template["id"], "webhook": webhook})
+    assert answer.status_code == 500
+    assert answer.json()["error"] == "internal_error"
+    logged = "\n".join(JsonLines().format(record) for record in caplog.records)
+    assert "RuntimeError: a bug" in logged
+    for secret in (WEBHOOK_SECRET, "in-the-url", api.account.key):
+        assert secret not in logged
+        assert secret not in answer.text
+        assert secret not in str(answer.headers)

@@ -2,35 +2,20 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Any
 
-import pytest
 from tests.waiting import eventually
 
-from checklist_api.run_access import RunAccess
-from checklist_api.run_index import RunIndex
-from checklist_crds.errors import RunNotFound
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import NAMESPACE, RUN
+from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_lifecycle import AnswerStep, Cancel, SkipStep, Submit
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
-from .conftest import ALL_NAMESPACES, Api, StartApi, definition, owned
+from .conftest import Api, StartApi, definition, owned, shared_api, until
 from .executor_client import error_of
 
+api = shared_api
+
 ANSWER = AnswerStep(step_id="s-clean", value=True)
-
-
-@pytest.fixture
-def api(shared_api: Api) -> Api:
-    return shared_api
-
-
-async def change(api: Api, run_id: str, *commands: Any) -> None:
-    """What an executor does, by the same way as the executor API."""
-    for command in commands:
-        run = await api.services.run_access.of_anybody(run_id)
-        await api.services.run_access.change(run, command)
 
 
 async def listed(api: Api, **query: str) -> list[str]:
@@ -74,7 +59,7 @@ async def test_a_new_run_has_every_field_of_the_specification_and_so_has_its_pre
 async def test_answers_are_read_live_whoever_wrote_them(start_api: StartApi) -> None:
     one, other = await start_api(), await start_api()
     run_id = await one.account.new_run()
-    await change(one, run_id, AnswerStep(step_id="s-clean", value=False), AnswerStep(step_id="s-why", value="Floor"))
+    await one.does(run_id, AnswerStep(step_id="s-clean", value=False), AnswerStep(step_id="s-why", value="Floor"))
     run = (await other.http.get(f"/v1/runs/{run_id}")).json()
     assert (run["status"], run["progress"]) == ("in_progress", {"total": 2, "answered": 2, "skipped": 0})
     answer = run["answers"]["s-why"]
@@ -84,32 +69,24 @@ async def test_answers_are_read_live_whoever_wrote_them(start_api: StartApi) -> 
     await eventually(lambda: listed(other))
     assert await listed(other) == [run_id]
     await one.kube.delete(RUN, run_id, one.namespace)
-
-    async def is_gone() -> bool:
-        return await listed(other) == []
-
-    await eventually(is_gone)
+    await until(lambda: listed(other), lambda found: found == [])
 
 
-async def test_a_completed_run_shows_when_and_what(api: Api) -> None:
-    template = await api.account.create_template(settings={"allow_skip": True, "signature_on_complete": True})
-    run_id = (await api.account.dispatch(template["id"]))["run_id"]
-    answers = (AnswerStep(step_id="s-clean", value=False), SkipStep(step_id="s-why"))
-    await change(api, run_id, *answers, Submit(signature_name="Ada"))
-    run = (await api.http.get(f"/v1/runs/{run_id}")).json()
-    assert run["status"] == "completed"
-    assert parse_timestamp(run["completed_at"]) >= parse_timestamp(run["created_at"])
-    assert run["skipped_steps"] == ["s-why"]
-    assert run["signature"] == {"url": None, "name": "Ada", "signed_at": run["completed_at"]}
-
-
-async def test_a_run_is_expired_at_the_instant_without_any_operator(start_api: StartApi) -> None:
+async def test_a_run_says_when_it_ended_and_is_expired_at_the_instant_without_any_operator(
+    start_api: StartApi,
+) -> None:
     now = utc_now()
     api = await start_api(clock=lambda: now)
-    answered, completed, cancelled, expired = [await api.account.new_run(expires_in_hours=1) for _ in range(4)]
-    await change(api, answered, ANSWER)
-    await change(api, completed, ANSWER, Submit())
-    await change(api, cancelled, Cancel(reason="changed my mind"))
+    signed = await api.account.create_template(settings={"signature_on_complete": True, "allow_skip": True})
+    answered, cancelled, expired = [await api.account.new_run(expires_in_hours=1) for _ in range(3)]
+    completed = (await api.account.dispatch(signed["id"], expires_in_hours=1))["run_id"]
+    await api.does(answered, ANSWER)
+    answers = (AnswerStep(step_id="s-clean", value=False), SkipStep(step_id="s-why"))
+    await api.does(completed, *answers, Submit(signature_name="Ada"))
+    run = (await api.http.get(f"/v1/runs/{completed}")).json()
+    assert (run["completed_at"], run["skipped_steps"]) == (format_timestamp(now), ["s-why"])
+    assert run["signature"] == {"url": None, "name": "Ada", "signed_at": run["completed_at"]}
+    await api.does(cancelled, Cancel(reason="changed my mind"))
     for run_id, status in ((answered, "in_progress"), (completed, "completed"), (cancelled, "cancelled")):
         response = await api.anonymous.get(f"/v1/runs/{run_id}/preview")
         assert (response.status_code, response.json()["status"]) == (200, status)
@@ -124,21 +101,6 @@ async def test_a_run_is_expired_at_the_instant_without_any_operator(start_api: S
     assert (await api.anonymous.get(f"/v1/runs/{completed}/preview")).status_code == 200
     assert error_of(await api.http.post(f"/v1/runs/{expired}/cancel")) == (410, "run_expired")
     assert error_of(await api.http.post(f"/v1/runs/{completed}/cancel")) == (409, "run_closed")
-
-
-async def test_the_preview_of_a_run_that_another_replica_made_just_now_is_there(start_api: StartApi) -> None:
-    api = await start_api(**ALL_NAMESPACES)
-    home = f"{api.namespace}-home"
-    await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
-    run_id = await (await api.make_account(home=home)).new_run()
-    services = api.services
-    unaware = RunIndex(api.kube)
-    known = {name: getattr(services, name) for name in ("runs", "organizations", "archived", "clock")}
-    access = RunAccess(services.client, index=unaware, **known)
-    assert (await access.of_anybody(run_id)).name == run_id
-    with pytest.raises(RunNotFound):
-        await access.of_anybody(new_id("r"))
-    unaware.close()
 
 
 async def test_unknown_foreign_and_malformed_run_ids_are_one_and_the_same_404(api: Api) -> None:
@@ -171,11 +133,7 @@ async def test_a_run_made_with_kubectl_is_not_there_before_it_is_admitted(api: A
     assert (await api.http.get(f"/v1/runs/{run_id}")).json()["template_id"] == template["id"]
     preview = (await api.anonymous.get(f"/v1/runs/{run_id}/preview")).json()
     assert (preview["created_by_name"], preview["expires_at"]) == ("Test organization", None)
-
-    async def is_listed() -> bool:
-        return run_id in await listed(api)
-
-    await eventually(is_listed)
+    await until(lambda: listed(api), lambda found: run_id in found)
 
 
 async def test_a_cancelled_run_says_by_whom_is_closed_and_makes_one_event_for_who_subscribed(api: Api) -> None:
@@ -195,24 +153,19 @@ async def test_a_cancelled_run_says_by_whom_is_closed_and_makes_one_event_for_wh
     assert [entry["event"] for entry in status["outbox"]] == ["run.cancelled"]
 
 
-async def test_the_list_shows_own_dispatches_at_once_newest_first_page_by_page(api: Api) -> None:
-    template = await api.account.create_template()
-    ids = [(await api.account.dispatch(template["id"]))["run_id"] for _ in range(5)]
-    assert await listed(api) == ids[::-1]
-    pages = [(await api.http.get(f"/v1/runs?per_page=2&page={page}")).json() for page in (1, 2, 3)]
-    assert [run["run_id"] for page in pages for run in page["data"]] == ids[::-1]
-    assert [page["pagination"]["next_page"] for page in pages] == [2, 3, None]
-
-
-async def test_the_list_filters_by_status_template_reference_and_time(api: Api) -> None:
+async def test_the_list_is_newest_first_and_filters_by_status_template_reference_and_time(api: Api) -> None:
     first, second = await api.account.create_template(), await api.account.create_template()
     one = (await api.account.dispatch(first["id"], executor_ref="a b&c"))["run_id"]
     await asyncio.sleep(0.01)  # moments of creation are told apart by milliseconds
     two = (await api.account.dispatch(second["id"], executor_ref="a b&c"))["run_id"]
     await asyncio.sleep(0.01)
     three = (await api.account.dispatch(second["id"]))["run_id"]
-    await change(api, three, ANSWER)
+    await api.does(three, ANSWER)
     created = (await api.http.get(f"/v1/runs/{two}")).json()["created_at"]
+    assert await listed(api) == [three, two, one]
+    pages = [(await api.http.get(f"/v1/runs?per_page=2&page={page}")).json() for page in (1, 2)]
+    assert [[run["run_id"] for run in page["data"]] for page in pages] == [[three, two], [one]]
+    assert [page["pagination"]["next_page"] for page in pages] == [2, None]
     assert await listed(api, status="in_progress") == [three]
     assert await listed(api, status="pending") == [two, one]
     assert await listed(api, template_id=second["id"]) == [three, two]

@@ -22,8 +22,6 @@ NOW = datetime(2026, 11, 21, 13, 50, tzinfo=UTC)
 
 @dataclass
 class Model:
-    """A provider and its server."""
-
     provider: ModelProvider
     server: ModelServer
     metrics: Metrics

@@ -38,25 +38,20 @@ TEMPLATE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as the server got it."""
-
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
 
     @property
     def form(self) -> str | None:
-        """The `response_format` that was asked for."""
         return (self.body.get("response_format") or {}).get("type")
 
     @property
     def schema(self) -> Any:
-        """The JSON schema that was asked for."""
         return (self.body.get("response_format") or {}).get("json_schema", {}).get("schema")
 
     @property
     def said(self) -> str:
-        """All messages as one text."""
         return "\n".join(message["content"] for message in self.body["messages"])
 
 
@@ -93,7 +88,6 @@ class ModelServer:
 
 @contextlib.asynccontextmanager
 async def model_server(*behaviours: Behaviour, tls: ssl.SSLContext | None = None) -> AsyncIterator[ModelServer]:
-    """A server for the length of a block."""
     server = ModelServer(list(behaviours))
     tasks: set[asyncio.Task[None]] = set()
 
@@ -132,7 +126,6 @@ def raw(data: bytes) -> Behaviour:
 
 
 def completion(content: Any, *, finish: str = "stop", usage: Any = (900, 300), **message: Any) -> bytes:
-    """The body of a chat completion."""
     document: dict[str, Any] = {
         "object": "chat.completion",
         "choices": [
@@ -161,8 +154,6 @@ def refuses(parameter: str) -> Behaviour:
 
 
 def dribbles(data: bytes, pause_s: float) -> Behaviour:
-    """One byte at a time."""
-
     async def answer(_: Asked, writer: Writer) -> None:
         for byte in data:
             writer.write(bytes([byte]))
@@ -173,7 +164,6 @@ def dribbles(data: bytes, pause_s: float) -> Behaviour:
 
 
 async def stays_silent(_: Asked, writer: Writer) -> None:
-    """Nothing at all, for as long as the client waits."""
     await writer.wait_closed()
 
 
@@ -188,13 +178,6 @@ async def streams_without_end(_: Asked, writer: Writer) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
     while True:
         writer.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
-        await writer.drain()
-
-
-async def sends_100_megabytes(_: Asked, writer: Writer) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
-    for _number in range(1_600):
-        writer.write(b"x" * 65_536)
         await writer.drain()
 
 

@@ -18,7 +18,7 @@ from checklist_api.generation.model_settings import Fallback, ModelSettings
 from checklist_api.metrics import Metrics
 from checklist_composer import composing
 from checklist_composer.composing import compose
-from checklist_crds.errors import GenerationFailed, InternalError, ModelFailed, RateLimited, ServiceUnavailable
+from checklist_crds.errors import InternalError, ModelFailed, RateLimited, ServiceUnavailable
 
 PROMPT = "Check the doors, windows and lights"
 OURS = {Reason.LIMIT, Reason.BUDGET, Reason.BUSY}
@@ -53,12 +53,6 @@ async def test_each_reason_of_a_model_is_said_with_the_composers_template_or_is_
         assert [problem["code"] for problem in refused.value.as_body()["details"]] == [reason.value]
 
 
-async def test_a_prompt_that_names_nothing_fails_with_and_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    for generator in (new(), with_model(monkeypatch, ModelFailure(Reason.TIMEOUT))):
-        with pytest.raises(GenerationFailed):
-            await generator.generate("?!?! ...", None, "org-a")
-
-
 async def test_a_bug_in_asking_the_model_is_one_more_reason(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -82,19 +76,6 @@ async def test_a_bug_in_the_composer_is_told_by_its_place_and_without_the_prompt
     assert record.__dict__["type"] == "ValueError"
     assert any("test_generator.py:" in place for place in record.__dict__["places"])
     assert "windows" not in str(record.__dict__)
-
-
-async def test_the_event_loop_goes_on_while_the_composer_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    may_end = threading.Event()
-    monkeypatch.setattr(
-        composing, "compose", lambda prompt, locale: may_end.wait(10) and compose(prompt, locale=locale)
-    )
-    making = asyncio.create_task(new().generate(PROMPT, None, "org-a"))
-    for _ in range(10):
-        await asyncio.sleep(0.001)
-    assert not making.done()
-    may_end.set()
-    assert (await making).definition.name
 
 
 async def test_more_prompts_than_can_wait_are_told_to_come_again() -> None:

@@ -13,8 +13,6 @@ from checklist_api.generation.model_settings import ModelSettings, Prices, Promp
 
 
 class Counted:
-    """An allowance on a clock of the test."""
-
     def __init__(self, **settings: Any) -> None:
         self.now = datetime(2026, 11, 21, 13, 50, tzinfo=UTC)
         self.allowance = Allowance(ModelSettings(url="https://models.example", name="m", **settings), lambda: self.now)
@@ -43,13 +41,6 @@ def test_an_hour_and_a_day_hold_so_many_prompts_of_one_organization() -> None:
     it.prompt()
 
 
-def test_without_limits_there_are_none() -> None:
-    it = Counted(limit=PromptLimit(None, None), tokens_per_day=None)
-    for _ in range(1_000):
-        it.prompt()
-        it.allowance.reserve("a", 10**6, 10**6)
-
-
 def test_one_organization_does_not_keep_the_others_out() -> None:
     it = Counted()
     for _ in range(AT_ONCE_OF_ONE):
@@ -62,7 +53,7 @@ def test_one_organization_does_not_keep_the_others_out() -> None:
     it.prompt("c")
 
 
-def test_what_may_be_used_is_reserved_before_it_is() -> None:
+def test_tokens_are_reserved_before_they_are_used_by_organization_and_day() -> None:
     it = Counted(tokens_per_day=1_000)
     first = it.allowance.reserve("a", 400, 300)
     with pytest.raises(ModelFailure) as failure:
@@ -70,7 +61,18 @@ def test_what_may_be_used_is_reserved_before_it_is() -> None:
     assert failure.value.reason is Reason.LIMIT
     it.allowance.reserve("b", 400, 300)
     it.allowance.settle(first, 100, 100)
-    it.allowance.reserve("a", 400, 400)
+    late = it.allowance.reserve("a", 400, 400)
+    # A call of yesterday takes nothing from today.
+    it.now += timedelta(hours=12)
+    it.prompt("b")
+    it.allowance.settle(late, 0, 0)
+    it.allowance.reserve("a", 500, 500)
+    with pytest.raises(ModelFailure):
+        it.allowance.reserve("a", 1, 0)
+    unlimited = Counted(limit=PromptLimit(None, None), tokens_per_day=None)
+    for _ in range(1_000):
+        unlimited.prompt()
+        unlimited.allowance.reserve("a", 10**6, 10**6)
 
 
 def test_money_is_for_all_organizations_together() -> None:
@@ -82,17 +84,6 @@ def test_money_is_for_all_organizations_together() -> None:
     assert failure.value.reason is Reason.BUDGET
     it.now += timedelta(days=1)
     it.allowance.reserve("b", 10_000, 1_000)
-
-
-def test_a_call_of_yesterday_takes_nothing_from_today() -> None:
-    it = Counted(tokens_per_day=1_000)
-    late = it.allowance.reserve("a", 500, 500)
-    it.now += timedelta(hours=12)
-    it.prompt("b")
-    it.allowance.settle(late, 0, 0)
-    it.allowance.reserve("a", 500, 500)
-    with pytest.raises(ModelFailure):
-        it.allowance.reserve("a", 1, 0)
 
 
 async def test_before_a_correction_is_asked_for_its_tokens_are_looked_at_too(model: StartModel) -> None:

@@ -23,7 +23,6 @@ from tests.generation.model_server import (
     redirect,
     response,
     says,
-    sends_100_megabytes,
     stays_silent,
     streams_without_end,
 )
@@ -48,30 +47,24 @@ async def elsewhere() -> AsyncIterator[Elsewhere]:
     ("behaviour", "reason", "requests"),
     [
         (fails("500 Internal Server Error"), Reason.ERROR, 4),
-        (fails("502 Bad Gateway"), Reason.ERROR, 2),
         (fails("503 Service Unavailable", Retry_After="3600"), Reason.ERROR, 1),
         (fails("429 Too Many Requests", Retry_After="0"), Reason.RATE_LIMITED, 2),
         (fails("429 Too Many Requests", Retry_After="Sat, 21 Nov 2026 14:50:00 GMT"), Reason.RATE_LIMITED, 1),
         (fails("429 Too Many Requests", Retry_After="soon, I promise"), Reason.RATE_LIMITED, 2),
         (fails("402 Payment Required"), Reason.RATE_LIMITED, 1),
         (fails("401 Unauthorized"), Reason.UNAUTHORIZED, 1),
-        (fails("403 Forbidden"), Reason.UNAUTHORIZED, 1),
         (fails("404 Not Found"), Reason.ERROR, 1),
         (raw(response(b"<html><body>Welcome</body></html>", Content_Type="text/html")), Reason.ERROR, 1),
-        (raw(response(b"[]")), Reason.ERROR, 1),
         (raw(response(b'{"choices": []}')), Reason.ERROR, 1),
         (raw(response(b'{"choices": [{"message": "hi"}]}')), Reason.ERROR, 1),
         (raw(response(b'{"error": {"message": "overloaded"}}')), Reason.ERROR, 1),
-        (raw(response(b"\xff\xfe" * 100)), Reason.ERROR, 1),
         (raw(response(b'{"choices":' + b"[" * 100_000)), Reason.ERROR, 1),
         (says(None, refusal="I would rather not."), Reason.REFUSED, 1),
         (says("", finish="content_filter"), Reason.REFUSED, 1),
         (raw(GOOD[:-50]), Reason.ERROR, 1),
-        (raw(b"SSH-2.0-OpenSSH_9.6\r\n"), Reason.ERROR, 1),
         (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), Reason.ERROR, 1),
         (raw(gzip_bomb()), Reason.ERROR, 1),
         (raw(response(b"", Content_Length="99999999999")), Reason.TOO_LARGE, 1),
-        (sends_100_megabytes, Reason.TOO_LARGE, 1),
         (streams_without_end, Reason.TOO_LARGE, 1),
         (floods_headers, Reason.ERROR, 1),
     ],
@@ -83,7 +76,7 @@ async def test_every_fault_has_its_word(model: StartModel, behaviour: Any, reaso
         assert it.counted("checklists_model_prompts_total", outcome=reason.value) == 1
 
 
-@pytest.mark.parametrize("behaviour", [streams_without_end, sends_100_megabytes, raw(gzip_bomb()), floods_headers])
+@pytest.mark.parametrize("behaviour", [streams_without_end, raw(gzip_bomb()), floods_headers])
 async def test_what_a_server_pours_out_is_not_kept(model: StartModel, behaviour: Any) -> None:
     async with model(behaviour) as it:
         await it.fails()  # what is made once, as contexts of TLS, is made by now
@@ -119,45 +112,29 @@ async def test_a_passing_failure_is_tried_once_more(model: StartModel) -> None:
         assert len(it.server.asked) == 2
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:{port}/v1", "http://models.invalid/v1"])
-async def test_a_server_that_is_not_there_is_unreachable(model: StartModel, url: str) -> None:
-    async with model(says(TEMPLATE), url=url.format(port=free_ports(1)[0])) as it:
-        assert await it.fails() is Reason.UNREACHABLE
+async def test_a_server_that_is_not_there_or_speaks_no_tls_is_unreachable(
+    model: StartModel, elsewhere: Elsewhere
+) -> None:
+    plain = await elsewhere(fails("400 Bad Request"))
+    for url in (f"http://127.0.0.1:{free_ports(1)[0]}", "http://models.invalid", f"https://127.0.0.1:{plain.port}"):
+        async with model(says(TEMPLATE), url=f"{url}/v1") as it:
+            assert await it.fails() is Reason.UNREACHABLE
 
 
-async def test_plain_http_where_tls_is_expected_is_unreachable(model: StartModel) -> None:
-    async def answers_at_once(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(response(b"", "400 Bad Request"))
-        writer.close()
-
-    plain = await asyncio.start_server(answers_at_once, "127.0.0.1", 0)
-    async with plain, model(says(TEMPLATE), url=f"https://127.0.0.1:{plain.sockets[0].getsockname()[1]}/v1") as it:
-        assert await it.fails() is Reason.UNREACHABLE
-
-
-async def test_no_redirect_is_followed_and_the_key_goes_nowhere_else(model: StartModel, elsewhere: Elsewhere) -> None:
-    target = await elsewhere(says(TEMPLATE))
-    async with model(redirect(f"{target.url}/chat/completions")) as it:
-        assert await it.fails() is Reason.ERROR
-    assert target.asked == []
-
-
-async def test_no_proxy_of_the_environment_is_used(
+async def test_neither_a_redirect_nor_a_proxy_of_the_environment_is_followed_but_one_that_is_set(
     model: StartModel, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    proxy = await elsewhere(says(TEMPLATE))
+    other = await elsewhere(says(TEMPLATE))
+    async with model(redirect(f"{other.url}/chat/completions")) as it:
+        assert await it.fails() is Reason.ERROR
     for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.setenv(name, f"http://127.0.0.1:{other.port}")
     async with model(says(TEMPLATE)) as it:
         await it.makes()
-    assert proxy.asked == []
-
-
-async def test_a_proxy_that_is_set_is_used(model: StartModel, elsewhere: Elsewhere) -> None:
-    proxy = await elsewhere(says(TEMPLATE))
-    async with model(says(TEMPLATE), url="http://models.invalid/v1", proxy=f"http://127.0.0.1:{proxy.port}") as it:
-        assert (await it.makes()).name == "Cold room check"
-    assert proxy.asked[0].path == "http://models.invalid/v1/chat/completions"
+    assert other.asked == []
+    async with model(says(TEMPLATE), url="http://models.invalid/v1", proxy=f"http://127.0.0.1:{other.port}") as it:
+        await it.makes()
+    assert [asked.path for asked in other.asked] == ["http://models.invalid/v1/chat/completions"]
 
 
 async def test_a_caller_that_goes_away_leaves_no_place_taken(model: StartModel) -> None:

@@ -26,14 +26,12 @@ PROMPT = "Bicycle check: tyres, brakes, lights"
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The base URL of a server with the model."""
     with small_model(tmp_path_factory.mktemp("model")) as url:
         yield url
 
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> list[Completion]:
-    """What the model says, as it says it."""
     completions: list[Completion] = []
     complete = ModelClient.complete
 
