@@ -175,7 +175,7 @@ class TemplateWriter:
         template = await self._catalogue.get(organization, template_id)
         meta = template.meta
         _require_unmanaged(await self._read(organization, template), act)
-        target = AuditTarget(kind=TARGET, id=meta.id, name=str(template.body["spec"].get("name", "")))
+        target = AuditTarget(kind=TARGET, id=meta.id, name=template.listed.display_name)
         await act.announce("template.deleted", target, version=str(meta.version))
         try:
             await self._client.delete(TEMPLATE, meta.name, meta.namespace)
