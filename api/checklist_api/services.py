@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
@@ -95,6 +96,7 @@ class Services:
     runs: RunStore
     run_access: RunAccess
     quota: QuotaLedger
+    limits: LimitLedger
     gate: Gate
     shared_limits: "RedisRateLimiter | None"
     """None: rate limits are this process's own."""
@@ -168,8 +170,9 @@ class Services:
         revisions = RevisionStore(client)
         runs = RunStore(client, revisions, clock)
         quota = QuotaLedger(client, clock)
+        limits = LimitLedger(client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace)
         templates = TemplateCatalogue(client, watcher)
-        template_versions = TemplateVersions(client)
+        template_versions = TemplateVersions(client, settings.caps.limits)
         idempotency = Idempotency(client, settings.server_key, clock)
         uploads = WorkingFolder(settings.upload_folder)
         workers = ImageWorkers(
@@ -242,14 +245,15 @@ class Services:
                 client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
             ),
             quota=quota,
+            limits=limits,
             gate=gate,
             shared_limits=shared_limits,
             members=members,
             sessions=sessions,
             audit=audit,
             audit_index=audit_index,
-            api_keys=ApiKeyAdmin(client, keys, clock),
-            member_admin=MemberAdmin(client, members, settings.server_key, clock),
+            api_keys=ApiKeyAdmin(client, keys, limits, clock),
+            member_admin=MemberAdmin(client, members, limits, settings.server_key, clock),
             dashboard=dashboard,
             live=live,
             accounts=accounts,
@@ -271,7 +275,14 @@ class Services:
             idempotency=idempotency,
             templates=templates,
             template_versions=template_versions,
-            template_writer=TemplateWriter(client, templates, template_versions, idempotency, clock),
+            template_writer=TemplateWriter(
+                client,
+                catalogue=templates,
+                versions=template_versions,
+                limits=limits,
+                idempotency=idempotency,
+                clock=clock,
+            ),
             dispatcher=Dispatcher(
                 client=client,
                 templates=templates,
@@ -355,6 +366,7 @@ class Services:
         await self.photo_intake.close()
         await self.generator.close()
         await self.quota.close()
+        await self.limits.close()
         self.sign_in.close()
         await self.sessions.close()
         if self.shared_limits is not None:

@@ -15,10 +15,11 @@ from checklist_crds.errors import TemplateVersionNotFound, ValidationFailed
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid
 from checklist_crds.kube.kinds import TEMPLATE_REVISION
+from checklist_crds.limits import LimitName, Limits, limit_reached
 from checklist_crds.resource_types import made_at
 from checklist_crds.snapshot import revision_of
 from checklist_crds.template_change import TemplateChange, change_of
-from checklist_crds.template_resource import definition_of
+from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
 from checklist_crds.times import format_timestamp, parse_timestamp
 
@@ -72,8 +73,9 @@ class TemplateVersion:
 class TemplateVersions:
     """Reads and keeps versions. All methods raise KubeError."""
 
-    def __init__(self, client: KubeClient) -> None:
+    def __init__(self, client: KubeClient, limits: Limits) -> None:
         self._client = client
+        self._limits = limits
 
     async def all_of(self, template: StoredTemplate, organization: Organization) -> list[ListedVersion]:
         """The newest first."""
@@ -104,6 +106,22 @@ class TemplateVersions:
         if found is None:
             raise TemplateVersionNotFound()
         return found
+
+    async def require_room(self, template: JsonObject, organization: Organization) -> None:
+        """Raises LimitReached when one version more than the cap would be kept if this one were replaced.
+
+        It is exact without a reservation: a revision is kept before its version is replaced, under a name that is that
+        of this version and content, and the replacement is conditional on what was read. So of all who replace this
+        version at once one succeeds, and all of them keep the same revision.
+        """
+        meta, own = TemplateMeta.of(template), revision_of(template)["metadata"]["name"]
+        selector, kept = f"spec.templateId={meta.id}", set[str]()
+        pages = self._client.pages(TEMPLATE_REVISION, meta.namespace, field_selector=selector, metadata_only=True)
+        async for page, _ in pages:
+            kept |= {str(body["metadata"]["name"]) for body in page}
+        limit = self._limits.of(organization.limits).versions
+        if own not in kept and len(kept) >= limit:
+            raise limit_reached(LimitName.VERSIONS, limit=limit, used=len(kept))
 
     async def keep(self, template: JsonObject) -> None:
         """Sees to it that the version that a Template object holds outlives its replacement."""

@@ -23,6 +23,7 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
+from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.photo_store import PhotoStore
@@ -103,6 +104,9 @@ class Term:
         self._has_definitions = False
         self._timers = Timers(clock)
         self._ledger = QuotaLedger(client, clock)
+        self._limits = LimitLedger(
+            client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace
+        )
         self._sender = Sender(
             settings.addresses,
             expires_s=settings.signature_expires_s,
@@ -195,7 +199,12 @@ class Term:
         )
         self.slot_labels = SlotLabels(client, on_bug=self._count_bug)
         self.templates = Templates(
-            client, events=events, clock=clock, on_change=self._template_changed, on_bug=self._count_bug
+            client,
+            limits=self._limits,
+            events=events,
+            clock=clock,
+            on_change=self._template_changed,
+            on_bug=self._count_bug,
         )
         self.run_pauses = RunPauses(client, events=events, clock=clock, on_bug=self._count_bug)
         self.admission = RunAdmission(
@@ -325,7 +334,7 @@ class Term:
             task.cancel()
         delivering = (self.outbox.queue, self.deliveries.queue)
         others = [queue.close() for queue in self._queues() if queue not in delivering]
-        closing = asyncio.gather(*others, *working, self._ledger.close(), return_exceptions=True)
+        closing = asyncio.gather(*others, *working, self._ledger.close(), self._limits.close(), return_exceptions=True)
         over = self._transmitter
         patience = Patience(no_more_starts=over.start_no_more, no_more_answers=over.take_no_more)
         handover = await self._end_sending(patience) if gracefully else NO_HANDOVER
