@@ -423,6 +423,7 @@ class Term:
     def _organization_changed(self, name: str) -> None:
         self.admission.cause_changed(name)
         self.members.organization_changed(name)
+        self.templates.room_changed(name)
 
     def _resumed(self) -> None:
         self.admission.resumed()

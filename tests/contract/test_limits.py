@@ -1,4 +1,4 @@
-"""Caps per organization: exact over replicas, however many requests come at once, and nothing is changed beyond them."""
+"""Caps per organization: exact over replicas, also when many requests come at once; beyond them nothing is changed."""
 
 import asyncio
 import uuid

@@ -60,6 +60,8 @@ class Templates:
         self._on_change = on_change
         self._known: dict[Key, tuple[str, int, bool]] = {}
         self._names: dict[tuple[str, str], str] = {}
+        self._refused: dict[Key, str] = {}
+        """Templates that are over a cap, with the names of their organizations."""
         self.queue: WorkQueue[Key] = WorkQueue("templates", self._reconcile, workers=4, on_bug=on_bug)
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
@@ -68,8 +70,10 @@ class Templates:
         if type_ == "DELETED":
             self._known.pop(key, None)
             self._names.pop((key[0], meta.id), None)
+            self._refused.pop(key, None)
             self.queue.forget(key)
             self._on_change(key, meta.id)
+            self.room_changed(meta.organization)
             return
         self._names[key[0], meta.id] = key[1]
         known = self._known.get(key)
@@ -80,6 +84,12 @@ class Templates:
         # Each is judged once after a start, even if it bears a verdict: the rules may be newer than that.
         if known is None or _is_outdated(body):
             self.queue.add(key)
+
+    def room_changed(self, organization: str) -> None:
+        """The caps of an organization are others, or something that counted is gone."""
+        for key, owner in self._refused.items():
+            if owner == organization:
+                self.queue.add(key)
 
     def learn_name(self, type_: str | None, body: JsonObject) -> None:
         """Of a template that others judge."""
@@ -102,8 +112,10 @@ class Templates:
                 body = await self._admit(key, body)
                 await self._keep_version(key, body)
             except LimitReached as error:
+                self._refused[key] = TemplateMeta.of(body).organization
                 await self._write_status(key, body, over=error)
                 return _AGAIN_S
+            self._refused.pop(key, None)
             await self._write_status(key, body)
         except KubeNotFound:
             return None
