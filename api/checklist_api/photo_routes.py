@@ -98,14 +98,29 @@ class PhotoRoutes:
         upload = await upload_of(request, given_op_id(request))
         run = await services.run_access.of_anybody(run_id)
         who = self._members.who(request)
-        asked = replace(make(_announced(upload), upload.op_id), by=await who(run))
+        asked = replace(make(_announced(upload), upload.op_id), by=await who(run), run_bytes=await self._bytes_of(run))
         definition = await services.run_access.definition(run)
         first = decide(run, definition, asked, services.clock())
         if first.replayed:
             return _Uploaded(run, definition, first, upload.op_id, None)
         photo = await services.photo_intake.take(upload, run_id)
-        change: Change = await services.run_access.change_for_anybody(run_id, make(photo, upload.op_id), who)
+        command = replace(make(photo, upload.op_id), run_bytes=asked.run_bytes)
+        try:
+            change: Change = await services.run_access.change_for_anybody(run_id, command, who)
+        except ServiceError:
+            await services.unused_photos.discard_refused(run_id, photo)
+            raise
+        if change.decision.replayed:
+            await services.unused_photos.discard_refused(run_id, photo)
+        else:
+            await services.unused_photos.discard_replaced(change)
         return _Uploaded(change.run, change.definition, change.decision, upload.op_id, photo)
+
+    async def _bytes_of(self, run: Run) -> int:
+        """The cap on what is ever stored for the run."""
+        services, resolved = self._services, run.resolved
+        organization = None if resolved is None else await services.organizations.get(resolved.organization)
+        return services.limits.limits.of(None if organization is None else organization.limits).run_bytes
 
     def _change_view(self, made: _Uploaded) -> dict[str, Any]:
         now, replayed = self._services.clock(), made.decision.replayed

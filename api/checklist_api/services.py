@@ -61,6 +61,7 @@ from .settings import InvalidSetting, Settings
 from .template_catalogue import TemplateCatalogue
 from .template_versions import TemplateVersions
 from .template_writes import TemplateWriter
+from .unused_photos import UnusedPhotos
 from .working_folder import WorkingFolder
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class Services:
     photo_store: PhotoStore
     photo_urls: SignedUrls
     photo_intake: PhotoIntake
+    unused_photos: UnusedPhotos
     rotation: Rotation
     tracing: Tracing
     export_slots: ExportSlots
@@ -178,6 +180,10 @@ class Services:
         workers = ImageWorkers(
             processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads.path
         )
+        run_access = RunAccess(
+            client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
+        )
+        photo_intake = PhotoIntake(photo_store, workers, uploads, metrics)
         gate = Gate(
             settings=settings,
             client=client,
@@ -241,9 +247,7 @@ class Services:
             ),
             revisions=revisions,
             runs=runs,
-            run_access=RunAccess(
-                client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
-            ),
+            run_access=run_access,
             quota=quota,
             limits=limits,
             gate=gate,
@@ -298,7 +302,8 @@ class Services:
             generator=Generator(settings.model, metrics=metrics, clock=clock),
             photo_store=photo_store,
             photo_urls=SignedUrls(settings.server_key, settings.base_url, clock),
-            photo_intake=PhotoIntake(photo_store, workers, uploads, metrics),
+            photo_intake=photo_intake,
+            unused_photos=UnusedPhotos(photo_intake, run_access),
             rotation=Rotation(settings.files, metrics.setting_is_stale),
             tracing=tracing_to(settings.otlp_endpoint, service="checklist-dispatch-api"),
             export_slots=ExportSlots(),
