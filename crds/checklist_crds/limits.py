@@ -22,6 +22,7 @@ class LimitName(StrEnum):
     TEMPLATE_BYTES = "template_bytes"
     VERSIONS = "versions"
     API_KEYS = "api_keys"
+    API_KEY_RECORDS = "api_key_records"
     MEMBERS = "members"
     ACCOUNTS = "accounts"
     RUN_BYTES = "run_bytes"
@@ -33,6 +34,8 @@ _EXPLAINED = {
     "some that are no longer needed.",
     LimitName.VERSIONS: "{limit:,} versions of this template are kept. Earlier ones go when no run refers to them.",
     LimitName.API_KEYS: "The organization may have {limit:,} API keys. Revoke some that are no longer used.",
+    LimitName.API_KEY_RECORDS: "The organization may have {limit:,} API keys with those that are revoked, which stay "
+    "as a record. Ask whoever runs this installation to remove some.",
     LimitName.MEMBERS: "The organization may have {limit:,} members. Remove some first.",
     LimitName.ACCOUNTS: "The organization may have {limit:,} accounts that its admins made. Ask whoever runs this "
     "installation to remove some.",
@@ -44,6 +47,12 @@ def limit_reached(what: LimitName, *, limit: int, used: int) -> LimitReached:
     """The error, with `details: {limit, used, what}`. `used` is what there is without the refused addition."""
     details = {"limit": limit, "used": used, "what": what.value}
     return LimitReached(_EXPLAINED[what].format(limit=limit), details=details)
+
+
+REVOKED = 1
+"""In place of the size of an API key that is revoked. It stays as a record and leaves room for another key."""
+_RECORDS_OF_A_KEY = 10
+"""Times the cap on keys: how many of them there may be with those that are revoked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +119,11 @@ class Reserved:
         }
 
 
+def _live(counted: Counted, sizes: Mapping[str, int]) -> int:
+    """How many of the objects count: all but revoked keys."""
+    return len(sizes) if counted is not Counted.API_KEY else sum(size != REVOKED for size in sizes.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Full:
     """There is no room. `may_change`: only because of what others are about to create, which may yet fail."""
@@ -128,10 +142,14 @@ def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Res
     for other in others:
         if other.counted is wanted.counted:
             expected[other.name] = max(expected.get(other.name, 0), other.size)
-    limit = getattr(limits, wanted.counted.limit_name)
-    if wanted.name not in expected and len(expected) >= limit:
-        error = limit_reached(wanted.counted.limit_name, limit=limit, used=len(expected))
-        return Full(error, may_change=len(existing) < limit)
+    what = wanted.counted.limit_name
+    limit = getattr(limits, what)
+    caps = [(what, limit, _live(wanted.counted, existing), _live(wanted.counted, expected))]
+    if wanted.counted is Counted.API_KEY:
+        caps.append((LimitName.API_KEY_RECORDS, limit * _RECORDS_OF_A_KEY, len(existing), len(expected)))
+    for name, most, there, used in caps:
+        if wanted.name not in expected and used >= most:
+            return Full(limit_reached(name, limit=most, used=used), may_change=there < most)
     if wanted.counted is not Counted.TEMPLATE:
         return None
     used, stored = sum(expected.values()), sum(existing.values())

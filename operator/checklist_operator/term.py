@@ -278,6 +278,7 @@ class Term:
             client,
             self.archiver,
             clock=clock,
+            audit_entries=settings.caps.audit_entries,
             namespaces=settings.watch_namespaces,
             shard=settings.shard,
             metrics=metrics,

@@ -116,3 +116,15 @@ async def test_accounts_that_admins_make_are_capped(start_api: StartApi) -> None
         LOCAL_ACCOUNT, api.namespace, label_selector=f"{ORGANIZATION_LABEL}={api.organization}"
     )
     assert len(made) == 2
+
+
+async def test_a_revoked_key_leaves_room_for_another_but_its_record_stays_and_counts(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_MAX_API_KEYS="2")
+    desk = await at_desk(api)
+    for _ in range(18):
+        made = (await _key(api, desk)).json()
+        assert (await _key(api, desk)).json()["details"]["what"] == "api_keys"
+        assert (await desk.post(f"/keys/{made['id']}/revoke")).status_code == 200
+    made = (await _key(api, desk)).json()
+    assert (await desk.post(f"/keys/{made['id']}/revoke")).status_code == 200
+    assert (await _key(api, desk)).json()["details"] == {"limit": 20, "used": 20, "what": "api_key_records"}

@@ -20,7 +20,7 @@ from .own_process import own_process
 from .test_photos_memory import peak_mib
 
 LIMIT_MIB = 512
-TEMPLATES, BY_REST = 600, 100
+TEMPLATES, BY_REST = 600, 60
 LARGE = definition(
     sections=[
         {
@@ -43,8 +43,8 @@ UNCAPPED = {"CHECKLISTS_MAX_TEMPLATE_BYTES": str(2**30), "CHECKLISTS_RATE_LIMIT"
 
 
 async def _fill(api: Api, http: httpx.AsyncClient) -> list[str]:
-    """Ids of large templates, some by REST and the others by kubectl, sixteen at once."""
-    slots = asyncio.Semaphore(16)
+    """Ids of large templates, some by REST and the others by kubectl, six at once."""
+    slots = asyncio.Semaphore(6)
     reference = {"organizationRef": {"name": api.organization}}
     body: dict[str, Any] = {"apiVersion": "checklists.dev/v1", "kind": "Template", "spec": {**LARGE, **reference}}
 

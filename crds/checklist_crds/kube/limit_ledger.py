@@ -31,7 +31,7 @@ from datetime import timedelta
 from typing import Final
 
 from ..errors import LimitReached
-from ..limits import Counted, Limits, Reserved, room_for
+from ..limits import REVOKED, Counted, Limits, Reserved, room_for
 from ..organization_types import OrganizationSpec
 from ..resource_types import ORGANIZATION_LABEL
 from ..template_resource import counted_size
@@ -253,9 +253,8 @@ async def _templates(client: KubeClient, kind: Kind, organization: str, namespac
 
 
 async def _keys(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> dict[str, int]:
-    """Those that are not revoked."""
     found = await _objects(client, kind, organization, namespaces)
-    return {_name_of(body): 0 for body in found if not body["spec"].get("revoked")}
+    return {_name_of(body): REVOKED if body["spec"].get("revoked") else 0 for body in found}
 
 
 async def _members(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> dict[str, int]:
