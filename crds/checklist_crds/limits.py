@@ -61,7 +61,7 @@ class Limits:
 
     templates: int = 1_000
     template_bytes: int = 64 * 1024**2
-    versions: int = 200
+    versions: int = 500
     api_keys: int = 100
     members: int = 500
     accounts: int = 1_000
