@@ -27,13 +27,13 @@ from checklist_crds.resource_types import (
 from checklist_crds.template_change import CHANGED_BY_ANNOTATION, TemplateChange
 from checklist_crds.template_resource import TemplateMeta, counted_size, definition_of
 from checklist_crds.template_types import Definition
-from checklist_crds.template_validation import parse_definition
 from checklist_crds.times import Clock, format_timestamp, parse_timestamp
 from checklist_crds.weighted_lru import weight_of
 
 from .audit_trail import Act
 from .idempotency import Claim, Idempotency, require_same_payload
 from .organizations import Organization
+from .template_body import parse_with
 from .template_catalogue import StoredTemplate, TemplateCatalogue
 from .template_versions import TemplateVersions
 from .turns import Turns
@@ -277,18 +277,6 @@ class TemplateWriter:
             SIZE_ANNOTATION: str(weight_of(written)),
         }
         return {**current, "metadata": {**metadata, "annotations": annotations}, "spec": revised}
-
-
-def parse_with(document: Mapping[str, Any], problems: list[Problem], *, strict: bool) -> Definition:
-    """The definition; its own problems and those that were found before are raised together."""
-    try:
-        definition = parse_definition(document, strict=strict)
-    except ValidationFailed as error:
-        found = error.details if isinstance(error.details, list) else []
-        raise ValidationFailed("The template is not valid.", details=[*problems, *found]) from None
-    if problems:
-        raise ValidationFailed("The template is not valid.", details=problems)
-    return definition
 
 
 def _first_answer(body: JsonObject, definition: Definition) -> StoredTemplate:
