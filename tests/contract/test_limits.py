@@ -4,12 +4,15 @@ import asyncio
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import httpx
 import pytest
 
 from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, TEMPLATE, Kind
+from checklist_crds.limits import Counted, Reserved
 from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi, definition
 from .dashboard_client import Desk, at_desk
@@ -31,18 +34,18 @@ async def _member(_: Api, desk: Desk) -> httpx.Response:
 
 
 @pytest.mark.parametrize(
-    ("setting", "what", "kind", "there", "post"),
+    ("setting", "what", "kind", "post"),
     [
-        ("CHECKLISTS_MAX_TEMPLATES", "templates", TEMPLATE, 0, _template),
-        ("CHECKLISTS_MAX_API_KEYS", "api_keys", API_KEY, 1, _key),
-        ("CHECKLISTS_MAX_MEMBERS", "members", MEMBER, 2, _member),
+        ("CHECKLISTS_MAX_TEMPLATES", "templates", TEMPLATE, _template),
+        ("CHECKLISTS_MAX_API_KEYS", "api_keys", API_KEY, _key),
+        ("CHECKLISTS_MAX_MEMBERS", "members", MEMBER, _member),
     ],
 )
-async def test_a_cap_is_exact_over_two_replicas_and_nothing_is_changed_beyond_it(  # noqa: PLR0917 - parameters
-    start_api: StartApi, setting: str, what: str, kind: Kind, there: int, post: Post
+async def test_a_cap_is_exact_over_two_replicas_and_nothing_is_changed_beyond_it(
+    start_api: StartApi, setting: str, what: str, kind: Kind, post: Post
 ) -> None:
     apis = [await start_api(**{setting: "7"}) for _ in range(2)]
-    desks = [await at_desk(api) for api in apis[:1]] * 2
+    desks = [await at_desk(api) for api in apis]
     there = len(await apis[0].all_of(kind))
     answers = await asyncio.gather(*(post(apis[number % 2], desks[number % 2]) for number in range(AT_ONCE)))
     assert Counter(answer.status_code for answer in answers) == {201: 7 - there, 409: AT_ONCE - 7 + there}
@@ -91,6 +94,16 @@ async def test_the_organization_s_own_cap_goes_before_the_setting(start_api: Sta
     await api.kube.patch(ORGANIZATION, api.organization, {"spec": {"limits": {"templates": 2}}})
     statuses = [(await api.http.post("/v1/templates", json=definition())).status_code for _ in range(3)]
     assert statuses == [201, 201, 409]
+
+
+@pytest.mark.parametrize(("ago", "status"), [(timedelta(minutes=3), 201), (timedelta(), 409)])
+async def test_what_a_process_reserved_before_it_died_counts_for_two_minutes(
+    start_api: StartApi, ago: timedelta, status: int
+) -> None:
+    api = await start_api(CHECKLISTS_MAX_TEMPLATES="1")
+    left = Reserved("one", Counted.TEMPLATE, f"{api.namespace}/t-never-made", 100, utc_now() - ago)
+    await api.kube.patch_status(ORGANIZATION, api.organization, {"reservations": [left.as_status()]})
+    assert (await api.http.post("/v1/templates", json=definition())).status_code == status
 
 
 async def test_versions_of_a_template_are_capped_until_the_earlier_ones_are_gone(start_api: StartApi) -> None:
