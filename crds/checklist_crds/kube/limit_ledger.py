@@ -47,7 +47,7 @@ _MADE_WITHIN_S: Final = 25.0
 _ENDS_AFTER: Final = timedelta(minutes=2)
 _WAITS_S: Final = 5.0
 """How long a request waits for what others are about to create, when only that leaves no room."""
-_LOOKS_AGAIN_S: Final = 0.05
+_LOOKS_AGAIN_S: Final = 0.2
 _LINGER_S: Final = 0.1
 """How long the removal of reservations waits for the next reservation, to be written with it."""
 _BATCH: Final = 200
