@@ -50,6 +50,7 @@ VERIFY: Final = (
     "cluster/test_shards.py",
     "backup/test_everything.py",
     "backup/test_s3_stores.py",
+    "contract/test_limits_memory.py",
     "contract/test_photos_crash.py",
     "contract/test_photos_memory.py",
     "generation/test_small_model.py",

@@ -14,6 +14,8 @@ from checklist_crds.errors import ApiKeyNotFound, Problem, ValidationFailed
 from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import API_KEY
+from checklist_crds.kube.limit_ledger import LimitLedger
+from checklist_crds.limits import Counted
 from checklist_crds.organization_types import ApiKeySpec
 from checklist_crds.resource_types import (
     API_VERSION,
@@ -39,13 +41,14 @@ TARGET = "api_key"
 class ApiKeyAdmin:
     """All methods raise KubeError and ServiceUnavailable."""
 
-    def __init__(self, client: KubeClient, keys: KeyDirectory, clock: Clock) -> None:
+    def __init__(self, client: KubeClient, keys: KeyDirectory, limits: LimitLedger, clock: Clock) -> None:
         self._client = client
+        self._limits = limits
         self._keys = keys
         self._clock = clock
 
     async def create(self, organization: Organization, maker: Member, purpose: str, act: Act) -> tuple[ApiKey, str]:
-        """A new key and its plaintext."""
+        """A new key and its plaintext. Raises LimitReached."""
         plaintext = api_keys.new_key()
         sha256 = digest(plaintext)
         name = api_keys.object_name(sha256)
@@ -68,8 +71,9 @@ class ApiKeyAdmin:
             # With the prefix, though it is the default: `kubectl get` shows what is written.
             "spec": {**spec.to_kube(), "prefix": spec.prefix},
         }
-        await act.announce("api_key.created", AuditTarget(kind=TARGET, id=name, name=purpose))
-        made = await self._client.create(API_KEY, body, organization.home)
+        async with self._limits.room(organization.name, Counted.API_KEY, name, organization.home):
+            await act.announce("api_key.created", AuditTarget(kind=TARGET, id=name, name=purpose))
+            made = await self._client.create(API_KEY, body, organization.home)
         self._keys.informer.observe(made)
         logger.info("key.created", extra={"key": name, "organization": organization.name})
         return ApiKey.parse(made), plaintext

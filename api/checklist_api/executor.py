@@ -14,7 +14,7 @@ from checklist_crds.answers import validate_value
 from checklist_crds.errors import AnswerInvalid, Problem, RunExpired, Unprocessable, ValidationFailed
 from checklist_crds.kube.run_store import Change
 from checklist_crds.photo_urls import IN_ANSWERS
-from checklist_crds.run_commands import AnswerStep, Command, Open, RemovePhotos
+from checklist_crds.run_commands import AnswerStep, Command, DrawSignature, Open, RemovePhotos
 from checklist_crds.run_lifecycle import require_assignee
 from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.template_types import Definition
@@ -81,6 +81,8 @@ class Executor:
             change = await self._services.run_access.change_by_link(
                 request.match_info["run_id"], organization_of(request), command, self._members.who(request)
             )
+            if isinstance(command, DrawSignature):
+                await self._services.unused_photos.discard_replaced(change)
             return json_response(self._answer_to(command, change))
 
         return handler

@@ -22,6 +22,8 @@ from checklist_crds.ids import is_id, keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.kinds import MEMBER
+from checklist_crds.kube.limit_ledger import LimitLedger
+from checklist_crds.limits import Counted
 from checklist_crds.organization_types import MemberSpec, Role
 from checklist_crds.resource_types import (
     API_VERSION,
@@ -55,14 +57,22 @@ class MemberChange:
 class MemberAdmin:
     """All methods raise KubeError and ServiceUnavailable beside what they say."""
 
-    def __init__(self, client: KubeClient, members: MemberDirectory, server_keys: ServerKeys, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        members: MemberDirectory,
+        limits: LimitLedger,
+        server_keys: ServerKeys,
+        clock: Clock,
+    ) -> None:
         self._client = client
+        self._limits = limits
         self._members = members
         self._keys = server_keys
         self._clock = clock
 
     async def invite(self, organization: Organization, *, email: str, name: str, role: Role, act: Act) -> Member:
-        """`email` in lower case. Raises MemberExists."""
+        """`email` in lower case. Raises MemberExists, LimitReached."""
         await self._members.informer.wait_for_first_list()
         if any(self._is_of(member, organization) for member in self._members.with_email(email)):
             raise MemberExists()
@@ -80,11 +90,12 @@ class MemberAdmin:
             "spec": {**spec.to_kube(), "role": role.value},
         }
         target = AuditTarget(kind=TARGET, id=member_id, name=name)
-        await act.announce("member.invited", target, email=email, role=role.value)
-        try:
-            made = await self._client.create(MEMBER, body, organization.home)
-        except KubeAlreadyExists:
-            raise MemberExists() from None
+        async with self._limits.room(organization.name, Counted.MEMBER, member_id, organization.home):
+            await act.announce("member.invited", target, email=email, role=role.value)
+            try:
+                made = await self._client.create(MEMBER, body, organization.home)
+            except KubeAlreadyExists:
+                raise MemberExists() from None
         self._members.informer.observe(made)
         logger.info("member.invited", extra={"member": member_id, "organization": organization.name})
         return Member.parse(made)

@@ -51,6 +51,14 @@ class QuotaDetails(Shape):
     resets_at: Moment = Field(description="The first instant of the next month.")
 
 
+class LimitDetails(Shape):
+    """A cap of the organization, and how much of it is used."""
+
+    limit: Count = Field(description="The cap.")
+    used: Count = Field(description="What there is without the refused addition.")
+    what: str = Field(description="What the cap is on: templates, template_bytes, versions or run_bytes.")
+
+
 class SignInDetails(Shape):
     """Who asks the bearer of the link to a run for members to sign in."""
 
@@ -72,10 +80,11 @@ class Error(BaseModel):
 
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")
-    details: Absentable[list[Problem] | QuotaDetails | SignInDetails] = Field(
+    details: Absentable[list[Problem] | QuotaDetails | LimitDetails | SignInDetails] = Field(
         default=None,
         exclude_if=is_absent,
         description="All problems at once; for quota_exceeded an object with limit, used and resets_at; for "
+        "limit_reached one with limit, used and what; for "
         "sign_in_required of a run for members an object that tells who asks, and where to sign in.",
     )
     request_id: str = Field(description="The value of X-Request-Id.")

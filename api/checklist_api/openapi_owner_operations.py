@@ -18,6 +18,7 @@ from checklist_crds.errors import (
     ValidationFailed,
     VersionConflict,
 )
+from checklist_crds.limits import LimitName, limit_reached
 from checklist_crds.template_types import Definition
 
 from . import openapi_examples as examples
@@ -68,6 +69,8 @@ _BAD_TDL: Final = ValidationFailed(
 _MISSING_SECTIONS: Final = MissingField(
     "Missing: sections.", details=[problem("sections", "missing", "This field is required.")]
 )
+_TOO_MANY: Final = limit_reached(LimitName.TEMPLATES, limit=1_000, used=1_000)
+_TOO_LARGE: Final = limit_reached(LimitName.TEMPLATE_BYTES, limit=67_108_864, used=67_105_211)
 
 TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
@@ -89,7 +92,7 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         "The service assigns `id`, `v` and `org_id`; they must not be sent. Fields left out get their defaults.",
         parameters=(_STRICT, IDEMPOTENCY_KEY),
         body=Body(Definition, {"kitchen": examples.TEMPLATE_REQUEST}),
-        errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, *IDEMPOTENCY_ERRORS),
+        errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, _TOO_MANY, *IDEMPOTENCY_ERRORS),
     ),
     Operation(
         "get",
@@ -140,7 +143,7 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         "dispatched keep their snapshot.",
         parameters=(_STRICT, _IF_MATCH),
         body=Body(Definition, {"rename": examples.PATCH_REQUEST}, partial=True),
-        errors=(TemplateNotFound(), _BAD_STRICT, _BAD_TDL, VersionConflict()),
+        errors=(TemplateNotFound(), _BAD_STRICT, _BAD_TDL, _TOO_LARGE, VersionConflict()),
     ),
     Operation(
         "delete",

@@ -3,6 +3,7 @@
 from typing import Final
 
 from checklist_crds.errors import AnswerInvalid, InvalidParameter, NotFound
+from checklist_crds.limits import LimitName, limit_reached
 
 from . import openapi_examples as examples
 from . import openapi_executor_models as shapes
@@ -52,6 +53,7 @@ _TAKES: Final = (
     "JPEG, PNG, WebP or HEIC, at most 10 MiB, which is decoded, turned upright and written anew without its metadata. "
     "It may also be the one file of a form (multipart/form-data), with the op_id as a field before it. "
 )
+_FULL: Final = limit_reached(LimitName.RUN_BYTES, limit=4_294_967_296, used=4_294_901_760)
 _FIRST: Final = "What can be refused without the image is refused before the body is read."
 
 PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
@@ -74,12 +76,13 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
         f"The body is one image: {_TAKES}A photo step, and a step with `photo` bounds, is answered once it has its "
         "minimum; each further change is a new event with the next revision. To a signature step without `photo` "
         "bounds the image is its drawing: one, which a later one replaces, and nothing without the name. A run takes "
-        f"at most 500 photos and 2 GiB of them. {_FIRST} Refusals of images have the codes not_an_image, "
+        "at most 500 photos and 2 GiB of them, drawings included, and 1,000 photos with those that were taken back or "
+        f"replaced. {_FIRST} Refusals of images have the codes not_an_image, "
         "unsupported_format, truncated, damaged, too_many_pixels, too_large, too_slow, too_much_memory; others "
         "too_many, too_large, photos_not_taken, not_applicable.",
         parameters=OP_ID_PARAMETERS,
         body=Upload(),
-        errors=(*WRITE_ERRORS, NO_STEP, *_REFUSED, IDENTITY_FIRST),
+        errors=(*WRITE_ERRORS, NO_STEP, *_REFUSED, IDENTITY_FIRST, _FULL),
     ),
     Operation(
         "delete",
@@ -138,6 +141,7 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
                 ],
             ),
             IDENTITY_FIRST,
+            _FULL,
         ),
     ),
     Operation(

@@ -13,7 +13,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.kube.kinds import ORGANIZATION
-from checklist_crds.organization_types import OrganizationSpec
+from checklist_crds.organization_types import OrganizationLimits, OrganizationSpec
 from checklist_crds.resource_types import RESTORING_ANNOTATION
 
 from .rate_limit import Rate
@@ -28,14 +28,15 @@ _RESTORED_IN_S: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """An organization as requests need it. `rate`: None is the installation's own limit. `restoring`: its objects are
-    not all there yet."""
+    """An organization as requests need it. `rate` and `limits`: None are the installation's own. `restoring`:
+    its objects are not all there yet."""
 
     name: str
     id: str
     display_name: str
     namespaces: tuple[str, ...]
     rate: Rate | None
+    limits: OrganizationLimits | None = None
     restoring: bool = False
 
     @property
@@ -124,6 +125,7 @@ class OrganizationDirectory:
             display_name=spec.display_name,
             namespaces=tuple(dict.fromkeys((own, self._installation_namespace))),
             rate=Rate(limit.requests_per_second, limit.burst) if limit else None,
+            limits=spec.limits,
             restoring=name in self._restoring,
         )
 

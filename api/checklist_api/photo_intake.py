@@ -1,7 +1,7 @@
 """From the body of a request to a photo in the store, in bounded memory: to a file, through a worker, to the store.
 
-Nothing of it is attached to a run yet. If that fails, or the process dies before, what was stored is an orphan that
-the operator collects; the same upload sent again lands in the same place.
+Nothing of it is attached to a run yet. If that is refused, what was stored is deleted (`unused_photos`); if the process
+dies before, it is an orphan that the operator collects. The same upload sent again lands in the same place.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import logging
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -117,6 +117,13 @@ class PhotoIntake:
             captured_at_assumed=photo.zone_assumed or None,
             taken_at=None if place is None else Place(lat=place[0], lng=place[1]),
         )
+
+    async def discard(self, run_id: str, keys: Collection[str]) -> None:
+        """Delete what the run does not use; what cannot be deleted now is an orphan for the operator."""
+        try:
+            await self._store.delete([each for key in keys for each in (key, thumbnail_key(key))])
+        except StoreUnavailable as error:
+            logger.warning("photo.not_discarded", extra={"run_id": run_id, "reason": str(error)})
 
     @contextlib.asynccontextmanager
     async def _folder_for(self, run_id: str) -> AsyncIterator[Path]:

@@ -26,6 +26,7 @@ from .executor_access import ExecutorGate, given_op_id, organization_of
 from .executor_member import ExecutorMembers
 from .executor_view import answered_view, change_view
 from .metrics import UploadResult
+from .organizations import Organization
 from .photos.processing import PhotoRefused
 from .responses import json_response
 from .services import Services
@@ -98,15 +99,29 @@ class PhotoRoutes:
         upload = await upload_of(request, given_op_id(request))
         run = await services.run_access.of_organization(run_id, organization)
         who = self._members.who(request)
-        asked = replace(make(_announced(upload), upload.op_id), by=await who(run))
+        asked = replace(
+            make(_announced(upload), upload.op_id), by=await who(run), run_bytes=self._bytes_of(organization)
+        )
         definition = await services.run_access.definition(run)
         first = decide(run, definition, asked, services.clock())
         if first.replayed:
             return _Uploaded(run, definition, first, upload.op_id, None)
         photo = await services.photo_intake.take(upload, organization.id, run_id)
-        command = make(photo, upload.op_id)
-        change: Change = await services.run_access.change_by_link(run_id, organization, command, who)
+        command = replace(make(photo, upload.op_id), run_bytes=asked.run_bytes)
+        try:
+            change: Change = await services.run_access.change_by_link(run_id, organization, command, who)
+        except ServiceError:
+            await services.unused_photos.discard_refused(run_id, organization, photo)
+            raise
+        if change.decision.replayed:
+            await services.unused_photos.discard_refused(run_id, organization, photo)
+        else:
+            await services.unused_photos.discard_replaced(change)
         return _Uploaded(change.run, change.definition, change.decision, upload.op_id, photo)
+
+    def _bytes_of(self, organization: Organization) -> int:
+        """The cap on what is ever stored for one run."""
+        return self._services.limits.limits.of(organization.limits).run_bytes
 
     def _change_view(self, made: _Uploaded) -> dict[str, Any]:
         now, replayed = self._services.clock(), made.decision.replayed

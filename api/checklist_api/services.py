@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.informer import Informer
+from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
@@ -63,6 +64,7 @@ from .settings import InvalidSetting, Settings
 from .template_catalogue import TemplateCatalogue
 from .template_versions import TemplateVersions
 from .template_writes import TemplateWriter
+from .unused_photos import UnusedPhotos
 from .working_folder import WorkingFolder
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ class Services:
     run_access: RunAccess
     link_owners: LinkOwners
     quota: QuotaLedger
+    limits: LimitLedger
     gate: Gate
     shared_limits: "RedisRateLimiter | None"
     """None: rate limits are this process's own."""
@@ -124,6 +127,7 @@ class Services:
     photo_store: PhotoStore
     photo_urls: SignedUrls
     photo_intake: PhotoIntake
+    unused_photos: UnusedPhotos
     rotation: Rotation
     tracing: Tracing
     export_slots: ExportSlots
@@ -174,13 +178,18 @@ class Services:
         revisions = RevisionStore(client)
         runs = RunStore(client, revisions, clock)
         quota = QuotaLedger(client, clock)
+        limits = LimitLedger(client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace)
         templates = TemplateCatalogue(client, watcher)
-        template_versions = TemplateVersions(client)
+        template_versions = TemplateVersions(client, settings.caps.limits)
         idempotency = Idempotency(client, settings.server_key, clock)
         uploads = WorkingFolder(settings.upload_folder)
         workers = ImageWorkers(
             processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads.path
         )
+        run_access = RunAccess(
+            client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
+        )
+        photo_intake = PhotoIntake(photo_store, workers, uploads, metrics)
         gate = Gate(
             settings=settings,
             client=client,
@@ -251,14 +260,15 @@ class Services:
             run_access=run_access,
             link_owners=LinkOwners(settings.server_key, organizations, index, run_access),
             quota=quota,
+            limits=limits,
             gate=gate,
             shared_limits=shared_limits,
             members=members,
             sessions=sessions,
             audit=audit,
             audit_index=audit_index,
-            api_keys=ApiKeyAdmin(client, keys, clock),
-            member_admin=MemberAdmin(client, members, settings.server_key, clock),
+            api_keys=ApiKeyAdmin(client, keys, limits, clock),
+            member_admin=MemberAdmin(client, members, limits, settings.server_key, clock),
             dashboard=dashboard,
             live=live,
             accounts=accounts,
@@ -280,7 +290,14 @@ class Services:
             idempotency=idempotency,
             templates=templates,
             template_versions=template_versions,
-            template_writer=TemplateWriter(client, templates, template_versions, idempotency, clock),
+            template_writer=TemplateWriter(
+                client,
+                catalogue=templates,
+                versions=template_versions,
+                limits=limits,
+                idempotency=idempotency,
+                clock=clock,
+            ),
             dispatcher=Dispatcher(
                 client=client,
                 templates=templates,
@@ -297,7 +314,8 @@ class Services:
             generator=Generator(settings.model, metrics=metrics, clock=clock),
             photo_store=photo_store,
             photo_urls=SignedUrls(settings.server_key, settings.base_url, clock),
-            photo_intake=PhotoIntake(photo_store, workers, uploads, metrics),
+            photo_intake=photo_intake,
+            unused_photos=UnusedPhotos(photo_intake, run_access),
             rotation=Rotation(settings.files, metrics.setting_is_stale),
             tracing=tracing_to(settings.otlp_endpoint, service="checklist-dispatch-api"),
             export_slots=ExportSlots(),
@@ -372,6 +390,7 @@ class Services:
         await self.photo_intake.close()
         await self.generator.close()
         await self.quota.close()
+        await self.limits.close()
         self.sign_in.close()
         await self.sessions.close()
         if self.shared_limits is not None:

@@ -1,5 +1,8 @@
 """The templates of all organizations by their public id, kept fresh by a watch, own writes applied at once.
 
+What is held of every template is what lists show of it. Bodies are in an LRU cache of bounded size and are otherwise
+read from the cluster when they are needed: one tenant's templates would fill the memory of every replica otherwise.
+
 A template that somebody named by hand (GitOps) is found by the id that is derived from its name, which only a full
 copy can tell; one that the API named is looked up in the cluster when the copy does not have it.
 """
@@ -7,18 +10,20 @@ copy can tell; one that the API named is looked up in the cluster when the copy 
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from checklist_crds.errors import TemplateNotFound, ValidationFailed
 from checklist_crds.ids import is_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
-from checklist_crds.kube.informer import Informer, Key, key_of
+from checklist_crds.kube.informer import Informer, Key, key_of, version_of
 from checklist_crds.kube.kinds import TEMPLATE
-from checklist_crds.management import manager_of
+from checklist_crds.management import Manager, manager_of
 from checklist_crds.snapshot import Snapshot, snapshot
 from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
+from checklist_crds.weighted_lru import WeightedLru, weight_of
 
 from .organizations import Organization
 from .recently import Recently
@@ -26,21 +31,57 @@ from .recently import Recently
 logger = logging.getLogger(__name__)
 
 _FIRST_LIST_WITHIN_S: Final = 1.0
+_LOADED_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTemplate:
+    """What lists show of a template."""
+
+    meta: TemplateMeta
+    resource_version: int
+    manager: Manager | None
+    """Who manages it besides the service (GitOps); None: nobody."""
+    display_name: str
+    description: str
+    tags: tuple[str, ...]
+    step_count: int
+
+    @classmethod
+    def of(cls, body: JsonObject) -> "ListedTemplate":
+        """From the plain object: an invalid template is listed too. Raises ValueError, KeyError or TypeError for an
+        object whose metadata cannot be read."""
+        spec = body["spec"]
+        return cls(
+            meta=TemplateMeta.of(body),
+            resource_version=version_of(body),
+            manager=manager_of(body["metadata"]),
+            display_name=spec.get("name", ""),
+            description=spec.get("description", ""),
+            tags=tuple(spec.get("tags") or ()),
+            step_count=sum(len(section.get("steps") or ()) for section in spec.get("sections") or ()),
+        )
 
 
 class StoredTemplate:
     """A version of a template as the cluster has it; what is made of it is made once."""
 
-    __slots__ = ("_snapshot", "_tdl", "body", "manager", "meta")
+    __slots__ = ("_snapshot", "_tdl", "body", "listed")
 
-    def __init__(self, body: JsonObject) -> None:
+    def __init__(self, body: JsonObject, listed: ListedTemplate | None = None) -> None:
         """Raises ValueError, KeyError or TypeError for an object whose metadata cannot be read."""
-        self.meta = TemplateMeta.of(body)
-        self.manager = manager_of(body["metadata"])
-        """Who manages it besides the service (GitOps); None: nobody."""
+        self.listed = listed or ListedTemplate.of(body)
         self.body = _without_managed_fields(body)
         self._tdl: dict[str, Any] | None = None
         self._snapshot: Snapshot | None = None
+
+    @property
+    def meta(self) -> TemplateMeta:
+        return self.listed.meta
+
+    @property
+    def manager(self) -> Manager | None:
+        return self.listed.manager
 
     def tdl(self) -> dict[str, Any]:
         """The complete TDL, or, where somebody brought an invalid one into the cluster, just what is there."""
@@ -64,8 +105,10 @@ class TemplateCatalogue:
 
     def __init__(self, client: KubeClient, watcher: KubeClient) -> None:
         self._client = client
-        self._templates: dict[Key, StoredTemplate] = {}
-        self._by_organization: dict[str, dict[str, list[StoredTemplate]]] = {}
+        self._templates: dict[Key, ListedTemplate] = {}
+        self._by_organization: dict[str, dict[str, list[ListedTemplate]]] = {}
+        self._bodies: WeightedLru[Key, StoredTemplate] = WeightedLru()
+        self._loading = asyncio.Semaphore(_LOADED_AT_ONCE)
         self._absences = Recently()
         self.informer = Informer(watcher, TEMPLATE, self._apply)
 
@@ -79,11 +122,12 @@ class TemplateCatalogue:
             found = self._find(organization, template_id)
         if found is None and (organization.name, template_id) not in self._absences:
             found = await self._look_up(organization, template_id)
-        if found is None:
+        loaded = None if found is None else await self._load(found)
+        if loaded is None or loaded.meta.organization != organization.name:
             raise TemplateNotFound()
-        return found
+        return loaded
 
-    async def all_of(self, organization: Organization) -> list[StoredTemplate]:
+    async def all_of(self, organization: Organization) -> list[ListedTemplate]:
         """The newest first, the id breaks ties. Raises KubeUnavailable before the first list."""
         await self._wait_for_first_list()
         groups = self._by_organization.get(organization.name, {}).values()
@@ -91,17 +135,38 @@ class TemplateCatalogue:
         return sorted(templates, key=lambda template: (template.meta.created_at, template.meta.id), reverse=True)
 
     def observe(self, body: JsonObject) -> None:
-        """Apply an own write at once."""
+        """Apply an own write at once. What was written is likely to be read, so its body is kept."""
         self.informer.observe(body)
+        where = key_of(body)
+        listed = self._templates.get(where)
+        if listed is not None and listed.resource_version == version_of(body):
+            self._keep(where, StoredTemplate(body, listed))
 
     def forget(self, template: StoredTemplate) -> None:
         """Apply an own deletion at once."""
         self.informer.forget({"metadata": {"namespace": template.meta.namespace, "name": template.meta.name}})
 
-    def _find(self, organization: Organization, template_id: str) -> StoredTemplate | None:
+    async def _load(self, listed: ListedTemplate) -> StoredTemplate | None:
+        """With its body; None: it is gone."""
+        where = listed.meta.namespace, listed.meta.name
+        kept = self._bodies.get(where)
+        if kept is not None:
+            return kept
+        async with self._loading:
+            kept = self._bodies.get(where)
+            if kept is not None:
+                return kept
+            body = await self._refresh(*where)
+        # The watch may have shown a newer version meanwhile, whose body is not kept; this one was the newest when read.
+        return self._bodies.get(where) or (None if body is None else StoredTemplate(body))
+
+    def _keep(self, where: Key, template: StoredTemplate) -> None:
+        self._bodies.put(where, template, weight_of(template.body["spec"]))
+
+    def _find(self, organization: Organization, template_id: str) -> ListedTemplate | None:
         return _at_home(organization, self._by_organization.get(organization.name, {}).get(template_id, []))
 
-    async def _look_up(self, organization: Organization, template_id: str) -> StoredTemplate | None:
+    async def _look_up(self, organization: Organization, template_id: str) -> ListedTemplate | None:
         for namespace in organization.namespaces:
             await self._refresh(namespace, template_id)
         found = self._find(organization, template_id)
@@ -112,12 +177,15 @@ class TemplateCatalogue:
             self._absences.add((organization.name, template_id))
         return found
 
-    async def _refresh(self, namespace: str, name: str) -> None:
+    async def _refresh(self, namespace: str, name: str) -> JsonObject | None:
         try:
-            self.informer.observe(await self._client.get(TEMPLATE, name, namespace))
+            body = await self._client.get(TEMPLATE, name, namespace)
         except KubeNotFound:
             if (namespace, name) in self._templates:
                 self.informer.forget({"metadata": {"namespace": namespace, "name": name}})
+            return None
+        self.observe(body)
+        return body
 
     async def _wait_for_first_list(self) -> None:
         try:
@@ -131,19 +199,23 @@ class TemplateCatalogue:
         if before is not None:
             self._by_organization[before.meta.organization][before.meta.id].remove(before)
         if change == "DELETE":
+            self._bodies.discard(where)
             return
         try:
-            template = StoredTemplate(body)
+            template = ListedTemplate.of(body)
         except (KeyError, TypeError, ValueError) as error:
+            self._bodies.discard(where)
             logger.warning("template.unreadable", extra={"template": where[1], "reason": repr(error)})
             return
+        if where in self._bodies:  # it is in use, and most changes are those of a status
+            self._keep(where, StoredTemplate(body, template))
         meta = template.meta
         self._templates[where] = template
         self._by_organization.setdefault(meta.organization, {}).setdefault(meta.id, []).append(template)
         self._absences.discard((meta.organization, meta.id))
 
 
-def _at_home(organization: Organization, group: list[StoredTemplate]) -> StoredTemplate | None:
+def _at_home(organization: Organization, group: list[ListedTemplate]) -> ListedTemplate | None:
     """The one that belongs to the organization; its own namespace comes before the installation's."""
     for namespace in organization.namespaces:
         for template in group:

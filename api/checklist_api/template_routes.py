@@ -17,9 +17,10 @@ from .pagination import invalid_parameter, parameter, requested_page
 from .request_body import JSON, missing_fields, read_json_object
 from .responses import json_response
 from .services import Services
-from .template_catalogue import StoredTemplate
+from .template_body import parse_with
+from .template_catalogue import ListedTemplate, StoredTemplate
 from .template_view import template_summary, template_view, version_view
-from .template_writes import ASSIGNED_ON_CREATE, parse_with
+from .template_writes import ASSIGNED_ON_CREATE
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _ENTITY_TAGS: Final = re.compile(r'\s*(?:W/)?"[^"]*"\s*(?:,\s*(?:W/)?"[^"]*"\s*)*')
@@ -48,7 +49,7 @@ class TemplateRoutes:
         """The template as answers show it."""
         return template_view(template, organization)
 
-    def summary(self, template: StoredTemplate) -> dict[str, Any]:
+    def summary(self, template: ListedTemplate) -> dict[str, Any]:
         """The template as the list shows it."""
         return template_summary(template)
 

@@ -6,7 +6,7 @@ it sees what kubectl made. The newest are kept, and all that runs were made of.
 
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,9 +15,11 @@ from checklist_crds.errors import TemplateVersionNotFound, ValidationFailed
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid
 from checklist_crds.kube.kinds import TEMPLATE_REVISION
+from checklist_crds.limits import LimitName, Limits, limit_reached
 from checklist_crds.resource_types import made_at
 from checklist_crds.snapshot import revision_of
 from checklist_crds.template_change import TemplateChange, change_of
+from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
 from checklist_crds.times import format_timestamp, parse_timestamp
 
@@ -30,16 +32,36 @@ _LONGEST_NUMBER: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateVersion:
-    """One version of a template."""
+class ListedVersion:
+    """One version of a template, as the list shows it."""
 
     number: int
-    definition: Mapping[str, Any]
-    """As it is stored: the complete TDL, unless somebody brought an invalid one into the cluster."""
+    name: str
+    step_count: int
     made_at: datetime
     change: TemplateChange | None
     """Who made it, where that is known."""
     is_current: bool
+
+    def view(self) -> dict[str, Any]:
+        return {
+            "v": self.number,
+            "name": self.name,
+            "step_count": self.step_count,
+            "created_at": format_timestamp(self.made_at),
+            "current": self.is_current,
+            "changed_by": None if self.change is None else self.change.view(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateVersion:
+    """One version of a template, with its content."""
+
+    number: int
+    made_at: datetime
+    definition: Mapping[str, Any]
+    """As it is stored: the complete TDL, unless somebody brought an invalid one into the cluster."""
 
     def tdl(self) -> dict[str, Any]:
         try:
@@ -47,40 +69,59 @@ class TemplateVersion:
         except ValidationFailed:
             return dict(self.definition)
 
-    def view(self) -> dict[str, Any]:
-        """As the list shows it."""
-        sections = self.definition.get("sections") or []
-        return {
-            "v": self.number,
-            "name": self.definition.get("name", ""),
-            "step_count": sum(len(section.get("steps") or []) for section in sections),
-            "created_at": format_timestamp(self.made_at),
-            "current": self.is_current,
-            "changed_by": None if self.change is None else self.change.view(),
-        }
-
 
 class TemplateVersions:
     """Reads and keeps versions. All methods raise KubeError."""
 
-    def __init__(self, client: KubeClient) -> None:
+    def __init__(self, client: KubeClient, limits: Limits) -> None:
         self._client = client
+        self._limits = limits
 
-    async def all_of(self, template: StoredTemplate, organization: Organization) -> list[TemplateVersion]:
+    async def all_of(self, template: StoredTemplate, organization: Organization) -> list[ListedVersion]:
         """The newest first."""
-        current, kept = _current(template), await self._kept(template, organization)
-        return [current, *(kept[number] for number in sorted(kept, reverse=True))]
+        found: dict[int, ListedVersion] = {}
+        async for body in self._earlier(template, organization):
+            metadata, spec = body["metadata"], body["spec"]
+            change = change_of(metadata, spec["version"])
+            listed = _listed(spec["version"], spec["definition"], _made_at(body), change, is_current=False)
+            if listed.number not in found or found[listed.number].made_at < listed.made_at:
+                found[listed.number] = listed
+        meta, definition = template.meta, definition_of(template.body["spec"])
+        change = change_of(template.body["metadata"], meta.version)
+        current = _listed(meta.version, definition, meta.updated_at, change, is_current=True)
+        return [current, *(found[number] for number in sorted(found, reverse=True))]
 
     async def get(self, template: StoredTemplate, organization: Organization, number: str) -> TemplateVersion:
         """Raises TemplateVersionNotFound."""
         if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):
             raise TemplateVersionNotFound()
-        if int(number) == template.meta.version:
-            return _current(template)
-        kept = await self._kept(template, organization, f",spec.version={int(number)}")
-        if int(number) not in kept:
+        meta = template.meta
+        if int(number) == meta.version:
+            return TemplateVersion(meta.version, meta.updated_at, template.tdl())
+        found: TemplateVersion | None = None
+        async for body in self._earlier(template, organization, f",spec.version={int(number)}"):
+            made = _made_at(body)
+            if found is None or found.made_at < made:
+                found = TemplateVersion(body["spec"]["version"], made, body["spec"]["definition"])
+        if found is None:
             raise TemplateVersionNotFound()
-        return kept[int(number)]
+        return found
+
+    async def require_room(self, template: JsonObject, organization: Organization) -> None:
+        """Raises LimitReached when one version more than the cap would be kept if this one were replaced.
+
+        It is exact without a reservation: a revision is kept before its version is replaced, under a name that is that
+        of this version and content, and the replacement is conditional on what was read. So of all who replace this
+        version at once one succeeds, and all of them keep the same revision.
+        """
+        meta, own = TemplateMeta.of(template), revision_of(template)["metadata"]["name"]
+        selector, kept = f"spec.templateId={meta.id}", set[str]()
+        pages = self._client.pages(TEMPLATE_REVISION, meta.namespace, field_selector=selector, metadata_only=True)
+        async for page, _ in pages:
+            kept |= {str(body["metadata"]["name"]) for body in page}
+        limit = self._limits.of(organization.limits).versions
+        if own not in kept and len(kept) >= limit:
+            raise limit_reached(LimitName.VERSIONS, limit=limit, used=len(kept))
 
     async def keep(self, template: JsonObject) -> None:
         """Sees to it that the version that a Template object holds outlives its replacement."""
@@ -94,36 +135,27 @@ class TemplateVersions:
                 "template.version_not_kept", extra={"revision": revision["metadata"]["name"], "reason": error.message}
             )
 
-    async def _kept(
+    async def _earlier(
         self, template: StoredTemplate, organization: Organization, also: str = ""
-    ) -> dict[int, TemplateVersion]:
-        """Earlier ones. Where a template was made anew under its name, the later revision of a number counts."""
-        found: dict[int, tuple[datetime, JsonObject]] = {}
+    ) -> AsyncIterator[JsonObject]:
+        """Revisions of earlier versions, a page at a time, because each may be large. Where a template was made anew
+        under its name there may be two of a number, of which the later one counts."""
+        selector = f"spec.templateId={template.meta.id}{also}"
         for namespace in organization.namespaces:
-            revisions, _ = await self._client.list_all(
-                TEMPLATE_REVISION, namespace, field_selector=f"spec.templateId={template.meta.id}{also}"
-            )
-            for body in revisions:
-                spec, made = body["spec"], parse_timestamp(made_at(body["metadata"]))
-                if spec["organizationRef"]["name"] != organization.name or spec["version"] >= template.meta.version:
-                    continue
-                if spec["version"] not in found or found[spec["version"]][0] < made:
-                    found[spec["version"]] = (made, body)
-        return {number: _earlier(body) for number, (_, body) in found.items()}
+            async for page, _ in self._client.pages(TEMPLATE_REVISION, namespace, field_selector=selector):
+                for body in page:
+                    spec = body["spec"]
+                    if spec["organizationRef"]["name"] == organization.name and spec["version"] < template.meta.version:
+                        yield body
 
 
-def _current(template: StoredTemplate) -> TemplateVersion:
-    meta = template.meta
-    change = change_of(template.body["metadata"], meta.version)
-    return TemplateVersion(meta.version, template.tdl(), meta.updated_at, change, is_current=True)
+def _listed(
+    number: int, definition: Mapping[str, Any], made_at: datetime, change: TemplateChange | None, *, is_current: bool
+) -> ListedVersion:
+    sections = definition.get("sections") or []
+    step_count = sum(len(section.get("steps") or []) for section in sections)
+    return ListedVersion(number, str(definition.get("name", "")), step_count, made_at, change, is_current)
 
 
-def _earlier(body: JsonObject) -> TemplateVersion:
-    metadata, spec = body["metadata"], body["spec"]
-    return TemplateVersion(
-        number=spec["version"],
-        definition=spec["definition"],
-        made_at=parse_timestamp(made_at(metadata)),
-        change=change_of(metadata, spec["version"]),
-        is_current=False,
-    )
+def _made_at(revision: JsonObject) -> datetime:
+    return parse_timestamp(made_at(revision["metadata"]))

@@ -5,7 +5,7 @@ from typing import Any
 from checklist_crds.times import format_timestamp
 
 from .organizations import Organization
-from .template_catalogue import StoredTemplate
+from .template_catalogue import ListedTemplate, StoredTemplate
 from .template_versions import TemplateVersion
 
 
@@ -34,15 +34,15 @@ def version_view(template: StoredTemplate, version: TemplateVersion, organizatio
     }
 
 
-def template_summary(template: StoredTemplate) -> dict[str, Any]:
-    """A template in lists. From the plain object: an invalid template is listed too."""
-    meta, spec = template.meta, template.body["spec"]
+def template_summary(template: ListedTemplate) -> dict[str, Any]:
+    """A template in lists."""
+    meta = template.meta
     return {
         "id": meta.id,
         "v": meta.version,
-        "name": spec.get("name", ""),
-        "description": spec.get("description", ""),
-        "tags": spec.get("tags", []),
+        "name": template.display_name,
+        "description": template.description,
+        "tags": list(template.tags),
         "created_at": format_timestamp(meta.created_at),
         "updated_at": format_timestamp(meta.updated_at),
     }

@@ -1,5 +1,6 @@
 """Writing templates: create, patch and restore (each accepted one is a version, and the one before is kept), delete."""
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,22 +14,26 @@ from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid, KubeNotFound
 from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.kube.limit_ledger import LimitLedger
+from checklist_crds.limits import Counted
 from checklist_crds.management import manager_of
 from checklist_crds.resource_types import (
     API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
     ORGANIZATION_LABEL,
+    SIZE_ANNOTATION,
 )
 from checklist_crds.template_change import CHANGED_BY_ANNOTATION, TemplateChange
-from checklist_crds.template_resource import TemplateMeta, definition_of
+from checklist_crds.template_resource import TemplateMeta, counted_size, definition_of
 from checklist_crds.template_types import Definition
-from checklist_crds.template_validation import parse_definition
 from checklist_crds.times import Clock, format_timestamp, parse_timestamp
+from checklist_crds.weighted_lru import weight_of
 
 from .audit_trail import Act
 from .idempotency import Claim, Idempotency, require_same_payload
 from .organizations import Organization
+from .template_body import parse_with
 from .template_catalogue import StoredTemplate, TemplateCatalogue
 from .template_versions import TemplateVersions
 from .turns import Turns
@@ -54,14 +59,17 @@ class TemplateWriter:
     def __init__(
         self,
         client: KubeClient,
+        *,
         catalogue: TemplateCatalogue,
         versions: TemplateVersions,
+        limits: LimitLedger,
         idempotency: Idempotency,
         clock: Clock,
     ) -> None:
         self._client = client
         self._catalogue = catalogue
         self._versions = versions
+        self._limits = limits
         self._idempotency = idempotency
         self._clock = clock
         self._turns = Turns()
@@ -69,7 +77,7 @@ class TemplateWriter:
     async def create(
         self, organization: Organization, definition: Definition, claim: Claim | None, act: Act
     ) -> Created:
-        """Raises ValidationFailed, IdempotencyKeyReused."""
+        """Raises ValidationFailed, IdempotencyKeyReused, LimitReached."""
         if claim is not None:
             first = await self._idempotency.first(TEMPLATE, claim, organization.namespaces)
             if first is not None:
@@ -81,6 +89,9 @@ class TemplateWriter:
         if claim is not None:
             annotations[FINGERPRINT_ANNOTATION] = claim.fingerprint
         name = claim.name if claim is not None else new_id("t")
+        written = definition.to_tdl()
+        size = weight_of(written)
+        annotations[SIZE_ANNOTATION] = str(size)
         body = {
             "apiVersion": API_VERSION,
             "kind": TEMPLATE.kind,
@@ -90,11 +101,12 @@ class TemplateWriter:
                 "labels": {ORGANIZATION_LABEL: organization.name},
                 "annotations": annotations,
             },
-            "spec": {**definition.to_tdl(), "organizationRef": {"name": organization.name}},
+            "spec": {**written, "organizationRef": {"name": organization.name}},
         }
-        await act.announce("template.created", AuditTarget(kind=TARGET, id=name, name=definition.name))
         try:
-            stored = await self._client.create(TEMPLATE, body, organization.home)
+            async with self._limits.room(organization.name, Counted.TEMPLATE, name, organization.home, size=size):
+                await act.announce("template.created", AuditTarget(kind=TARGET, id=name, name=definition.name))
+                stored = await self._client.create(TEMPLATE, body, organization.home)
         except KubeInvalid as error:
             raise _refused(error) from None
         except KubeAlreadyExists:
@@ -175,7 +187,7 @@ class TemplateWriter:
         template = await self._catalogue.get(organization, template_id)
         meta = template.meta
         _require_unmanaged(await self._read(organization, template), act)
-        target = AuditTarget(kind=TARGET, id=meta.id, name=str(template.body["spec"].get("name", "")))
+        target = AuditTarget(kind=TARGET, id=meta.id, name=template.listed.display_name)
         await act.announce("template.deleted", target, version=str(meta.version))
         try:
             await self._client.delete(TEMPLATE, meta.name, meta.namespace)
@@ -208,10 +220,12 @@ class TemplateWriter:
             _require_unmanaged(current, act)
             definition = change(definition_of(current["spec"]))
             revised = self._revised(current, definition, TemplateChange.by(act.actor, meta.version + 1))
-            await self._versions.keep(current)
-            target = AuditTarget(kind=TARGET, id=meta.id, name=definition.name)
-            await act.announce(action, target, **details, version=str(meta.version + 1))
-            return await self._client.replace(TEMPLATE, revised)
+            await self._versions.require_room(current, organization)
+            async with self._room_to_replace(current, revised, organization):
+                await self._versions.keep(current)
+                target = AuditTarget(kind=TARGET, id=meta.id, name=definition.name)
+                await act.announce(action, target, **details, version=str(meta.version + 1))
+                return await self._client.replace(TEMPLATE, revised)
 
         try:
             async with self._turns.of(template_id):
@@ -224,6 +238,15 @@ class TemplateWriter:
         template = StoredTemplate(stored)
         logger.info(action, extra={"template_id": template_id, "v": template.meta.version})
         return template
+
+    def _room_to_replace(
+        self, current: JsonObject, revised: JsonObject, organization: Organization
+    ) -> contextlib.AbstractAsyncContextManager[None]:
+        """None is needed where the template does not grow: it is replaced only if it is as it was read."""
+        meta, size = TemplateMeta.of(current), counted_size(revised["metadata"])
+        if size <= counted_size(current["metadata"]):
+            return contextlib.nullcontext()
+        return self._limits.room(organization.name, Counted.TEMPLATE, meta.name, meta.namespace, size=size)
 
     async def _read(self, organization: Organization, template: StoredTemplate) -> JsonObject:
         """As it is in the cluster now. Raises TemplateNotFound."""
@@ -242,25 +265,18 @@ class TemplateWriter:
         now, before = self._clock(), spec.get("revisedAt")
         if before is not None:
             now = max(now, parse_timestamp(before) + timedelta(milliseconds=1))
+        written = definition.to_tdl()
         revised = {
-            **definition.to_tdl(),
+            **written,
             "organizationRef": spec["organizationRef"],
             "revisedAt": format_timestamp(now),
         }
-        annotations = {**(metadata.get("annotations") or {}), CHANGED_BY_ANNOTATION: change.annotation()}
+        annotations = {
+            **(metadata.get("annotations") or {}),
+            CHANGED_BY_ANNOTATION: change.annotation(),
+            SIZE_ANNOTATION: str(weight_of(written)),
+        }
         return {**current, "metadata": {**metadata, "annotations": annotations}, "spec": revised}
-
-
-def parse_with(document: Mapping[str, Any], problems: list[Problem], *, strict: bool) -> Definition:
-    """The definition; its own problems and those that were found before are raised together."""
-    try:
-        definition = parse_definition(document, strict=strict)
-    except ValidationFailed as error:
-        found = error.details if isinstance(error.details, list) else []
-        raise ValidationFailed("The template is not valid.", details=[*problems, *found]) from None
-    if problems:
-        raise ValidationFailed("The template is not valid.", details=problems)
-    return definition
 
 
 def _first_answer(body: JsonObject, definition: Definition) -> StoredTemplate:

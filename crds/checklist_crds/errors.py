@@ -32,6 +32,7 @@ The tree knows its HTTP status and its machine-readable code, so that no other p
     │   ├── TemplateManaged       template_managed
     │   ├── MemberManaged         member_managed
     │   ├── MemberExists          member_exists
+    │   ├── LimitReached          limit_reached
     │   ├── LastAdmin             last_admin
     │   └── IdempotencyInProgress idempotency_in_progress
     ├── RunExpired (410)          run_expired
@@ -239,6 +240,13 @@ class MemberManaged(Conflict):
 class MemberExists(Conflict):
     code = "member_exists"
     default_message = "The organization has a member with this e-mail address already."
+
+
+class LimitReached(Conflict):
+    """`details`: `{limit, used, what}`."""
+
+    code = "limit_reached"
+    default_message = "The organization has as much of this as it may have."
 
 
 class LastAdmin(Conflict):

@@ -51,6 +51,27 @@ class RateLimit(KubeModel):
     burst: int = Field(ge=1, le=1_000_000, description="Requests that may come at once.")
 
 
+class OrganizationLimits(KubeModel):
+    """Caps of one organization instead of the installation's settings; what is absent is as the settings say."""
+
+    templates: int | None = Field(default=None, ge=0, le=100_000, description="Templates.")
+    template_bytes: int | None = Field(
+        default=None, ge=0, le=2**40, description="Bytes of all templates together, as compact JSON."
+    )
+    versions: int | None = Field(default=None, ge=1, le=100_000, description="Kept earlier versions of one template.")
+    api_keys: int | None = Field(default=None, ge=0, le=100_000, description="API keys that are not revoked.")
+    members: int | None = Field(default=None, ge=0, le=100_000, description="Members.")
+    accounts: int | None = Field(
+        default=None, ge=0, le=100_000, description="Local accounts that the organization's admins made."
+    )
+    run_bytes: int | None = Field(
+        default=None, ge=0, le=2**50, description="Bytes of photos and drawings ever stored for one run."
+    )
+    audit_entries: int | None = Field(
+        default=None, ge=0, le=10_000_000, description="Audit entries; the oldest beyond are removed."
+    )
+
+
 class OrganizationSpec(KubeModel):
     """An organization: the owner of templates, runs, keys and members."""
 
@@ -65,6 +86,7 @@ class OrganizationSpec(KubeModel):
     plan: Plan = Field(default_factory=Plan, description="The plan and its limit.")
     retention: Retention | None = Field(default=None, description="How long finished things are kept.")
     rate_limit: RateLimit | None = Field(default=None, description="Instead of the installation's rate limit.")
+    limits: OrganizationLimits | None = Field(default=None, description="Instead of the installation's caps.")
 
 
 class PendingRun(KubeModel):
@@ -94,11 +116,24 @@ class QuotaStatus(KubeModel):
     )
 
 
+class ReservationStatus(KubeModel):
+    """Room for one object that is about to be created; written by conditional patches only."""
+
+    id: str = Field(max_length=64, description="Id of the reservation.")
+    counted: str = Field(max_length=32, description="Kind of object: template, api_key, member or account.")
+    name: str = Field(max_length=320, description="Namespace and name of the object.")
+    size: int = Field(default=0, ge=0, description="Bytes that count.")
+    since: Timestamp = Field(description="When it was made; it ends after two minutes.")
+
+
 class OrganizationStatus(KubeModel):
     """What the service knows of the organization."""
 
     id: str | None = Field(default=None, max_length=64, description="Public id, org-<uuid>.")
     quota: QuotaStatus | None = Field(default=None, description="Runs counted in the current month.")
+    reservations: list[ReservationStatus] = Field(
+        default_factory=list, max_length=1_000, description="Room within the caps for what is being created."
+    )
     conditions: list[StatusCondition] = ConditionsField()
 
 

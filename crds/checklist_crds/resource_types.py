@@ -23,6 +23,8 @@ RESTORED_ANNOTATION: Final = f"{GROUP}/restored-from"
 """On an Organization that a restore made, and finished: the backup that it comes from."""
 VERSION_OFFSET_ANNOTATION: Final = f"{GROUP}/version-offset"
 """What is added to metadata.generation to give a template's version: set by a restore."""
+SIZE_ANNOTATION: Final = f"{GROUP}/bytes"
+"""On a Template that counts for the caps of its organization: the bytes of its definition as compact JSON."""
 FINGERPRINT_ANNOTATION: Final = f"{GROUP}/idempotency-fingerprint"
 
 OBJECT_NAME_PATTERN: Final = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"

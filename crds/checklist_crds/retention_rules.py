@@ -27,6 +27,8 @@ class Keep:
     runs: timedelta | None
     deliveries: timedelta | None
     audit: timedelta | None
+    audit_entries: int | None
+    """How many audit entries are kept; None: as many as the installation's setting says."""
     archive: bool
     """Whether runs and deliveries go to the archive before they are deleted."""
     held: bool
@@ -36,13 +38,15 @@ class Keep:
     def of(cls, organization: Mapping[str, Any]) -> "Keep":
         """From the object. Raises pydantic.ValidationError."""
         name = str(organization["metadata"]["name"])
-        retention = OrganizationSpec.model_validate(organization["spec"]).retention or Retention()
+        spec = OrganizationSpec.model_validate(organization["spec"])
+        retention = spec.retention or Retention()
         return cls(
             name=name,
             organization=object_id("org", name),
             runs=_days(retention.finished_runs_days),
             deliveries=_days(retention.deliveries_days),
             audit=_days(retention.audit_days),
+            audit_entries=None if spec.limits is None else spec.limits.audit_entries,
             archive=retention.archive,
             held=is_held(organization),
         )

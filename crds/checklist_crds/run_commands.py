@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from .limits import Limits
 from .run_types import Geo, PhotoRef
 
 
@@ -44,6 +45,8 @@ class AddPhoto(Command):
 
     step_id: str
     photo: PhotoRef
+    run_bytes: int = Limits().run_bytes
+    """The cap on what was ever stored for the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ class DrawSignature(Command):
     """The drawing that goes with the signature on completion; None takes it back."""
 
     photo: PhotoRef | None
+    run_bytes: int = Limits().run_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

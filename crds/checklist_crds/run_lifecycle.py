@@ -46,7 +46,7 @@ from .run_commands import (
     Submit,
 )
 from .run_operations import is_replay, operation_of, with_operation
-from .run_photos import photo_of_operation, require_room, says_nothing, with_photo, without_photos
+from .run_photos import bytes_ever, photo_of_operation, require_room, says_nothing, with_photo, without_photos
 from .run_types import (
     MAX_ANSWERS_BYTES,
     MAX_OUTBOX_BYTES,
@@ -297,7 +297,8 @@ class _Change:
         answer = with_photo(self.status, step, answer, command)
         counts = {**self.status.photo_counts, step.id: self.status.photo_counts.get(step.id, 0) + 1}
         status = self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
-        return status.model_copy(update={"photo_counts": counts})
+        stored = bytes_ever(self.status) + command.photo.bytes
+        return status.model_copy(update={"photo_counts": counts, "stored_bytes": stored})
 
     def _remove_photos(self, command: RemovePhotos) -> RunStatus:
         step = self._step(command.step_id)
@@ -316,10 +317,15 @@ class _Change:
             text = "This checklist asks for no signature on completion."
             raise AnswerInvalid(text, details=[Problem("signature", "signature_not_asked", text)])
         photo = command.photo
-        if photo is not None:
-            require_room(self.status, photo, instead_of=self.status.drawing)
-            photo = photo.model_copy(update={"operation": operation_of(command.op_id)})
-        return self.status.model_copy(update={"drawing": photo})
+        if photo is None:
+            return self.status.model_copy(update={"drawing": None, "stored_bytes": bytes_ever(self.status)})
+        require_room(self.status, photo, run_bytes=command.run_bytes, instead_of=self.status.drawing)
+        changes = {
+            "drawing": photo.model_copy(update={"operation": operation_of(command.op_id)}),
+            "drawing_count": self.status.drawing_count + 1,
+            "stored_bytes": bytes_ever(self.status) + photo.bytes,
+        }
+        return self.status.model_copy(update=changes)
 
     def _keep(self, step: Step, answer: Answer) -> RunStatus:
         """The run with a new answer to `step`, and the event of it when the answer suffices.
@@ -409,6 +415,7 @@ class _Change:
                 "revisions": {},
                 "photo_counts": {},
                 "drawing": None,
+                "drawing_count": 0,
                 "progress": self._progress(answers, skipped),
                 "signature": signature,
                 "started_at": self.status.started_at or self.now,

@@ -7,6 +7,7 @@ it. Every other step takes photos within its bounds.
 from collections.abc import Iterator
 
 from .errors import AnswerInvalid, Problem
+from .limits import LimitName, limit_reached
 from .run_commands import AddPhoto, RemovePhotos
 from .run_operations import operation_of
 from .run_types import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, RunStatus
@@ -32,14 +33,14 @@ def with_photo(status: RunStatus, step: Step, answer: Answer, command: AddPhoto)
     index = status.photo_counts.get(step.id, 0)
     photo = command.photo.model_copy(update={"index": index, "operation": operation_of(command.op_id)})
     if takes_drawing(step):
-        require_room(status, photo, instead_of=answer.drawing)
+        require_room(status, photo, run_bytes=command.run_bytes, instead_of=answer.drawing)
         return answer.model_copy(update={"drawing": photo})
     bounds = photo_bounds(step)
     if bounds is None:
         raise _refused("photos_not_taken", "This step takes no photos.")
     if len(answer.photos) >= bounds.max:
         raise _refused("too_many", f"This step takes at most {bounds.max} photos.")
-    require_room(status, photo)
+    require_room(status, photo, run_bytes=command.run_bytes)
     return answer.model_copy(update={"photos": [*answer.photos, photo]})
 
 
@@ -59,15 +60,24 @@ def says_nothing(answer: Answer) -> bool:
     return answer.value is None and answer.geo is None and not answer.photos and answer.drawing is None
 
 
-def require_room(status: RunStatus, photo: PhotoRef, *, instead_of: PhotoRef | None = None) -> None:
-    """Raises AnswerInvalid when the run has as many photos, or bytes of them, as it may have."""
+def bytes_ever(status: RunStatus) -> int:
+    """Bytes of all images ever stored. A run that an older release began has counted none of its first ones."""
+    return max(status.stored_bytes, sum(photo.bytes for photo in photos_of(status)))
+
+
+def require_room(status: RunStatus, photo: PhotoRef, *, run_bytes: int, instead_of: PhotoRef | None = None) -> None:
+    """Raises AnswerInvalid when the run has as many photos, or bytes of them, as it may have; LimitReached when it had
+    `run_bytes` bytes of them in all its time. A drawing is a photo here."""
     others = [kept for kept in photos_of(status) if instead_of is None or kept.key != instead_of.key]
     if len(others) >= MAX_PHOTOS:
         raise _refused("too_many", f"A run takes at most {MAX_PHOTOS} photos.")
     if sum(kept.bytes for kept in others) + photo.bytes > MAX_PHOTO_BYTES:
         raise _refused("too_large", f"All photos of a run together may have {MAX_PHOTO_BYTES // 1024**3} GiB.")
-    if sum(status.photo_counts.values()) >= MAX_PHOTOS_EVER:
+    if sum(status.photo_counts.values()) + status.drawing_count >= MAX_PHOTOS_EVER:
         raise _refused("too_many", f"A run takes at most {MAX_PHOTOS_EVER} photos, with those that were taken back.")
+    used = bytes_ever(status)
+    if used + photo.bytes > run_bytes:
+        raise limit_reached(LimitName.RUN_BYTES, limit=run_bytes, used=used)
 
 
 def photos_of(status: RunStatus) -> Iterator[PhotoRef]:

@@ -299,6 +299,14 @@ class RunStatus(KubeModel):
         description="How many photos each step was ever given, by step id: the index of its next one.",
         json_schema_extra={"maxProperties": 500},
     )
+    drawing_count: int = Field(
+        default=0, ge=0, description="How many drawings were ever stored for the signature on completion."
+    )
+    stored_bytes: int = Field(
+        default=0,
+        ge=0,
+        description="Bytes of all photos and drawings ever stored, those that were replaced or taken back included.",
+    )
     progress: Progress | None = Field(default=None, description="How far it got.")
     drawing: PhotoRef | None = Field(default=None, description="A drawn signature that waits for the run's end.")
     signature: Signature | None = Field(default=None, description="The signature on completion.")

@@ -17,7 +17,7 @@ from .pausing import PAUSED_ANNOTATION, is_paused
 from .resource_types import API_VERSION, CREATED_AT_ANNOTATION, ORGANIZATION_LABEL
 from .run_types import IdentityMode, ObjectNameRef, ResolvedTemplate
 from .template_change import CHANGED_BY_ANNOTATION, change_of
-from .template_resource import TemplateMeta, definition_of
+from .template_resource import ADMITTED, TemplateMeta, definition_of
 from .template_types import Definition, StepType
 from .template_validation import parse_definition, runnable_problems
 from .times import format_timestamp
@@ -38,6 +38,9 @@ def snapshot(template: Mapping[str, Any]) -> Snapshot:
     if is_paused(template["metadata"]):
         message = f"The template is paused (annotation {PAUSED_ANNOTATION})."
         raise TemplateNotRunnable(details=[Problem("", "template_paused", message)])
+    for condition in (template.get("status") or {}).get("conditions") or ():
+        if condition["type"] == ADMITTED and condition["status"] == "False":
+            raise TemplateNotRunnable(details=[Problem("", "limit_reached", condition["message"])])
     try:
         definition = parse_definition(definition_of(template["spec"]))
     except ValidationFailed as error:

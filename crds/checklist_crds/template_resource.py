@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ConfigDict, Field
 
 from .ids import object_id
 from .resource_types import (
     CREATED_AT_ANNOTATION,
+    SIZE_ANNOTATION,
     VERSION_OFFSET_ANNOTATION,
     ConditionsField,
     KubeModel,
@@ -18,6 +19,9 @@ from .resource_types import (
 )
 from .template_types import Definition
 from .times import Timestamp, parse_timestamp
+
+ADMITTED: Final = "Admitted"
+"""The condition of a template that is over a cap, or was. While it is False, no run is made of it."""
 
 
 class TemplateSpec(Definition):
@@ -70,6 +74,12 @@ class TemplateMeta:
             created_at=parse_timestamp(created),
             updated_at=parse_timestamp(spec.get("revisedAt") or created),
         )
+
+
+def counted_size(metadata: Mapping[str, Any]) -> int:
+    """The bytes for which the template counts; 0: it does not count yet."""
+    size = (metadata.get("annotations") or {}).get(SIZE_ANNOTATION, "")
+    return int(size) if size.isdecimal() else 0
 
 
 def definition_of(spec: Mapping[str, Any]) -> dict[str, Any]:

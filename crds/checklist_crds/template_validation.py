@@ -16,6 +16,7 @@ from .errors import Problem, ValidationFailed
 from .step_rules import meaningless_field_problems, step_problems
 from .template_structure import Location, Reading, path_of, read_structure, unknown_field_problems
 from .template_types import Definition, IdentityRequired, Scope, Step
+from .weighted_lru import weight_of
 
 MAX_PROBLEMS: Final = 100
 """More than anybody reads. A body of 256 KiB can hold a hundred thousand mistakes; the answer must not."""
@@ -30,6 +31,13 @@ def parse_definition(data: Mapping[str, Any], *, strict: bool = False) -> Defini
     if reading.definition is None or problems:
         raise ValidationFailed("The template is not valid.", details=problems)
     return reading.definition
+
+
+def canonical_size(data: Mapping[str, Any]) -> int:
+    """Bytes of a definition as compact JSON with all defaults, for which it counts; of an invalid one as it is."""
+    reading, problems = _examine(data, strict=False)
+    valid = reading.definition is not None and not problems
+    return weight_of(reading.definition.to_tdl() if valid and reading.definition is not None else data)
 
 
 def definition_problems(data: object, *, strict: bool = False) -> list[Problem]:

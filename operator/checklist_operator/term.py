@@ -23,6 +23,7 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
+from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.seal_record import sealed_since
@@ -108,6 +109,9 @@ class Term:
         self._has_definitions = False
         self._timers = Timers(clock)
         self._ledger = QuotaLedger(client, clock)
+        self._limits = LimitLedger(
+            client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace
+        )
         self._sender = Sender(
             settings.addresses,
             expires_s=settings.signature_expires_s,
@@ -199,7 +203,12 @@ class Term:
         )
         self.slot_labels = SlotLabels(client, on_bug=self._count_bug)
         self.templates = Templates(
-            client, events=events, clock=clock, on_change=self._template_changed, on_bug=self._count_bug
+            client,
+            limits=self._limits,
+            events=events,
+            clock=clock,
+            on_change=self._template_changed,
+            on_bug=self._count_bug,
         )
         self.run_pauses = RunPauses(client, events=events, clock=clock, on_bug=self._count_bug)
         archive = ArchiveStore.open(settings.archive_store, settings.s3_keys)
@@ -277,6 +286,7 @@ class Term:
             client,
             self.archiver,
             clock=clock,
+            audit_entries=settings.caps.audit_entries,
             namespaces=settings.watch_namespaces,
             shard=settings.shard,
             metrics=metrics,
@@ -335,7 +345,7 @@ class Term:
             task.cancel()
         delivering = (self.outbox.queue, self.deliveries.queue)
         others = [queue.close() for queue in self._queues() if queue not in delivering]
-        closing = asyncio.gather(*others, *working, self._ledger.close(), return_exceptions=True)
+        closing = asyncio.gather(*others, *working, self._ledger.close(), self._limits.close(), return_exceptions=True)
         over = self._transmitter
         patience = Patience(no_more_starts=over.start_no_more, no_more_answers=over.take_no_more)
         handover = await self._end_sending(patience) if gracefully else NO_HANDOVER
@@ -426,6 +436,7 @@ class Term:
     def _organization_changed(self, name: str) -> None:
         self.admission.cause_changed(name)
         self.members.organization_changed(name)
+        self.templates.room_changed(name)
 
     def _resumed(self) -> None:
         self.admission.resumed()

@@ -64,6 +64,7 @@ class Archiving:
             client,
             archiver,
             clock=clock,
+            audit_entries=100_000,
             namespaces=(namespace,),
             shard=shard,
             metrics=metrics,

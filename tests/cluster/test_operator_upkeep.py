@@ -22,6 +22,7 @@ from checklist_crds.kube.kinds import (
     TEMPLATE_REVISION,
 )
 from checklist_crds.quota import Quota
+from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.people import sign_in
@@ -75,8 +76,19 @@ async def audit_entry(lab: Lab, number: int, *, days_ago: float, organization: s
         action="run.cancelled",
         target={"kind": "run"},
     )
+    entry["metadata"]["labels"] = {ORGANIZATION_LABEL: organization or lab.organization}
     await lab.client.create(AUDIT_ENTRY, entry, lab.namespace)
     return str(entry["metadata"]["name"])
+
+
+async def test_the_oldest_audit_entries_beyond_the_cap_are_removed(lab: Lab, operator: OperatorProcess) -> None:
+    others = [await audit_entry(lab, number, days_ago=9, organization="somebody-else") for number in range(3)]
+    own = [await audit_entry(lab, 10 + number, days_ago=9 - number) for number in range(6)]
+    await lab.configure(limits={"auditEntries": 4})
+    for name in own[:2]:
+        await eventually(lambda name=name: lab.is_gone(AUDIT_ENTRY, name))
+    for name in (*others, *own[2:]):
+        assert not await lab.is_gone(AUDIT_ENTRY, name)
 
 
 async def session(lab: Lab, *, ago: timedelta) -> str:

@@ -16,6 +16,7 @@ import pytest
 from tests.waiting import eventually
 
 from checklist_api import photo_intake
+from checklist_crds.kube.kinds import ORGANIZATION, RUN
 from checklist_crds.photo_store import PhotoStore, StoreUnavailable
 from checklist_crds.times import utc_now
 
@@ -311,6 +312,40 @@ async def test_photos_are_taken_back_once_and_the_others_keep_their_index(api: A
     # Sent again after a new photo came, it is still the same operation.
     assert (await person.take_back("a", op_id="all")).json()["replayed"] is True
     assert await indexes(person) == [4]
+
+
+async def test_drawings_count_for_the_run_and_what_was_replaced_or_refused_is_deleted(api: Api) -> None:
+    person = await person_for(api, step("a", "photo", config={"max": 1}), signature_on_complete=True)
+
+    async def draw() -> httpx.Response:
+        return await person.draw(drawing())
+
+    async def stored() -> int:
+        return len(await person.photo_objects())
+
+    assert [(await draw()).status_code for _ in range(3)] == [200] * 3
+    assert await stored() == 2, "the drawing and its thumbnail"
+    uploads = [person.upload("a", picture(), op_id=f"op-{number}") for number in range(5)]
+    answers = await asyncio.gather(*uploads)
+    assert sorted(answer.status_code for answer in answers) == [201, 422, 422, 422, 422]
+    assert await stored() == 4
+    [run] = await api.all_of(RUN)
+    used = run["status"]["storedBytes"]
+    assert run["status"]["drawingCount"] == 3
+    limits = {"limits": {"runBytes": used + 10}}
+    await api.kube.patch(ORGANIZATION, api.organization, {"spec": limits})
+
+    async def is_known() -> bool:
+        organization = await api.services.organizations.get(api.organization)
+        return organization is not None and organization.limits is not None
+
+    await eventually(is_known)
+    refused = await draw()
+    assert (refused.status_code, refused.json()["error"]) == (409, "limit_reached")
+    assert refused.json()["details"] == {"limit": used + 10, "used": used, "what": "run_bytes"}
+    assert (await person.call("DELETE", "/signature")).status_code == 200
+    assert await stored() == 2
+    assert (await draw()).status_code == 409, "what is taken back leaves no room"
 
 
 async def test_the_drawn_signature_on_completion_waits_for_submit(api: Api) -> None:

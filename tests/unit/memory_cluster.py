@@ -3,7 +3,7 @@
 import asyncio
 import copy
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from checklist_crds import merge_patch
@@ -47,6 +47,9 @@ class MemoryCluster:
         if (kind, name) not in self.objects:
             raise KubeNotFound(name)
         return copy.deepcopy(self.objects[kind, name])
+
+    async def pages(self, kind: Kind, *_: Any, **__: Any) -> AsyncIterator[tuple[list[JsonObject], str]]:
+        yield [self.read(kind, name) for of, name in self.objects if of is kind], str(self._version)
 
     async def create(self, kind: Kind, body: Mapping[str, Any], *_: Any) -> JsonObject:
         self.objects[kind, body["metadata"]["name"]] = copy.deepcopy(dict(body))

@@ -12,6 +12,8 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeUnavailable
 from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, TEMPLATE, WEBHOOK_DELIVERY, Kind
+from checklist_crds.kube.limit_ledger import LimitLedger
+from checklist_crds.limits import Limits
 from checklist_crds.pausing import PAUSED_ANNOTATION
 from checklist_operator import kube_events
 from checklist_operator.controllers.members import Members
@@ -221,7 +223,8 @@ async def test_a_member_or_key_of_no_organization_and_a_revoked_key_are_reported
 async def test_a_template_is_reported_when_it_breaks_a_rule_and_when_it_no_longer_does(
     cluster: Any, recorder: Any
 ) -> None:
-    templates = Templates(cluster, events=recorder, clock=clock, on_change=lambda *_: None, on_bug=never)
+    limits = LimitLedger(cluster, clock, limits=Limits(), installation_namespace="checklists")
+    templates = Templates(cluster, limits=limits, events=recorder, clock=clock, on_change=lambda *_: None, on_bug=never)
     step = {"id": "s-1", "type": "boolean", "label": "Done?"}
     valid = [{"id": "g-1", "title": "One", "steps": [step]}]
     invalid = [*valid, {"id": "g-2", "title": "Two", "steps": [step]}]

@@ -3,6 +3,7 @@
 Everybody sees names and roles. E-mail addresses, and who has signed in how, are for editors and admins.
 """
 
+import contextlib
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,11 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.account_links import address
+from checklist_crds.account_links import account_name, address
 from checklist_crds.audit_types import AuditTarget
 from checklist_crds.errors import NotFound, Problem, ValidationFailed
 from checklist_crds.kube.errors import KubeError
+from checklist_crds.limits import Counted
 from checklist_crds.organization_types import Role
 from checklist_crds.times import format_optional, format_timestamp
 
@@ -65,19 +67,21 @@ class MemberRoutes:
 
     async def invite(self, request: web.Request, caller: Caller) -> web.Response:
         wanted = _invitation(await read_json_object(request))
-        async with self._services.audit.act(request, caller) as act:
-            member = await self._services.member_admin.invite(
-                caller.organization, email=wanted["email"], name=wanted["name"], role=Role(wanted["role"]), act=act
-            )
-        invitation = None
-        if self._services.settings.sign_in.local_accounts:
-            try:
-                invitation = await self._new_link(member)
-            except AccountExists:
-                pass  # They sign in with what they have.
-            except KubeError as error:
-                # The member is there; the link can be asked for again.
-                logger.warning("member.no_link", extra={"member": member.id, "reason": error.message})
+        invitation, makes_account = None, self._services.settings.sign_in.local_accounts
+        room = self._room_for_account(caller, wanted["email"]) if makes_account else contextlib.nullcontext()
+        async with room:
+            async with self._services.audit.act(request, caller) as act:
+                member = await self._services.member_admin.invite(
+                    caller.organization, email=wanted["email"], name=wanted["name"], role=Role(wanted["role"]), act=act
+                )
+            if makes_account:
+                try:
+                    invitation = await self._new_link(member)
+                except AccountExists:
+                    pass  # They sign in with what they have.
+                except KubeError as error:
+                    # The member is there; the link can be asked for again.
+                    logger.warning("member.no_link", extra={"member": member.id, "reason": error.message})
         return json_response({**member_view(member, caller), "invitation": invitation}, status=201)
 
     async def invite_again(self, request: web.Request, caller: Caller) -> web.Response:
@@ -86,7 +90,7 @@ class MemberRoutes:
         if not self._services.settings.sign_in.local_accounts:
             raise NotFound()
         member = await self._services.member_admin.find(caller.organization, _id_in(request))
-        async with self._services.audit.act(request, caller) as act:
+        async with self._room_for_account(caller, member.email), self._services.audit.act(request, caller) as act:
             await act.announce(
                 "member.link_made", AuditTarget(kind=MEMBER_TARGET, id=member.id, name=member.display_name)
             )
@@ -109,6 +113,11 @@ class MemberRoutes:
         async with self._services.audit.act(request, caller) as act:
             await self._services.member_admin.remove(caller.organization, _id_in(request), act)
         return web.Response(status=204)
+
+    def _room_for_account(self, caller: Caller, email: str) -> contextlib.AbstractAsyncContextManager[None]:
+        """Raises LimitReached, KubeError. An account that the organization has already needs no room."""
+        organization, namespace = caller.organization.name, self._services.settings.namespace
+        return self._services.limits.room(organization, Counted.ACCOUNT, account_name(email), namespace)
 
     async def _new_link(self, member: Member) -> dict[str, str]:
         """Raises AccountExists, KubeError."""

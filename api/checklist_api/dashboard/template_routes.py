@@ -17,7 +17,7 @@ from ..organizations import Organization
 from ..request_body import read_optional_json_object
 from ..responses import json_response
 from ..services import Services
-from ..template_catalogue import StoredTemplate
+from ..template_catalogue import ListedTemplate, StoredTemplate
 from ..template_routes import TemplateRoutes, requested_versions
 from .table import Route
 
@@ -45,10 +45,10 @@ class DashboardTemplateRoutes(TemplateRoutes):
     def view(self, template: StoredTemplate, organization: Organization) -> dict[str, Any]:
         return {**super().view(template, organization), "managed_by": _managed_by(template)}
 
-    def summary(self, template: StoredTemplate) -> dict[str, Any]:
+    def summary(self, template: ListedTemplate) -> dict[str, Any]:
         return {
             **super().summary(template),
-            "step_count": _step_count(template),
+            "step_count": template.step_count,
             "managed_by": _managed_by(template),
         }
 
@@ -89,10 +89,5 @@ class DashboardTemplateRoutes(TemplateRoutes):
         return VersionConflict(conflict.message, details={"current": self.view(template, caller.organization)})
 
 
-def _step_count(template: StoredTemplate) -> int:
-    """From the plain object: an invalid template is listed too."""
-    return sum(len(section.get("steps") or []) for section in template.body["spec"].get("sections") or [])
-
-
-def _managed_by(template: StoredTemplate) -> dict[str, str] | None:
+def _managed_by(template: StoredTemplate | ListedTemplate) -> dict[str, str] | None:
     return None if template.manager is None else template.manager.view()

@@ -353,8 +353,8 @@ export interface components {
             error: string;
             /** @description Human-readable text. */
             message: string;
-            /** @description All problems at once; for quota_exceeded an object with limit, used and resets_at; for sign_in_required of a run for members an object that tells who asks, and where to sign in. */
-            details?: components["schemas"]["Problem"][] | components["schemas"]["QuotaDetails"] | components["schemas"]["SignInDetails"];
+            /** @description All problems at once; for quota_exceeded an object with limit, used and resets_at; for limit_reached one with limit, used and what; for sign_in_required of a run for members an object that tells who asks, and where to sign in. */
+            details?: components["schemas"]["Problem"][] | components["schemas"]["QuotaDetails"] | components["schemas"]["LimitDetails"] | components["schemas"]["SignInDetails"];
             /** @description The value of X-Request-Id. */
             request_id: string;
         };
@@ -507,6 +507,15 @@ export interface components {
             outcome: ("success" | "http_3xx" | "http_4xx" | "http_5xx" | "timeout" | "dns" | "connect" | "tls" | "blocked_address" | "protocol") | null;
             /** @description null when there was no answer. */
             http_status: number | null;
+        };
+        /** @description A cap of the organization, and how much of it is used. */
+        LimitDetails: {
+            /** @description The cap. */
+            limit: number;
+            /** @description What there is without the refused addition. */
+            used: number;
+            /** @description What the cap is on: templates, template_bytes, versions or run_bytes. */
+            what: string;
         };
         MemberIdentity: {
             /**
@@ -1441,6 +1450,7 @@ export type IdentityRequest = components['schemas']['IdentityRequest'];
 export type IdentityRequired = components['schemas']['IdentityRequired'];
 export type JsonValue = components['schemas']['JsonValue'];
 export type LastReplay = components['schemas']['LastReplay'];
+export type LimitDetails = components['schemas']['LimitDetails'];
 export type MemberIdentity = components['schemas']['MemberIdentity'];
 export type Operation = components['schemas']['Operation'];
 export type Operator = components['schemas']['Operator'];

@@ -27,7 +27,7 @@ from .kinds import Kind
 JsonObject = dict[str, Any]
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
-_PAGE: Final = 500
+_METADATA_PAGE: Final = 500
 _WATCH_SECONDS: Final = 300
 _UNKNOWN_OUTCOMES: Final = (500, 502, 504)
 """Of a write: something between here and etcd gave up waiting."""
@@ -233,18 +233,21 @@ class KubeClient:
         field_selector: str | None = None,
         label_selector: str | None = None,
         metadata_only: bool = False,
-        page: int = _PAGE,
+        page: int | None = None,
         exactly_at: str | None = None,
     ) -> AsyncIterator[tuple[list[JsonObject], str]]:
         """All objects page by page, so that nobody has to hold them all; each with the list's resource version.
 
+        `page`: objects in one page, where it is not the number that suits the kind.
         Selectors see the whole object, also where `metadata_only` leaves out everything but the metadata.
         `exactly_at`: as all was at that resource version, also one of another kind's list. Raises KubeGone when the
         cluster has forgotten it, which it does after some minutes.
         """
         accept = _METADATA_ONLY.format("List") if metadata_only else None
         for place in self.places(kind, namespace):
-            params = _selectors(field_selector, label_selector) | {"limit": str(page)}
+            params = _selectors(field_selector, label_selector) | {
+                "limit": str(page or _page_of(kind, metadata_only=metadata_only))
+            }
             if exactly_at is not None:
                 params |= {"resourceVersion": exactly_at, "resourceVersionMatch": "Exact"}
             while True:
@@ -370,6 +373,10 @@ class KubeClient:
         if not isinstance(answer, dict):
             raise KubeUnavailable(f"{method} {path}: not a JSON object")
         return answer
+
+
+def _page_of(kind: Kind, *, metadata_only: bool) -> int:
+    return _METADATA_PAGE if metadata_only else kind.page
 
 
 def _selectors(field_selector: str | None, label_selector: str | None) -> dict[str, str]:

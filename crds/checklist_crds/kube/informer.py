@@ -66,10 +66,10 @@ class Informer:
         handler: Handler,
         *,
         namespace: str | None = None,
-        page: int = 500,
+        page: int | None = None,
         silence_s: float | None = None,
     ) -> None:
-        """`page`: how many objects are asked for at once; few of a kind that may be large.
+        """`page`: objects that a list requests at once, where it is not the number that suits the kind.
 
         `silence_s`: a watch that brings nothing for so long counts as broken; the server is asked to end it earlier.
         """

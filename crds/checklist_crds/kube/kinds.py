@@ -14,6 +14,8 @@ class Kind:
     plural: str
     kind: str
     namespaced: bool = True
+    page: int = 500
+    """Objects that a list requests at once: few of a kind whose objects may be large, because a parsed page is held."""
 
     @property
     def api_version(self) -> str:
@@ -32,8 +34,8 @@ class Kind:
 ORGANIZATION = Kind(GROUP, VERSION, "organizations", "Organization", namespaced=False)
 MEMBER = Kind(GROUP, VERSION, "members", "Member")
 API_KEY = Kind(GROUP, VERSION, "apikeys", "ApiKey")
-TEMPLATE = Kind(GROUP, VERSION, "templates", "Template")
-TEMPLATE_REVISION = Kind(GROUP, VERSION, "templaterevisions", "TemplateRevision")
+TEMPLATE = Kind(GROUP, VERSION, "templates", "Template", page=10)
+TEMPLATE_REVISION = Kind(GROUP, VERSION, "templaterevisions", "TemplateRevision", page=10)
 RUN = Kind(GROUP, VERSION, "runs", "Run")
 WEBHOOK_DELIVERY = Kind(GROUP, VERSION, "webhookdeliveries", "WebhookDelivery")
 DELIVERY_REPLAY = Kind(GROUP, VERSION, "deliveryreplays", "DeliveryReplay")

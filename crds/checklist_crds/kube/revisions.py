@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..template_types import Definition
+from ..weighted_lru import WeightedLru, weight_of
 from .client import KubeClient
 from .errors import KubeAlreadyExists
 from .kinds import TEMPLATE_REVISION
 
-_KEPT: Final = 512
 _BELIEVED_S: Final = 60.0
+_SEEN: Final = 10_000
 
 
 class RevisionStore:
@@ -20,8 +21,8 @@ class RevisionStore:
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._definitions: OrderedDict[tuple[str, str], Definition] = OrderedDict()
-        self._seen_at: dict[tuple[str, str], float] = {}
+        self._definitions: WeightedLru[tuple[str, str], Definition] = WeightedLru()
+        self._seen_at: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     async def definition(self, namespace: str, name: str) -> Definition:
         """The snapshot. Raises KubeNotFound when somebody deleted it by hand."""
@@ -30,8 +31,7 @@ class RevisionStore:
         if known is None:
             body = await self._client.get(TEMPLATE_REVISION, name, namespace)
             known = Definition.model_validate(body["spec"]["definition"])
-            self._remember(key, known)
-        self._definitions.move_to_end(key)
+            self._definitions.put(key, known, weight_of(body["spec"]["definition"]))
         return known
 
     async def ensure(self, revision: Mapping[str, Any], definition: Definition) -> None:
@@ -46,17 +46,13 @@ class RevisionStore:
             return
         with contextlib.suppress(KubeAlreadyExists):
             await self._client.create(TEMPLATE_REVISION, revision, metadata["namespace"])
-        self._remember(key, definition)
+        self._definitions.put(key, definition, weight_of(revision["spec"]["definition"]))
         self._seen_at[key] = time.monotonic()
+        self._seen_at.move_to_end(key)
+        while len(self._seen_at) > _SEEN:
+            self._seen_at.popitem(last=False)
 
     def forget(self, namespace: str, name: str) -> None:
         """The revision was deleted; the next dispatch makes it again."""
-        self._definitions.pop((namespace, name), None)
+        self._definitions.discard((namespace, name))
         self._seen_at.pop((namespace, name), None)
-
-    def _remember(self, key: tuple[str, str], definition: Definition) -> None:
-        self._definitions[key] = definition
-        self._definitions.move_to_end(key)
-        while len(self._definitions) > _KEPT:
-            oldest, _ = self._definitions.popitem(last=False)
-            self._seen_at.pop(oldest, None)

@@ -5,10 +5,13 @@ from collections.abc import Collection, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Annotated, Any
 
+from pydantic import Field
+
+from ..limits import Limits
 from ..object_store import S3Keys, default_url
 from ..sealing import KeyRing, ServerKeys
-from .declaring import setting
-from .forms import LIST_SCHEMA, LogLevel, Switch, Text, Words
+from .declaring import Group, setting
+from .forms import LIST_SCHEMA, LogLevel, Switch, Text, Whole, Words
 from .held import SecretText
 from .names import SUFFIX
 from .reading import ProgramSettings
@@ -36,6 +39,44 @@ def _otlp_endpoint(text: str) -> str:
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
         raise ValueError("needs OpenTelemetry: pip install 'checklist-dispatch[otel]'")
     return text.rstrip("/")
+
+
+class LimitSettings(Group):
+    """Caps of each organization. Its own object may have others (`spec.limits`)."""
+
+    prefix = "CHECKLISTS_MAX_"
+
+    templates: Whole = setting(Limits().templates, "templates of an organization", ge=0, le=100_000)
+    template_bytes: Whole = setting(
+        Limits().template_bytes,
+        "the templates of an organization together, as compact JSON",
+        unit="bytes",
+        ge=0,
+        le=2**40,
+    )
+    versions: Whole = setting(Limits().versions, "earlier versions that are kept of one template", ge=1, le=100_000)
+    api_keys: Whole = setting(Limits().api_keys, "API keys of an organization that are not revoked", ge=0, le=100_000)
+    members: Whole = setting(Limits().members, "members of an organization", ge=0, le=100_000)
+    accounts: Whole = setting(
+        Limits().accounts, "local accounts that the admins of an organization made", ge=0, le=100_000
+    )
+    run_bytes: Whole = setting(
+        Limits().run_bytes,
+        "photos and drawings ever stored for one run, those that were replaced or taken back included",
+        unit="bytes",
+        ge=0,
+        le=2**50,
+    )
+    audit_entries: Whole = setting(
+        Limits().audit_entries,
+        "audit entries that are kept of an organization; the operator removes the oldest beyond",
+        ge=0,
+        le=10_000_000,
+    )
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(**self.model_dump())
 
 
 class SharedSettings(ProgramSettings):
@@ -85,6 +126,7 @@ class SharedSettings(ProgramSettings):
         schema={"type": "string", "pattern": "^https?://[^/?#@\\s]+/?$"},
         default_text="no traces",
     )
+    caps: LimitSettings = Field(default_factory=LimitSettings)
     log_level: LogLevel = setting("INFO", "what is logged; no level shows a secret")
 
     def contradictions(self, given: Collection[str]) -> Iterable[str]:

@@ -199,7 +199,8 @@ def _has_photos(body: JsonObject) -> bool:
     status: dict[str, Any] = body.get("status") or {}
     answers = (status.get("answers") or {}).values()
     return bool(
-        status.get("photoCounts")
+        status.get("storedBytes")
+        or status.get("photoCounts")
         or status.get("drawing")
         or (status.get("signature") or {}).get("photo")
         or any(answer.get("photos") or answer.get("drawing") for answer in answers)

@@ -8,6 +8,7 @@ nothing is left to owner references.
 """
 
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,6 +18,7 @@ from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.legal_hold import is_held
+from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.retention_rules import (
     Keep,
     deliveries_told,
@@ -47,16 +49,19 @@ class Retention:
         archiver: Archiver,
         *,
         clock: Clock,
+        audit_entries: int,
         namespaces: tuple[str, ...],
         shard: Shard,
         metrics: Metrics,
         on_removed: Callable[[str], None],
         on_run_removed: Callable[[JsonObject], None],
     ) -> None:
-        """`on_run_removed` is told of runs that are gone for good, not of archived ones."""
+        """`audit_entries`: how many an organization keeps that has no cap of its own. `on_run_removed` is told of runs
+        that are gone for good, not of archived ones."""
         self._client = client
         self._archiver = archiver
         self._clock = clock
+        self._audit_entries = audit_entries
         self._namespaces = namespaces
         self._shard = shard
         self._metrics = metrics
@@ -79,6 +84,7 @@ class Retention:
         if self._shard.is_first:  # they bear no slot
             audits = {name: keep.audit for name, keep in keeps.items() if keep.audit is not None}
             deleted += await self._sweep_audit(audits)
+            deleted += await self._sweep_surplus_audit(keeps)
         return deleted + await self._sweep_deliveries(keeps)
 
     async def _keeps(self) -> dict[str, Keep]:
@@ -232,6 +238,29 @@ class Retention:
                     break
         return deleted
 
+    async def _sweep_surplus_audit(self, keeps: Mapping[str, Keep]) -> int:
+        """The oldest entries of organizations that have more than their cap."""
+        surplus: Counter[str] = Counter()
+        async for body in self._audit_metadata():
+            surplus[_labelled_organization(body)] += 1
+        for name, keep in keeps.items():
+            surplus[name] -= self._audit_entries if keep.audit_entries is None else keep.audit_entries
+        surplus = Counter({name: surplus[name] for name in keeps if surplus[name] > 0})
+        deleted = 0
+        if surplus:
+            async for body in self._audit_metadata():  # oldest first: names sort by time
+                organization = _labelled_organization(body)
+                if surplus[organization] > 0:
+                    surplus[organization] -= 1
+                    deleted += await self._delete(AUDIT_ENTRY, body)
+        return deleted
+
+    async def _audit_metadata(self) -> AsyncIterator[JsonObject]:
+        for namespace in self._namespaces or (None,):
+            async for bodies, _ in self._client.pages(AUDIT_ENTRY, namespace, metadata_only=True):
+                for body in bodies:
+                    yield body
+
     async def _delete(self, kind: Kind, body: JsonObject) -> int:
         metadata = body["metadata"]
         try:
@@ -252,6 +281,10 @@ class Retention:
             field_selector=_SETTLED if settled else None,
             label_selector=self._shard.selector,
         )
+
+
+def _labelled_organization(body: JsonObject) -> str:
+    return str((body["metadata"].get("labels") or {}).get(ORGANIZATION_LABEL, ""))
 
 
 def _run_of(delivery: JsonObject) -> Key:

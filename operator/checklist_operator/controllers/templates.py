@@ -1,21 +1,29 @@
 """Templates: the condition Valid, which says what CEL cannot, the public id, version and number of steps; and each
-version that is seen is kept as a TemplateRevision."""
+version that is seen is kept as a TemplateRevision.
+
+A template made or enlarged with kubectl is admitted first, as the API does it before it writes: within the caps of the
+organization, room is reserved and the size for which it counts is written to an annotation. Over a cap, the condition
+Admitted is False, no run is made of it, its version is not kept, and it is tried again later. Templates that an earlier
+release has judged count without being checked.
+"""
 
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from checklist_crds import merge_patch
-from checklist_crds.errors import Problem
+from checklist_crds.errors import LimitReached, Problem
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.kube.limit_ledger import LimitLedger
+from checklist_crds.limits import Counted, LimitName, limit_reached
 from checklist_crds.pausing import is_paused, tells_pause, with_pause
-from checklist_crds.resource_types import ConditionStatus, with_condition
+from checklist_crds.resource_types import SIZE_ANNOTATION, ConditionStatus, StatusCondition, with_condition
 from checklist_crds.snapshot import revision_of
-from checklist_crds.template_resource import TemplateMeta, TemplateStatus, definition_of
-from checklist_crds.template_validation import definition_problems
+from checklist_crds.template_resource import ADMITTED, TemplateMeta, TemplateStatus, counted_size, definition_of
+from checklist_crds.template_validation import canonical_size, definition_problems
 from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
@@ -25,6 +33,7 @@ from checklist_operator.work_queue import WorkQueue
 logger = logging.getLogger(__name__)
 
 _MESSAGE_ROOM: Final = 1900
+_AGAIN_S: Final = 30.0
 
 TemplateChanged = Callable[[Key, str], None]
 """Called with the key and the public id of a template that is new, has another version, goes on or is paused, or is
@@ -38,17 +47,21 @@ class Templates:
         self,
         client: KubeClient,
         *,
+        limits: LimitLedger,
         events: EventRecorder,
         clock: Clock,
         on_change: TemplateChanged,
         on_bug: Callable[[str], None],
     ) -> None:
         self._client = client
+        self._limits = limits
         self._events = events
         self._clock = clock
         self._on_change = on_change
         self._known: dict[Key, tuple[str, int, bool]] = {}
         self._names: dict[tuple[str, str], str] = {}
+        self._refused: dict[Key, str] = {}
+        """Templates that are over a cap, with the names of their organizations."""
         self.queue: WorkQueue[Key] = WorkQueue("templates", self._reconcile, workers=4, on_bug=on_bug)
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
@@ -57,8 +70,10 @@ class Templates:
         if type_ == "DELETED":
             self._known.pop(key, None)
             self._names.pop((key[0], meta.id), None)
+            self._refused.pop(key, None)
             self.queue.forget(key)
             self._on_change(key, meta.id)
+            self.room_changed(meta.organization)
             return
         self._names[key[0], meta.id] = key[1]
         known = self._known.get(key)
@@ -69,6 +84,12 @@ class Templates:
         # Each is judged once after a start, even if it bears a verdict: the rules may be newer than that.
         if known is None or _is_outdated(body):
             self.queue.add(key)
+
+    def room_changed(self, organization: str) -> None:
+        """The caps of an organization are others, or something that counted is gone."""
+        for key, owner in self._refused.items():
+            if owner == organization:
+                self.queue.add(key)
 
     def learn_name(self, type_: str | None, body: JsonObject) -> None:
         """Of a template that others judge."""
@@ -86,14 +107,41 @@ class Templates:
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(TEMPLATE, key[1], key[0])
-            await self._keep_version(key, body)
             body = await labelled(self._client, TEMPLATE, body, TemplateMeta.of(body).organization)
+            try:
+                body = await self._admit(key, body)
+                await self._keep_version(key, body)
+            except LimitReached as error:
+                self._refused[key] = TemplateMeta.of(body).organization
+                await self._write_status(key, body, over=error)
+                return _AGAIN_S
+            self._refused.pop(key, None)
             await self._write_status(key, body)
         except KubeNotFound:
             return None
         except KubeConflict:
             return 0.05
         return None
+
+    async def _admit(self, key: Key, body: JsonObject) -> JsonObject:
+        """The object, with the size for which it counts. Raises LimitReached."""
+        metadata, organization = body["metadata"], TemplateMeta.of(body).organization
+        size, counted = canonical_size(definition_of(body["spec"])), counted_size(metadata)
+        if size == counted or not organization:
+            return body
+        patch = {"metadata": {"annotations": {SIZE_ANNOTATION: str(size)}}}
+
+        async def count() -> JsonObject:
+            version = metadata["resourceVersion"]
+            return await self._client.patch(TEMPLATE, key[1], patch, key[0], resource_version=version)
+
+        if size < counted or (not counted and _was_judged_before_caps(body)):
+            return await count()
+        try:
+            async with self._limits.room(organization, Counted.TEMPLATE, key[1], key[0], size=size):
+                return await count()
+        except KubeNotFound:
+            return body  # gone, or of an organization that is not there, or whose objects do not live here
 
     async def _keep_version(self, key: Key, body: JsonObject) -> None:
         """The version as a revision, before anybody replaces it: who uses kubectl keeps none themselves.
@@ -104,6 +152,7 @@ class Templates:
         meta = TemplateMeta.of(body)
         if not meta.organization or (body.get("status") or {}).get("version") == meta.version:
             return
+        await self._require_room_for_version(meta)
         try:
             await self._client.create(TEMPLATE_REVISION, revision_of(body, seen_at=self._clock()), key[0])
         except KubeAlreadyExists:
@@ -113,7 +162,18 @@ class Templates:
                 "version not kept", extra=about(template_id=meta.id, version=meta.version, reason=error.message)
             )
 
-    async def _write_status(self, key: Key, body: JsonObject) -> None:
+    async def _require_room_for_version(self, meta: TemplateMeta) -> None:
+        """Raises LimitReached when the template has as many revisions as it may have."""
+        kept, selector = 0, f"spec.templateId={meta.id}"
+        pages = self._client.pages(TEMPLATE_REVISION, meta.namespace, field_selector=selector, metadata_only=True)
+        async for page, _ in pages:
+            kept += len(page)
+        limit = (await self._limits.limits_of(meta.organization)).versions
+        # The current version is one of them, and no earlier one.
+        if kept > limit:
+            raise limit_reached(LimitName.VERSIONS, limit=limit, used=kept)
+
+    async def _write_status(self, key: Key, body: JsonObject, *, over: LimitReached | None = None) -> None:
         before = TemplateStatus.model_validate(body.get("status") or {})
         definition = definition_of(body["spec"])
         problems = definition_problems(definition)
@@ -121,10 +181,13 @@ class Templates:
         after = before.model_copy(
             update={
                 "id": meta.id,
-                "version": meta.version,
+                # Of a refused version nothing is kept; it is told from one that was by this field.
+                "version": meta.version if over is None else before.version,
                 "step_count": _count_steps(definition),
                 "conditions": with_condition(
-                    with_pause(before.conditions, body["metadata"], now=self._clock()),
+                    self._with_admission(
+                        with_pause(before.conditions, body["metadata"], now=self._clock()), body, over
+                    ),
                     "Valid",
                     not problems,
                     "Invalid" if problems else "Valid",
@@ -143,9 +206,28 @@ class Templates:
                 "template judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
             )
 
+    def _with_admission(
+        self, conditions: list[StatusCondition], body: JsonObject, over: LimitReached | None
+    ) -> list[StatusCondition]:
+        """With the condition Admitted, where the template is refused or was refused before."""
+        if over is None and not any(one.type == ADMITTED for one in conditions):
+            return conditions
+        return with_condition(
+            conditions,
+            ADMITTED,
+            over is None,
+            "Admitted" if over is None else "LimitReached",
+            "The template is within the limits of its organization." if over is None else over.message,
+            now=self._clock(),
+            generation=body["metadata"]["generation"],
+        )
+
     def _tell(self, body: JsonObject, before: TemplateStatus, after: TemplateStatus) -> None:
         """People: what has become of it, but for a new one that is as it should be."""
         this, was, verdict = ObjectReference.of(TEMPLATE, body), _verdict(before), _verdict(after)
+        refused = _verdict(after, ADMITTED)
+        if refused is not None and refused[0] is ConditionStatus.FALSE and refused != _verdict(before, ADMITTED):
+            self._events.warn(this, "LimitReached", refused[1])
         if not tells_pause(body):
             tell_pause(self._events, this, body["metadata"])
         if verdict is None or verdict == was:
@@ -156,8 +238,15 @@ class Templates:
             self._events.tell(this, "Valid", verdict[1])
 
 
-def _verdict(status: TemplateStatus) -> tuple[ConditionStatus, str] | None:
-    return next(((one.status, one.message) for one in status.conditions if one.type == "Valid"), None)
+def _verdict(status: TemplateStatus, condition: str = "Valid") -> tuple[ConditionStatus, str] | None:
+    return next(((one.status, one.message) for one in status.conditions if one.type == condition), None)
+
+
+def _was_judged_before_caps(body: JsonObject) -> bool:
+    """Whether an earlier release has judged the template as it is, and nobody has refused it since."""
+    conditions = (body.get("status") or {}).get("conditions") or ()
+    judged = {one["type"] for one in conditions if one.get("observedGeneration") == body["metadata"]["generation"]}
+    return "Valid" in judged and ADMITTED not in {one["type"] for one in conditions}
 
 
 def problems_text(problems: list[Problem]) -> str:

@@ -1,0 +1,20 @@
+"""A template as a caller writes it: all that is wrong is reported together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from checklist_crds.errors import Problem, ValidationFailed
+from checklist_crds.template_types import Definition
+from checklist_crds.template_validation import parse_definition
+
+
+def parse_with(document: Mapping[str, Any], problems: list[Problem], *, strict: bool) -> Definition:
+    """The definition; its own problems and those that were found before are raised together."""
+    try:
+        definition = parse_definition(document, strict=strict)
+    except ValidationFailed as error:
+        found = error.details if isinstance(error.details, list) else []
+        raise ValidationFailed("The template is not valid.", details=[*problems, *found]) from None
+    if problems:
+        raise ValidationFailed("The template is not valid.", details=problems)
+    return definition

@@ -1,0 +1,286 @@
+"""Makes the caps of an organization exact, however many processes create objects at once.
+
+Whoever wants to create an object of a capped kind reserves room for it first: an entry in the organization's status,
+written by a patch that is conditional on the resourceVersion that was read. All requests of one organization that wait
+in this process share one patch (group commit).
+
+**Why it is exact.** A reservation is granted in four steps: read the organization, then list the objects of the kind
+(both from etcd, not from a cache), then compare objects and reservations with the cap, then write the reservation on
+condition that the organization is as it was read. Take any other object that counts when the condition is checked.
+Its own reservation was written before it was created. If that reservation is still there, the first step read it,
+since the organization has not changed. If it is gone again, it was removed before the first step, by the process that
+had seen the object created; so the object existed before the list and is in it. Either way it was counted. An object
+that is in both is counted once, by its name.
+
+**What a crash leaves.** A reservation ends by itself after two minutes. An object is created within 25 s of its
+reservation or not at all, and an API server gives up a request after one minute, so no object appears later than that,
+also where the clocks of replicas differ by half a minute.
+
+Objects made with kubectl reserve nothing. The operator reserves room for a template when it admits it, and keys,
+members and accounts made with kubectl count as soon as they exist.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from ..errors import LimitReached
+from ..limits import REVOKED, Counted, Limits, Reserved, room_for
+from ..organization_types import OrganizationSpec
+from ..resource_types import ORGANIZATION_LABEL
+from ..template_resource import counted_size
+from ..times import Clock
+from .client import JsonObject, KubeClient
+from .errors import KubeConflict, KubeContended, KubeError, KubeNotFound, KubeOutcomeUnknown, KubeUnavailable
+from .kinds import API_KEY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, TEMPLATE, Kind
+
+logger = logging.getLogger(__name__)
+
+_TRIES: Final = 60
+_MADE_WITHIN_S: Final = 25.0
+_ENDS_AFTER: Final = timedelta(minutes=2)
+_WAITS_S: Final = 5.0
+"""How long a request waits for what others are about to create, when only that leaves no room."""
+_LOOKS_AGAIN_S: Final = 0.2
+_LINGER_S: Final = 0.1
+"""How long the removal of reservations waits for the next reservation, to be written with it."""
+_BATCH: Final = 200
+_MOST_RESERVATIONS: Final = 1_000
+_KINDS: Final = {
+    Counted.TEMPLATE: TEMPLATE,
+    Counted.API_KEY: API_KEY,
+    Counted.MEMBER: MEMBER,
+    Counted.ACCOUNT: LOCAL_ACCOUNT,
+}
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    wanted: Reserved
+    namespace: str
+    future: asyncio.Future[None]
+    until: float
+    """By the loop's clock: when it is refused at the latest."""
+
+
+@dataclass(slots=True)
+class _Account:
+    """What waits to be written for one organization."""
+
+    requests: list[_Request] = field(default_factory=list)
+    done: set[str] = field(default_factory=set)
+    worker: asyncio.Task[None] | None = None
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class LimitLedger:
+    """Reserves room for objects; see `checklist_crds.limits` for the rules."""
+
+    def __init__(self, client: KubeClient, clock: Clock, *, limits: Limits, installation_namespace: str) -> None:
+        """`limits`: of organizations that have none of their own."""
+        self._client = client
+        self._clock = clock
+        self.limits = limits
+        self._installation_namespace = installation_namespace
+        self._accounts: dict[str, _Account] = {}
+
+    @contextlib.asynccontextmanager
+    async def room(
+        self, organization: str, counted: Counted, name: str, namespace: str, *, size: int = 0
+    ) -> AsyncIterator[None]:
+        """Room for one object, which is to be created (or enlarged to `size` bytes) inside of the block.
+
+        Raises LimitReached; KubeNotFound when there is no such organization, or `namespace` is none of its own; any
+        other KubeError; KubeOutcomeUnknown when the block takes too long.
+        """
+        wanted = Reserved(uuid.uuid4().hex, counted, f"{namespace}/{name}", size, self._clock())
+        await self._reserve(organization, wanted, namespace)
+        try:
+            async with asyncio.timeout(_MADE_WITHIN_S):
+                yield
+        except TimeoutError:
+            raise KubeOutcomeUnknown("creating the object took too long") from None
+        except (KubeOutcomeUnknown, asyncio.CancelledError):
+            raise  # The object may appear yet: the reservation ends by itself.
+        except BaseException:
+            self._release(organization, wanted.id)
+            raise
+        self._release(organization, wanted.id)
+
+    async def limits_of(self, organization: str) -> Limits:
+        """As they are now; of an organization that is not there, those of the installation. Raises KubeError."""
+        try:
+            body = await self._client.get(ORGANIZATION, organization)
+        except KubeNotFound:
+            return self.limits
+        return self.limits.of(OrganizationSpec.model_validate(body["spec"]).limits)
+
+    async def close(self) -> None:
+        """Write what is still to be removed (at most a second), then stop."""
+        workers = [account.worker for account in self._accounts.values() if account.worker is not None]
+        for account in self._accounts.values():
+            account.wake.set()
+        if workers:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.gather(*workers, return_exceptions=True), 1.0)
+
+    async def _reserve(self, organization: str, wanted: Reserved, namespace: str) -> None:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        account = self._accounts.setdefault(organization, _Account())
+        account.requests.append(_Request(wanted, namespace, future, loop.time() + _WAITS_S))
+        account.wake.set()
+        self._start(organization, account)
+        try:
+            await future
+        except asyncio.CancelledError:
+            # It may have been granted a moment ago; nothing was created on the strength of it.
+            self._release(organization, wanted.id)
+            raise
+
+    def _release(self, organization: str, reservation: str) -> None:
+        account = self._accounts.setdefault(organization, _Account())
+        account.done.add(reservation)
+        self._start(organization, account)
+
+    def _start(self, organization: str, account: _Account) -> None:
+        if account.worker is None or account.worker.done():
+            account.worker = asyncio.create_task(self._work(organization, account), name=f"limits {organization}")
+
+    async def _work(self, organization: str, account: _Account) -> None:
+        while account.requests or account.done:
+            if not account.requests:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(account.wake.wait(), _LINGER_S)
+            account.wake.clear()
+            batch = [one for one in account.requests[:_BATCH] if not one.future.done()]
+            account.requests = account.requests[_BATCH:]
+            done, account.done = account.done, set()
+            try:
+                waiting = await self._commit(organization, batch, done)
+            except KubeError as error:
+                # Reservations that could not be removed end by themselves.
+                logger.warning("limits of %s not written: %s", organization, error.message)
+                _fail(batch, error)
+                continue
+            except BaseException:
+                _fail([*batch, *account.requests], KubeUnavailable("the writer of reservations was stopped"))
+                raise
+            if waiting:
+                account.requests += waiting
+                await asyncio.sleep(_LOOKS_AGAIN_S)
+        if not account.requests and not account.done and self._accounts.get(organization) is account:
+            del self._accounts[organization]
+
+    async def _commit(self, organization: str, batch: list[_Request], done: set[str]) -> list[_Request]:
+        """Answers all of `batch` but those that have to wait, which are returned."""
+        now = asyncio.get_running_loop().time
+        for number in range(_TRIES):
+            body = await self._client.get(ORGANIZATION, organization)
+            spec = OrganizationSpec.model_validate(body["spec"])
+            limits = self.limits.of(spec.limits)
+            before = [Reserved.parse(entry) for entry in (body.get("status") or {}).get("reservations") or ()]
+            oldest = self._clock() - _ENDS_AFTER
+            after = [one for one in before if one.id not in done and one.since > oldest]
+            namespaces = tuple(
+                dict.fromkeys((spec.namespace or self._installation_namespace, self._installation_namespace))
+            )
+            existing = {
+                counted: await _COUNTS[counted](self._client, _KINDS[counted], organization, namespaces)
+                for counted in {request.wanted.counted for request in batch}
+            }
+            granted: list[_Request] = []
+            refused: list[tuple[_Request, LimitReached | KubeError]] = []
+            waiting: list[_Request] = []
+            for request in batch:
+                wanted = request.wanted
+                if wanted.counted is not Counted.ACCOUNT and request.namespace not in namespaces:
+                    refused.append((request, KubeNotFound(f"{request.namespace} is no namespace of {organization}")))
+                    continue
+                full = room_for(wanted, existing[wanted.counted], after, limits)
+                if full is None and len(after) < _MOST_RESERVATIONS:
+                    granted.append(request)
+                    after.append(wanted)
+                elif (full is None or full.may_change) and now() < request.until:
+                    waiting.append(request)
+                else:
+                    refused.append(
+                        (request, KubeUnavailable("too much is created at once") if full is None else full.error)
+                    )
+            if after != before:
+                status = {"reservations": [one.as_status() for one in after]}
+                version = body["metadata"]["resourceVersion"]
+                try:
+                    await self._client.patch_status(ORGANIZATION, organization, status, resource_version=version)
+                except KubeConflict:
+                    await asyncio.sleep(0.002 * min(number + 1, 20) * (0.5 + random.random()))
+                    continue
+            for request in granted:
+                if not request.future.done():
+                    request.future.set_result(None)
+            for request, error in refused:
+                _fail([request], error)
+            return waiting
+        raise KubeContended("the organization changes too fast")
+
+
+def _fail(requests: list[_Request], error: Exception) -> None:
+    for request in requests:
+        if not request.future.done():
+            request.future.set_exception(error)
+
+
+_Count = Callable[[KubeClient, Kind, str, tuple[str, ...]], Awaitable[dict[str, int]]]
+"""Sizes by `namespace/name` of the objects of an organization that count."""
+
+
+async def _templates(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> dict[str, int]:
+    """Those that were admitted, which bear their size. Metadata only: bodies may be large."""
+    found: dict[str, int] = {}
+    selector = f"{ORGANIZATION_LABEL}={organization}"
+    for namespace in namespaces:
+        async for page, _ in client.pages(kind, namespace, label_selector=selector, metadata_only=True):
+            for body in page:
+                if size := counted_size(body["metadata"]):
+                    found[_name_of(body)] = size
+    return found
+
+
+async def _keys(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> dict[str, int]:
+    found = await _objects(client, kind, organization, namespaces)
+    return {_name_of(body): REVOKED if body["spec"].get("revoked") else 0 for body in found}
+
+
+async def _members(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> dict[str, int]:
+    return {_name_of(body): 0 for body in await _objects(client, kind, organization, namespaces)}
+
+
+async def _accounts(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> dict[str, int]:
+    """Those that the organization's admins made. All accounts live in the installation's namespace."""
+    return await _members(client, kind, organization, namespaces[-1:])
+
+
+async def _objects(client: KubeClient, kind: Kind, organization: str, namespaces: tuple[str, ...]) -> list[JsonObject]:
+    selector, found = f"{ORGANIZATION_LABEL}={organization}", list[JsonObject]()
+    for namespace in namespaces:
+        found += (await client.list_all(kind, namespace, label_selector=selector))[0]
+    return found
+
+
+def _name_of(body: JsonObject) -> str:
+    metadata = body["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}"
+
+
+_COUNTS: Final[dict[Counted, _Count]] = {
+    Counted.TEMPLATE: _templates,
+    Counted.API_KEY: _keys,
+    Counted.MEMBER: _members,
+    Counted.ACCOUNT: _accounts,
+}

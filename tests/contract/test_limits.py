@@ -1,0 +1,143 @@
+"""Caps per organization: exact over replicas, also when many requests come at once; beyond them nothing is changed."""
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, TEMPLATE, Kind
+from checklist_crds.limits import Counted, Reserved
+from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.times import utc_now
+
+from .conftest import Api, StartApi, definition
+from .dashboard_client import Desk, at_desk
+
+AT_ONCE = 50
+Post = Callable[[Api, Desk], Awaitable[httpx.Response]]
+
+
+async def _template(api: Api, _: Desk) -> httpx.Response:
+    return await api.http.post("/v1/templates", json=definition())
+
+
+async def _key(_: Api, desk: Desk) -> httpx.Response:
+    return await desk.post("/keys", {"name": "export"})
+
+
+async def _member(_: Api, desk: Desk) -> httpx.Response:
+    return await desk.post("/members", {"email": f"{uuid.uuid4().hex}@example.com", "name": "Ada", "role": "viewer"})
+
+
+@pytest.mark.parametrize(
+    ("setting", "what", "kind", "post"),
+    [
+        ("CHECKLISTS_MAX_TEMPLATES", "templates", TEMPLATE, _template),
+        ("CHECKLISTS_MAX_API_KEYS", "api_keys", API_KEY, _key),
+        ("CHECKLISTS_MAX_MEMBERS", "members", MEMBER, _member),
+    ],
+)
+async def test_a_cap_is_exact_over_two_replicas_and_nothing_is_changed_beyond_it(
+    start_api: StartApi, setting: str, what: str, kind: Kind, post: Post
+) -> None:
+    apis = [await start_api(**{setting: "7"}) for _ in range(2)]
+    desks = [await at_desk(api) for api in apis]
+    there = len(await apis[0].all_of(kind))
+    answers = await asyncio.gather(*(post(apis[number % 2], desks[number % 2]) for number in range(AT_ONCE)))
+    assert Counter(answer.status_code for answer in answers) == {201: 7 - there, 409: AT_ONCE - 7 + there}
+    for refused in (answer.json() for answer in answers if answer.status_code == 409):
+        assert (refused["error"], refused["details"]) == ("limit_reached", {"limit": 7, "used": 7, "what": what})
+    assert len(await apis[0].all_of(kind)) == 7
+    assert all(body["spec"].get("outcome") != "failed" for body in await apis[0].all_of(AUDIT_ENTRY))
+
+
+async def test_the_bytes_of_templates_are_capped_when_they_are_made_and_when_they_grow(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_MAX_TEMPLATE_BYTES="20000")
+
+    async def size_of(response: httpx.Response) -> int:
+        body = await api.kube.get(TEMPLATE, response.json()["id"], api.namespace)
+        return int(body["metadata"]["annotations"]["checklists.dev/bytes"])
+
+    padded = definition(description="x" * 4000)
+    answers = await asyncio.gather(*(api.http.post("/v1/templates", json=padded) for _ in range(10)))
+    made = [answer for answer in answers if answer.status_code == 201]
+    used = sum([await size_of(answer) for answer in made])
+    assert used <= 20000 < used + used // len(made)
+    refused = next(answer.json() for answer in answers if answer.status_code == 409)
+    assert refused["details"] == {"limit": 20000, "used": used, "what": "template_bytes"}
+
+    [first, second, *_] = [f"/v1/templates/{answer.json()['id']}" for answer in made]
+    steps = [{"id": f"s-more-{number}", "type": "text", "label": "z" * 400} for number in range(6)]
+    longer = {"sections": [*padded["sections"], {"id": "g-more", "title": "More", "steps": steps}]}
+    grown = await api.http.patch(first, json=longer)
+    assert (grown.status_code, grown.json()["details"]["what"]) == (409, "template_bytes")
+    assert (await api.http.get(first)).json()["v"] == 1
+    assert (await api.http.patch(second, json={"description": ""})).status_code == 200
+    assert (await api.http.delete(second)).status_code == 204
+    assert (await api.http.patch(first, json=longer)).status_code == 200
+
+
+async def test_an_object_that_is_deleted_leaves_room_at_once(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_MAX_TEMPLATES="1")
+    for _ in range(3):
+        made = await api.account.create_template()
+        assert (await api.http.post("/v1/templates", json=definition())).status_code == 409
+        assert (await api.http.delete(f"/v1/templates/{made['id']}")).status_code == 204
+
+
+async def test_the_organization_s_own_cap_goes_before_the_setting(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_MAX_TEMPLATES="1")
+    await api.kube.patch(ORGANIZATION, api.organization, {"spec": {"limits": {"templates": 2}}})
+    statuses = [(await api.http.post("/v1/templates", json=definition())).status_code for _ in range(3)]
+    assert statuses == [201, 201, 409]
+
+
+@pytest.mark.parametrize(("ago", "status"), [(timedelta(minutes=3), 201), (timedelta(), 409)])
+async def test_what_a_process_reserved_before_it_died_counts_for_two_minutes(
+    start_api: StartApi, ago: timedelta, status: int
+) -> None:
+    api = await start_api(CHECKLISTS_MAX_TEMPLATES="1")
+    left = Reserved("one", Counted.TEMPLATE, f"{api.namespace}/t-never-made", 100, utc_now() - ago)
+    await api.kube.patch_status(ORGANIZATION, api.organization, {"reservations": [left.as_status()]})
+    assert (await api.http.post("/v1/templates", json=definition())).status_code == status
+
+
+async def test_versions_of_a_template_are_capped_until_the_earlier_ones_are_gone(start_api: StartApi) -> None:
+    apis = [await start_api(CHECKLISTS_MAX_VERSIONS="3") for _ in range(2)]
+    path = f"/v1/templates/{(await apis[0].account.create_template())['id']}"
+    answers = await asyncio.gather(
+        *(apis[number % 2].http.patch(path, json={"name": f"Round {number}"}) for number in range(12))
+    )
+    refused = [answer.json() for answer in answers if answer.status_code == 409]
+    assert len(refused) == 12 - 3
+    assert refused[0]["details"] == {"limit": 3, "used": 3, "what": "versions"}
+    assert (await apis[0].http.get(path)).json()["v"] == 4
+
+
+async def test_accounts_that_admins_make_are_capped(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_MAX_ACCOUNTS="2")
+    desk = await at_desk(api)
+    answers = [await _member(api, desk) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [201, 201, 409]
+    assert answers[2].json()["details"] == {"limit": 2, "used": 2, "what": "accounts"}
+    assert len(await api.all_of(MEMBER)) == 2 + 2
+    made, _ = await api.kube.list_all(
+        LOCAL_ACCOUNT, api.namespace, label_selector=f"{ORGANIZATION_LABEL}={api.organization}"
+    )
+    assert len(made) == 2
+
+
+async def test_a_revoked_key_leaves_room_for_another_but_its_record_stays_and_counts(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_MAX_API_KEYS="2")
+    desk = await at_desk(api)
+    for _ in range(18):
+        made = (await _key(api, desk)).json()
+        assert (await _key(api, desk)).json()["details"]["what"] == "api_keys"
+        assert (await desk.post(f"/keys/{made['id']}/revoke")).status_code == 200
+    made = (await _key(api, desk)).json()
+    assert (await desk.post(f"/keys/{made['id']}/revoke")).status_code == 200
+    assert (await _key(api, desk)).json()["details"] == {"limit": 20, "used": 20, "what": "api_key_records"}

@@ -1,0 +1,124 @@
+"""What one organization stores leaves the API its memory, and the caps hold over processes."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+from tests.replicas.api_processes import ApiProcess
+
+from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.template_validation import canonical_size
+from checklist_dev.controlplane import ControlPlane
+
+from .conftest import Account, Api, definition, http_client
+from .own_process import own_process
+from .test_photos_memory import peak_mib
+
+LIMIT_MIB = 512
+TEMPLATES, BY_REST = 600, 20
+LARGE = definition(
+    sections=[
+        {
+            "id": f"g-{section}",
+            "title": "Part",
+            "steps": [
+                {
+                    "id": f"s-{section}-{step}",
+                    "type": "choice",
+                    "label": "Which?",
+                    "config": {"options": [{"id": f"o-{option}", "label": "One"} for option in range(8)]},
+                }
+                for step in range(10)
+            ],
+        }
+        for section in range(50)
+    ]
+)
+UNCAPPED = {"CHECKLISTS_MAX_TEMPLATE_BYTES": str(2**30), "CHECKLISTS_RATE_LIMIT": "off"}
+
+
+async def _fill(api: Api, http: httpx.AsyncClient) -> list[str]:
+    """Ids of large templates, some by REST and the others by kubectl, two at once: the API server judges each
+    for half a second of processor time."""
+    slots = asyncio.Semaphore(2)
+    reference = {"organizationRef": {"name": api.organization}}
+    body: dict[str, Any] = {"apiVersion": "checklists.dev/v1", "kind": "Template", "spec": {**LARGE, **reference}}
+
+    async def make(number: int) -> str:
+        async with slots:
+            if number < BY_REST:
+                made = await http.post("/v1/templates", json=LARGE)
+                assert made.status_code == 201, made.text
+                return str(made.json()["id"])
+            name = f"t-00000000-0000-4000-8000-{number:012}"
+            metadata = {"name": name, "labels": {ORGANIZATION_LABEL: api.organization}}
+            await api.kube.create(TEMPLATE, {**body, "metadata": metadata}, api.namespace)
+            return name
+
+    return await asyncio.gather(*(make(number) for number in range(TEMPLATES)))
+
+
+@asynccontextmanager
+async def _answering(process: ApiProcess, account: Account) -> AsyncIterator[None]:
+    """Another organization's requests, one after the other, which are all answered while the block runs."""
+    statuses: Counter[int] = Counter()
+
+    async def request() -> None:
+        template = definition(name="Of another organization")
+        async with http_client(process.url, account.key) as http:
+            path = f"/v1/templates/{(await http.post('/v1/templates', json=template)).json()['id']}"
+            while True:
+                statuses[(await http.get(path)).status_code] += 1
+                statuses[(await http.get("/v1/templates")).status_code] += 1
+
+    task = asyncio.create_task(request())
+    try:
+        yield
+        before = statuses.total()
+        while statuses.total() < before + 4 and not task.done():
+            await asyncio.sleep(0.01)
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    assert set(statuses) == {200}
+
+
+async def test_large_templates_of_one_organization_leave_the_others_the_api(
+    api: Api, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    assert 150_000 < canonical_size(LARGE) < 200_000
+    other = await api.make_account()
+    async with own_process(api, control_plane, tmp_path, **UNCAPPED) as (process, http):
+        async with _answering(process, other):
+            ids = await _fill(api, http)
+        assert peak_mib(process) < LIMIT_MIB
+    async with own_process(api, control_plane, tmp_path, **UNCAPPED) as (process, http):
+        async with _answering(process, other):
+            listed = (await http.get("/v1/templates")).json()["pagination"]
+            read = await asyncio.gather(*(http.get(f"/v1/templates/{one}") for one in ids[::20]))
+            runs = await asyncio.gather(*(http.post("/v1/runs", json={"template_id": one}) for one in ids[::30]))
+        assert listed["total"] == TEMPLATES
+        assert {answer.status_code for answer in read} == {200}
+        assert {answer.status_code for answer in runs} == {201}
+        assert peak_mib(process) < LIMIT_MIB
+
+
+async def test_a_cap_is_exact_under_fifty_posts_at_once_over_two_processes(
+    api: Api, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    cap = {"CHECKLISTS_MAX_TEMPLATES": "20", "CHECKLISTS_RATE_LIMIT": "off"}
+    (tmp_path / "other").mkdir()
+    async with (
+        own_process(api, control_plane, tmp_path, **cap) as (_, first),
+        own_process(api, control_plane, tmp_path / "other", **cap) as (_, second),
+    ):
+        posts = [http.post("/v1/templates", json=definition()) for _ in range(25) for http in (first, second)]
+        answers = await asyncio.gather(*posts)
+    assert Counter(answer.status_code for answer in answers) == {201: 20, 409: 30}
+    assert len(await api.all_of(TEMPLATE)) == 20
