@@ -280,6 +280,7 @@ class Services:
                 index=index,
                 members=member_names,
                 idempotency=idempotency,
+                archived=archived,
                 sealing=settings.sealing,
                 metrics=metrics,
                 clock=clock,

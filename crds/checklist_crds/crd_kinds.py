@@ -8,12 +8,14 @@ from pydantic import BaseModel
 from .account_types import DashboardSessionSpec, DashboardSessionStatus, LocalAccountSpec, LocalAccountStatus
 from .audit_types import AuditEntrySpec
 from .delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
+from .idempotency_types import IdempotencyRecordSpec
 from .ids import ID_PATTERNS
 from .kube.kinds import (
     API_KEY,
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
     DELIVERY_REPLAY,
+    IDEMPOTENCY_RECORD,
     LOCAL_ACCOUNT,
     MEMBER,
     ORGANIZATION,
@@ -418,6 +420,17 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             _AGE,
         ],
         rules=[Rule("spec", "self == oldSelf", "an audit entry is immutable")],
+        atomic=["spec"],
+    ),
+    ResourceDescription(
+        kind=IDEMPOTENCY_RECORD,
+        short_name="clidem",
+        singular="idempotencyrecord",
+        description="IdempotencyRecord says that an Idempotency-Key was used; it outlives what was made with the key.",
+        spec=IdempotencyRecordSpec,
+        status=NoStatus,
+        columns=[Column("Expires", ".spec.expiresAt"), _ORG, _AGE],
+        rules=[Rule("spec", "self == oldSelf", "the record of a key is immutable")],
         atomic=["spec"],
     ),
 )

@@ -28,6 +28,7 @@ from checklist_crds.kube.kinds import (
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
     DELIVERY_REPLAY,
+    IDEMPOTENCY_RECORD,
     LOCAL_ACCOUNT,
     MEMBER,
     ORGANIZATION,
@@ -360,12 +361,14 @@ async def the_old_goes(life: Life) -> None:
     actor = {"kind": "system", "name": "test"}
     spec = {"at": at, "actor": actor, "action": "run.cancelled", "target": {"kind": "run"}}
     await life.apply(AUDIT_ENTRY, entry, spec)
+    await life.apply(IDEMPOTENCY_RECORD, entry, {"expiresAt": at})
     await life.call("POST", f"/v1/runs/{used['run_id']}/cancel", {})
     await life.call("DELETE", f"/v1/templates/{template['id']}", status=204)
     keep = {"finishedRunsDays": A_SECOND, "auditDays": 30}
     await life.kube.patch(ORGANIZATION, ORGANIZATION_NAME, {"spec": {"retention": keep}})
     try:
-        for kind, name in ((WEBHOOK_DELIVERY, event), (RUN, run), (RUN, used["run_id"]), (AUDIT_ENTRY, entry)):
+        records = ((AUDIT_ENTRY, entry), (IDEMPOTENCY_RECORD, entry))
+        for kind, name in ((WEBHOOK_DELIVERY, event), (RUN, run), (RUN, used["run_id"]), *records):
             await life.goes(kind, name)
         await life.goes(TEMPLATE_REVISION, revision)
     finally:

@@ -69,6 +69,7 @@ API: Final[dict[str, dict[str, Use]]] = {
     "members": _each("create get patch delete", _MEMBER) | _listed("members"),
     "members/status": {"patch": _MEMBER},
     "auditentries": {"create": _KEY, **_listed("auditentries")},
+    "idempotencyrecords": _each("create get", _WRITTEN),
     "webhookdeliveries": _each("get patch", _FAILED) | _listed("webhookdeliveries"),
     "deliveryreplays": _each("create get delete", _MANY) | _listed("deliveryreplays"),
     "localaccounts": _each("create get patch", _MEMBER) | _listed("localaccounts"),
@@ -96,6 +97,7 @@ OPERATOR: Final[dict[str, dict[str, Use]]] = {
     | {"list": _looked_at_again("members"), **_watched(scenes.keys_and_members_by_kubectl)},
     "members/status": {"patch": _PEOPLE},
     "auditentries": _each("list delete", _OLD),
+    "idempotencyrecords": _each("list delete", _OLD),
     "webhookdeliveries": _each("create get patch", _FAILED)
     | _each("list delete", _OLD)
     | _watched(scenes.a_delivery_fails_and_is_replayed),

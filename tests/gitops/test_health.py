@@ -97,5 +97,5 @@ async def test_runs_and_their_deliveries(lab: Lab, receiver: Receiver, operator:
 
 
 def test_a_mere_record_is_healthy_as_soon_as_it_exists() -> None:
-    for kind in ("TemplateRevision", "LocalAccount", "DashboardSession", "AuditEntry"):
+    for kind in ("TemplateRevision", "LocalAccount", "DashboardSession", "AuditEntry", "IdempotencyRecord"):
         assert health({"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": "x"}, "spec": {}}) == "Healthy"

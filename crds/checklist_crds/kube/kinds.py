@@ -40,6 +40,7 @@ DELIVERY_REPLAY = Kind(GROUP, VERSION, "deliveryreplays", "DeliveryReplay")
 LOCAL_ACCOUNT = Kind(GROUP, VERSION, "localaccounts", "LocalAccount")
 DASHBOARD_SESSION = Kind(GROUP, VERSION, "dashboardsessions", "DashboardSession")
 AUDIT_ENTRY = Kind(GROUP, VERSION, "auditentries", "AuditEntry")
+IDEMPOTENCY_RECORD = Kind(GROUP, VERSION, "idempotencyrecords", "IdempotencyRecord")
 SECRET = Kind("", "v1", "secrets", "Secret")
 EVENT = Kind("", "v1", "events", "Event")
 NAMESPACE = Kind("", "v1", "namespaces", "Namespace", namespaced=False)
@@ -59,4 +60,5 @@ ALL_KINDS = (
     LOCAL_ACCOUNT,
     DASHBOARD_SESSION,
     AUDIT_ENTRY,
+    IDEMPOTENCY_RECORD,
 )
