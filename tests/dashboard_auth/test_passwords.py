@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from argon2 import Parameters, PasswordHasher, extract_parameters
+from argon2 import PasswordHasher
 
 from checklist_api.dashboard.password_judge import judge
 from checklist_api.dashboard.passwords import CONTEXT_WORDS, GUESSES, LONGEST, SHORTEST, Passwords
@@ -41,22 +41,28 @@ async def test_nobody_learns_whether_there_is_an_account(api: Api, make_link: Ma
     assert len(told) == 1
 
 
-async def test_an_unknown_account_takes_the_work_of_a_known_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    work: list[Parameters] = []
-    verify = PasswordHasher.verify
-
-    def recording_verify(hasher: PasswordHasher, hashed: str, password: str) -> bool:
-        work.append(extract_parameters(hashed))
-        return verify(hasher, hashed, password)
-
-    monkeypatch.setattr(PasswordHasher, "verify", recording_verify)
+async def test_an_address_takes_the_same_work_however_many_accounts_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    work: list[tuple[int, int, int]] = []
     passwords = Passwords()
     hashed = await passwords.hash(PASSWORD)
-    assert not await passwords.verify(hashed, "wrong wrong wrong")
-    assert not await passwords.verify(None, "wrong wrong wrong")
+    shared = [hashed, *[await passwords.hash(f"{PASSWORD} {number}", salt_of=hashed) for number in range(5)]]
+    real = PasswordHasher.hash
+
+    def recording(hasher: PasswordHasher, password: str, *, salt: bytes | None = None) -> str:
+        work.append((hasher.time_cost, hasher.memory_cost, len(salt or b"")))
+        return real(hasher, password, salt=salt)
+
+    monkeypatch.setattr(PasswordHasher, "hash", recording)
+    for number, hashes in enumerate(([], [hashed], shared)):
+        assert await passwords.matching(hashes, "wrong wrong wrong") == [False] * len(hashes)
+        assert len(work) == number + 1
+    assert await passwords.matching(shared, f"{PASSWORD} 3") == [False, False, False, False, True, False]
+    assert len(set(work)) == 1
+    many = [await passwords.hash(PASSWORD) for _ in range(10)]
+    del work[:]
+    await passwords.matching([*many, "no hash"], PASSWORD)
+    assert len(work) <= 4
     passwords.close()
-    known, unknown = work
-    assert known == unknown
 
 
 async def test_the_hash_is_argon2id_sealed_for_its_account_and_renewed_at_sign_in(
