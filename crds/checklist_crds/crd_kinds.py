@@ -28,7 +28,7 @@ from .kube.kinds import (
 from .legal_hold import LEGAL_HOLD_ANNOTATION
 from .organization_types import ApiKeySpec, ApiKeyStatus, MemberSpec, MemberStatus, OrganizationSpec, OrganizationStatus
 from .replay_types import DeliveryReplaySpec, DeliveryReplayStatus
-from .resource_types import ConditionsField, KubeModel, StatusCondition
+from .resource_types import ORGANIZATION_LABEL, ConditionsField, KubeModel, StatusCondition
 from .run_types import RunPhase, RunSpec, RunStatus, TemplateRevisionSpec, Webhook
 from .template_resource import TemplateSpec, TemplateStatus
 
@@ -247,13 +247,14 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             Column("Phase", ".status.phase"),
             Column("Answered", ".status.progress.answered", "integer"),
             Column("Total", ".status.progress.total", "integer"),
-            Column("Template", ".spec.resolved.templateName"),
-            Column("Expires", ".spec.expiresAt"),
+            # In the spec where the API made the run, in the status where an operator admitted it; never in both.
+            Column("Template", "..resolved.templateName"),
+            Column("Expires", "..expiresAt"),
             Column("Reference", ".spec.executorRef", wide=True),
             Column("Admitted", ".status.conditions[?(@.type=='Admitted')].reason", wide=True),
             Column("Settled", ".status.settled", "boolean", wide=True),
             _HOLD,
-            _ORG,
+            Column("Organization", ".metadata.labels." + ORGANIZATION_LABEL.replace(".", r"\."), wide=True),
             _AGE,
         ],
         rules=[

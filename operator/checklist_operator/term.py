@@ -117,7 +117,7 @@ class Term:
         self._transmitter = transmitter = Transmitter(
             self._sender, self._permits, metrics, leads=lead.is_certain, tracing=tracing
         )
-        tenancy = Tenancy(client, settings.namespace)
+        tenancy = Tenancy(client, settings.namespace, settings.watch_namespaces)
         reads = FreshReads(client)
         objects = DeliveryObjects(client, reads, settings.schedule, clock=clock)
         claims = Claims(
@@ -197,7 +197,7 @@ class Term:
         )
         self.slot_labels = SlotLabels(client, on_bug=self._count_bug)
         self.templates = Templates(
-            client, events=events, clock=clock, on_change=self._template_changed, on_bug=self._count_bug
+            client, tenancy, events=events, clock=clock, on_change=self._template_changed, on_bug=self._count_bug
         )
         self.run_pauses = RunPauses(client, events=events, clock=clock, on_bug=self._count_bug)
         self.admission = RunAdmission(
@@ -227,6 +227,7 @@ class Term:
         self.organizations = Organizations(
             client,
             self._ledger,
+            tenancy,
             self._timers,
             events=events,
             clock=clock,
@@ -422,6 +423,7 @@ class Term:
     def _organization_changed(self, name: str) -> None:
         self.admission.cause_changed(name)
         self.members.organization_changed(name)
+        self.templates.organization_changed(name)
 
     def _resumed(self) -> None:
         self.admission.resumed()

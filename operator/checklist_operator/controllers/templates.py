@@ -1,7 +1,8 @@
-"""Templates: the condition Valid, which says what CEL cannot, the public id, version and number of steps; and each
-version that is seen is kept as a TemplateRevision."""
+"""Templates: the condition Valid (what CEL cannot say, and whether their organization is there and served), the public
+id, version and number of steps; and each version that is seen is kept as a TemplateRevision."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
 from checklist_operator.labels import labelled, lacks_label
+from checklist_operator.tenancy import Refusal, Tenancy
 from checklist_operator.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -37,6 +39,7 @@ class Templates:
     def __init__(
         self,
         client: KubeClient,
+        tenancy: Tenancy,
         *,
         events: EventRecorder,
         clock: Clock,
@@ -44,11 +47,13 @@ class Templates:
         on_bug: Callable[[str], None],
     ) -> None:
         self._client = client
+        self._tenancy = tenancy
         self._events = events
         self._clock = clock
         self._on_change = on_change
         self._known: dict[Key, tuple[str, int, bool]] = {}
         self._names: dict[tuple[str, str], str] = {}
+        self._of_organization: defaultdict[str, set[Key]] = defaultdict(set)
         self.queue: WorkQueue[Key] = WorkQueue("templates", self._reconcile, workers=4, on_bug=on_bug)
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
@@ -57,10 +62,12 @@ class Templates:
         if type_ == "DELETED":
             self._known.pop(key, None)
             self._names.pop((key[0], meta.id), None)
+            self._of_organization[meta.organization].discard(key)
             self.queue.forget(key)
             self._on_change(key, meta.id)
             return
         self._names[key[0], meta.id] = key[1]
+        self._of_organization[meta.organization].add(key)
         known = self._known.get(key)
         now = meta.id, meta.version, is_paused(body["metadata"])
         if known != now:
@@ -79,6 +86,11 @@ class Templates:
             self._names[key[0], meta.id] = key[1]
         self._on_change(key, meta.id)
 
+    def organization_changed(self, name: str) -> None:
+        """What its templates can be used for may have changed with it."""
+        for key in self._of_organization.get(name, ()):
+            self.queue.add(key)
+
     def name_of(self, namespace: str, template_id: str) -> str | None:
         """metadata.name of the template with this public id, as far as the watch has shown."""
         return self._names.get((namespace, template_id))
@@ -88,7 +100,8 @@ class Templates:
             body = await self._client.get(TEMPLATE, key[1], key[0])
             await self._keep_version(key, body)
             body = await labelled(self._client, TEMPLATE, body, TemplateMeta.of(body).organization)
-            await self._write_status(key, body)
+            refusal = await self._tenancy.template_refusal(TemplateMeta.of(body).organization, key[0])
+            await self._write_status(key, body, refusal)
         except KubeNotFound:
             return None
         except KubeConflict:
@@ -113,10 +126,12 @@ class Templates:
                 "version not kept", extra=about(template_id=meta.id, version=meta.version, reason=error.message)
             )
 
-    async def _write_status(self, key: Key, body: JsonObject) -> None:
+    async def _write_status(self, key: Key, body: JsonObject, refusal: Refusal | None) -> None:
         before = TemplateStatus.model_validate(body.get("status") or {})
         definition = definition_of(body["spec"])
         problems = definition_problems(definition)
+        if problems:
+            refusal = Refusal("Invalid", problems_text(problems))
         meta = TemplateMeta.of(body)
         after = before.model_copy(
             update={
@@ -126,9 +141,9 @@ class Templates:
                 "conditions": with_condition(
                     with_pause(before.conditions, body["metadata"], now=self._clock()),
                     "Valid",
-                    not problems,
-                    "Invalid" if problems else "Valid",
-                    problems_text(problems) or "Runs can be made of this template.",
+                    refusal is None,
+                    "Valid" if refusal is None else refusal.reason,
+                    "Runs can be made of this template." if refusal is None else refusal.message,
                     now=self._clock(),
                     generation=body["metadata"]["generation"],
                 ),
@@ -150,14 +165,15 @@ class Templates:
             tell_pause(self._events, this, body["metadata"])
         if verdict is None or verdict == was:
             return
-        if verdict[0] is ConditionStatus.FALSE:
-            self._events.warn(this, "Invalid", verdict[1])
+        status, reason, message = verdict
+        if status is ConditionStatus.FALSE:
+            self._events.warn(this, reason, message)
         elif was is not None:
-            self._events.tell(this, "Valid", verdict[1])
+            self._events.tell(this, reason, message)
 
 
-def _verdict(status: TemplateStatus) -> tuple[ConditionStatus, str] | None:
-    return next(((one.status, one.message) for one in status.conditions if one.type == "Valid"), None)
+def _verdict(status: TemplateStatus) -> tuple[ConditionStatus, str, str] | None:
+    return next(((one.status, one.reason, one.message) for one in status.conditions if one.type == "Valid"), None)
 
 
 def problems_text(problems: list[Problem]) -> str:
