@@ -19,7 +19,6 @@ import hmac
 import logging
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -44,6 +43,7 @@ from checklist_crds.sealing import KeyRing, SealBroken, sealing_key_of
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, format_timestamp
 
+from .local_account import LocalAccount
 from .passwords import Passwords
 from .sessions import Session
 
@@ -57,22 +57,6 @@ FRESH_LINK: Final = timedelta(minutes=15)
 class AccountExists(Conflict):
     code = "account_exists"
     default_message = "This person has a password in this organization already. Reset the member to take it away."
-
-
-@dataclass(frozen=True, slots=True)
-class LocalAccount:
-    """A LocalAccount as it was read."""
-
-    name: str
-    """metadata.name; the person's subject."""
-    version: str
-    organization: str | None
-    """Whose admin made it, where its e-mail address counts; None: the installation's, and it counts everywhere."""
-    spec: LocalAccountSpec
-
-    @property
-    def has_password(self) -> bool:
-        return self.spec.sealed_password is not None
 
 
 class LocalAccounts:
@@ -254,7 +238,7 @@ class LocalAccounts:
             LOCAL_ACCOUNT, account.name, {"spec": dict(change)}, self._namespace, resource_version=account.version
         )
         self.informer.observe(body)
-        return _account(body)
+        return LocalAccount.of(body)
 
     async def _renew(self, account: LocalAccount, hashed: str, password: str) -> None:
         """After a good sign-in: a hash of old parameters is made anew, one under an old key is sealed anew."""
@@ -294,7 +278,7 @@ class LocalAccounts:
                 self.on_closed(name)
             return
         try:
-            account = _account(body)
+            account = LocalAccount.of(body)
         except ValidationError as error:
             logger.warning("account.unreadable", extra={"account": name, "reason": error.errors()[0]["msg"]})
             return
@@ -308,16 +292,6 @@ class LocalAccounts:
         )
         if account.spec.disabled or is_reset:
             self.on_closed(name)
-
-
-def _account(body: JsonObject) -> LocalAccount:
-    metadata = body["metadata"]
-    return LocalAccount(
-        name=str(metadata["name"]),
-        version=str(metadata["resourceVersion"]),
-        organization=(metadata.get("labels") or {}).get(ORGANIZATION_LABEL),
-        spec=LocalAccountSpec.model_validate(body.get("spec") or {}),
-    )
 
 
 __all__ = ["LOCAL_ISSUER", "AccountExists", "LocalAccount", "LocalAccounts"]
