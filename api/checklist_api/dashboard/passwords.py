@@ -124,8 +124,8 @@ class Passwords:
     def _matching(self, hashes: Sequence[str], password: str) -> list[bool]:
         # What nobody could have set is not hashed in its length.
         given = password if len(password) <= LONGEST else ""
-        ways = list(dict.fromkeys(map(_way, hashes)))[:_MOST_SALTS] or [_way(self._unknown_account)]
-        right = {way: _hashed_by(way, given) for way in ways}
+        samples = {_way(hashed): hashed for hashed in hashes or [self._unknown_account]}
+        right = {way: _hashed_like(sample, given) for way, sample in list(samples.items())[:_MOST_SALTS]}
         return [
             hmac.compare_digest(hashed.encode(), right.get(_way(hashed), "").encode()) and given == password
             for hashed in hashes
@@ -137,11 +137,10 @@ def _way(hashed: str) -> str:
     return hashed.rpartition("$")[0]
 
 
-def _hashed_by(way: str, password: str) -> str:
-    """Empty for what is no hash."""
+def _hashed_like(sample: str, password: str) -> str:
+    """With the parameters and the salt of `sample`; empty where that is no hash."""
     try:
-        hashed = f"{way}$AAAA"
-        return PasswordHasher.from_parameters(extract_parameters(hashed)).hash(password, salt=_salt_of(hashed))
+        return PasswordHasher.from_parameters(extract_parameters(sample)).hash(password, salt=_salt_of(sample))
     except (InvalidHashError, HashingError):
         return ""
 
