@@ -5,12 +5,12 @@ from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE, CSRF_HEADER
 from checklist_api.dashboard.sessions import object_name
-from checklist_crds.account_links import account_name, address, new_token, one_time_link
+from checklist_crds.account_links import account_name, address, one_time_link, token_to
 from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.ids import new_id
 from checklist_crds.kube.errors import KubeAlreadyExists
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT
-from checklist_crds.resource_types import API_VERSION
+from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import utc_now
 from checklist_dev.bootstrap import NAMESPACE
@@ -21,12 +21,16 @@ from checklist_dev.people import Person, make_member
 PASSWORD = "four quiet herons wade upstream"
 
 
-async def make_link(office: Office, email: str, purpose: LinkPurpose = LinkPurpose.SIGN_IN) -> str:
-    """The address of a one-time link, for a new account or one that exists."""
-    token, name = new_token(email), account_name(email)
+async def make_link(
+    office: Office, email: str, purpose: LinkPurpose = LinkPurpose.SIGN_IN, *, organization: str | None = None
+) -> str:
+    """The address of a one-time link, for a new account or one that exists: of the installation, or an organization."""
+    name = account_name(email, organization)
+    token = token_to(name)
     link = one_time_link(token, now=utc_now(), purpose=purpose)
     spec = LocalAccountSpec(email=email, name="Lou Local", link=link).to_kube()
-    metadata = {"name": name, "namespace": NAMESPACE}
+    labels = {} if organization is None else {ORGANIZATION_LABEL: organization}
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
     body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": metadata, "spec": spec}
     try:
         await office.kube.create(LOCAL_ACCOUNT, body, NAMESPACE)
@@ -47,7 +51,13 @@ async def make_invited(office: Office, role: str = "admin") -> tuple[str, str]:
 async def make_with_password(office: Office, role: str = "admin") -> tuple[str, str]:
     """A member who was invited and has chosen PASSWORD: id and e-mail address."""
     member, email = await make_invited(office, role)
-    secret = (await make_link(office, email, LinkPurpose.INVITATION)).partition("#link=")[2]
+    await choose_password(office, await make_link(office, email, LinkPurpose.INVITATION))
+    return member, email
+
+
+async def choose_password(office: Office, link: str) -> None:
+    """PASSWORD, by an invitation's link."""
+    secret = link.partition("#link=")[2]
     api = f"{office.stage.service.local_url}/dashboard/api"
     async with httpx.AsyncClient(headers={"Sec-Fetch-Site": "same-origin"}, trust_env=False, timeout=30) as http:
         signed = await http.post(f"{api}/sign-in/link", json={"secret": secret})
@@ -55,7 +65,6 @@ async def make_with_password(office: Office, role: str = "admin") -> tuple[str, 
         headers[CSRF_HEADER] = (await http.get(f"{api}/session", headers=headers)).json()["csrf_token"]
         chosen = await http.post(f"{api}/account/password", json={"new_password": PASSWORD}, headers=headers)
         assert chosen.status_code == 200, chosen.text
-    return member, email
 
 
 async def enter_password(device: Device, email: str, password: str = PASSWORD) -> None:
