@@ -75,12 +75,13 @@ async def _make(options: Namespace) -> ExitStatus:
             token = token_to(account)
             link = one_time_link(token, now=utc_now(), purpose=purpose, lifetime=lifetime)
             await _store(client, options, account, spec | {"link": link.to_kube()})
-            ended = await _end_sessions(client, options, account) if options.reset else 0
+            if options.reset:
+                await _end_sessions(client, options, account)
             members = await _members(client, options.email)
     except KubeError as error:
         raise CommandFailed(str(error)) from None
     if options.reset:
-        print(f"{options.email} has no password any more; sessions ended: {ended}", file=sys.stderr)
+        print(f"{options.email} has no password any more, and its sessions are over", file=sys.stderr)
     print(address(options.base_url.rstrip("/"), token))
     print(f"signs {options.email} in once, until {format_timestamp(link.expires_at)}", file=sys.stderr)
     if not members:
@@ -109,17 +110,16 @@ async def _account_name(client: "KubeClient", options: Namespace) -> str:
     return account_name(options.email, options.organization)
 
 
-async def _end_sessions(client: "KubeClient", options: Namespace, account: str) -> int:
-    """Those that the cluster keeps. (The service refuses them, wherever they are kept, by the account's resetAt.)"""
+async def _end_sessions(client: "KubeClient", options: Namespace, account: str) -> None:
+    """Those that the cluster keeps, also while no API runs. (It refuses them, wherever they are, by resetAt.)"""
     from checklist_crds.kube.errors import KubeNotFound
     from checklist_crds.kube.kinds import DASHBOARD_SESSION
 
     found, _ = await client.list_all(DASHBOARD_SESSION, options.namespace)
-    own = [body for body in found if (body["spec"]["issuer"], body["spec"]["subject"]) == (LOCAL_ISSUER, account)]
-    for body in own:
-        with suppress(KubeNotFound):
-            await client.delete(DASHBOARD_SESSION, body["metadata"]["name"], options.namespace)
-    return len(own)
+    for body in found:
+        if (body["spec"]["issuer"], body["spec"]["subject"]) == (LOCAL_ISSUER, account):
+            with suppress(KubeNotFound):
+                await client.delete(DASHBOARD_SESSION, body["metadata"]["name"], options.namespace)
 
 
 async def _store(client: "KubeClient", options: Namespace, name: str, spec: dict[str, Any]) -> None:
