@@ -126,10 +126,11 @@ class DeliveryAccess:
     async def replay(self, event_id: str, caller: Caller, claim: Claim | None, act: Act) -> tuple[Delivery, bool]:
         """The delivery with its replay asked for, and whether an earlier request with the same Idempotency-Key did so.
 
-        Raises DeliveryNotFound, ReplayRefused, PayloadNotKept, IdempotencyKeyReused.
+        Raises DeliveryNotFound, ReplayRefused, PayloadNotKept, IdempotencyKeyReused,
+        ResourceDeleted.
         """
         organization = caller.organization
-        if claim is not None and await self._idempotency.first(DELIVERY_REPLAY, claim, organization.namespaces):
+        if claim is not None and await self._idempotency.first(DELIVERY_REPLAY, claim, organization):
             return (await self.of_organization(event_id, organization)).delivery, True
         requested_by = await self._members.sender(caller)
 
@@ -158,11 +159,11 @@ class DeliveryAccess:
     ) -> tuple[RequestedReplay, bool]:
         """A new DeliveryReplay, and whether an earlier request with the same Idempotency-Key made it.
 
-        Raises IdempotencyKeyReused.
+        Raises IdempotencyKeyReused, ResourceDeleted.
         """
         organization = caller.organization
         if claim is not None:
-            first = await self._idempotency.first(DELIVERY_REPLAY, claim, organization.namespaces)
+            first = await self._idempotency.first(DELIVERY_REPLAY, claim, organization)
             if first is not None:
                 return RequestedReplay.parse(first), True
         requested_by = await self._members.sender(caller)
@@ -174,6 +175,7 @@ class DeliveryAccess:
         made, replayed = await self._replays.create(
             spec, name=name, namespace=organization.home, claim=claim, now=self._clock()
         )
+        await self._remember(made, claim, organization)
         if replayed:
             await act.failed("requested_before")
         logger.info("deliveries.replay_requested", extra={"replay": made.name, "organization": organization.name})
@@ -201,10 +203,14 @@ class DeliveryAccess:
         event = delivery.event
         only_this = ReplayFilter(run_ref=ObjectNameRef(name=event.run_id), event_ids=[event.event_id])
         spec = _spec(organization, only_this, requested_by)
-        _, replayed = await self._replays.create(
+        made, replayed = await self._replays.create(
             spec, name=_name(claim), namespace=event.namespace, claim=claim, now=self._clock()
         )
+        await self._remember(made, claim, organization)
         return replayed
+
+    async def _remember(self, made: RequestedReplay, claim: Claim | None, organization: Organization) -> None:
+        await self._idempotency.remember((made.name, made.namespace), made.requested_at, claim, organization)
 
     async def _find(self, event_id: str, organization: Organization) -> Found | None:
         """One that the watch has not brought yet."""

@@ -9,7 +9,7 @@ released by nobody else, and no run is made after the operator may have given it
 import asyncio
 import logging
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
@@ -28,11 +28,13 @@ from checklist_crds.snapshot import Snapshot
 from checklist_crds.times import Clock
 from checklist_crds.tracing import TRACEPARENT_ANNOTATION, carried
 
+from .archive.reading import ArchivedRuns
 from .auth import Caller
 from .dispatch_request import DispatchRequest
 from .idempotency import Claim, Idempotency, require_same_payload
 from .member_names import MemberNames
 from .metrics import Metrics
+from .organizations import Organization
 from .run_index import RunIndex
 from .template_catalogue import TemplateCatalogue
 
@@ -63,6 +65,7 @@ class Dispatcher:
         index: RunIndex,
         members: MemberNames,
         idempotency: Idempotency,
+        archived: ArchivedRuns,
         sealing: KeyRing,
         seals: RunSeals,
         metrics: Metrics,
@@ -75,6 +78,7 @@ class Dispatcher:
         self._index = index
         self._members = members
         self._idempotency = idempotency
+        self._archived = archived
         self._sealing = sealing
         self._seals = seals
         self._metrics = metrics
@@ -82,10 +86,10 @@ class Dispatcher:
 
     async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> Dispatched:
         """Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused, IdempotencyInProgress,
-        InternalError, KubeError."""
+        ResourceDeleted, ServiceUnavailable (the archive), InternalError, KubeError."""
         organization = caller.organization
         if claim is not None:
-            first = await self._idempotency.first(RUN, claim, organization.namespaces)
+            first = await self._first(claim, organization)
             if first is not None:
                 return self._replayed(first)
         template = await self._templates.get(organization, wanted.template_id)
@@ -100,19 +104,21 @@ class Dispatcher:
             raise self._over_quota(reservation)
         if reservation.verdict is Verdict.ALREADY_PENDING and claim is not None:
             # Another process is at it. It may have got as far as the run by now.
-            first = await self._idempotency.first(RUN, claim, organization.namespaces)
+            first = await self._first(claim, organization)
             if first is None:
                 raise IdempotencyInProgress()
             return self._replayed(first)
 
-        body = self._object(caller, wanted, run_id=run_id, snapshot=snapshot, sender=sender, claim=claim)
+        now = self._clock()
+        body = self._object(caller, wanted, run_id=run_id, snapshot=snapshot, sender=sender, claim=claim, now=now)
         made = await self._create(caller, body, snapshot, reservation)
         if made is None:
-            made = await self._client.get(RUN, run_id, organization.home)
+            made = await self._idempotency.made_before(RUN, (run_id, organization.home))
             if claim is not None:
                 require_same_payload(made, claim)
             return self._replayed(made)
         self._index.observe(made)
+        await self._idempotency.remember((run_id, organization.home), now, claim, organization)
         self._metrics.dispatched.inc()
         logger.info(
             "run.dispatched",
@@ -120,9 +126,17 @@ class Dispatcher:
         )
         return Dispatched(made, replayed=False)
 
+    async def _first(self, claim: Claim, organization: Organization) -> JsonObject | None:
+        async def archived(run_id: str) -> JsonObject | None:
+            run = await self._archived.find(run_id, organization)
+            return None if run is None else run.record.run
+
+        return await self._idempotency.first(RUN, claim, organization, archived)
+
     def _replayed(self, run: JsonObject) -> Dispatched:
         """Who was told of a run finds it in the next list, also where another replica made it."""
-        self._index.observe(run)
+        if not self._archived.knows(run["metadata"]["name"]):
+            self._index.observe(run)
         return Dispatched(run, replayed=True)
 
     async def _create(
@@ -174,9 +188,10 @@ class Dispatcher:
         snapshot: Snapshot,
         sender: str,
         claim: Claim | None,
+        now: datetime,
     ) -> JsonObject:
         """The Run, admitted already: it carries what the operator would have to resolve."""
-        now, name = self._clock(), caller.organization.name
+        name = caller.organization.name
         webhook = wanted.webhook and Webhook(
             url=wanted.webhook.url,
             events=list(wanted.webhook.events),

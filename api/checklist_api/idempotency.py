@@ -1,8 +1,16 @@
-"""Idempotency-Key without a store of its own (contract section 5; architecture section 3).
+"""Idempotency-Key: for 24 hours a key makes nothing twice (contract sections 5 and 11; architecture section 3).
 
 The name of the object that a request makes is a MAC of organization, route, key and day; so a second request meets the
 object of the first. Today's name and yesterday's are looked up, which covers 24 hours. An annotation keeps a MAC of
 the payload, since a plain hash would let its reader try out webhook secrets.
+
+An IdempotencyRecord of the same name outlives the object. It is written after the object and before the first answer,
+not at deletion: nothing has to notice that kubectl, retention, an erasure or the archiver removes the object, no
+finalizer holds a deletion up while the operator is down, and a deletion can never precede it for a caller who got an
+answer. Written before the object, it would turn a crash between the two into a deletion that never was. A process that
+dies between the two leaves the object, and the next request with the key writes the record. So the cost is one small
+write for each object made with a key, and there are at most as many records as were made with keys in 24 hours; the
+operator removes them then.
 """
 
 import asyncio
@@ -10,29 +18,44 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.errors import IdempotencyInProgress, IdempotencyKeyReused
+from checklist_crds.errors import IdempotencyInProgress, IdempotencyKeyReused, ResourceDeleted
+from checklist_crds.idempotency_types import IdempotencyRecordSpec
 from checklist_crds.ids import keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import Kind
-from checklist_crds.resource_types import CREATED_AT_ANNOTATION, FINGERPRINT_ANNOTATION
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
+from checklist_crds.kube.kinds import IDEMPOTENCY_RECORD, Kind
+from checklist_crds.resource_types import (
+    API_VERSION,
+    CREATED_AT_ANNOTATION,
+    FINGERPRINT_ANNOTATION,
+    ORGANIZATION_LABEL,
+    OrganizationRef,
+)
 from checklist_crds.sealing import ServerKeys
 from checklist_crds.times import Clock, parse_timestamp
 
+from .organizations import Organization
 from .pagination import invalid_parameter
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = {"Idempotency-Replayed": "true"}
 _FORM: Final = re.compile(r"[\x21-\x7e]{1,255}")
 _LIFETIME: Final = timedelta(hours=24)
+
+Archived = Callable[[str], Awaitable[JsonObject | None]]
+"""Finds an object by its name that the cluster has no longer."""
+
+
+async def _never_archived(_: str) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +116,61 @@ class Idempotency:
         finally:
             self._under_way.discard(claim.name)
 
-    async def first(self, kind: Kind, claim: Claim, namespaces: Sequence[str]) -> JsonObject | None:
-        """What the first request with this key made. Raises IdempotencyKeyReused when its payload was another."""
-        places = [(name, namespace) for name in (claim.name, *claim.earlier) for namespace in namespaces]
-        for body in await asyncio.gather(*(self._find(kind, *place) for place in places)):
-            if body is not None and self._clock() - _made_at(body) < _LIFETIME:
+    async def first(
+        self, kind: Kind, claim: Claim, organization: Organization, archived: Archived = _never_archived
+    ) -> JsonObject | None:
+        """What the first request with this key made.
+
+        Raises IdempotencyKeyReused when its payload was another, ResourceDeleted, KubeError, and what `archived` does.
+        """
+        places = [(name, namespace) for name in (claim.name, *claim.earlier) for namespace in organization.namespaces]
+        bodies = await asyncio.gather(
+            *(self._find(kind, *place) for place in places),
+            *(self._find(IDEMPOTENCY_RECORD, *place) for place in places),
+        )
+        found = list(zip(places, bodies[: len(places)], bodies[len(places) :], strict=True))
+        for place, body, record in found:
+            if body is not None and self._clock() < _made_at(body) + _LIFETIME:
                 require_same_payload(body, claim)
+                if record is None:
+                    await self.remember(place, _made_at(body), claim, organization)
                 return body
+        for place, _, record in found:
+            if record is not None and self._clock() < parse_timestamp(record["spec"]["expiresAt"]):
+                require_same_payload(record, claim)
+                # It may have been made, and recorded, since it was looked for.
+                return await self.made_before(kind, place, archived)
         return None
+
+    async def made_before(self, kind: Kind, place: tuple[str, str], archived: Archived = _never_archived) -> JsonObject:
+        """What was certainly made: name and namespace. Raises ResourceDeleted, KubeError, and what `archived` does."""
+        body = await self._find(kind, *place) or await archived(place[0])
+        if body is None:
+            raise ResourceDeleted()
+        return body
+
+    async def remember(
+        self, place: tuple[str, str], made_at: datetime, claim: Claim | None, organization: Organization
+    ) -> None:
+        """Record what a request with a key has made, before it is answered: name and namespace. Raises KubeError."""
+        if claim is None:
+            return
+        name, namespace = place
+        owner = OrganizationRef(name=organization.name)
+        spec = IdempotencyRecordSpec(organization_ref=owner, expires_at=made_at + _LIFETIME)
+        record = {
+            "apiVersion": API_VERSION,
+            "kind": IDEMPOTENCY_RECORD.kind,
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "labels": {ORGANIZATION_LABEL: organization.name},
+                "annotations": {FINGERPRINT_ANNOTATION: claim.fingerprint},
+            },
+            "spec": spec.to_kube(),
+        }
+        with suppress(KubeAlreadyExists):
+            await self._client.create(IDEMPOTENCY_RECORD, record, namespace)
 
     async def _find(self, kind: Kind, name: str, namespace: str) -> JsonObject | None:
         try:

@@ -120,9 +120,9 @@ class MemberAdmin:
             if "role" in spec:
                 if member.role is Role.ADMIN:
                     await self._vouch(organization, member, act)
-                await act.announce("member.role_changed", _target(member), role_before=member.role.value, **spec)
+                await act.announce("member.role_changed", member_target(member), role_before=member.role.value, **spec)
             else:
-                await act.announce("member.renamed", _target(member), **spec)
+                await act.announce("member.renamed", member_target(member), **spec)
             return await self._write(body, {"spec": spec})
 
         changed: Member = await retry_conflicts(attempt)
@@ -135,7 +135,7 @@ class MemberAdmin:
             body, member = await self._read(organization, member_id)
             if member.person is None:
                 return member
-            await act.announce("member.reset", _target(member))
+            await act.announce("member.reset", member_target(member))
             return await self._write(body, {"status": {"binding": None}}, subresource="status")
 
         changed: Member = await retry_conflicts(attempt)
@@ -149,7 +149,7 @@ class MemberAdmin:
             _require_unmanaged(member)
             if member.role is Role.ADMIN:
                 await self._vouch(organization, member, act)
-            await act.announce("member.removed", _target(member), role=member.role.value, email=member.email)
+            await act.announce("member.removed", member_target(member), role=member.role.value, email=member.email)
             try:
                 await self._client.delete(
                     MEMBER, member.name, member.namespace, resource_version=body["metadata"]["resourceVersion"]
@@ -240,5 +240,5 @@ def _require_unmanaged(member: Member) -> None:
         )
 
 
-def _target(member: Member) -> AuditTarget:
+def member_target(member: Member) -> AuditTarget:
     return AuditTarget(kind=TARGET, id=member.id, name=member.display_name)

@@ -20,6 +20,7 @@ from checklist_crds.errors import (
     QuotaExceeded,
     RateLimited,
     RequestForged,
+    ResourceDeleted,
     ServiceError,
     ServiceUnavailable,
     SignInRequired,
@@ -190,7 +191,7 @@ IDEMPOTENCY_KEY: Final = header(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     "Made by you, one for each wish. Within 24 hours the same key with the same body gives the first answer again, "
-    "makes nothing and uses no quota.",
+    "makes nothing and uses no quota; 410 `resource_deleted` when what it made was deleted.",
     "order-4711",
 )
 PAGES: Final = (
@@ -201,4 +202,4 @@ DATE_TIME: Final = {"type": "string", "format": "date-time"}
 BAD_PAGE: Final = InvalidParameter(
     "page must be an integer from 1.", details=[problem("page", "invalid_parameter", "page must be an integer from 1.")]
 )
-IDEMPOTENCY_ERRORS: Final = (IdempotencyInProgress(), IdempotencyKeyReused())
+IDEMPOTENCY_ERRORS: Final = (IdempotencyInProgress(), ResourceDeleted(), IdempotencyKeyReused())

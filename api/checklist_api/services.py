@@ -306,6 +306,7 @@ class Services:
                 index=index,
                 members=member_names,
                 idempotency=idempotency,
+                archived=archived,
                 sealing=settings.sealing,
                 seals=seals,
                 metrics=metrics,

@@ -77,13 +77,14 @@ class TemplateWriter:
     async def create(
         self, organization: Organization, definition: Definition, claim: Claim | None, act: Act
     ) -> Created:
-        """Raises ValidationFailed, IdempotencyKeyReused, LimitReached."""
+        """Raises ValidationFailed, IdempotencyKeyReused, LimitReached, ResourceDeleted."""
         if claim is not None:
-            first = await self._idempotency.first(TEMPLATE, claim, organization.namespaces)
+            first = await self._idempotency.first(TEMPLATE, claim, organization)
             if first is not None:
                 return self._replayed(first, definition)
+        now = self._clock()
         annotations = {
-            CREATED_AT_ANNOTATION: format_timestamp(self._clock()),
+            CREATED_AT_ANNOTATION: format_timestamp(now),
             CHANGED_BY_ANNOTATION: TemplateChange.by(act.actor, 1).annotation(),
         }
         if claim is not None:
@@ -113,10 +114,11 @@ class TemplateWriter:
             if claim is None:
                 raise
             await act.failed("created_before")
-            first = await self._client.get(TEMPLATE, name, organization.home)
+            first = await self._idempotency.made_before(TEMPLATE, (name, organization.home))
             require_same_payload(first, claim)
             return self._replayed(first, definition)
         self._catalogue.observe(stored)
+        await self._idempotency.remember((name, organization.home), now, claim, organization)
         logger.info("template.created", extra={"template_id": name, "organization": organization.name})
         return Created(StoredTemplate(stored), replayed=False)
 

@@ -20,14 +20,24 @@ _NAME_DIGITS: Final = 40
 _FORM: Final = re.compile(rf"([0-9a-f]{{{_NAME_DIGITS}}})\.[A-Za-z0-9_-]{{43}}")
 
 
-def account_name(email: str) -> str:
-    """The name of the LocalAccount object of an e-mail address: one GET finds it, and no two can have one address."""
-    return "account-" + digest(email.strip().lower())[:_NAME_DIGITS]
+def account_name(email: str, organization: str | None = None) -> str:
+    """The name of the LocalAccount object of an e-mail address: of the installation, or of one organization.
+
+    `organization`: metadata.name. One GET finds the account, and each of them can have one for each address. A line
+    feed is in no address, so no address of the installation gives the name of an organization's account.
+    """
+    email = email.strip().lower()
+    return "account-" + digest(email if organization is None else f"{organization}\n{email}")[:_NAME_DIGITS]
 
 
 def new_token(email: str) -> str:
-    """The secret of a fresh link. Whoever makes it shows it once and keeps only what `one_time_link` gives."""
-    return f"{account_name(email).removeprefix('account-')}.{secrets.token_urlsafe(32)}"
+    """The secret of a fresh link to the installation's account of an e-mail address."""
+    return token_to(account_name(email))
+
+
+def token_to(account: str) -> str:
+    """The secret of a fresh link to an account, by its name. Show it once, and keep what `one_time_link` gives."""
+    return f"{account.removeprefix('account-')}.{secrets.token_urlsafe(32)}"
 
 
 def one_time_link(

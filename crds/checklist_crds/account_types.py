@@ -41,6 +41,10 @@ class LocalAccountSpec(KubeModel):
     password_changed_at: Timestamp | None = Field(default=None, description="When the password was last set.")
     link: OneTimeLink | None = Field(default=None, description="A link that signs in once; absent when it was used.")
     disabled: bool = Field(default=False, description="A disabled account signs in by no means.")
+    reset_at: Timestamp | None = Field(
+        default=None,
+        description="When an administrator took the account over: sessions that began until then are over.",
+    )
 
 
 class LocalAccountStatus(KubeModel):

@@ -8,12 +8,14 @@ from pydantic import BaseModel
 from .account_types import DashboardSessionSpec, DashboardSessionStatus, LocalAccountSpec, LocalAccountStatus
 from .audit_types import AuditEntrySpec
 from .delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
+from .idempotency_types import IdempotencyRecordSpec
 from .ids import ID_PATTERNS
 from .kube.kinds import (
     API_KEY,
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
     DELIVERY_REPLAY,
+    IDEMPOTENCY_RECORD,
     LOCAL_ACCOUNT,
     MEMBER,
     ORGANIZATION,
@@ -26,7 +28,7 @@ from .kube.kinds import (
 from .legal_hold import LEGAL_HOLD_ANNOTATION
 from .organization_types import ApiKeySpec, ApiKeyStatus, MemberSpec, MemberStatus, OrganizationSpec, OrganizationStatus
 from .replay_types import DeliveryReplaySpec, DeliveryReplayStatus
-from .resource_types import ConditionsField, KubeModel, StatusCondition
+from .resource_types import ORGANIZATION_LABEL, ConditionsField, KubeModel, StatusCondition
 from .run_types import RunPhase, RunSpec, RunStatus, TemplateRevisionSpec, Webhook
 from .template_resource import TemplateSpec, TemplateStatus
 
@@ -245,13 +247,14 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             Column("Phase", ".status.phase"),
             Column("Answered", ".status.progress.answered", "integer"),
             Column("Total", ".status.progress.total", "integer"),
-            Column("Template", ".spec.resolved.templateName"),
-            Column("Expires", ".spec.expiresAt"),
+            # In the spec where the API made the run, in the status where an operator admitted it; never in both.
+            Column("Template", "..resolved.templateName"),
+            Column("Expires", "..expiresAt"),
             Column("Reference", ".spec.executorRef", wide=True),
             Column("Admitted", ".status.conditions[?(@.type=='Admitted')].reason", wide=True),
             Column("Settled", ".status.settled", "boolean", wide=True),
             _HOLD,
-            _ORG,
+            Column("Organization", ".metadata.labels." + ORGANIZATION_LABEL.replace(".", r"\."), wide=True),
             _AGE,
         ],
         rules=[
@@ -418,6 +421,17 @@ RESOURCES: tuple[ResourceDescription, ...] = (
             _AGE,
         ],
         rules=[Rule("spec", "self == oldSelf", "an audit entry is immutable")],
+        atomic=["spec"],
+    ),
+    ResourceDescription(
+        kind=IDEMPOTENCY_RECORD,
+        short_name="clidem",
+        singular="idempotencyrecord",
+        description="IdempotencyRecord says that an Idempotency-Key was used; it outlives what was made with the key.",
+        spec=IdempotencyRecordSpec,
+        status=NoStatus,
+        columns=[Column("Expires", ".spec.expiresAt"), _ORG, _AGE],
+        rules=[Rule("spec", "self == oldSelf", "the record of a key is immutable")],
         atomic=["spec"],
     ),
 )

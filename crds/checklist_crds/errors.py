@@ -35,7 +35,9 @@ The tree knows its HTTP status and its machine-readable code, so that no other p
     │   ├── LimitReached          limit_reached
     │   ├── LastAdmin             last_admin
     │   └── IdempotencyInProgress idempotency_in_progress
-    ├── RunExpired (410)          run_expired
+    ├── Gone (410)
+    │   ├── RunExpired            run_expired
+    │   └── ResourceDeleted       resource_deleted
     ├── VersionConflict (412)     version_conflict
     ├── PayloadTooLarge (413)     payload_too_large
     ├── UnsupportedMediaType(415) unsupported_media_type
@@ -259,10 +261,18 @@ class IdempotencyInProgress(Conflict):
     default_message = "The first request with this Idempotency-Key is still running."
 
 
-class RunExpired(ServiceError):
+class Gone(ServiceError):
     status = 410
+
+
+class RunExpired(Gone):
     code = "run_expired"
     default_message = "The run has expired."
+
+
+class ResourceDeleted(Gone):
+    code = "resource_deleted"
+    default_message = "What this Idempotency-Key made was deleted. To make another, send another key."
 
 
 class VersionConflict(ServiceError):

@@ -275,6 +275,9 @@ class RunStatus(KubeModel):
         json_schema_extra={"x-keep-default": True},
     )
     resolved: ResolvedTemplate | None = Field(default=None, description="Written at admission where the spec lacks it.")
+    expires_at: Timestamp | None = Field(
+        default=None, description="When the link expires; written at admission where the spec has expiresInHours."
+    )
     started_at: Timestamp | None = Field(default=None, description="First answer or skip.")
     completed_at: Timestamp | None = Field(default=None, description="When it was submitted.")
     cancelled_at: Timestamp | None = Field(default=None, description="When it was cancelled.")
@@ -379,8 +382,9 @@ class Run:
 
     @property
     def expires_at(self) -> datetime | None:
-        if self.spec.expires_at is not None:
-            return self.spec.expires_at
+        written = self.spec.expires_at or self.status.expires_at
+        if written is not None:
+            return written
         if self.spec.expires_in_hours is not None:
             return self.created_at + timedelta(hours=self.spec.expires_in_hours)
         return None

@@ -147,7 +147,7 @@ class Settings(SharedSettings):
     )
     sweep_every_s: Number = setting(
         300.0,
-        "how often retention, ended sessions and unused revisions are looked after",
+        "how often retention, ended sessions, expired idempotency records and unused revisions are looked after",
         variable="SWEEP_SECONDS",
         unit="seconds",
         ge=0.1,

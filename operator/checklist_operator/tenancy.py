@@ -4,6 +4,7 @@ A namespaced object belongs to the organization it names only if it lives in tha
 installation's. Otherwise whoever may write to any namespace could act for any organization.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checklist_crds.kube.client import JsonObject, KubeClient
@@ -23,9 +24,11 @@ class Refusal:
 class Tenancy:
     """Asks the cluster itself, never a cache: a verdict may open a door."""
 
-    def __init__(self, client: KubeClient, installation_namespace: str) -> None:
+    def __init__(self, client: KubeClient, installation_namespace: str, watched: Sequence[str] = ()) -> None:
+        """`watched`: the namespaces that this installation serves; none is all of them."""
         self._client = client
         self._installation_namespace = installation_namespace
+        self._watched = frozenset(watched)
 
     async def refusal(self, organization: str, namespace: str) -> Refusal | None:
         """None when objects in `namespace` may belong to `organization`. Raises KubeError."""
@@ -38,6 +41,23 @@ class Tenancy:
             return None
         return Refusal(
             "OrganizationNotFound", f"The objects of organization {organization!r} do not live in this namespace."
+        )
+
+    async def template_refusal(self, organization: str, namespace: str) -> Refusal | None:
+        """As `refusal`; and runs of a template are made in the organization's own namespace, which must be served."""
+        refusal = await self.refusal(organization, namespace)
+        if refusal is None:
+            refusal = self.unserved((await self.namespaces_of(organization) or (namespace,))[0])
+        return refusal
+
+    def unserved(self, namespace: str | None) -> Refusal | None:
+        """Why nothing happens in a namespace of an organization (None: the installation's own), if that is so."""
+        if namespace in (None, self._installation_namespace) or not self._watched or namespace in self._watched:
+            return None
+        return Refusal(
+            "NamespaceNotWatched",
+            f"No operator serves namespace {namespace!r}, so runs there are neither admitted nor delivered. Add it to "
+            "CHECKLISTS_WATCH_NAMESPACES (chart: organizationNamespaces).",
         )
 
     async def namespaces_of(self, organization: str) -> tuple[str, ...]:

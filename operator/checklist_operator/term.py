@@ -15,7 +15,9 @@ from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.informer import Key
 from checklist_crds.kube.kinds import (
     API_KEY,
+    DASHBOARD_SESSION,
     DELIVERY_REPLAY,
+    IDEMPOTENCY_RECORD,
     MEMBER,
     ORGANIZATION,
     RUN,
@@ -38,6 +40,7 @@ from checklist_operator.claims import Claims
 from checklist_operator.controllers.archiver import Archiver
 from checklist_operator.controllers.deliveries import Deliveries
 from checklist_operator.controllers.delivery_replays import DeliveryReplays
+from checklist_operator.controllers.expired_collector import ExpiredCollector
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.photo_collector import PhotoCollector
@@ -49,7 +52,6 @@ from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_outbox import RunOutbox
 from checklist_operator.controllers.run_pauses import RunPauses
 from checklist_operator.controllers.run_seals import RunSealKeeper
-from checklist_operator.controllers.session_collector import SessionCollector
 from checklist_operator.controllers.settled_deliveries import SettledDeliveries
 from checklist_operator.controllers.slot_labels import SlotLabels
 from checklist_operator.controllers.templates import Templates
@@ -124,7 +126,7 @@ class Term:
         self._transmitter = transmitter = Transmitter(
             self._sender, self._permits, metrics, leads=lead.is_certain, tracing=tracing
         )
-        tenancy = Tenancy(client, settings.namespace)
+        tenancy = Tenancy(client, settings.namespace, settings.watch_namespaces)
         reads = FreshReads(client)
         objects = DeliveryObjects(client, reads, settings.schedule, clock=clock)
         claims = Claims(
@@ -204,6 +206,7 @@ class Term:
         self.slot_labels = SlotLabels(client, on_bug=self._count_bug)
         self.templates = Templates(
             client,
+            tenancy,
             limits=self._limits,
             events=events,
             clock=clock,
@@ -254,6 +257,7 @@ class Term:
         self.organizations = Organizations(
             client,
             self._ledger,
+            tenancy,
             self._timers,
             events=events,
             clock=clock,
@@ -271,7 +275,12 @@ class Term:
             namespaces=settings.watch_namespaces,
             on_removed=on_removed,
         )
-        self.sessions = SessionCollector(client, namespace=settings.namespace, clock=clock, on_removed=on_removed)
+        self.sessions = ExpiredCollector(
+            client, DASHBOARD_SESSION, namespaces=(settings.namespace,), clock=clock, on_removed=on_removed
+        )
+        self.idempotency_records = ExpiredCollector(
+            client, IDEMPOTENCY_RECORD, namespaces=settings.watch_namespaces, clock=clock, on_removed=on_removed
+        )
         self.photos = PhotoCollector(
             client,
             store,
@@ -323,6 +332,7 @@ class Term:
             self._every("replays", settings.sweep_every_s, self.replays.sweep)
             self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
             self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
+            self._every("idempotency records", settings.sweep_every_s, self.idempotency_records.sweep)
             self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
         self._telling = self._spawn("events", self._events.run())
         self._spawn("settled deliveries", self._settled_deliveries.run())
@@ -437,6 +447,7 @@ class Term:
         self.admission.cause_changed(name)
         self.members.organization_changed(name)
         self.templates.room_changed(name)
+        self.templates.organization_changed(name)
 
     def _resumed(self) -> None:
         self.admission.resumed()

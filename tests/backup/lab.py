@@ -32,6 +32,7 @@ from checklist_crds.kube.kinds import (
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
     DELIVERY_REPLAY,
+    IDEMPOTENCY_RECORD,
     LOCAL_ACCOUNT,
     NAMESPACE,
     RUN,
@@ -256,6 +257,7 @@ async def every_kind(site: Site, account: Account, run_id: str) -> None:
     await make(DASHBOARD_SESSION, "session", None, **person, **sign_in, createdAt=now, expiresAt=later)
     actor, run = {"kind": "system", "name": "the service"}, {"kind": "run", "id": run_id}
     await make(AUDIT_ENTRY, "entry", account, at=now, actor=actor, action="run.cancelled", target=run)
+    await make(IDEMPOTENCY_RECORD, "used", account, expiresAt=later)
     for name in ("running", "ended"):
         await make(DELIVERY_REPLAY, name, account, filter={"phase": "Failed"})
     event = {"eventId": f"evt-{uuid.uuid4()}", "event": "step.completed", "seq": 1, "ts": now, "payload": "{}"}

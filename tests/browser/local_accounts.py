@@ -7,13 +7,13 @@ from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE, CSRF_HEADER
 from checklist_api.dashboard.sessions import object_name
-from checklist_crds.account_links import account_name, address, new_token, one_time_link
+from checklist_crds.account_links import account_name, address, one_time_link, token_to
 from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT
-from checklist_crds.resource_types import API_VERSION
+from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import utc_now
 from checklist_dev.bootstrap import NAMESPACE
@@ -26,13 +26,21 @@ SIGN_IN = LinkPurpose.SIGN_IN
 
 
 async def make_token(
-    kube: KubeClient, namespace: str, email: str, *, purpose: LinkPurpose = SIGN_IN, lifetime: timedelta | None = None
+    kube: KubeClient,
+    namespace: str,
+    email: str,
+    *,
+    purpose: LinkPurpose = SIGN_IN,
+    lifetime: timedelta | None = None,
+    organization: str | None = None,
 ) -> str:
-    """The token of a one-time link, for a new account or one that exists."""
-    token, name = new_token(email), account_name(email)
+    """The token of a one-time link, for a new account or one that exists: of the installation, or an organization."""
+    name = account_name(email, organization)
+    token = token_to(name)
     link = one_time_link(token, now=utc_now(), purpose=purpose, lifetime=lifetime)
     spec = LocalAccountSpec(email=email.lower(), name="Lou Local", link=link).to_kube()
-    metadata = {"name": name, "namespace": namespace}
+    labels = {} if organization is None else {ORGANIZATION_LABEL: organization}
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
     body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": metadata, "spec": spec}
     try:
         await kube.create(LOCAL_ACCOUNT, body, namespace)
@@ -41,9 +49,12 @@ async def make_token(
     return token
 
 
-async def make_link(office: Office, email: str, purpose: LinkPurpose = SIGN_IN) -> str:
+async def make_link(
+    office: Office, email: str, purpose: LinkPurpose = SIGN_IN, *, organization: str | None = None
+) -> str:
     """The address of a one-time link."""
-    return address(office.stage.base_url, await make_token(office.kube, NAMESPACE, email, purpose=purpose))
+    token = await make_token(office.kube, NAMESPACE, email, purpose=purpose, organization=organization)
+    return address(office.stage.base_url, token)
 
 
 async def make_invited(office: Office, role: str = "admin") -> tuple[str, str]:
@@ -58,7 +69,13 @@ async def make_invited(office: Office, role: str = "admin") -> tuple[str, str]:
 async def make_with_password(office: Office, role: str = "admin") -> tuple[str, str]:
     """A member who was invited and has chosen PASSWORD: id and e-mail address."""
     member, email = await make_invited(office, role)
-    secret = (await make_link(office, email, LinkPurpose.INVITATION)).partition("#link=")[2]
+    await choose_password(office, await make_link(office, email, LinkPurpose.INVITATION))
+    return member, email
+
+
+async def choose_password(office: Office, link: str) -> None:
+    """PASSWORD, by an invitation's link."""
+    secret = link.partition("#link=")[2]
     api = f"{office.stage.service.local_url}/dashboard/api"
     async with httpx.AsyncClient(headers={"Sec-Fetch-Site": "same-origin"}, trust_env=False, timeout=30) as http:
         signed = await http.post(f"{api}/sign-in/link", json={"secret": secret})
@@ -66,7 +83,6 @@ async def make_with_password(office: Office, role: str = "admin") -> tuple[str, 
         headers[CSRF_HEADER] = (await http.get(f"{api}/session", headers=headers)).json()["csrf_token"]
         chosen = await http.post(f"{api}/account/password", json={"new_password": PASSWORD}, headers=headers)
         assert chosen.status_code == 200, chosen.text
-    return member, email
 
 
 async def enter_password(device: Device, email: str, password: str = PASSWORD) -> None:

@@ -36,7 +36,7 @@ PEOPLE: Final[dict[str, dict[str, frozenset[str]]]] = {
         **dict.fromkeys(("templates", "runs", "deliveryreplays", "members"), READ | WRITE),
         **dict.fromkeys(("apikeys", "localaccounts", "dashboardsessions"), READ | WRITE),
         "webhookdeliveries": READ | {"patch"},
-        **dict.fromkeys(("templaterevisions", "auditentries"), READ),
+        **dict.fromkeys(("templaterevisions", "auditentries", "idempotencyrecords"), READ),
     },
 }
 """What Kubernetes' own roles may do with each kind; nothing with what is not named, and no status of any."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from checklist_crds.quota import Quota
 from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.run_types import RunPhase
 from checklist_crds.secret_digest import digest
-from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.times import format_optional, format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
 
 
@@ -68,6 +69,17 @@ async def test_a_run_of_kubectl_is_admitted_and_works_like_one_of_the_api(
     assert (await lab.get(RUN, name))["metadata"]["labels"][ORGANIZATION_LABEL] == lab.organization
     assert run.resolved is not None and run.resolved.template_version == 1
     assert run.expires_at == run.created_at + timedelta(hours=1.5)
+    by_api = await lab.dispatch(expires_in_s=60)
+    head, *rows = (await asyncio.to_thread(kubectl, "get", "clrun", "-n", lab.namespace, "-o", "wide")).splitlines()
+    starts = [(found.group(), found.start()) for found in re.finditer(r"\S+(?: \S+)*", head)]
+    for each in (name, by_api):
+        line = next(row for row in rows if row.startswith(each))
+        row = {title: line[start:].split("  ")[0] for title, start in starts}
+        expires_at = format_optional((await lab.run(each)).expires_at)
+        assert (row["TEMPLATE"], row["ORGANIZATION"], row["EXPIRES"]) == ("Opening", lab.organization, expires_at)
+        if each == name:
+            assert (row["ANSWERED"], row["TOTAL"]) == ("0", "3")
+            assert (await lab.get(RUN, each))["status"]["expiresAt"] == expires_at
     await lab.answer(name)
     await lab.submit(name)
     await lab.until_settled(name)
@@ -137,6 +149,24 @@ async def test_an_organization_has_no_runs_in_a_namespace_that_is_not_its_own(
     run = await thief.apply_run(templateRef={"name": "stolen"})
     refused = await thief.until_condition(RUN, run, "Admitted", status="False")
     assert refused["reason"] == "OrganizationNotFound"
+
+
+async def test_a_template_of_no_organization_or_of_one_that_is_not_served_says_so(
+    lab: Lab, operator: OperatorProcess, kubectl: Kubectl
+) -> None:
+    later, elsewhere = f"org-{uuid.uuid4()}", f"{lab.namespace}-elsewhere"
+    body = lab.template_body("early", organizationRef={"name": later})
+    await lab.client.create(TEMPLATE, body, lab.namespace)
+    await lab.until_condition(TEMPLATE, "early", "Valid", status="False", reason="OrganizationNotFound")
+    await asyncio.to_thread(kubectl, "create", "namespace", elsewhere)
+    spec = {"displayName": "Later", "namespace": elsewhere}
+    await lab.client.create(ORGANIZATION, resource("Organization", later, spec))
+    for kind, name, condition_type in ((ORGANIZATION, later, "Ready"), (TEMPLATE, "early", "Valid")):
+        told = await lab.until_condition(kind, name, condition_type, status="False", reason="NamespaceNotWatched")
+        assert repr(elsewhere) in told["message"]
+    await lab.client.patch(ORGANIZATION, later, {"spec": {"namespace": None}})
+    for kind, name, condition_type in ((ORGANIZATION, later, "Ready"), (TEMPLATE, "early", "Valid")):
+        await lab.until_condition(kind, name, condition_type, status="True")
 
 
 async def test_what_people_apply_gets_ids_labels_and_conditions(lab: Lab, operator: OperatorProcess) -> None:

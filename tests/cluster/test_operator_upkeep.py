@@ -16,6 +16,7 @@ from checklist_crds.kube.kinds import (
     ALL_KINDS,
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
+    IDEMPOTENCY_RECORD,
     ORGANIZATION,
     RUN,
     TEMPLATE,
@@ -98,6 +99,12 @@ async def session(lab: Lab, *, ago: timedelta) -> str:
     return object_name(digest(person.secret))
 
 
+async def record_of_a_key(lab: Lab, name: str, *, expires_in: timedelta) -> str:
+    record = lab.owned("IdempotencyRecord", name, expiresAt=format_timestamp(utc_now() + expires_in))
+    await lab.client.create(IDEMPOTENCY_RECORD, record, lab.namespace)
+    return name
+
+
 async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
     lab: Lab, receiver: Receiver, operator: OperatorProcess
 ) -> None:
@@ -110,6 +117,8 @@ async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
     others = await audit_entry(lab, 2, days_ago=40, organization="somebody-else")
     fresh = await audit_entry(lab, 3, days_ago=20)
     over, live = await session(lab, ago=timedelta(hours=12, seconds=1)), await session(lab, ago=timedelta(hours=1))
+    used_up = await record_of_a_key(lab, "used-up", expires_in=-timedelta(seconds=1))
+    used_today = await record_of_a_key(lab, "used-today", expires_in=timedelta(hours=1))
     name = lab.template["metadata"]["name"]
     lab.template = await lab.client.patch(TEMPLATE, name, {"spec": {"name": "Second"}}, lab.namespace)
     deleted, never_made = await lab.dispatch(), f"r-{uuid.uuid4()}"
@@ -133,10 +142,12 @@ async def test_what_is_over_goes_in_its_time_and_what_is_in_use_stays(
 
     await lab.client.delete(TEMPLATE, name, lab.namespace)
     await keep(lab, finishedRunsDays=1.0 / 86_400, auditDays=30)
-    for kind, gone in ((TEMPLATE_REVISION, unused), (RUN, finished), (AUDIT_ENTRY, old), (DASHBOARD_SESSION, over)):
+    expired = ((DASHBOARD_SESSION, over), (IDEMPOTENCY_RECORD, used_up))
+    for kind, gone in ((TEMPLATE_REVISION, unused), (RUN, finished), (AUDIT_ENTRY, old), *expired):
         await eventually(lambda kind=kind, gone=gone: lab.is_gone(kind, gone))
     assert await lab.deliveries(finished) == []
-    for kind, stays in ((TEMPLATE_REVISION, used), (RUN, still_open), (DASHBOARD_SESSION, live)):
+    in_use = ((DASHBOARD_SESSION, live), (IDEMPOTENCY_RECORD, used_today))
+    for kind, stays in ((TEMPLATE_REVISION, used), (RUN, still_open), *in_use):
         assert not await lab.is_gone(kind, stays)
     for entry in (others, fresh):
         assert not await lab.is_gone(AUDIT_ENTRY, entry)

@@ -9,9 +9,11 @@ import httpx
 import pytest
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.kube.errors import KubeOutcomeUnknown
+from checklist_crds.kube.kinds import AUDIT_ENTRY, IDEMPOTENCY_RECORD, ORGANIZATION, RUN, TEMPLATE
 from checklist_crds.times import utc_now
 
+from .archive_lab import ArchiveLab
 from .conftest import Account, Api, StartApi, definition, http_client, shared_api
 from .executor_client import error_of
 
@@ -173,6 +175,70 @@ async def test_a_repeated_dispatch_that_looked_just_before_the_first_was_made_is
     await other.services.quota.settle(api.organization)
     quota = (await api.kube.get(ORGANIZATION, api.organization))["status"]["quota"]
     assert (quota["used"], quota["pending"]) == (1, [])
+    assert await used(api) == 1
+
+
+async def test_what_was_deleted_is_never_made_again_by_its_key(start_api: StartApi) -> None:
+    """With REST or with kubectl; nor by another replica, which was started afterwards."""
+    api = await start_api()
+    template = await api.account.create_template()
+    requests = {
+        "by-rest": ("/v1/templates", definition(tags=["a"]), TEMPLATE),
+        "by-kubectl": ("/v1/templates", definition(tags=["b"]), TEMPLATE),
+        "run": ("/v1/runs", {"template_id": template["id"]}, RUN),
+    }
+    for key, (path, body, kind) in requests.items():
+        made = await post(api.account, path, body, key)
+        name = made.json()["run_id" if kind is RUN else "id"]
+        if key == "by-rest":
+            assert (await api.http.delete(f"{path}/{name}")).status_code == 204
+        else:
+            await api.kube.delete(kind, name, api.namespace)
+    templates = len(await api.all_of(TEMPLATE))
+    for each in (api, await start_api()):
+        for key, (path, body, _) in requests.items():
+            assert error_of(await post(each.account, path, body, key)) == (410, "resource_deleted"), key
+            other = await post(each.account, path, body | {"tags": ["c"], "executor_ref": "y"}, key)
+            assert error_of(other) == (422, "idempotency_key_reused"), key
+    assert (len(await api.all_of(TEMPLATE)), await api.all_of(RUN), await used(api)) == (templates, [], 1)
+    announced = [entry["spec"]["action"] for entry in await api.all_of(AUDIT_ENTRY)]
+    assert announced.count("template.created") == 3
+
+
+async def test_a_run_that_went_to_the_archive_is_answered_as_at_first(start_api: StartApi) -> None:
+    api = await start_api()
+    body = {"template_id": (await api.account.create_template())["id"], "expires_in_hours": 1}
+    first = await post(api.account, "/v1/runs", body)
+    run_id = first.json()["run_id"]
+    assert (await api.http.post(f"/v1/runs/{run_id}/cancel")).status_code == 200
+    lab = ArchiveLab(api)
+    await lab.archive(run_id)
+    await lab.loaded()
+    for each in (api, await start_api()):
+        again = await post(each.account, "/v1/runs", body)
+        assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+        assert again.content == first.content
+        assert error_of(await post(each.account, "/v1/runs", body | {"executor_ref": "y"}))[0] == 422
+    assert (await api.all_of(RUN), await used(api)) == ([], 1)
+
+
+async def test_a_run_deleted_between_two_looks_at_it_is_not_made_again(start_api: StartApi) -> None:
+    """The first process dies between the run and its record: the next request with the key writes the record."""
+    api, other = await start_api(), await start_api()
+    body = {"template_id": (await api.account.create_template())["id"]}
+    create = other.services.client.create
+
+    async def dies(kind: Any, *given: Any) -> Any:
+        if kind is IDEMPOTENCY_RECORD:
+            raise KubeOutcomeUnknown("the connection broke")
+        return await create(kind, *given)
+
+    other.services.client.create = dies  # type: ignore[method-assign]
+    assert error_of(await post(other.account, "/v1/runs", body)) == (503, "service_unavailable")
+    again = await post(api.account, "/v1/runs", body)
+    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+    await api.kube.delete(RUN, again.json()["run_id"], api.namespace)
+    assert error_of(await post(api.account, "/v1/runs", body)) == (410, "resource_deleted")
     assert await used(api) == 1
 
 

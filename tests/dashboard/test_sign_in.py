@@ -6,6 +6,7 @@ import httpx
 from playwright.async_api import Route, expect
 from tests.browser.local_accounts import (
     PASSWORD,
+    choose_password,
     end_session,
     enter_password,
     make_invited,
@@ -45,6 +46,22 @@ async def _press(screen: DashboardScreen, name: str) -> None:
     """At the moment the session ends: the page may know of it already, and ask above the button."""
     await screen.button(name).dispatch_event("click")
     await expect(screen.dialog("Your session has ended")).to_be_visible()
+
+
+async def test_one_chooses_among_accounts_that_have_one_address_and_one_password(
+    office: Office, new_device: NewDevice
+) -> None:
+    (_, email), device = await make_with_password(office), await new_device()
+    link = await make_link(office, email, LinkPurpose.INVITATION, organization=office.organization)
+    await choose_password(office, link)
+    screen = _screen(office, device)
+    await device.page.goto(office.address("runs"))
+    await enter_password(device, email)
+    await expect(screen.main.get_by_text("belong to several accounts")).to_be_visible()
+    await expect(screen.page.get_by_role("group", name="Accounts").get_by_role("button")).to_have_count(2)
+    await screen.looks_right()
+    await screen.button("All organizations").click()
+    await expect(device.page.get_by_role("navigation", name="Dashboard")).to_be_visible()
 
 
 async def test_an_invitation_signs_in_and_its_password_works(office: Office, new_device: NewDevice) -> None:

@@ -2,14 +2,17 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
+import httpx
 import pytest
+from tests.contract.dashboard_client import at_desk
 from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE
-from checklist_api.dashboard.accounts import AccountExists
-from checklist_crds.account_links import account_name, new_token
+from checklist_crds.account_links import account_name, new_token, password_owner
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER
+from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
 from checklist_dev.people import make_member
 
 from .conftest import PASSWORD, Api, MakeLink, with_password
@@ -119,15 +122,135 @@ async def test_an_admin_becomes_nobody_elsewhere_by_inviting_their_address(api: 
     assert (await again.get(f"{other.organization}/runs")).status_code == 404
 
 
-async def test_nobody_gets_a_link_to_an_account_that_is_somebodys_already(api: Api, make_link: MakeLink) -> None:
-    other, invite = await api.make_account(), api.services.accounts.invite
-    await invite(email=GRACE, name="Grace", organization=api.organization)
-    with pytest.raises(AccountExists):
-        await invite(email=GRACE, name="Eve", organization=other.organization)
-    first = await _by_invitation(api, api.organization)  # no password yet: the same organization may ask again
-    await first.session()
-    await first.post("account/password", {"new_password": PASSWORD})
-    await with_password(api, make_link, "operator-made@example.com")
-    for email in (GRACE, "Operator-Made@example.com"):
-        with pytest.raises(AccountExists):
-            await invite(email=email, name="Eve", organization=api.organization)
+async def _with_password_in(api: Api, organization: str, password: str, email: str = GRACE) -> PersonAt:
+    """A person whom an organization invited, and who has chosen a password there."""
+    token, _ = await api.services.accounts.invite(email=email, name="Grace", organization=organization)
+    person = PersonAt(api.anonymous)
+    await person.post("sign-in/link", {"secret": token})
+    await person.session()
+    assert (await person.post("account/password", {"new_password": password})).status_code == 200
+    await person.session()
+    return person
+
+
+async def test_an_organization_cannot_tell_whether_an_address_has_an_account_elsewhere(
+    api: Api, make_link: MakeLink
+) -> None:
+    elsewhere, other = await api.make_account(), await api.make_account()
+    await _with_password_in(api, elsewhere.organization, PASSWORD, "elsewhere@example.com")
+    await with_password(api, make_link, "everywhere@example.com")
+    await _earlier_account(api, elsewhere.organization, "earlier@example.com")
+    desk, told = await at_desk(api, account=other), []
+    for name in ("nobody", "elsewhere", "everywhere", "earlier"):
+        address = {"email": f"{name}@example.com", "name": "Grace", "role": "editor"}
+        made = await desk.post("/members", address)
+        again = await desk.post(f"/members/{made.json()['id']}/invitation")
+        answers = [made.json(), made.json()["invitation"], again.json()]
+        told.append([made.status_code, again.status_code, *({*answer} for answer in answers)])
+        person = PersonAt(api.anonymous)
+        secret = again.json()["link"].partition("#link=")[2]
+        assert (await person.post("sign-in/link", {"secret": secret})).json() == {"choose_password": True}
+        assert [one["id"] for one in (await person.session())["organizations"]] == [other.organization]
+    assert told == told[:1] * 4
+
+
+async def test_a_password_signs_in_to_the_account_that_has_it_and_one_chooses_among_several(
+    api: Api, make_link: MakeLink
+) -> None:
+    others = [await api.make_account() for _ in range(3)]
+    same, also, differs = [account.organization for account in others]
+    for organization in (same, also, differs):
+        await make_member(api.kube, organization=organization, namespace=api.namespace, role="editor", email=GRACE)
+    for organization, password in ((same, PASSWORD), (also, PASSWORD), (differs, PASSWORD + " elsewhere")):
+        await _with_password_in(api, organization, password)
+
+    async def sign_in(password: str, **chosen: str) -> tuple[PersonAt, httpx.Response]:
+        person = PersonAt(api.anonymous)
+        return person, await person.post("sign-in/password", {"email": GRACE, "password": password, **chosen})
+
+    person, answer = await sign_in(PASSWORD + " elsewhere")
+    assert answer.json() == {"choose_password": False}
+    assert [one["id"] for one in (await person.session())["organizations"]] == [differs]
+    person, answer = await sign_in(PASSWORD)
+    assert (answer.status_code, {one["id"] for one in answer.json()["choose_organization"]}) == (200, {same, also})
+    assert {one["name"] for one in answer.json()["choose_organization"]} == {"Test organization"}
+    assert person.cookies == {}
+    for organization in (same, also):
+        person, answer = await sign_in(PASSWORD, organization_id=organization)
+        assert [one["id"] for one in (await person.session())["organizations"]] == [organization]
+    for chosen in (differs, "", "org-none"):
+        assert (await sign_in(PASSWORD, organization_id=chosen))[1].status_code == 401
+    await with_password(api, make_link, GRACE)
+    ids = {one["id"] for one in (await sign_in(PASSWORD))[1].json()["choose_organization"]}
+    assert ids == {"", same, also}
+    hashes = {(await _hash_of(api, account_name(GRACE, one))).split("$")[4] for one in (None, same, also, differs)}
+    assert len(hashes) == 1, "one computation tells for all accounts of the address"
+
+
+async def test_an_admin_takes_an_account_of_their_organization_over_and_no_other(api: Api, make_link: MakeLink) -> None:
+    other = await api.make_account()
+    desk = await at_desk(api)
+    member = (await desk.post("/members", {"email": GRACE, "name": "Grace", "role": "editor"})).json()
+    own = await _with_password_in(api, api.organization, PASSWORD)
+    bystanders = [
+        await _with_password_in(api, other.organization, PASSWORD),
+        await with_password(api, make_link, GRACE),
+    ]
+    reset = (await desk.post(f"/members/{member['id']}/reset")).json()
+    assert (reset["signed_in"], await own.is_signed_in()) == (False, False)
+    account = await api.kube.get(LOCAL_ACCOUNT, account_name(GRACE, api.organization), api.namespace)
+    assert not {"sealedPassword", "link", "passwordChangedAt"} & account["spec"].keys()
+    signs_in = {"email": GRACE, "password": PASSWORD, "organization_id": api.organization}
+    assert (await PersonAt(api.anonymous).post("sign-in/password", signs_in)).status_code == 401
+    secret = (await desk.post(f"/members/{member['id']}/invitation")).json()["link"].partition("#link=")[2]
+    person = PersonAt(api.anonymous)
+    assert (await person.post("sign-in/link", {"secret": secret})).json() == {"choose_password": True}
+    assert [one["member_id"] for one in (await person.session())["organizations"]] == [member["id"]]
+    assert (await person.post("account/password", {"new_password": PASSWORD + " again"})).status_code == 200
+    assert [await bystander.is_signed_in() for bystander in bystanders] == [True, True]
+    assert "member.reset" in (await desk.get("/audit")).text
+
+
+async def test_a_password_is_not_set_by_a_session_that_a_reset_has_overtaken(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, accounts = await _with_password_in(api, api.organization, PASSWORD), api.services.accounts
+    hashes = accounts._passwords.hash
+
+    async def while_reset(*given: Any, **named: Any) -> str:
+        await accounts.reset(email=GRACE, organization=api.organization)
+        return await hashes(*given, **named)
+
+    monkeypatch.setattr(accounts._passwords, "hash", while_reset)
+    change = {"current_password": PASSWORD, "new_password": PASSWORD + " of mine"}
+    assert (await person.post("account/password", change)).status_code == 401
+    assert await _hash_of(api, account_name(GRACE, api.organization)) == ""
+
+
+async def test_an_account_from_before_names_had_the_organization_goes_on(api: Api) -> None:
+    other = await api.make_account()
+    for organization in (api.organization, other.organization):
+        await make_member(api.kube, organization=organization, namespace=api.namespace, role="editor", email=GRACE)
+    await _earlier_account(api, api.organization, GRACE)
+    person = await _with_password_in(api, api.organization, PASSWORD)
+    await _with_password_in(api, other.organization, PASSWORD)
+    accounts, _ = await api.kube.list_all(LOCAL_ACCOUNT, api.namespace)
+    names = {account["metadata"]["name"] for account in accounts}
+    assert names == {account_name(GRACE), account_name(GRACE, other.organization)}
+    assert [one["id"] for one in (await person.session())["organizations"]] == [api.organization]
+    await api.services.accounts.reset(email=GRACE, organization=api.organization)
+    assert await person.is_out()
+
+
+async def _earlier_account(api: Api, organization: str, email: str) -> None:
+    """As earlier releases made it."""
+    metadata = {"name": account_name(email), "labels": {ORGANIZATION_LABEL: organization}}
+    spec = {"email": email, "name": "Grace"}
+    body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": metadata, "spec": spec}
+    await api.kube.create(LOCAL_ACCOUNT, body, api.namespace)
+
+
+async def _hash_of(api: Api, name: str) -> str:
+    sealed = (await api.kube.get(LOCAL_ACCOUNT, name, api.namespace))["spec"].get("sealedPassword", "")
+    owner = password_owner(api.namespace, name)
+    return sealed and api.services.settings.sealing.open(sealed, owner=owner)

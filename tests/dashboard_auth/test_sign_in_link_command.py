@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.waiting import eventually_sync
+from tests.waiting import eventually, eventually_sync
 
 from checklist_crds.account_links import account_name
 from checklist_crds.kube.kinds import LOCAL_ACCOUNT
@@ -18,7 +18,7 @@ from checklist_dev.controlplane import ControlPlane
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
 
-from .conftest import Api
+from .conftest import PASSWORD, Api
 from .person import PersonAt
 from .real_provider import SERVICE
 
@@ -61,6 +61,29 @@ async def test_a_newer_link_replaces_the_older_and_an_invitation_asks_for_a_pass
     await api.kube.patch(LOCAL_ACCOUNT, account_name(EMAIL), {"spec": {"disabled": True}}, api.namespace)
     status, out, err = await _command(EMAIL, *where)
     assert (status, out, "is disabled" in err) == (2, "", True)
+
+
+async def test_whoever_runs_the_service_takes_an_account_over(api: Api, control_plane: ControlPlane) -> None:
+    """The installation's account of the address, or the one of an organization."""
+    where = (f"--kubeconfig={control_plane.kubeconfig}", f"--namespace={api.namespace}", f"--base-url={SERVICE}/")
+    for about in ((), ("--organization", api.organization)):
+        _, out, _ = await _command(EMAIL, *where, *about, "--invitation")
+        taken = PersonAt(api.anonymous)
+        await taken.post("sign-in/link", {"secret": out.strip().partition("#link=")[2]})
+        await taken.session()
+        await taken.post("account/password", {"new_password": PASSWORD})
+        status, out, err = await _command(EMAIL, *where, *about, "--reset", "--invitation")
+        assert (status, "its sessions are over" in err) == (0, True), err
+        await eventually(taken.is_out)
+        signs_in = await PersonAt(api.anonymous).post("sign-in/password", {"email": EMAIL, "password": PASSWORD})
+        assert signs_in.status_code == 401
+        answer = await PersonAt(api.anonymous).post("sign-in/link", {"secret": out.strip().partition("#link=")[2]})
+        assert answer.json() == {"choose_password": True}
+    accounts, _ = await api.kube.list_all(LOCAL_ACCOUNT, api.namespace)
+    names = {account["metadata"]["name"] for account in accounts}
+    assert names == {account_name(EMAIL), account_name(EMAIL, api.organization)}
+    status, _, err = await _command(EMAIL, *where, "--organization", "none")
+    assert (status, "there is no organization none" in err) == (2, True)
 
 
 @pytest.mark.parametrize("wrong", [["nobody"], [EMAIL, "--hours", "1000"], [EMAIL, "--kubeconfig", "/no/such"]])

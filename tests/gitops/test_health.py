@@ -45,7 +45,7 @@ async def make(lab: Lab, kind: Kind, called: str, /, **spec: object) -> JsonObje
 def test_each_kind_has_a_health_check_for_either_and_a_mere_record_is_healthy_as_soon_as_it_exists() -> None:
     kinds = {resource.kind.kind for resource in RESOURCES}
     assert set(lua_scripts()) == set(cel_expressions()) == kinds
-    for kind in ("TemplateRevision", "LocalAccount", "DashboardSession", "AuditEntry"):
+    for kind in ("TemplateRevision", "LocalAccount", "DashboardSession", "AuditEntry", "IdempotencyRecord"):
         assert health(resource(kind, "x", {})) == "Healthy"
 
 

@@ -153,8 +153,9 @@ def never(_: str) -> None:
 
 @pytest.fixture
 async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
+    tenancy = Tenancy(cluster, HOME, [HOME, "served"])
     made = Organizations(
-        *(cluster, None, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
+        *(cluster, None, tenancy, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
         pending_after_s=30, on_change=lambda _: None, on_bug=never,
     )  # fmt: skip
     yield made
@@ -193,6 +194,10 @@ async def test_an_organization_without_its_namespace_is_reported_and_so_is_its_r
     assert await see(HOME) == []
     assert await see("elsewhere") == ["Warning NamespaceNotFound"]
     assert await see("elsewhere") == []
+    for namespace in ("elsewhere", "served"):
+        cluster.put(NAMESPACE, namespace, {})
+    assert await see("served") == ["Normal Ready"]
+    assert await see("elsewhere") == ["Warning NamespaceNotWatched"]
     assert await see(HOME) == ["Normal Ready"]
     assert await see(HOME, **{PAUSED_ANNOTATION: "true"}) == ["Normal Paused"]
     assert await see(HOME) == ["Normal Resumed"]
@@ -224,13 +229,20 @@ async def test_a_template_is_reported_when_it_breaks_a_rule_and_when_it_no_longe
     cluster: Any, recorder: Any
 ) -> None:
     limits = LimitLedger(cluster, clock, limits=Limits(), installation_namespace="checklists")
-    templates = Templates(cluster, limits=limits, events=recorder, clock=clock, on_change=lambda *_: None, on_bug=never)
+    templates = Templates(
+        *(cluster, Tenancy(cluster, HOME)),
+        limits=limits,
+        events=recorder,
+        clock=clock,
+        on_change=lambda *_: None,
+        on_bug=never,
+    )
     step = {"id": "s-1", "type": "boolean", "label": "Done?"}
     valid = [{"id": "g-1", "title": "One", "steps": [step]}]
     invalid = [*valid, {"id": "g-2", "title": "Two", "steps": [step]}]
 
     async def see(sections: list[Any], **annotations: str) -> list[str]:
-        spec = {"organizationRef": {"name": "acme"}, "name": "Round", "sections": sections}
+        spec = {"organizationRef": {"name": "globex"}, "name": "Round", "sections": sections}
         templates.observe("MODIFIED", cluster.put(TEMPLATE, "round", spec, **annotations))
         await eventually(lambda: templates.queue.is_idle)
         return recorder.reasons

@@ -1,18 +1,24 @@
 """Local accounts: people who sign in without an identity provider, by password or by a link that works once.
 
-The LocalAccount's name comes from its e-mail address, so one GET finds it and there is one for each address. What is
-stored of a password is its Argon2id hash, sealed and bound to the account; of a link, its digest.
+What is stored of a password is its Argon2id hash, sealed and bound to the account; of a link, its digest.
 
 Whoever may make LocalAccounts with kubectl runs the installation, and the service takes such an account's e-mail
 address for verified. An account that an organization's own admin made (`invite`) bears that organization's label, and
 its address counts in that organization alone: otherwise any admin could become anybody elsewhere.
+
+The LocalAccount's name comes from its e-mail address and, where it bears a label, from its organization. So an address
+has one account in the installation and one in each organization, and inviting it says nothing about the others.
+Accounts that were invited before names had the organization in them keep theirs, that of the installation's account.
+
+A person signs in with an address and a password, and all accounts of the address are candidates. Their hashes share a
+salt, so the work is one Argon2id computation however many there are, and for an address without an account too.
 """
 
 import asyncio
 import hmac
 import logging
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -22,9 +28,9 @@ from checklist_crds.account_links import (
     LOCAL_ISSUER,
     account_name,
     account_of,
-    new_token,
     one_time_link,
     password_owner,
+    token_to,
 )
 from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.errors import Conflict
@@ -37,34 +43,20 @@ from checklist_crds.sealing import KeyRing, SealBroken, sealing_key_of
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, format_timestamp
 
+from .local_account import LocalAccount
 from .passwords import Passwords
 from .sessions import Session
 
 logger = logging.getLogger(__name__)
 
+_LONGEST_EMAIL: Final = 254
 FRESH_LINK: Final = timedelta(minutes=15)
 """How long after signing in by a link a new password may be set without the present one."""
 
 
 class AccountExists(Conflict):
     code = "account_exists"
-    default_message = "Somebody with this e-mail address has an account here already, and signs in with that."
-
-
-@dataclass(frozen=True, slots=True)
-class LocalAccount:
-    """A LocalAccount as it was read."""
-
-    name: str
-    """metadata.name; the person's subject."""
-    version: str
-    organization: str | None
-    """Whose admin made it, where its e-mail address counts; None: the installation's, and it counts everywhere."""
-    spec: LocalAccountSpec
-
-    @property
-    def has_password(self) -> bool:
-        return self.spec.sealed_password is not None
+    default_message = "This person has a password in this organization already. Reset the member to take it away."
 
 
 class LocalAccounts:
@@ -88,7 +80,7 @@ class LocalAccounts:
         self._known: dict[str, LocalAccount] = {}
         self._writes: set[asyncio.Task[None]] = set()
         self.on_closed: Callable[[str], None] = lambda _: None
-        """Told the name of an account that is disabled or removed."""
+        """Called with the name of an account that is disabled, removed or taken over."""
         self.informer = Informer(watcher, LOCAL_ACCOUNT, self._apply, namespace=namespace, silence_s=SILENCE_S)
 
     async def admits(self, session: Session) -> bool:
@@ -96,20 +88,22 @@ class LocalAccounts:
         if not self.informer.connected:
             await self._get(session.subject)
         account = self._known.get(session.subject)
-        return account is not None and not account.spec.disabled
+        if account is None or account.spec.disabled:
+            return False
+        return account.spec.reset_at is None or session.created_at > account.spec.reset_at
 
-    async def with_password(self, email: str, password: str) -> LocalAccount | None:
-        """The account, if this is its password; the answer takes as long whether there is one or not.
+    async def with_password(self, email: str, password: str) -> list[LocalAccount]:
+        """The accounts of the address that have this password; the answer takes as long however many there are.
 
         Raises ServiceUnavailable when too many sign in at once.
         """
-        account = await self._get(account_name(email))
-        hashed = self._hash_of(account) if account is not None and not account.spec.disabled else None
-        if not await self._passwords.verify(hashed, password):
-            return None
-        if account is not None and hashed is not None:
+        accounts = [account for account in await self._of_email(email) if not account.spec.disabled]
+        candidates = [(account, hashed) for account in accounts if (hashed := self._hash_of(account)) is not None]
+        matches = await self._passwords.matching([hashed for _, hashed in candidates], password)
+        found = [candidate for candidate, is_right in zip(candidates, matches, strict=True) if is_right]
+        for account, hashed in found:
             await self._renew(account, hashed, password)
-        return account
+        return [account for account, _ in found]
 
     async def is_password(self, account: LocalAccount, password: str) -> bool:
         """Raises ServiceUnavailable."""
@@ -142,20 +136,20 @@ class LocalAccounts:
 
     async def set_password(self, account: LocalAccount, password: str) -> LocalAccount:
         """Raises KubeConflict when the account changed meanwhile, ServiceUnavailable."""
-        hashed = await self._passwords.hash(password)
+        hashed = await self._hashed(account, password)
         change = {"sealedPassword": self._seal(account.name, hashed), "passwordChangedAt": self._now(), "link": None}
         return await self._write(account, change)
 
     async def invite(self, *, email: str, name: str, organization: str) -> tuple[str, datetime]:
         """A link for a person whom an organization's admin invites (metadata.name): its token, and until when.
 
-        Makes the account, or gives one of the same organization a new link while it has no password yet. Raises
-        AccountExists for any other account: a link to it would hand over what the person is elsewhere.
+        Makes the organization's account of the address, or gives it a new link while it has no password yet. Raises
+        AccountExists when it has one.
         """
         email = email.strip().lower()
-        token = new_token(email)
+        own = (await self._names(email, organization))[0]
+        token = token_to(own)
         link = one_time_link(token, now=self._clock(), purpose=LinkPurpose.INVITATION)
-        own = account_name(email)
         spec = LocalAccountSpec(email=email, name=name, link=link).to_kube()
         labels = {ORGANIZATION_LABEL: organization}
         body = {
@@ -179,6 +173,22 @@ class LocalAccounts:
             await retry_conflicts(attempt)
         return token, link.expires_at
 
+    async def reset(self, *, email: str, organization: str) -> None:
+        """Take the organization's account of the address over: its password, its link and all its sessions are over.
+
+        A new link is made by `invite`. The installation's account of the address, and those of other organizations,
+        stay as they are.
+        """
+        for name in await self._names(email.strip().lower(), organization):
+
+            async def attempt(name: str = name) -> None:
+                account = await self._get(name)
+                if account is not None and account.organization == organization:
+                    change = {"sealedPassword": None, "passwordChangedAt": None, "link": None, "resetAt": self._now()}
+                    await self._write(account, change)
+
+            await retry_conflicts(attempt)
+
     def note_sign_in(self, name: str) -> None:
         """Remember in the background when it last signed in."""
         task = asyncio.create_task(self._write_sign_in(name))
@@ -191,6 +201,29 @@ class LocalAccounts:
             self.informer.observe(await self._client.patch_status(LOCAL_ACCOUNT, name, status, self._namespace))
         except KubeError as error:
             logger.info("account.sign_in_not_written", extra={"account": name, "reason": error.message})
+
+    async def _names(self, email: str, organization: str) -> list[str]:
+        """Of the organization's account of the address, the one to use first: one from before may bear the name that
+        is the installation's now. It is read in any case, so that the answer takes as long."""
+        earlier = await self._get(account_name(email))
+        has_earlier = earlier is not None and earlier.organization == organization
+        return [account_name(email)] * has_earlier + [account_name(email, organization)]
+
+    async def _of_email(self, email: str) -> list[LocalAccount]:
+        """All accounts of the address as they are in the cluster now."""
+        if len(email) > _LONGEST_EMAIL or not email.isprintable():
+            return []
+        wanted = re.sub(r"([\\=,])", r"\\\1", email)
+        bodies, _ = await self._client.list_all(LOCAL_ACCOUNT, self._namespace, field_selector=f"spec.email={wanted}")
+        for body in bodies:
+            self.informer.observe(body)
+        names = sorted(str(body["metadata"]["name"]) for body in bodies)
+        return [self._known[name] for name in names if name in self._known]
+
+    async def _hashed(self, account: LocalAccount, password: str) -> str:
+        """With the salt of the other accounts of the address: one computation then tells for all of them."""
+        others = (self._hash_of(other) for other in await self._of_email(account.spec.email))
+        return await self._passwords.hash(password, salt_of=next((hashed for hashed in others if hashed), None))
 
     async def _get(self, name: str) -> LocalAccount | None:
         try:
@@ -205,7 +238,7 @@ class LocalAccounts:
             LOCAL_ACCOUNT, account.name, {"spec": dict(change)}, self._namespace, resource_version=account.version
         )
         self.informer.observe(body)
-        return _account(body)
+        return LocalAccount.of(body)
 
     async def _renew(self, account: LocalAccount, hashed: str, password: str) -> None:
         """After a good sign-in: a hash of old parameters is made anew, one under an old key is sealed anew."""
@@ -213,7 +246,7 @@ class LocalAccounts:
         if not outdated and sealing_key_of(account.spec.sealed_password or "") == self._sealing.current:
             return
         try:
-            fresh = await self._passwords.hash(password) if outdated else hashed
+            fresh = await self._hashed(account, password) if outdated else hashed
             await self._write(account, {"sealedPassword": self._seal(account.name, fresh)})
         except KubeError as error:
             logger.info("account.password_not_renewed", extra={"account": account.name, "reason": error.message})
@@ -245,26 +278,20 @@ class LocalAccounts:
                 self.on_closed(name)
             return
         try:
-            account = _account(body)
+            account = LocalAccount.of(body)
         except ValidationError as error:
             logger.warning("account.unreadable", extra={"account": name, "reason": error.errors()[0]["msg"]})
             return
-        if account_name(account.spec.email) != name:
+        email = account.spec.email
+        if name not in (account_name(email), account_name(email, account.organization)):
             logger.warning("account.misnamed", extra={"account": name, "remedy": "checklist-dispatch sign-in-link"})
             return
         self._known[name] = account
-        if account.spec.disabled:
+        is_reset = account.spec.reset_at is not None and (
+            before is None or before.spec.reset_at != account.spec.reset_at
+        )
+        if account.spec.disabled or is_reset:
             self.on_closed(name)
-
-
-def _account(body: JsonObject) -> LocalAccount:
-    metadata = body["metadata"]
-    return LocalAccount(
-        name=str(metadata["name"]),
-        version=str(metadata["resourceVersion"]),
-        organization=(metadata.get("labels") or {}).get(ORGANIZATION_LABEL),
-        spec=LocalAccountSpec.model_validate(body.get("spec") or {}),
-    )
 
 
 __all__ = ["LOCAL_ISSUER", "AccountExists", "LocalAccount", "LocalAccounts"]

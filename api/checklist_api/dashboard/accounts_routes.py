@@ -55,6 +55,8 @@ class AccountRoutes:
 
         await sign_in.audit.password_set(request, session)
 
+        since = self._services.clock()
+
         async def attempt() -> LocalAccount:
             return await sign_in.accounts.set_password(await self._account(session), body[_NEW])
 
@@ -62,7 +64,8 @@ class AccountRoutes:
         for other in await self._services.sessions.of_person(session.person, self._services.clock()):
             if other.sha256 != session.sha256:
                 await self._services.sessions.end(other.sha256)
-        fresh, secret = await sign_in.begin(request, Identity.of_account(account), SignInMethod.PASSWORD)
+        identity = Identity.of_account(account)
+        fresh, secret = await sign_in.begin(request, identity, SignInMethod.PASSWORD, since=since)
         response = session_response(self._services, SignedIn(fresh, who.memberships))
         set_session_cookie(response, secret)
         return response
@@ -71,7 +74,8 @@ class AccountRoutes:
         return session.method is SignInMethod.LINK and self._services.clock() - session.created_at < FRESH_LINK
 
     async def _account(self, session: Session) -> LocalAccount:
-        account = await self._services.sign_in.accounts.get(session.subject)
-        if account is None or account.spec.disabled:
+        accounts = self._services.sign_in.accounts
+        account = await accounts.get(session.subject)
+        if account is None or not await accounts.admits(session):
             raise SignInRequired()
         return account

@@ -12,7 +12,6 @@ from typing import Any, Final
 from aiohttp import web
 
 from checklist_crds.account_links import account_name, address
-from checklist_crds.audit_types import AuditTarget
 from checklist_crds.errors import NotFound, Problem, ValidationFailed
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.limits import Counted
@@ -20,8 +19,7 @@ from checklist_crds.organization_types import Role
 from checklist_crds.times import format_optional, format_timestamp
 
 from ..auth import Caller
-from ..member_admin import TARGET as MEMBER_TARGET
-from ..member_admin import MemberChange
+from ..member_admin import MemberChange, member_target
 from ..member_directory import Member
 from ..pagination import requested_page
 from ..request_body import missing_fields, read_json_object, read_optional_json_object, require_members
@@ -78,7 +76,7 @@ class MemberRoutes:
                 try:
                     invitation = await self._new_link(member)
                 except AccountExists:
-                    pass  # They sign in with what they have.
+                    pass  # Invited again after a removal: they sign in with what they have in this organization.
                 except KubeError as error:
                     # The member is there; the link can be asked for again.
                     logger.warning("member.no_link", extra={"member": member.id, "reason": error.message})
@@ -91,9 +89,7 @@ class MemberRoutes:
             raise NotFound()
         member = await self._services.member_admin.find(caller.organization, _id_in(request))
         async with self._room_for_account(caller, member.email), self._services.audit.act(request, caller) as act:
-            await act.announce(
-                "member.link_made", AuditTarget(kind=MEMBER_TARGET, id=member.id, name=member.display_name)
-            )
+            await act.announce("member.link_made", member_target(member))
             link = await self._new_link(member)
         return json_response(link, status=201)
 
@@ -104,9 +100,17 @@ class MemberRoutes:
         return json_response(member_view(member, caller))
 
     async def reset(self, request: web.Request, caller: Caller) -> web.Response:
+        """Nobody signs in as the member until somebody with the e-mail address does, or by a new link.
+
+        The organization's own account of the address loses its password, its link and all its sessions.
+        """
         await read_optional_json_object(request)
-        async with self._services.audit.act(request, caller) as act:
-            member = await self._services.member_admin.reset(caller.organization, _id_in(request), act)
+        services, organization = self._services, caller.organization
+        async with services.audit.act(request, caller) as act:
+            member = await services.member_admin.find(organization, _id_in(request))
+            await act.announce("member.reset", member_target(member))
+            await services.accounts.reset(email=member.email, organization=organization.name)
+            member = await services.member_admin.reset(organization, member.id, act)
         return json_response(member_view(member, caller))
 
     async def remove(self, request: web.Request, caller: Caller) -> web.Response:
@@ -117,7 +121,8 @@ class MemberRoutes:
     def _room_for_account(self, caller: Caller, email: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Raises LimitReached, KubeError. An account that the organization has already needs no room."""
         organization, namespace = caller.organization.name, self._services.settings.namespace
-        return self._services.limits.room(organization, Counted.ACCOUNT, account_name(email), namespace)
+        name = account_name(email, organization)
+        return self._services.limits.room(organization, Counted.ACCOUNT, name, namespace)
 
     async def _new_link(self, member: Member) -> dict[str, str]:
         """Raises AccountExists, KubeError."""

@@ -6,15 +6,17 @@ NIST SP 800-63B: a length, nothing about kinds of characters, and none that is k
 """
 
 import asyncio
+import hmac
 import logging
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from secrets import token_urlsafe
 from typing import Final, TypeVar
 
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import HashingError, InvalidHashError
 
 from checklist_crds.errors import Problem, ServiceUnavailable
 
@@ -28,6 +30,7 @@ _WORKERS: Final = 2
 _WAITING: Final = 32
 _JUDGED_AT_ONCE: Final = 2
 _WAITING_TO_BE_JUDGED: Final = 16
+_MOST_SALTS: Final = 4
 _MEMORY_KIB: Final = 19_456
 _PASSES: Final = 2
 CONTEXT_WORDS: Final = ("checklist", "checklists", "dispatch", "checklistdispatch", "dashboard")
@@ -55,13 +58,22 @@ class Passwords:
         self._waiting_for_judges = 0
         self._unknown_account = _unknown_account_hash()
 
-    async def hash(self, password: str) -> str:
-        """Raises ServiceUnavailable when too many are under way."""
-        return await self._work(lambda: self._hasher.hash(password))
+    async def hash(self, password: str, *, salt_of: str | None = None) -> str:
+        """With the salt of another hash, or a new one. Raises ServiceUnavailable when too many are under way."""
+        salt = None if salt_of is None else _salt_of(salt_of)
+        return await self._work(lambda: self._hasher.hash(password, salt=salt))
 
     async def verify(self, hashed: str | None, password: str) -> bool:
         """Whether it is the password; None takes as long, and never is. Raises ServiceUnavailable."""
-        return await self._work(lambda: self._is_right(hashed, password))
+        return any(await self.matching([] if hashed is None else [hashed], password))
+
+    async def matching(self, hashes: Sequence[str], password: str) -> list[bool]:
+        """For each hash, whether it is of the password. Raises ServiceUnavailable.
+
+        Hashes with one salt and the same parameters take one computation, none takes as long. Of what has other salts
+        (two passwords of one address that were set in the same moment) `_MOST_SALTS` are looked at.
+        """
+        return await self._work(lambda: self._matching(hashes, password))
 
     def is_outdated(self, hashed: str) -> bool:
         """Whether it was made with other parameters than those of today."""
@@ -109,11 +121,33 @@ class Passwords:
         finally:
             self._waiting -= 1
 
-    def _is_right(self, hashed: str | None, password: str) -> bool:
+    def _matching(self, hashes: Sequence[str], password: str) -> list[bool]:
         # What nobody could have set is not hashed in its length.
         given = password if len(password) <= LONGEST else ""
-        try:
-            self._hasher.verify(hashed or self._unknown_account, given)
-        except (VerificationError, InvalidHashError):
-            return False
-        return hashed is not None and given == password
+        samples = {_way(hashed): hashed for hashed in hashes or [self._unknown_account]}
+        right = {way: _hashed_like(sample, given) for way, sample in list(samples.items())[:_MOST_SALTS]}
+        return [
+            hmac.compare_digest(hashed.encode(), right.get(_way(hashed), "").encode()) and given == password
+            for hashed in hashes
+        ]
+
+
+def _way(hashed: str) -> str:
+    """The hash without its end: algorithm, parameters and salt."""
+    return hashed.rpartition("$")[0]
+
+
+def _hashed_like(sample: str, password: str) -> str:
+    """With the parameters and the salt of `sample`; empty where that is no hash."""
+    try:
+        return PasswordHasher.from_parameters(extract_parameters(sample)).hash(password, salt=_salt_of(sample))
+    except (InvalidHashError, HashingError):
+        return ""
+
+
+def _salt_of(hashed: str) -> bytes | None:
+    """None for what is no hash."""
+    try:
+        return b64decode(hashed.split("$")[4] + "==")
+    except (ValueError, IndexError):
+        return None

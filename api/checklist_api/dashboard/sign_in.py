@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from aiohttp import web
@@ -94,14 +95,16 @@ class SignIn:
         identity: Identity,
         method: SignInMethod,
         *,
+        since: datetime | None = None,
         id_token: str | None = None,
     ) -> tuple[Session, str]:
         """A new session for the browser, and the secret for its cookie; the session that it had ends.
 
-        Raises KubeError, ServiceUnavailable.
+        `since`: before the person was looked at (None: now), so that a session that an administrator's reset of the
+        account has overtaken is over, too. Raises KubeError, ServiceUnavailable.
         """
         previous = await self._gate.session_of(request)
-        secret, now = new_secret(), self._clock()
+        secret, now = new_secret(), since or self._clock()
         sha256 = digest(secret)
         session = Session(
             sha256=sha256,
@@ -147,7 +150,7 @@ class SignIn:
         return self._sealing.seal(id_token, owner=_owner(sha256))
 
     def _end_soon(self, account: str) -> None:
-        """Its sessions are refused already; so that they stay ended when it is enabled again, they are removed."""
+        """Those of its sessions that are refused now are removed: they stay ended when it is enabled again."""
         task = asyncio.create_task(self._end_all_of(account))
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
@@ -157,7 +160,8 @@ class SignIn:
             await asyncio.sleep(pause_s)
             try:
                 for session in await self._sessions.of_person((LOCAL_ISSUER, account), self._clock()):
-                    await self._sessions.end(session.sha256)
+                    if not await self.accounts.admits(session):
+                        await self._sessions.end(session.sha256)
             except (KubeError, ServiceUnavailable) as error:
                 logger.warning("sessions.not_ended", extra={"account": account, "reason": error.message})
             else:

@@ -5,7 +5,7 @@ import { ApiError } from "./client";
 import { focusFirstProblem, TextField } from "./parts/fields";
 import { PasswordField } from "./parts/password_field";
 import { Refusal } from "./parts/refusal";
-import { signInWithPassword } from "./sign_in_ways";
+import { type AccountChoice, signInWithPassword } from "./sign_in_ways";
 
 interface PasswordSignInProps {
   /** The person who was signed in; only they can go on. */
@@ -22,17 +22,18 @@ export function PasswordSignIn({ email: known, primary, onSignedIn }: PasswordSi
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
+  const [choices, setChoices] = useState<readonly AccountChoice[]>([]);
   const wrong = error?.code === "sign_in_failed" ? error.message : undefined;
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const submit = async (organizationId?: string) => {
     if (busy || error?.status === 429) return;
     setTried(true);
     setError(null);
     if (email.trim() === "" || password === "") return focusFirstProblem(form.current);
     setBusy(true);
     try {
-      await signInWithPassword(email, password);
-      await onSignedIn();
+      const several = await signInWithPassword(email, password, organizationId);
+      if (several !== null) setChoices(several);
+      else await onSignedIn();
     } catch (problem) {
       if (!(problem instanceof ApiError)) throw problem;
       setError(problem);
@@ -42,7 +43,15 @@ export function PasswordSignIn({ email: known, primary, onSignedIn }: PasswordSi
     }
   };
   return (
-    <form ref={form} class="form" noValidate onSubmit={(event) => void submit(event)}>
+    <form
+      ref={form}
+      class="form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
       <TextField
         name="email"
         type="email"
@@ -51,7 +60,10 @@ export function PasswordSignIn({ email: known, primary, onSignedIn }: PasswordSi
         value={email}
         readOnly={known !== undefined}
         error={tried && email.trim() === "" ? "Enter your e-mail address." : undefined}
-        onInput={setEmail}
+        onInput={(text) => {
+          setEmail(text);
+          setChoices([]);
+        }}
       />
       <PasswordField
         name="password"
@@ -59,9 +71,22 @@ export function PasswordSignIn({ email: known, primary, onSignedIn }: PasswordSi
         autocomplete="current-password"
         value={password}
         error={tried && password === "" ? "Enter your password." : wrong}
-        onInput={setPassword}
+        onInput={(text) => {
+          setPassword(text);
+          setChoices([]);
+        }}
       />
       {error && !wrong && <Refusal error={error} onOver={() => setError(null)} />}
+      {choices.length > 0 && (
+        <div class="form" role="group" aria-label="Accounts">
+          <p role="status">This address and password belong to several accounts. Choose one:</p>
+          {choices.map((choice) => (
+            <button key={choice.id} type="button" class="button button-wide" aria-disabled={busy} onClick={() => void submit(choice.id)}>
+              {choice.name}
+            </button>
+          ))}
+        </div>
+      )}
       <button type="submit" class={primary ? "button button-primary button-wide" : "button button-wide"} aria-disabled={busy || error?.status === 429}>
         {busy && <span class="spinner" />}
         Sign in

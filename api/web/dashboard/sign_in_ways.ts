@@ -16,9 +16,25 @@ export function askWays(signal: AbortSignal): Promise<Ways> {
   return call<Ways>("sign-in", { signal, alone: true });
 }
 
-/** Throws ApiError: 401 `sign_in_failed`, 429 with the seconds to wait. The session is not loaded yet. */
-export async function signInWithPassword(email: string, password: string): Promise<void> {
-  await call("sign-in/password", { method: "POST", json: { email, password }, alone: true });
+/** An account of the address: of one organization, or (id "") of the installation. */
+export interface AccountChoice {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * The accounts to choose from, where several have this password: then nobody is signed in yet, and the call is repeated
+ * with the id of one. Null: signed in, and the session is not loaded yet.
+ * Throws ApiError: 401 `sign_in_failed`, 429 with the seconds to wait.
+ */
+export async function signInWithPassword(email: string, password: string, organizationId?: string): Promise<readonly AccountChoice[] | null> {
+  const chosen = organizationId === undefined ? {} : { organization_id: organizationId };
+  const answer = await call<{ readonly choose_organization?: readonly AccountChoice[] }>("sign-in/password", {
+    method: "POST",
+    json: { email, password, ...chosen },
+    alone: true,
+  });
+  return answer.choose_organization ?? null;
 }
 
 /** Whether a password is to be chosen now. Throws ApiError: 401 `link_not_valid`. The session is not loaded yet. */

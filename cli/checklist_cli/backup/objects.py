@@ -14,6 +14,7 @@ from checklist_crds.kube.kinds import (
     API_KEY,
     AUDIT_ENTRY,
     DELIVERY_REPLAY,
+    IDEMPOTENCY_RECORD,
     LOCAL_ACCOUNT,
     MEMBER,
     ORGANIZATION,
@@ -45,6 +46,7 @@ KINDS: Final = (
     WEBHOOK_DELIVERY,
     DELIVERY_REPLAY,
     AUDIT_ENTRY,
+    IDEMPOTENCY_RECORD,
 )
 """In the order in which they are restored: what others refer to comes first. Sessions are left out (people sign in
 again), and so is what only the cluster itself means, leases and Events."""

@@ -21,6 +21,7 @@ from checklist_crds.kube.kinds import (
 )
 from checklist_crds.legal_hold import is_held
 from checklist_crds.organization_types import Role
+from checklist_crds.resource_types import ORGANIZATION_LABEL
 
 from ..backup.objects import organization_of
 from ..command import CommandFailed
@@ -92,10 +93,11 @@ class ClusterLook:
             ),
             is_last_admin=bool(admins) and all(body in meant for body in admins),
         )
-        names = {account_name(email) for email in emails}
+        names = {name for email in emails for name in (account_name(email), account_name(email, organization.name))}
         if emails:
             async for body in self._objects(LOCAL_ACCOUNT):
-                if body["metadata"]["name"] in names:
+                labelled = (body["metadata"].get("labels") or {}).get(ORGANIZATION_LABEL, organization.name)
+                if body["metadata"]["name"] in names and labelled == organization.name:
                     identity.accounts.append(_found(LOCAL_ACCOUNT, body))
             async for body in self._objects(DASHBOARD_SESSION):
                 if person.is_address(body["spec"].get("email")):

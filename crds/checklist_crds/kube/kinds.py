@@ -42,6 +42,7 @@ DELIVERY_REPLAY = Kind(GROUP, VERSION, "deliveryreplays", "DeliveryReplay")
 LOCAL_ACCOUNT = Kind(GROUP, VERSION, "localaccounts", "LocalAccount")
 DASHBOARD_SESSION = Kind(GROUP, VERSION, "dashboardsessions", "DashboardSession")
 AUDIT_ENTRY = Kind(GROUP, VERSION, "auditentries", "AuditEntry")
+IDEMPOTENCY_RECORD = Kind(GROUP, VERSION, "idempotencyrecords", "IdempotencyRecord")
 SECRET = Kind("", "v1", "secrets", "Secret")
 CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")
 EVENT = Kind("", "v1", "events", "Event")
@@ -62,4 +63,5 @@ ALL_KINDS = (
     LOCAL_ACCOUNT,
     DASHBOARD_SESSION,
     AUDIT_ENTRY,
+    IDEMPOTENCY_RECORD,
 )

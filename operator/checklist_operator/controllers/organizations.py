@@ -21,6 +21,7 @@ from checklist_crds.resource_types import with_condition
 from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.tenancy import Refusal, Tenancy
 from checklist_operator.timers import Timers
 from checklist_operator.work_queue import WorkQueue
 
@@ -34,6 +35,7 @@ class Organizations:
         self,
         client: KubeClient,
         ledger: QuotaLedger,
+        tenancy: Tenancy,
         timers: Timers,
         *,
         events: EventRecorder,
@@ -46,6 +48,7 @@ class Organizations:
         """`on_change` hears the name of an organization that is new, has another spec, or is gone."""
         self._client = client
         self._ledger = ledger
+        self._tenancy = tenancy
         self._events = events
         self._clock = clock
         self._installation_namespace = installation_namespace
@@ -102,13 +105,13 @@ class Organizations:
 
     async def _write_status(self, name: str, spec: OrganizationSpec, body: JsonObject) -> None:
         before = OrganizationStatus.model_validate(body.get("status") or {})
-        missing = await self._missing_namespace(spec)
+        refusal = await self._refusal(spec)
         conditions = with_condition(
             with_pause(before.conditions, body["metadata"], now=self._clock()),
             "Ready",
-            missing is None,
-            "Ready" if missing is None else "NamespaceNotFound",
-            "The organization can be used." if missing is None else f"There is no namespace {missing!r}.",
+            refusal is None,
+            "Ready" if refusal is None else refusal.reason,
+            "The organization can be used." if refusal is None else refusal.message,
             now=self._clock(),
             generation=body["metadata"]["generation"],
         )
@@ -117,27 +120,28 @@ class Organizations:
         if patch:
             # Not conditional: nobody else writes these fields, and the count beside them changes all the time.
             await self._client.patch_status(ORGANIZATION, name, patch)
-            self._tell(body, missing)
+            self._tell(body, refusal)
 
-    def _tell(self, body: JsonObject, missing: str | None) -> None:
+    def _tell(self, body: JsonObject, refusal: Refusal | None) -> None:
         this = ObjectReference.of(ORGANIZATION, body)
         if not tells_pause(body):
             tell_pause(self._events, this, body["metadata"])
         told = next((one for one in (body.get("status") or {}).get("conditions") or () if one["type"] == "Ready"), None)
-        was_ready = told is None or told["status"] == "True"
-        if missing is not None and (told is None or was_ready):
-            self._events.warn(this, "NamespaceNotFound", f"There is no namespace {missing!r}.")
-        elif missing is None and not was_ready:
+        was = "Ready" if told is None else told["reason"]
+        if refusal is not None and was != refusal.reason:
+            self._events.warn(this, refusal.reason, refusal.message)
+        elif refusal is None and was != "Ready":
             self._events.tell(this, "Ready", "The organization can be used.")
 
-    async def _missing_namespace(self, spec: OrganizationSpec) -> str | None:
+    async def _refusal(self, spec: OrganizationSpec) -> Refusal | None:
+        """Why the organization cannot be used."""
         if spec.namespace is None:
             return None
         try:
             await self._client.get(NAMESPACE, spec.namespace)
         except KubeNotFound:
-            return spec.namespace
-        return None
+            return Refusal("NamespaceNotFound", f"There is no namespace {spec.namespace!r}.")
+        return self._tenancy.unserved(spec.namespace)
 
     async def _clear_pending(self, name: str, spec: OrganizationSpec, body: JsonObject) -> float | None:
         """Confirms or releases what has been pending for too long; seconds until the next look, if one is needed."""

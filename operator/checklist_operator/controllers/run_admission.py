@@ -268,6 +268,7 @@ class RunAdmission:
         admitted = run.status.model_copy(
             update={
                 "resolved": resolved,
+                "expires_at": None if run.spec.expires_at else run.expires_at,
                 "progress": Progress(total=resolved.applicable_steps, answered=0, skipped=0),
                 "conditions": with_condition(
                     run.status.conditions,

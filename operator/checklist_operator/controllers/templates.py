@@ -1,5 +1,5 @@
-"""Templates: the condition Valid, which says what CEL cannot, the public id, version and number of steps; and each
-version that is seen is kept as a TemplateRevision.
+"""Templates: the condition Valid (what CEL cannot say, and whether their organization is there and served), the public
+id, version and number of steps; and each version that is seen is kept as a TemplateRevision.
 
 A template made or enlarged with kubectl is admitted first, as the API does it before it writes: within the caps of the
 organization, room is reserved and the size for which it counts is written to an annotation. Over a cap, the condition
@@ -8,6 +8,7 @@ release has judged count without being checked.
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from checklist_crds.times import Clock
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
 from checklist_operator.labels import labelled, lacks_label
+from checklist_operator.tenancy import Refusal, Tenancy
 from checklist_operator.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -46,6 +48,7 @@ class Templates:
     def __init__(
         self,
         client: KubeClient,
+        tenancy: Tenancy,
         *,
         limits: LimitLedger,
         events: EventRecorder,
@@ -54,6 +57,7 @@ class Templates:
         on_bug: Callable[[str], None],
     ) -> None:
         self._client = client
+        self._tenancy = tenancy
         self._limits = limits
         self._events = events
         self._clock = clock
@@ -62,6 +66,7 @@ class Templates:
         self._names: dict[tuple[str, str], str] = {}
         self._refused: dict[Key, str] = {}
         """Templates that are over a cap, with the names of their organizations."""
+        self._of_organization: defaultdict[str, set[Key]] = defaultdict(set)
         self.queue: WorkQueue[Key] = WorkQueue("templates", self._reconcile, workers=4, on_bug=on_bug)
 
     def observe(self, type_: str | None, body: JsonObject) -> None:
@@ -71,11 +76,13 @@ class Templates:
             self._known.pop(key, None)
             self._names.pop((key[0], meta.id), None)
             self._refused.pop(key, None)
+            self._of_organization[meta.organization].discard(key)
             self.queue.forget(key)
             self._on_change(key, meta.id)
             self.room_changed(meta.organization)
             return
         self._names[key[0], meta.id] = key[1]
+        self._of_organization[meta.organization].add(key)
         known = self._known.get(key)
         now = meta.id, meta.version, is_paused(body["metadata"])
         if known != now:
@@ -100,6 +107,11 @@ class Templates:
             self._names[key[0], meta.id] = key[1]
         self._on_change(key, meta.id)
 
+    def organization_changed(self, name: str) -> None:
+        """What its templates can be used for may have changed with it."""
+        for key in self._of_organization.get(name, ()):
+            self.queue.add(key)
+
     def name_of(self, namespace: str, template_id: str) -> str | None:
         """metadata.name of the template with this public id, as far as the watch has shown."""
         return self._names.get((namespace, template_id))
@@ -108,15 +120,16 @@ class Templates:
         try:
             body = await self._client.get(TEMPLATE, key[1], key[0])
             body = await labelled(self._client, TEMPLATE, body, TemplateMeta.of(body).organization)
+            refusal = await self._tenancy.template_refusal(TemplateMeta.of(body).organization, key[0])
             try:
                 body = await self._admit(key, body)
                 await self._keep_version(key, body)
             except LimitReached as error:
                 self._refused[key] = TemplateMeta.of(body).organization
-                await self._write_status(key, body, over=error)
+                await self._write_status(key, body, refusal, over=error)
                 return _AGAIN_S
             self._refused.pop(key, None)
-            await self._write_status(key, body)
+            await self._write_status(key, body, refusal)
         except KubeNotFound:
             return None
         except KubeConflict:
@@ -173,10 +186,14 @@ class Templates:
         if kept > limit:
             raise limit_reached(LimitName.VERSIONS, limit=limit, used=kept)
 
-    async def _write_status(self, key: Key, body: JsonObject, *, over: LimitReached | None = None) -> None:
+    async def _write_status(
+        self, key: Key, body: JsonObject, refusal: Refusal | None, *, over: LimitReached | None = None
+    ) -> None:
         before = TemplateStatus.model_validate(body.get("status") or {})
         definition = definition_of(body["spec"])
         problems = definition_problems(definition)
+        if problems:
+            refusal = Refusal("Invalid", problems_text(problems))
         meta = TemplateMeta.of(body)
         after = before.model_copy(
             update={
@@ -189,9 +206,9 @@ class Templates:
                         with_pause(before.conditions, body["metadata"], now=self._clock()), body, over
                     ),
                     "Valid",
-                    not problems,
-                    "Invalid" if problems else "Valid",
-                    problems_text(problems) or "Runs can be made of this template.",
+                    refusal is None,
+                    "Valid" if refusal is None else refusal.reason,
+                    "Runs can be made of this template." if refusal is None else refusal.message,
                     now=self._clock(),
                     generation=body["metadata"]["generation"],
                 ),
@@ -232,14 +249,15 @@ class Templates:
             tell_pause(self._events, this, body["metadata"])
         if verdict is None or verdict == was:
             return
-        if verdict[0] is ConditionStatus.FALSE:
-            self._events.warn(this, "Invalid", verdict[1])
+        status, reason, message = verdict
+        if status is ConditionStatus.FALSE:
+            self._events.warn(this, reason, message)
         elif was is not None:
-            self._events.tell(this, "Valid", verdict[1])
+            self._events.tell(this, reason, message)
 
 
-def _verdict(status: TemplateStatus, condition: str = "Valid") -> tuple[ConditionStatus, str] | None:
-    return next(((one.status, one.message) for one in status.conditions if one.type == condition), None)
+def _verdict(status: TemplateStatus, condition: str = "Valid") -> tuple[ConditionStatus, str, str] | None:
+    return next(((one.status, one.reason, one.message) for one in status.conditions if one.type == condition), None)
 
 
 def _was_judged_before_caps(body: JsonObject) -> bool:

@@ -137,7 +137,8 @@ export function MembersPage() {
           <p>
             The account that signs in as {doing.member.name} now loses this membership. Whoever signs in next with the address <strong>{doing.member.email}</strong> gets it.
           </p>
-          <p class="quiet">For somebody whose account was made anew, or who changed to another sign-in.</p>
+          <p>If the address has an account of this organization alone, its password and its link are removed, and all its sessions end.</p>
+          <p class="quiet">For an account that the wrong person uses, that was made again, or that changed to another sign-in. Afterwards make a new link.</p>
         </Confirm>
       )}
       {doing?.what === "remove" && (

@@ -1,0 +1,63 @@
+"""Removal of objects after their spec.expiresAt: dashboard sessions, and records of Idempotency-Keys.
+
+The API takes no account of an expired one in any case, so this only tidies.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.kinds import Kind
+from checklist_crds.times import Clock, parse_timestamp
+from checklist_operator.json_logging import about
+from checklist_operator.paging import pages
+
+logger = logging.getLogger(__name__)
+
+
+class ExpiredCollector:
+    """`sweep` looks at all objects of one kind."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        kind: Kind,
+        *,
+        namespaces: Sequence[str],
+        clock: Clock,
+        on_removed: Callable[[str], None],
+    ) -> None:
+        """`namespaces`: where to look; none is everywhere."""
+        self._client = client
+        self._kind = kind
+        self._namespaces = tuple(namespaces)
+        self._clock = clock
+        self._on_removed = on_removed
+
+    async def sweep(self) -> int:
+        """How many were deleted. Raises KubeError; then the next sweep does it."""
+        now, deleted = self._clock(), 0
+        async for page in pages(self._client, self._kind, self._namespaces):
+            for body in page:
+                if now >= _expires_at(body):
+                    deleted += await self._delete(body)
+        if deleted:
+            logger.info("expired objects removed", extra=about(kind=self._kind.kind, count=deleted))
+        return deleted
+
+    async def _delete(self, body: JsonObject) -> int:
+        metadata = body["metadata"]
+        try:
+            await self._client.delete(
+                self._kind, metadata["name"], metadata["namespace"], resource_version=metadata["resourceVersion"]
+            )
+        except (KubeNotFound, KubeConflict):
+            return 0
+        self._on_removed(self._kind.kind)
+        return 1
+
+
+def _expires_at(body: JsonObject) -> datetime:
+    return parse_timestamp(body["spec"]["expiresAt"])
