@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from checklist_dev.chart_files import CHART, stale
+from checklist_dev.chart_files import CHART, refusals, stale
 from checklist_dev.chart_pod_parts import FILE, asked, text_of
 from checklist_dev.kubectl import Kubectl
 from checklist_dev.repository import CRDS
@@ -44,6 +44,7 @@ def test_helm_lint_finds_nothing() -> None:
         ({"organizationNamespaces": [{"name": "team-a", "secrets": []}]}, "/organizationNamespaces/0"),
         ({"tls": {"certManager": {"kind": "clusterIssuer"}}}, "kind"),
         ({"settings": {"CHECKLISTS_RATE_LIMIT": "off"}}, "/settings"),
+        ({"settings": {"modelKey": "a secret"}}, "/settings"),
         ({"metrics": {"serviceMonitor": {"interval": "30"}}}, "interval"),
         ({"backup": {"address": "file:///backups"}}, "/backup/address"),
         ({"api": None, "apis": {}}, "apis"),
@@ -56,35 +57,43 @@ def test_a_value_that_cannot_be_is_refused_by_the_schema(values: dict[str, Any],
     assert complaint in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("values", "complaint"),
-    [
-        ({"ingress": {"enabled": True}}, "ingress.enabled needs host"),
-        ({"gateway": {"enabled": True, "className": "x"}}, "gateway.enabled needs host"),
-        ({"host": "a.example", "gateway": {"enabled": True}}, "needs gateway.parentRefs"),
-        ({"tls": {"certManager": {"issuer": "x"}}}, "tls.certManager.issuer needs host"),
-        ({"host": "a.example", "tls": {"existingSecret": "a", "certManager": {"issuer": "x"}}}, "only one of them"),
-        ({"photos": {"store": "s3"}}, "photos.store=s3 needs photos.s3.bucket"),
-        ({"photos": {"store": "url"}}, "photos.store=url needs photos.url.address"),
-        ({"oidc": {"issuer": "https://id.example"}}, "oidc.issuer needs oidc.clientId"),
-        ({"model": {"url": "https://models.example"}}, "model.url needs model.name"),
-        ({"redis": {"url": "redis://r", "builtIn": {"enabled": True}}}, "only one of them"),
-        ({"bootstrap": {"admin": "ada@example.com"}}, "bootstrap.admin needs bootstrap.organization"),
-        ({"api": {"drainSeconds": 25}}, "terminationGracePeriodSeconds must be ten seconds longer"),
-        ({"api": {"autoscaling": {"enabled": True, "minReplicas": 9}}}, "maxReplicas is less than minReplicas"),
-        ({"archive": {"address": "s3://b", "existingClaim": "c"}}, "archive.address and archive.existingClaim"),
-        ({"networkPolicy": {"enabled": True}}, "networkPolicy.enabled needs networkPolicy.apiServer"),
-        ({"photos": {"store": "temporary"}, "settings": {"archive": True}}, "the archive would go with its pod"),
-        ({"backup": {"address": "s3://b", "existingClaim": "c"}}, "backup.address and backup.existingClaim"),
-        ({"photos": {"store": "temporary"}, "backup": {"address": "s3://b"}}, "photos.store other than temporary"),
-        ({"photos": {"store": "temporary"}, "maintenance": {"enabled": True}}, "photos.store other than temporary"),
-        ({"settings": {"shard": "0/2"}}, "operator.shards says how many there are"),
-    ],
-    ids=str,
-)
+CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"ingress": {"enabled": True}}, "ingress.enabled needs host"),
+    ({"gateway": {"enabled": True, "className": "x"}}, "gateway.enabled needs host"),
+    ({"host": "a.example", "gateway": {"enabled": True}}, "needs gateway.parentRefs"),
+    ({"tls": {"certManager": {"issuer": "x"}}}, "tls.certManager.issuer needs host"),
+    ({"host": "a.example", "tls": {"existingSecret": "a", "certManager": {"issuer": "x"}}}, "only one of them"),
+    ({"photos": {"store": "s3"}}, "photos.store=s3 needs photos.s3.bucket"),
+    ({"photos": {"store": "url"}}, "photos.store=url needs photos.url.address"),
+    ({"oidc": {"issuer": "https://id.example"}}, "oidc.issuer needs oidc.clientId"),
+    ({"model": {"url": "https://models.example"}}, "model.url needs model.name"),
+    ({"redis": {"url": "redis://r", "builtIn": {"enabled": True}}}, "only one of them"),
+    ({"bootstrap": {"admin": "ada@example.com"}}, "bootstrap.admin needs bootstrap.organization"),
+    ({"api": {"drainSeconds": 25}}, "terminationGracePeriodSeconds must be ten seconds longer"),
+    ({"api": {"autoscaling": {"enabled": True, "minReplicas": 9}}}, "maxReplicas is less than minReplicas"),
+    ({"archive": {"address": "s3://b", "existingClaim": "c"}}, "archive.address and archive.existingClaim"),
+    ({"networkPolicy": {"enabled": True}}, "networkPolicy.enabled needs networkPolicy.apiServer"),
+    ({"photos": {"store": "temporary"}, "settings": {"archive": True}}, "the archive would go with its pod"),
+    ({"backup": {"address": "s3://b", "existingClaim": "c"}}, "backup.address and backup.existingClaim"),
+    ({"photos": {"store": "temporary"}, "backup": {"address": "s3://b"}}, "photos.store other than temporary"),
+    ({"photos": {"store": "temporary"}, "maintenance": {"enabled": True}}, "photos.store other than temporary"),
+    ({"settings": {"shard": "0/2"}}, "operator.shards says how many there are"),
+    ({"archive": {"existingClaim": "c"}, "settings": {"archiveStore": "s3://b"}}, "and settings.archiveStore"),
+    ({"photos": {"store": "temporary"}, "api": {"replicas": 2}}, "photos.store=temporary needs api.replicas=1"),
+    ({"photos": {"store": "temporary"}, "api": {"autoscaling": {"enabled": True}}}, "no api.autoscaling"),
+]
+
+
+@pytest.mark.parametrize(("values", "complaint"), CONTRADICTIONS, ids=str)
 def test_values_that_need_or_exclude_each_other_are_refused_in_words(values: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         rendered(values)
+
+
+def test_every_refusal_is_provoked() -> None:
+    """(Those that depend on what is in the cluster: tests/chart_install.)"""
+    untried = [words for words in refusals() if not any(complaint in words for _, complaint in CONTRADICTIONS)]
+    assert [words.split()[:2] for words in untried] == [["the", "Secret"], ["the", "claim"], ["the", "cluster"]]
 
 
 def test_what_is_generated_is_current() -> None:

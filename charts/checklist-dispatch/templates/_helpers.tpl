@@ -144,9 +144,27 @@ redis://{{ include "checklists.fullname" . }}-redis:6379/0
 {{- ternary .Values.redis.password.key "password" (ne .Values.redis.password.existingSecret "") -}}
 {{- end -}}
 
+{{/* Names of your claims that API and operator mount both, one a line. */}}
+{{- define "checklists.sharedClaims" -}}
+{{- if eq .Values.photos.store "persistentVolume" }}{{ .Values.photos.persistentVolume.existingClaim }}{{ end }}
+{{ .Values.archive.existingClaim }}
+{{- end -}}
+
+{{/* How claims of yours may be mounted, as far as the cluster can be asked: lists in YAML, by their names. */}}
+{{- define "checklists.claimModes" -}}
+{{- $modes := dict -}}
+{{- range include "checklists.sharedClaims" . | splitList "\n" | compact -}}
+{{- $claim := lookup "v1" "PersistentVolumeClaim" $.Release.Namespace . -}}
+{{- with dig "spec" "accessModes" list $claim }}{{- $_ := set $modes $claim.metadata.name . -}}{{ end -}}
+{{- end -}}
+{{- toYaml $modes -}}
+{{- end -}}
+
 {{/* Whether all pods must be on one node, since they share a volume that only one node can mount. */}}
 {{- define "checklists.oneNode" -}}
-{{- if and (eq .Values.photos.store "persistentVolume") (eq .Values.photos.persistentVolume.accessMode "ReadWriteOnce") (not .Values.photos.persistentVolume.existingClaim) -}}true{{- end -}}
+{{- $one := and (eq .Values.photos.store "persistentVolume") (eq .Values.photos.persistentVolume.accessMode "ReadWriteOnce") (not .Values.photos.persistentVolume.existingClaim) -}}
+{{- range $modes := include "checklists.claimModes" . | fromYaml }}{{ if not (has "ReadWriteMany" $modes) }}{{ $one = true }}{{ end }}{{ end -}}
+{{- if $one -}}true{{- end -}}
 {{- end -}}
 
 {{- define "checklists.photoStore" -}}
