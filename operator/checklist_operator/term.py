@@ -144,7 +144,7 @@ class Term:
             clock=clock,
             photos=photos,
             being_recorded=being_recorded,
-            allow_insecure=settings.allow_insecure_targets,
+            allow_insecure=settings.openness,
             on_bug=self._count_bug,
         )
         self.deliveries = Deliveries(
@@ -162,7 +162,7 @@ class Term:
             events=events,
             clock=clock,
             holder=settings.operator_id,
-            allow_insecure=settings.allow_insecure_targets,
+            allow_insecure=settings.openness,
             on_settled=self._delivery_settled,
             on_bug=self._count_bug,
         )
@@ -172,7 +172,7 @@ class Term:
             events=events,
             metrics=metrics,
             clock=clock,
-            allow_insecure=settings.allow_insecure_targets,
+            allow_insecure=settings.openness,
             on_accepted=self._replay_accepted,
             on_bug=self._count_bug,
         )
@@ -210,7 +210,7 @@ class Term:
             clock=clock,
             name_of=self.templates.name_of,
             owns=settings.shard.owns,
-            allow_insecure=settings.allow_insecure_targets,
+            allow_insecure=settings.openness,
             on_bug=self._count_bug,
         )
         self.expiry = RunExpiry(

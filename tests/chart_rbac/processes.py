@@ -26,6 +26,7 @@ class Program:
     account: str
     child: Child
     url: str
+    environment: dict[str, str]
 
     async def restart(self) -> None:
         """Returns at once; see `until_ready`."""
@@ -75,5 +76,5 @@ def programs(release: Release, folder: Path) -> dict[str, Program]:
             **keys,
         }
         child = Child(account, [sys.executable, "-m", module], log=folder / f"{account}.log", env=environment)
-        made[account] = Program(account, child, f"http://127.0.0.1:{ports[account]}")
+        made[account] = Program(account, child, f"http://127.0.0.1:{ports[account]}", environment)
     return made

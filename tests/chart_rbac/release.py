@@ -197,7 +197,9 @@ async def until_decided(release: Release, right: Right, *, allowed: bool) -> Non
     resource, _, subresource = right.resource.partition("/")
     attributes = {"verb": right.verb, "group": right.group, "resource": resource}
     attributes |= {"subresource": subresource} if subresource else {}
-    if resource not in ("organizations", "namespaces"):
+    if resource == "customresourcedefinitions":
+        attributes["name"] = "runs.checklists.dev"
+    elif resource not in ("organizations", "namespaces"):
         attributes["namespace"] = right.within or HOME
     if right.resource in ("leases", "secrets") and right.verb not in ("create", "list"):
         attributes["name"] = WEBHOOK_SECRETS[HOME] if right.resource == "secrets" else LEASE_NAME

@@ -4,6 +4,8 @@ notices does not happen.
 
 import asyncio
 import contextlib
+import json
+import sys
 import time
 import uuid
 from collections.abc import Awaitable, Callable
@@ -79,6 +81,17 @@ async def lists_are_complete(life: Life) -> None:
     for path in ("/keys", "/members", "/audit", "/runs", "/templates"):
         await life.at_desk("GET", path)
     await succeeds(life.admin.get("sessions"))
+
+
+async def the_installation_is_examined(life: Life) -> None:
+    """By `doctor` in a pod of the API, as the documents have it: all is seen. (There is no Redis.)"""
+    life.release.apply([one for one in life.release.objects if one["kind"] == "Deployment"])
+    words = [sys.executable, "-m", "checklist_cli", "doctor", "--json"]
+    environment = life.programs["api"].environment
+    process = await asyncio.create_subprocess_exec(*words, env=environment, stdout=asyncio.subprocess.PIPE)
+    findings = json.loads((await process.communicate())[0])["findings"]
+    assert [one for one in findings if one["level"] == "unknown" and one["check"] != "redis"] == []
+    assert {one["level"] for one in findings if one["check"] in ("rights", "definitions", "leader")} == {"ok"}, findings
 
 
 async def a_template_is_written(life: Life) -> None:
@@ -414,6 +427,7 @@ ALL: Final[tuple[Scene, ...]] = (
     an_operator_leads,
     an_operator_hands_over,
     lists_are_complete,
+    the_installation_is_examined,
     a_template_is_written,
     a_run_is_completed,
     a_run_of_a_new_template_is_completed,

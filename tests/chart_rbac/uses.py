@@ -41,6 +41,7 @@ _APPLIED: Final = Use(scenes.made_by_kubectl)
 _PEOPLE: Final = Use(scenes.keys_and_members_by_kubectl)
 _OLD: Final = Use(scenes.the_old_goes)
 _JUDGED: Final = Use(scenes.an_organization_is_judged)
+_EXAMINED: Final = Use(scenes.the_installation_is_examined)
 
 
 def _each(verbs: str, use: Use) -> dict[str, Use]:
@@ -76,6 +77,9 @@ API: Final[dict[str, dict[str, Use]]] = {
     "dashboardsessions": _each("create delete", _MEMBER)
     | {"get": Use(scenes.an_unknown_session_is_looked_up), **_listed("dashboardsessions")},
     "dashboardsessions/status": {"patch": Use(scenes.a_session_is_used)},
+    **dict.fromkeys(("leases", "deployments"), _each("list", _EXAMINED)),
+    "customresourcedefinitions": _each("get", _EXAMINED),
+    "localsubjectaccessreviews": _each("create", _EXAMINED),
 }
 OPERATOR: Final[dict[str, dict[str, Use]]] = {
     "organizations": {"get": _JUDGED, "list": _OLD, **_watched(scenes.an_organization_is_judged)},
@@ -110,7 +114,11 @@ ALONE: Final[dict[str, dict[str, dict[str, Use]]]] = {
     "default": {"events": _each("create get patch", Use(scenes.an_organization_s_event_is_told_again))}
 }
 """The operator's, in namespaces that have roles of their own."""
-_FOREIGN: Final = {"namespaces": "", "events": "", "secrets": "", "leases": "coordination.k8s.io"}
+_FOREIGN: Final = {
+    **dict.fromkeys(("namespaces", "events", "secrets"), ""),
+    **{"leases": "coordination.k8s.io", "deployments": "apps"},
+    **{"customresourcedefinitions": "apiextensions.k8s.io", "localsubjectaccessreviews": "authorization.k8s.io"},
+}
 
 
 def uses() -> Iterator[tuple[Right, Use]]:
