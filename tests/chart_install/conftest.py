@@ -14,6 +14,7 @@ from .story import FIRST_GAP_S
 RELEASE = "checklists"
 VALUES: dict[str, Any] = {
     "fullnameOverride": RELEASE,
+    "image": {"repository": "localhost/checklist-dispatch"},
     "photos": {"store": "temporary"},
     "bootstrap": {"organization": "Example Ltd", "admin": "ada@example.com"},
     # The receiver is on this machine, and it is away for the time of the upgrade.

@@ -3,6 +3,7 @@
 Nothing starts pods here: API and operator run as `installed` says. tests/chart does the same with real pods.
 """
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -119,6 +120,22 @@ def test_newer_definitions_and_lost_keys_stop_helm_before_anything_is_changed(
     other.helm("install", "other", CHART, *WITHOUT_PODS, values=values)
     # (Where the cluster can be asked, keys can be rotated: only those of a rendering without one are immutable.)
     assert "immutable" not in other.get("secret", "other-keys")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        other.helm("install", "second", CHART, *WITHOUT_PODS, values={**values, "fullnameOverride": "second"})
+    assert "the namespace other holds the release other already" in refused.value.stderr
+    for claim, mode, told in (
+        ("alone", "ReadWriteOncePod", "the claim alone can be mounted by one pod only"),
+        ("one-node", "ReadWriteOnce", "topologyKey: kubernetes.io/hostname"),
+    ):
+        spec = {"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}}
+        body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": claim}, "spec": spec}
+        other.kubectl("create", "-n", "other", "-f", "-", stdin=json.dumps(body))
+        photos = {"store": "persistentVolume", "persistentVolume": {"existingClaim": claim}}
+        try:
+            said = other.helm("upgrade", "other", CHART, "--dry-run=server", values={**values, "photos": photos})
+        except subprocess.CalledProcessError as error:
+            said = error.stderr
+        assert told in said and ("podAffinity" in said) is (claim == "one-node")
     other.kubectl("delete", "secret", "other-keys", "-n", "other")
     with pytest.raises(subprocess.CalledProcessError) as refused:
         other.helm("upgrade", "other", CHART, *WITHOUT_PODS, values=values)

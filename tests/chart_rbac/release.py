@@ -32,6 +32,8 @@ KEYS: Final = f"{RELEASE}-keys"
 WEBHOOK_SECRETS: Final = {HOME: "hook", BRANCH: "branch-hook"}
 RESYNC_S: Final = 15
 VALUES: Final[Mapping[str, Any]] = {
+    "image": {"repository": "localhost/checklist-dispatch"},
+    "clusterRanges": [],
     "secrets": {"existingSecret": KEYS},
     # Each process is given a folder in its place. (With photos that go with their pod nothing would be archived.)
     "photos": {"persistentVolume": {"existingClaim": "photos"}},

@@ -62,7 +62,7 @@ def never(_: str) -> None:
 async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
     made = Organizations(
         *(cluster, None, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
-        pending_after_s=30, on_change=lambda _: None, on_bug=never,
+        served=(), pending_after_s=30, on_change=lambda _: None, on_bug=never,
     )  # fmt: skip
     yield made
     await made.queue.close()
