@@ -32,7 +32,7 @@ def test_after_the_install_every_pod_is_ready_and_helm_test_says_so(release: Rel
 
 def test_a_run_is_put_on_paper_in_a_pod_with_the_fonts_of_the_image(release: Release) -> None:
     """Three scripts, of which one is in a font of its own."""
-    words = ["Forklift", "Погрузчик", "叉车检查"]
+    words = ["Forklift", "Погрузчик", "შემოწმება"]
     step = {"id": "s-1", "type": "boolean", "label": " ".join(words)}
     definition = {"name": "Paper", "sections": [{"id": "g-1", "title": "Paper", "steps": [step]}]}
     status, template = release.call("POST", "/v1/templates", definition)

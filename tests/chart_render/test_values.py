@@ -115,8 +115,8 @@ def test_what_is_generated_is_current() -> None:
 
 
 def test_the_chart_carries_the_definitions_as_they_are() -> None:
-    """Through Helm's own reading and writing of YAML nothing of a schema is lost. They stay at uninstall, and Artifact Hub
-    is shown all of them.
+    """Through Helm's own reading and writing of YAML nothing of a schema is lost. They stay at uninstall, and
+    Artifact Hub is shown all of them.
     """
     theirs = {body["metadata"]["name"]: body for body in rendered({}, definitions=True) if body["kind"] == DEFINITION}
     ours = {
