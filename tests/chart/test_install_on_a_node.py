@@ -11,15 +11,27 @@ import pypdfium2
 import pytest
 from tests.chart.cluster import Cluster, CommandFailed
 from tests.chart.conftest import Image
+from tests.chart.pods import manifest, phase
 from tests.chart.release import GROUP, NAME, Release, installed
 
 from checklist_crds.times import utc_now
+
+RECEIVER = """
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        print("signed" if self.headers["Signature"] else "unsigned", body)
+        self.send_response(204)
+        self.end_headers()
+HTTPServer(("", 8000), Receiver).serve_forever()
+"""
 
 
 @pytest.fixture(scope="module")
 def release(cluster: Cluster, loaded: Image) -> Iterator[Release]:
     """Installed with two API pods."""
-    with installed(cluster, loaded) as release:
+    with installed(cluster, loaded, internalReceivers=["*.svc.cluster.local"]) as release:
         yield release
 
 
@@ -42,6 +54,28 @@ def test_a_run_is_put_on_paper_in_a_pod_with_the_fonts_of_the_image(release: Rel
     document = pypdfium2.PdfDocument(release.fetch(f"/v1/runs/{run['run_id']}/export?format=pdf"))
     text = "".join(page.get_textpage().get_text_range() for page in document)
     assert [word for word in words if word not in text] == []
+
+
+def test_a_receiver_inside_the_cluster_gets_its_events_by_the_name_that_values_open(release: Release) -> None:
+    cluster, namespace, labels = release.cluster, release.namespace, {"app": "receiver"}
+    pod = manifest("receiver", namespace, release.image.name, ("python3", "-uc", RECEIVER))
+    pod["metadata"]["labels"] = labels
+    spec = {"selector": labels, "ports": [{"port": 80, "targetPort": 8000}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {**pod["metadata"]}, "spec": spec}
+    cluster.apply(pod, service)
+    cluster.wait_until(lambda: phase(cluster, namespace, "receiver") == "Running", "the receiver runs")
+    webhook = {"secret": "sixteen or more characters", "events": ["*"]}
+    host = f"receiver.{namespace}.svc"
+    not_named = {"template_id": release.template, "webhook": {**webhook, "url": f"http://{host}/"}}
+    assert release.call("POST", "/v1/runs", not_named)[0] == 422
+    run = release.dispatch(webhook={**webhook, "url": f"http://{host}.cluster.local/hook"})
+    assert release.call("POST", f"/v1/runs/{run}/cancel")[0] == 200
+
+    def told() -> bool:
+        lines = cluster.kubectl("logs", "receiver", "-n", namespace).splitlines()
+        return any(run in line and "run.cancelled" in line and line.startswith("signed ") for line in lines)
+
+    cluster.wait_until(told, "the event is at the receiver")
 
 
 def test_no_request_is_lost_while_an_upgrade_replaces_both_pods(release: Release) -> None:

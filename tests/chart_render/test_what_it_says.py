@@ -48,7 +48,7 @@ def first_words() -> set[str]:
 
 
 def test_two_installations_of_one_cluster_share_no_object() -> None:
-    """The second has another namespace, and leaves the definitions to the first. A renamed one shares no name with them."""
+    """The second has another namespace, and leaves the definitions to the first. A renamed one shares no name."""
     values = {"bootstrap": {"organization": "A"}, "backup": {"existingClaim": "b"}, "maintenance": {"enabled": True}}
     seen: set[tuple[str, str, str]] = set()
     for namespace, more in (("apps", {}), ("others", {}), ("apps", {"nameOverride": "lists"})):

@@ -129,6 +129,17 @@ async def test_http_and_internal_hosts_are_for_development_only(start_api: Start
     assert body["spec"]["webhook"]["url"] == "http://localhost:9000/hook"
 
 
+async def test_hosts_inside_the_network_are_taken_when_the_settings_name_them(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_INTERNAL_RECEIVERS="erp.team-a.svc.cluster.local")
+    url = "http://erp.team-a.svc.cluster.local:8080/hook"
+    run_id = await api.account.new_run(webhook={**WEBHOOK, "url": url})
+    body = await api.kube.get(RUN, run_id, api.namespace)
+    assert body["spec"]["webhook"]["url"] == url
+    template = await api.account.create_template()
+    other = {"template_id": template["id"], "webhook": {**WEBHOOK, "url": "http://crm.team-a.svc.cluster.local/hook"}}
+    assert (await api.http.post("/v1/runs", json=other)).status_code == 422
+
+
 async def test_an_unknown_a_deleted_and_a_foreign_template_are_the_same_404(api: Api) -> None:
     foreign = (await (await api.make_account()).create_template())["id"]
     deleted = (await api.account.create_template())["id"]
