@@ -140,7 +140,7 @@ class Sender:
     async def _transmit(self, url: str, body: bytes, headers: dict[str, str]) -> tuple[OutcomeClass, int | None, str]:
         if self._closed:
             raise OwnFault("the sender is closed")
-        attempt = dialing.Progress(internal=URL(url, encoded=True).raw_host in self._policy.internal)
+        attempt = dialing.Progress(internal=(URL(url, encoded=True).raw_host or "") in self._policy.internal)
         token = dialing.progress.set(attempt)
         try:
             async with _deadline():
