@@ -203,20 +203,6 @@ def test_every_mapping_knows_its_keys_or_the_type_of_all_and_refuses_a_typo() ->
     assert [typo for typo in typos if f"'{typo}'" not in str(refused.value)] == []
 
 
-@pytest.mark.parametrize(
-    ("values", "typo"),
-    [
-        ({"operator": {"affinity": {"nodeAffinty": {}}}}, "nodeAffinty"),
-        ({"api": {"extraEnv": [{"name": "A", "valueFrom": {"secretKeyRefs": {}}}]}}, "secretKeyRefs"),
-        ({"networkPolicy": {"apiEgress": [{"to": [{"ipBlock": {"cidrs": "10.0.0.0/8"}}]}]}}, "cidrs"),
-    ],
-    ids=str,
-)
-def test_a_typo_in_what_kubernetes_defines_is_refused(values: dict[str, Any], typo: str) -> None:
-    with pytest.raises(ValueError, match=f"additional properties '{typo}' not allowed"):
-        rendered(values)
-
-
 def test_these_parts_are_those_of_the_api_server(kubectl: Kubectl) -> None:
     """`python -m checklist_dev.chart_pod_parts` writes them anew."""
     assert FILE.read_text() == text_of(asked(kubectl))
