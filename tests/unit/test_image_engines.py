@@ -68,12 +68,12 @@ def test_make_image_passes_the_sources_labels_and_keeps_addresses_out_of_the_arg
 ) -> None:
     monkeypatch.setattr(image_build.Workspace, "ensure_built", lambda _: None)
     monkeypatch.setattr(image_build, "_pip_options", lambda: {"index-url": "https://user:secret@packages.example"})
-    build_image(engine(programs, name), Wish("localhost/x:1"), lambda _: None)
+    build_image(engine(programs, name), Wish("localhost/x:1", cjk=True), lambda _: None)
     (words,) = programs.told("build")
     arguments = dict(words[number + 1].split("=", 1) for number, word in enumerate(words) if word == "--build-arg")
     source = source_of(ROOT)
     assert arguments == {
-        **{"WEB": "given", "NODE_BASE": image_build.default_base(), "VERSION": source.version},
+        **{"WEB": "given", "CJK": "1", "NODE_BASE": image_build.default_base(), "VERSION": source.version},
         **{"REVISION": source.revision, "CREATED": source.created, "SOURCE_DATE_EPOCH": str(source.epoch)},
     }
     assert "packages.example" not in " ".join(words)
