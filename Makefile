@@ -15,7 +15,7 @@ export PYTHONUNBUFFERED := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
-LOCK_FILES := requirements.lock hack/installer/requirements.lock hack/audit/requirements.lock hack/image/requirements.lock hack/image/build-requirements.lock \
+LOCK_FILES := requirements.lock hack/installer/requirements.lock hack/audit/requirements.lock hack/image/requirements.lock hack/image/cjk-requirements.lock hack/image/build-requirements.lock \
   hack/smallmodel/requirements.lock hack/controlplane/go-toolchain.txt hack/node-toolchain.txt
 NPM_LOCK_FILES := api/web/package-lock.json tests/signatures/node/package-lock.json \
   examples/receivers/express/package-lock.json tests/dashboard_auth/provider/package-lock.json
@@ -144,7 +144,7 @@ cluster: binaries environment ## Run a bare Kubernetes API on loopback and print
 
 lock: environment ## Resolve the dependencies again into requirements.lock
 	@$$(sh hack/installer/uv.sh) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header --extra dev --extra otel --extra redis \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header --extra dev --extra otel --extra redis --extra cjk \
 	  pyproject.toml -o requirements.lock
 	@grep -c == requirements.lock | sed 's/$$/ packages in requirements.lock/'
 	@sh hack/environment.sh && $(BIN)/python -m checklist_dev.image lock

@@ -9,7 +9,7 @@ from checklist_crds.errors import Problem, ValidationFailed
 from checklist_crds.events import event_name_problem
 from checklist_crds.ids import is_id
 from checklist_crds.json_types import text_fault
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
 
 from .request_body import missing_fields
 
@@ -41,7 +41,7 @@ class DispatchRequest:
     executor_ref: str | None
 
     @classmethod
-    def read(cls, body: Mapping[str, Any], *, allow_insecure: bool) -> "DispatchRequest":
+    def read(cls, body: Mapping[str, Any], *, allow_insecure: Openness) -> "DispatchRequest":
         """Raises MissingField, ValidationFailed. An optional member that is null counts as left out."""
         webhook = body.get("webhook")
         missing = [] if "template_id" in body else ["template_id"]
@@ -85,7 +85,7 @@ def _text_problems(path: str, text: object, shortest: int, longest: int) -> list
     return [Problem(path, "invalid_text", fault)] if fault else []
 
 
-def _read_webhook(webhook: object, problems: list[Problem], *, allow_insecure: bool) -> WebhookRequest | None:
+def _read_webhook(webhook: object, problems: list[Problem], *, allow_insecure: Openness) -> WebhookRequest | None:
     """The webhook, or None with its problems added to `problems`. No message repeats url or secret."""
     if not isinstance(webhook, dict):
         problems.append(Problem("webhook", "wrong_type", "must be an object"))

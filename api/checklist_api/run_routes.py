@@ -43,7 +43,7 @@ class RunRoutes:
         services = self._services
         body = await read_json_object(request)
         key = requested_key(request)
-        wanted = DispatchRequest.read(body, allow_insecure=services.settings.allow_insecure_targets)
+        wanted = DispatchRequest.read(body, allow_insecure=services.settings.openness)
         with services.idempotency.claim(key, caller.organization.name, "r", body) as claim:
             dispatched = await services.dispatcher.dispatch(caller, wanted, claim)
         run_id = dispatched.body["metadata"]["name"]

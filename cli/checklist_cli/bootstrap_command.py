@@ -62,7 +62,9 @@ async def _organization(client: "KubeClient", options: Namespace, name: str) -> 
 
     plan = Plan(name="default", runs_per_month=options.runs_per_month)
     try:
-        spec = OrganizationSpec(display_name=options.organization, plan=plan).to_kube()
+        # Named, so that it is clear whose it is when a cluster holds several installations.
+        named = OrganizationSpec(display_name=options.organization, namespace=options.namespace, plan=plan)
+        spec = named.to_kube()
     except ValueError:
         raise CommandFailed("the organization's name must have 1 to 200 characters") from None
     body = _object(ORGANIZATION.kind, {"name": name, "labels": {ORGANIZATION_LABEL: name}}, spec)

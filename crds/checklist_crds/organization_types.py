@@ -54,13 +54,13 @@ class RateLimit(KubeModel):
 class OrganizationLimits(KubeModel):
     """Caps of one organization instead of the installation's settings; what is absent is as the settings say."""
 
-    templates: int | None = Field(default=None, ge=0, le=100_000, description="Templates.")
+    templates: int | None = Field(default=None, ge=0, le=100_000, description="How many templates it may have.")
     template_bytes: int | None = Field(
         default=None, ge=0, le=2**40, description="Bytes of all templates together, as compact JSON."
     )
     versions: int | None = Field(default=None, ge=1, le=100_000, description="Kept earlier versions of one template.")
     api_keys: int | None = Field(default=None, ge=0, le=100_000, description="API keys that are not revoked.")
-    members: int | None = Field(default=None, ge=0, le=100_000, description="Members.")
+    members: int | None = Field(default=None, ge=0, le=100_000, description="How many members it may have.")
     accounts: int | None = Field(
         default=None, ge=0, le=100_000, description="Local accounts that the organization's admins made."
     )

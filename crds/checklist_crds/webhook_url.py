@@ -20,6 +20,11 @@ from urllib.parse import unquote_to_bytes
 
 import idna
 
+from .internal_hosts import InternalHosts
+
+Openness = bool | InternalHosts
+"""For which hosts http and internal names are allowed: all (development), none, or these."""
+
 MAX_URL_LENGTH: Final = 2048
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -49,10 +54,11 @@ class InvalidTarget(ValueError):
         super().__init__(message)
 
 
-def canonical_url(url: str, *, allow_insecure: bool = False) -> str:
+def canonical_url(url: str, *, allow_insecure: Openness = False) -> str:
     """`url` in canonical form; `canonical_url(canonical_url(u)) == canonical_url(u)`.
 
-    `allow_insecure` (development only) opens http and internal hosts and addresses; the form stays the same.
+    `allow_insecure` opens http and internal hosts and addresses, for all (development only) or for hosts that it names;
+    the form stays the same.
     Raises InvalidTarget, whose code and message are meant for the caller.
     """
     text = url.strip(" ")
@@ -63,15 +69,16 @@ def canonical_url(url: str, *, allow_insecure: bool = False) -> str:
     start = _START.fullmatch(text)
     if start is None:
         raise InvalidTarget("invalid_url", "The URL must be absolute: https://host/path.")
+    is_open = _is_open(start["authority"], allow_insecure)
     scheme = start["scheme"].lower()
     if scheme not in ("http", "https"):
         raise InvalidTarget("insecure_scheme", "The URL must start with https://.")
-    if scheme == "http" and not allow_insecure:
+    if scheme == "http" and not is_open:
         raise InvalidTarget("insecure_scheme", "The URL must use https, not http.")
     if "@" in start["authority"]:
         raise InvalidTarget("user_info", "The URL must not contain a user name or password.")
     host, port = _split_authority(start["authority"])
-    canonical_host = _canonical_host(host, allow_insecure=allow_insecure)
+    canonical_host = _canonical_host(host, allow_insecure=is_open)
     canonical_port = _canonical_port(port, scheme)
     path, _, query = start["rest"].partition("#")[0].partition("?")
     canonical = f"{scheme}://{canonical_host}{canonical_port}{_canonical_path(path)}"
@@ -80,6 +87,15 @@ def canonical_url(url: str, *, allow_insecure: bool = False) -> str:
     if len(canonical) > MAX_URL_LENGTH:
         raise _too_long()
     return canonical
+
+
+def _is_open(authority: str, allow_insecure: Openness) -> bool:
+    if isinstance(allow_insecure, bool) or not allow_insecure:
+        return bool(allow_insecure)
+    try:
+        return _canonical_host(_split_authority(authority)[0], allow_insecure=True) in allow_insecure
+    except InvalidTarget:
+        return False
 
 
 def _too_long() -> InvalidTarget:

@@ -1,4 +1,5 @@
-"""What of the chart is generated: values.schema.json and README.md from values.yaml, the definitions from crds/.
+"""What of the chart is generated: values.schema.json and README.md from values.yaml and from what the templates refuse,
+the definitions and what Chart.yaml says of them from crds/.
 
 `python -m checklist_dev.chart_files` writes them; `--check` says whether they are current. In values.yaml each key has
 a comment above it, which becomes its description in both; `# @schema {...}` adds to its JSON schema what the default
@@ -7,6 +8,7 @@ does not tell. A key without a comment is an error, so that every value is docum
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,6 +39,16 @@ _DEFINITIONS: Final[dict[str, Any]] = {
 }
 _TYPES: Final = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"))
 _MARK: Final = "@schema"
+_REFUSED: Final = """\
+## What is refused
+
+Values that need or contradict each other end the rendering with one of these lines, before anything is changed. Where
+no cluster can be asked (`helm template`, Argo CD), nothing is known of claims, Secrets and definitions that are there.
+
+"""
+_CRDS: Final = "  artifacthub.io/crds: |\n"
+_FAIL: Final = re.compile(r'\bfail (?:\(printf )?"([^"]+)"')
+_VERB: Final = re.compile("%[sd]")
 
 
 @dataclass(slots=True)
@@ -171,6 +183,22 @@ def _cell(value: Value) -> str:
     return text.replace("|", "\\|")
 
 
+def refusals(chart: Path = CHART) -> list[str]:
+    """What the templates refuse, in their words; `...` stands for a name or a number."""
+    texts = [file.read_text("utf-8") for file in sorted((chart / "templates").rglob("*.*"))]
+    return sorted({_VERB.sub("...", words) for text in texts for words in _FAIL.findall(text)})
+
+
+def _about_definitions() -> Iterator[str]:
+    """For Artifact Hub: a line for each kind."""
+    for file in sorted(CRDS.glob("*.yaml")):
+        body = yaml.safe_load(file.read_text("utf-8"))
+        kind, (version, *_) = body["spec"]["names"]["kind"], body["spec"]["versions"]
+        told = version["schema"]["openAPIV3Schema"]["description"].splitlines()[0]
+        about = {"kind": kind, "version": version["name"], "name": body["metadata"]["name"], "displayName": kind}
+        yield f"    - {json.dumps({**about, 'description': told})}\n"
+
+
 def generated(chart: Path = CHART) -> dict[Path, str]:
     """What each generated file has to hold."""
     values = parse_values((chart / "values.yaml").read_text("utf-8"))
@@ -178,9 +206,15 @@ def generated(chart: Path = CHART) -> dict[Path, str]:
     head, mark, _ = readme.partition("## Values\n")
     if not mark:
         raise Failure(f"{chart / 'README.md'} has no heading 'Values' to write below")
+    about, mark_of_crds, _ = (chart / "Chart.yaml").read_text("utf-8").partition(_CRDS)
+    if not mark_of_crds:
+        raise Failure(f"{chart / 'Chart.yaml'} has no annotation artifacthub.io/crds at its end")
+    refused = "".join(f"- {words}\n" for words in refusals(chart))
     files = {
+        chart / "Chart.yaml": about + mark_of_crds + "".join(_about_definitions()),
         chart / "values.schema.json": json.dumps(schema_of(values), indent=2, ensure_ascii=False) + "\n",
-        chart / "README.md": f"{head}{mark}\nGenerated from values.yaml; do not edit below.\n\n{table_of(values)}\n",
+        chart / "README.md": f"{head}{mark}\nGenerated from values.yaml; do not edit below.\n\n{table_of(values)}\n\n"
+        f"{_REFUSED}{refused}",
     }
     for file in sorted(CRDS.glob("*.yaml")):
         files[chart / "files" / "crds" / file.name] = file.read_text("utf-8")

@@ -10,12 +10,12 @@ from datetime import datetime
 from checklist_crds.events import EventName, envelope, final_data
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.run_types import DeliveryRecord, OutboxEntry, Run
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
 from checklist_operator.delivery_objects import new_delivery
 from checklist_operator.event_photos import key_of
 
 
-def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: bool) -> JsonObject:
+def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: Openness) -> JsonObject:
     """The object without status, of an event for which `replay_rules.refusal_of_record` knows no objection.
 
     Raises ValueError for a run without webhook, and for an event that no final run tells.
@@ -29,7 +29,7 @@ def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: bool)
     return new_delivery(run, entry, message, url=url, organization=run.admitted_as.organization)
 
 
-def target_of(url: str, *, allow_insecure: bool) -> str:
+def target_of(url: str, *, allow_insecure: Openness) -> str:
     """Where events go: the canonical form; of a URL that has none itself, which the sender refuses with its class."""
     try:
         return canonical_url(url, allow_insecure=allow_insecure)

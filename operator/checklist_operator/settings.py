@@ -181,6 +181,8 @@ class Settings(SharedSettings):
             denied=self.denied_addresses + self.cluster_addresses,
             allowed=self.allowed_addresses,
             allow_insecure=self.allow_insecure_targets,
+            internal=self.internal_receivers,
+            never=self.cluster_addresses,
         )
 
     @property

@@ -154,7 +154,7 @@ class Term:
             clock=clock,
             photos=photos,
             being_recorded=being_recorded,
-            allow_insecure=settings.allow_insecure_targets,
+            allow_insecure=settings.openness,
             on_bug=self._count_bug,
         )
         self.deliveries = Deliveries(
@@ -172,7 +172,7 @@ class Term:
             events=events,
             clock=clock,
             holder=settings.operator_id,
-            allow_insecure=settings.allow_insecure_targets,
+            allow_insecure=settings.openness,
             on_settled=self._delivery_settled,
             on_bug=self._count_bug,
         )
@@ -182,7 +182,7 @@ class Term:
             events=events,
             metrics=metrics,
             clock=clock,
-            allow_insecure=settings.allow_insecure_targets,
+            allow_insecure=settings.openness,
             on_accepted=self._replay_accepted,
             on_bug=self._count_bug,
         )
@@ -242,7 +242,7 @@ class Term:
             seals=seals,
             name_of=self.templates.name_of,
             owns=settings.shard.owns,
-            allow_insecure=settings.allow_insecure_targets,
+            allow_insecure=settings.openness,
             on_bug=self._count_bug,
         )
         self.expiry = RunExpiry(
@@ -262,6 +262,7 @@ class Term:
             events=events,
             clock=clock,
             installation_namespace=settings.namespace,
+            served=settings.watch_namespaces,
             pending_after_s=settings.pending_quota_after_s,
             on_change=self._organization_changed,
             on_bug=self._count_bug,

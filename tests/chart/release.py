@@ -67,7 +67,8 @@ class Release:
         """As `--set-json`, which takes any value."""
         values: dict[str, Any] = {
             "image": {"repository": self.image.repository, "tag": self.image.tag},
-            "photos": {"store": "temporary"},
+            # Photos stay in their pod: nothing here looks at one from another. (Where some does, they are on a claim.)
+            "photos": {"store": "url", "url": {"address": "file:///tmp"}},
             "api": {"replicas": 2},
             "bootstrap": {"organization": ORGANIZATION, "admin": "ada@example.com"},
         }

@@ -113,7 +113,8 @@ def test_each_command_of_the_install_page_does_what_the_page_says(reader: Reader
     cluster.kubectl("apply", "--server-side", "-f", str(CERTIFICATES))
     try:
         steps = [command for block in fenced("sh") for command in commands(block)]
-        install, sign_in, ask, make_keys, upgrade, history, rollback, uninstall, *remove = steps
+        install, sign_in, ask, make_keys, upgrade, history, rollback, uninstall, *rest = steps
+        leftovers, remove = rest[:3], rest[3:]
         told["install"] = reader.run(install)
         link = reader.run(sign_in)
         assert link.strip().startswith("https://checklists.example.com/dashboard/sign-in#link="), link
@@ -134,6 +135,11 @@ def test_each_command_of_the_install_page_does_what_the_page_says(reader: Reader
         reader.run(uninstall)
         assert cluster.get("organizations.checklists.dev")["items"][0]["metadata"]["uid"] == organization
         assert cluster.get("secret", "checklist-dispatch-keys", "-n", NAMESPACE)["data"] == keys
+        for command in leftovers:
+            reader.run(command)
+        kinds = "jobs,pods,leases,roles,rolebindings,serviceaccounts"
+        found = cluster.get(kinds, "-n", NAMESPACE)["items"]
+        assert {(one["kind"], one["metadata"]["name"]) for one in found} == {("ServiceAccount", "default")}
         for command in remove:
             reader.run(command)
         assert definitions(cluster) == []

@@ -13,12 +13,11 @@ from tests.chart.conftest import Image, base_for
 
 from checklist_dev.failures import say
 from checklist_dev.image import runtime_lock
-from checklist_dev.image.archive import Archive
+from checklist_dev.image.archive import PACKED_AT_MOST, UNPACKED_AT_MOST, Archive
 from checklist_dev.image.build import BILL_IN_IMAGE, Wish, build_image, source_of
 from checklist_dev.image.engine import find_engine
+from checklist_dev.image.slim import is_needed
 from checklist_dev.repository import ROOT
-
-PACKED_AT_MOST = 125_000_000  # bytes: what a node pulls
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +143,16 @@ def test_the_bill_is_cyclonedx_whose_references_lead_somewhere(bill: dict[str, A
     assert any(needed.startswith("pkg:pypi/yarl@") for needed in aiohttp["dependsOn"])
 
 
-def test_it_is_small(contents: Archive) -> None:
-    assert contents.packed < PACKED_AT_MOST
+def test_it_is_small_since_nothing_is_in_it_that_no_program_loads(
+    contents: Archive, files: dict[str, TarInfo], installed: dict[str, str]
+) -> None:
+    """Fonts of Chinese, Japanese and Korean are in a variant."""
+    assert contents.packed <= PACKED_AT_MOST
+    assert contents.unpacked() <= UNPACKED_AT_MOST
+    inner = [name.partition("/site-packages/")[2] for name, file in files.items() if file.isfile()]
+    assert len(inner) > 3000
+    assert [name for name in inner if name and "/__pycache__/" not in name and not is_needed(PurePosixPath(name))] == []
+    assert "manimgx-fonts" in installed and "manimgx-fonts-cjk" not in installed
 
 
 def test_a_build_from_nothing_gives_the_same_layers(image: Image, contents: Archive, tmp_path: Path) -> None:

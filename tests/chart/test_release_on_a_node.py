@@ -16,7 +16,7 @@ import pypdfium2
 import pytest
 from tests.chart.cluster import Cluster, CommandFailed
 from tests.chart.conftest import Image
-from tests.chart.pods import python_inside, run_inside
+from tests.chart.pods import phase, python_inside, run_inside, waiting_pod
 from tests.chart.release import GROUP, NAME, ORGANIZATION, Release, installed
 
 from checklist_crds.times import utc_now
@@ -40,6 +40,16 @@ with urllib.request.urlopen(request, timeout=60) as answer:
     print(json.dumps(answer.status))
 """
 
+RECEIVER = """
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        print("signed" if self.headers["Signature"] else "unsigned", body)
+        self.send_response(204)
+        self.end_headers()
+HTTPServer(("", 8000), Receiver).serve_forever()
+"""
 DOCTOR = """
 import subprocess
 print(subprocess.run(["checklist-dispatch", "doctor", "--json"], stdout=subprocess.PIPE, text=True).stdout)
@@ -100,6 +110,7 @@ def values(redis: dict[str, Any], claims: list[dict[str, Any]]) -> dict[str, Any
         "redis": {"builtIn": redis},
         "operator": {"shards": 2},
         "settings": {"sweepSeconds": 0.5},
+        "internalReceivers": ["*.svc.cluster.local"],
         "backup": {"existingClaim": "backups"},
     }
 
@@ -128,11 +139,34 @@ def test_all_of_it_is_ready_on_one_node_and_each_shard_leads(release: Release) -
 
 def test_a_run_is_put_on_paper_in_a_pod_with_the_fonts_of_the_image(release: Release) -> None:
     """Three scripts, of which one is in a font of its own."""
-    words = ["Forklift", "Погрузчик", "叉车检查"]
+    words = ["Forklift", "Погрузчик", "შემოწმება"]
     run = release.dispatch_of({"id": "s-1", "type": "boolean", "label": " ".join(words)})["run_id"]
     document = pypdfium2.PdfDocument(release.fetch(f"/v1/runs/{run}/export?format=pdf"))
     text = "".join(page.get_textpage().get_text_range() for page in document)
     assert [word for word in words if word not in text] == []
+
+
+def test_a_receiver_inside_the_cluster_gets_its_events_by_the_name_that_values_open(release: Release) -> None:
+    cluster, namespace, labels = release.cluster, release.namespace, {"app": "receiver"}
+    pod = waiting_pod("receiver", namespace, release.image.name)
+    pod["metadata"]["labels"] = labels
+    pod["spec"]["containers"][0]["command"] = ["python3", "-uc", RECEIVER]
+    spec = {"selector": labels, "ports": [{"port": 80, "targetPort": 8000}]}
+    metadata = {"name": "receiver", "namespace": namespace}
+    cluster.apply(pod, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+    cluster.wait_until(lambda: phase(cluster, namespace, "receiver") == "Running", "the receiver runs")
+    webhook = {"secret": "sixteen or more characters", "events": ["*"]}
+    host = f"receiver.{namespace}.svc"
+    not_named = {"template_id": release.template, "webhook": {**webhook, "url": f"http://{host}/"}}
+    assert release.call("POST", "/v1/runs", not_named)[0] == 422
+    run = release.dispatch(webhook={**webhook, "url": f"http://{host}.cluster.local/hook"})
+    assert release.call("POST", f"/v1/runs/{run}/cancel")[0] == 200
+
+    def has_it() -> bool:
+        lines = cluster.kubectl("logs", "receiver", "-n", namespace).splitlines()
+        return any(run in line and "run.cancelled" in line and line.startswith("signed ") for line in lines)
+
+    cluster.wait_until(has_it, "the event is at the receiver")
 
 
 def test_no_request_is_lost_while_an_upgrade_replaces_both_pods(release: Release, values: dict[str, Any]) -> None:

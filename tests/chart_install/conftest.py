@@ -13,6 +13,7 @@ from .installed import RELEASE, Installation
 FIRST_GAP_S = 3600
 VALUES: dict[str, Any] = {
     "fullnameOverride": RELEASE,
+    "image": {"repository": "localhost/checklist-dispatch"},
     "photos": {"store": "temporary"},
     "bootstrap": {"organization": "Example Ltd", "admin": "ada@example.com"},
     # The receiver is on this machine, and it is away for the time of the upgrade.

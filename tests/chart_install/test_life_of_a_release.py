@@ -3,6 +3,7 @@
 Nothing starts pods here: API and operator run as `installed` says. tests/chart does the same with real pods.
 """
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -133,6 +134,22 @@ def test_newer_definitions_and_lost_keys_stop_helm_before_anything_is_changed(in
     installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values=values)
     # (Where Helm reads the cluster, keys can be rotated: only those of a rendering without one are immutable.)
     assert "immutable" not in installation.get("secret", f"{RELEASE}-keys")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        installation.helm("install", "second", CHART, *WITHOUT_PODS, values={**values, "fullnameOverride": "second"})
+    assert f"the namespace {RELEASE} holds the release {RELEASE} already" in refused.value.stderr
+    for claim, mode, message in (
+        ("alone", "ReadWriteOncePod", "the claim alone can be mounted by one pod only"),
+        ("one-node", "ReadWriteOnce", "topologyKey: kubernetes.io/hostname"),
+    ):
+        spec = {"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}}
+        body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": claim}, "spec": spec}
+        installation.kubectl("create", "-n", RELEASE, "-f", "-", stdin=json.dumps(body))
+        photos = {"store": "persistentVolume", "persistentVolume": {"existingClaim": claim}}
+        try:
+            said = installation.helm("upgrade", RELEASE, CHART, "--dry-run=server", values={**values, "photos": photos})
+        except subprocess.CalledProcessError as error:
+            said = error.stderr
+        assert message in said and ("podAffinity" in said) is (claim == "one-node")
     installation.kubectl("delete", "secret", f"{RELEASE}-keys", "-n", RELEASE)
     with pytest.raises(subprocess.CalledProcessError) as refused:
         installation.helm("upgrade", RELEASE, CHART, *WITHOUT_PODS, values=values)

@@ -22,6 +22,7 @@ from checklist_crds.kube.kinds import (
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
     DELIVERY_REPLAY,
+    IDEMPOTENCY_RECORD,
     MEMBER,
     ORGANIZATION,
     RUN,
@@ -134,6 +135,7 @@ async def the_old_goes(story: Story) -> None:
     actor = {"kind": "system", "name": "test"}
     spec = {"at": at, "actor": actor, "action": "run.cancelled", "target": {"kind": "run"}}
     story.apply(AUDIT_ENTRY, entry, spec)
+    story.apply(IDEMPOTENCY_RECORD, entry, {"expiresAt": at})
     await story.call("DELETE", f"/v1/templates/{template}", status=204)
     keep = {"finishedRunsDays": A_SECOND, "auditDays": 30}
     await story.kube.patch(ORGANIZATION, ORGANIZATION_NAME, {"spec": {"retention": keep}})
@@ -141,6 +143,7 @@ async def the_old_goes(story: Story) -> None:
         (WEBHOOK_DELIVERY, event),
         (RUN, run),
         (AUDIT_ENTRY, entry),
+        (IDEMPOTENCY_RECORD, entry),
         (TEMPLATE_REVISION, revision),
     ):
         await story.goes(kind, name)

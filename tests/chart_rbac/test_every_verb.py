@@ -38,6 +38,8 @@ async def whole_life(installed: Audited, folder: Path) -> None:
     async with story_of(installation) as story:
         await story.receiver.start()
         story.apply(ORGANIZATION, BRANCH_ORGANIZATION, {"displayName": "Branch", "namespace": BRANCH})
+        examined = json.loads(installation.exec("checklist-dispatch", "doctor", "--json"))["findings"]
+        assert [one for one in examined if one["level"] == "unknown" and one["check"] != "redis"] == []
         await live(story)
         run, _ = await story.fails(await story.template(CHECKLIST), executor_ref=GRACE)
         # What a watch has lost is found again by a list now and then.

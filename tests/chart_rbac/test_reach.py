@@ -95,7 +95,8 @@ def test_no_secret_is_read_but_those_that_the_operator_is_told_of(installed: Aud
 def test_an_account_has_what_the_chart_says_and_nothing_else(installed: Audited, account: str) -> None:
     """The API server's own answer, in each namespace: nothing by another role, nothing in one that no value names."""
     everywhere = _rendered(installed, account, None)
-    assert {resource for _, resource, _, _ in everywhere} <= {"organizations", "organizations/status", "namespaces"}
+    whole = {"organizations", "organizations/status", "namespaces", "customresourcedefinitions"}
+    assert {resource for _, resource, _, _ in everywhere} <= whole
     with installed.http(account=account) as http:
         for namespace in (HOME, BRANCH, ANNEX, *ALONE):
             assert _answered(http, namespace) == everywhere | _rendered(installed, account, namespace)

@@ -14,6 +14,8 @@ from checklist_dev.chart_files import CHART
 from checklist_dev.chart_tools import HELM, find_tool
 
 HERE = Path(__file__).parent
+IMAGE = {"repository": "registry.example/checklist-dispatch"}
+"""Required: what every case has that names none."""
 Object = dict[str, Any]
 
 
@@ -48,7 +50,7 @@ def rendered(values: dict[str, Any], *more: str, definitions: bool = False) -> l
     """
     arguments = ["template", "rel", str(CHART), "--namespace", "apps", "--values", "-", *more]
     arguments += [] if definitions else ["--set", "crds.enabled=false"]
-    done = helm(*arguments, stdin=json.dumps(values))
+    done = helm(*arguments, stdin=json.dumps({**values, "image": {**IMAGE, **values.get("image", {})}}))
     if done.returncode != 0:
         raise ValueError(done.stderr)
     return [body for body in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if body]

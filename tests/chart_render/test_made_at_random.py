@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,17 +66,27 @@ def test_with_secrets_of_yours_two_renderings_are_the_same() -> None:
     assert rendered(values) == rendered(values)
 
 
-def test_the_built_in_redis_starts_with_what_its_container_is_told() -> None:
-    """The arguments as the kubelet hands them over; only the port is another one."""
+def test_the_built_in_redis_takes_its_password_from_a_file(tmp_path: Path) -> None:
+    """The containers run one after the other, as the kubelet starts them; only folders and port are others."""
     objects = rendered({"redis": {"builtIn": {"enabled": True}}})
     deployment = next(
         body for body in objects if body["kind"] == "Deployment" and body["metadata"]["name"].endswith("-redis")
     )
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    spec = deployment["spec"]["template"]["spec"]
+    (init,), (container,) = spec["initContainers"], spec["containers"]
     (port,) = free_ports(1)
-    password = 'a "password" with signs'
-    arguments = [word.replace("$(PASSWORD)", password).replace("6379", str(port)) for word in container["args"]]
-    server = subprocess.Popen([*container["command"], *arguments], stdout=subprocess.DEVNULL)
+    password = 'a "password" \\ with signs'
+    (tmp_path / "password").write_text(f"{password}\n")
+    folders = {mount["mountPath"]: str(tmp_path) for mount in (*init["volumeMounts"], *container["volumeMounts"])}
+
+    def words(of: dict[str, Any]) -> list[str]:
+        text = json.dumps([*of["command"], *of["args"]]).replace("6379", str(port))
+        for folder in sorted(folders.keys() - {"/tmp"}):
+            text = text.replace(folder, folders[folder])
+        return list(json.loads(text))
+
+    subprocess.run(words(init), check=True)
+    server = subprocess.Popen(words(container), stdout=subprocess.DEVNULL)
     try:
         client = redis.Redis(port=port, password=password)
 
@@ -90,6 +101,7 @@ def test_the_built_in_redis_starts_with_what_its_container_is_told() -> None:
         assert told == {"save": "", "appendonly": "no", "maxmemory-policy": "noeviction", "dir": "/tmp"}
         with pytest.raises(redis.exceptions.AuthenticationError):
             redis.Redis(port=port).ping()
+        assert "env" not in container and password not in Path(f"/proc/{server.pid}/cmdline").read_text()
     finally:
         server.kill()
         server.wait()

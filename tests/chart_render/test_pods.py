@@ -51,7 +51,6 @@ def test_only_who_calls_the_kubernetes_api_has_a_token_for_it(specs: dict[str, d
 
 
 def test_secrets_are_files_that_one_group_reads(specs: dict[str, dict[str, Any]]) -> None:
-    """(Redis takes its password from its environment: it reads no file.)"""
     volumes = [volume["secret"] for spec in specs.values() for volume in spec["volumes"] if "secret" in volume]
     names = {volume["secretName"] for volume in volumes}
     assert names == {"rel-checklist-dispatch-keys", "rel-checklist-dispatch-redis", "bucket", "oidc", "model"}
@@ -62,7 +61,7 @@ def test_secrets_are_files_that_one_group_reads(specs: dict[str, dict[str, Any]]
         for container in containers(spec)
         if container.get("envFrom") or [each for each in container.get("env", []) if "secretKeyRef" in str(each)]
     }
-    assert by_environment == {"redis"}
+    assert by_environment == set()
 
 
 @pytest.mark.parametrize("store", ["persistentVolume", "temporary"])

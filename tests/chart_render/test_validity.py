@@ -31,6 +31,13 @@ def cluster(kubectl: Kubectl) -> Kubectl:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": RESTRICTED}}
         kubectl("apply", "-f", "-", stdin=json.dumps(namespace))
     kubectl("create", "priorityclass", "high", "--value=1000")
+    runtime = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "gvisor"},
+        "handler": "runsc",
+    }
+    kubectl("create", "-f", "-", stdin=json.dumps(runtime))
     return kubectl
 
 

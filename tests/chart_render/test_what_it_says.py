@@ -11,7 +11,7 @@ import pytest
 import checklist_api
 from checklist_dev.chart_files import CHART
 
-from .conftest import helm, rendered
+from .conftest import IMAGE, helm, rendered
 from .test_pods import pods as pods_of
 
 INTERNAL = {"healthz", "readyz", "metrics"}
@@ -47,8 +47,21 @@ def first_words() -> set[str]:
     return {re.split("[/{]", path)[0] for path in paths}
 
 
+def test_two_installations_of_one_cluster_share_no_object() -> None:
+    """The second has another namespace, and leaves the definitions to the first. A renamed one shares no name."""
+    values = {"bootstrap": {"organization": "A"}, "backup": {"existingClaim": "b"}, "maintenance": {"enabled": True}}
+    seen: set[tuple[str, str, str]] = set()
+    for namespace, more in (("apps", {}), ("others", {}), ("apps", {"nameOverride": "lists"})):
+        objects = rendered({**values, **more}, "--namespace", namespace)
+        names = {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]) for one in objects}
+        assert len(names) == len(objects) > 30
+        # (Two in one namespace are refused where Helm reads the cluster; since when runs are sealed is the namespace's.)
+        assert {kind for kind, _, _ in names & seen} <= {"ConfigMap"}
+        seen |= names
+
+
 def test_the_commands_that_pods_run_are_installed_with_the_package() -> None:
-    installed = {script.name for script in entry_points(group="console_scripts")} | {"redis-server"}
+    installed = {script.name for script in entry_points(group="console_scripts")} | {"redis-server", "python3"}
     pods = dict(pods_of(EVERYTHING)).values()
     assert len(pods) == 6
     for pod in pods:
@@ -58,7 +71,17 @@ def test_the_commands_that_pods_run_are_installed_with_the_package() -> None:
 
 def notes_of(values: dict[str, Any]) -> str:
     # Notes are shown by an install only; without a cluster, by one that is not done.
-    done = helm("install", "rel", CHART, "-n", "apps", "--dry-run=client", "--values", "-", stdin=json.dumps(values))
+    done = helm(
+        "install",
+        "rel",
+        CHART,
+        "-n",
+        "apps",
+        "--dry-run=client",
+        "--values",
+        "-",
+        stdin=json.dumps({"image": IMAGE, **values}),
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.partition("NOTES:")[2]
 

@@ -70,7 +70,7 @@ def held(by: str, *, seconds_ago: float = 1.0) -> dict[str, Any]:
 
 
 async def deployment(client: KubeClient, namespace: str, component: str, account: str, *, replicas: int = 1) -> None:
-    labels = {"app.kubernetes.io/name": "checklist-dispatch", "app.kubernetes.io/component": component}
+    labels = {"app.kubernetes.io/part-of": "checklist-dispatch", "app.kubernetes.io/component": component}
     pod = {"serviceAccountName": account, "containers": [{"name": "it", "image": "it"}]}
     template = {"metadata": {"labels": labels}, "spec": pod}
     metadata = {"name": f"it-{component}", "namespace": namespace, "labels": labels}

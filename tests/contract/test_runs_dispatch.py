@@ -16,7 +16,7 @@ from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.sealing import KeyRing, run_owner
 from checklist_crds.times import parse_timestamp, utc_now
 
-from .conftest import WEBHOOK_SECRET, Api, http_client, key_object, shared_api, until_status
+from .conftest import WEBHOOK_SECRET, Api, StartApi, http_client, key_object, shared_api, until_status
 from .executor_client import error_of, paths, without_request_id
 
 api = shared_api
@@ -115,6 +115,17 @@ async def test_what_is_missing_is_400_what_is_wrong_422_all_of_it_at_once_and_th
     response = await api.http.post("/v1/runs", json={"template_id": empty["id"]})
     assert error_of(response) == (422, "template_not_runnable")
     assert (await api.http.get("/v1/usage")).json()["used"] == len(BOUNDS)
+
+
+async def test_hosts_inside_the_network_are_taken_when_the_settings_name_them(start_api: StartApi) -> None:
+    api = await start_api(CHECKLISTS_INTERNAL_RECEIVERS="erp.team-a.svc.cluster.local")
+    url = "http://erp.team-a.svc.cluster.local:8080/hook"
+    run_id = await api.account.new_run(webhook={**WEBHOOK, "url": url})
+    body = await api.kube.get(RUN, run_id, api.namespace)
+    assert body["spec"]["webhook"]["url"] == url
+    template = await api.account.create_template()
+    other = {"template_id": template["id"], "webhook": {**WEBHOOK, "url": "http://crm.team-a.svc.cluster.local/hook"}}
+    assert (await api.http.post("/v1/runs", json=other)).status_code == 422
 
 
 async def test_an_unknown_a_deleted_and_a_foreign_template_are_the_same_404(api: Api) -> None:

@@ -79,4 +79,4 @@ async def test_nothing_drifts_from_what_was_applied(
         for fields in owned(now, "checklist"):
             assert list(fields) == ["f:metadata"], fields
             labels = {name for part in fields["f:metadata"].values() for name in part if name != "."}
-            assert labels <= {"f:checklists.dev/org"}, fields
+            assert labels <= {"f:checklists.dev/org", "f:checklists.dev/bytes"}, fields

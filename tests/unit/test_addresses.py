@@ -84,6 +84,15 @@ def test_the_development_setting_opens_private_addresses_but_not_the_operators_o
     assert permitted(policy, "127.0.0.1 ::1 10.96.0.1") == ["127.0.0.1", "::1"]
 
 
+def test_receivers_inside_the_network_may_be_anywhere_but_here_at_the_api_server_and_at_metadata() -> None:
+    own = AddressPolicy.parse(denied="10.0.0.0/8").denied
+    policy = AddressPolicy(denied=own, never=AddressPolicy.parse(denied="10.96.0.1").denied)
+    opened = "10.1.2.3 192.168.1.1 100.64.3.4 fd00:1::9 8.8.8.8"
+    closed = "10.96.0.1 127.0.0.1 ::1 169.254.169.254 100.100.100.200 168.63.129.16 fd00:ec2::254 ::ffff:127.0.0.1"
+    assert [text for text in f"{opened} {closed}".split() if policy.permits(text, internal=True)] == opened.split()
+    assert permitted(policy, opened) == ["8.8.8.8"]
+
+
 def test_a_range_that_is_none_is_refused_at_start() -> None:
     for text in ("10.0.0.0/33", "nonsense", "10.0.0.1/8"):
         with pytest.raises(ValueError, match=r"network|host bits"):

@@ -28,13 +28,13 @@ def test_make_image_passes_the_sources_labels_and_keeps_addresses_out_of_the_arg
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     engine = find_engine(tmp_path / "engine.log", name)
     assert engine is not None
-    build_image(engine, Wish("localhost/x:1"), lambda _: None)
+    build_image(engine, Wish("localhost/x:1", cjk=True), lambda _: None)
     calls = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     (words,) = [call for call in calls if call[0] == "build"]
     arguments = dict(words[number + 1].split("=", 1) for number, word in enumerate(words) if word == "--build-arg")
     source = source_of(ROOT)
     assert arguments == {
-        **{"WEB": "given", "NODE_BASE": image_build.default_base(), "VERSION": source.version},
+        **{"WEB": "given", "CJK": "1", "NODE_BASE": image_build.default_base(), "VERSION": source.version},
         **{"REVISION": source.revision, "CREATED": source.created, "SOURCE_DATE_EPOCH": str(source.epoch)},
     }
     assert "packages.example" not in " ".join(words)

@@ -24,9 +24,10 @@ from tests.delivery.authority import HOST, Authority
 from tests.delivery.sending import Loopback
 from tests.waiting import eventually
 
+from checklist_crds.internal_hosts import InternalHosts
 from checklist_crds.settings.held import Certificates
 from checklist_dev.repository import ROOT
-from checklist_operator.delivery import dialing
+from checklist_operator.delivery import addresses, dialing
 from checklist_operator.delivery import sender as sender_module
 from checklist_operator.delivery.addresses import AddressPolicy
 from checklist_operator.delivery.failure import OwnFault
@@ -349,6 +350,24 @@ async def test_a_stored_url_that_breaks_the_rules_is_blocked_before_a_lookup() -
         outcome = await outcome_at(url, AddressPolicy(), resolver=names)
         assert outcome.outcome_class is OutcomeClass.BLOCKED_ADDRESS
     assert names.asked == []
+
+
+async def test_only_hosts_that_the_settings_name_are_reached_inside_the_network(
+    monkeypatch: pytest.MonkeyPatch, start_receiver: Start
+) -> None:
+    """(The receiver is on this machine, which no receiver inside a network is.)"""
+    monkeypatch.setattr(addresses, "NEVER_INTERNAL", ())
+    monkeypatch.setattr(dialing, "_is_own_address", lambda *_: False)
+    policy = AddressPolicy(internal=InternalHosts.parse("erp.team-a.svc.cluster.local"))
+    receiver = await start_receiver()
+    async with open_sender(policy, resolver=Loopback()) as sender:
+        for url, expected in (
+            (f"http://erp.team-a.svc.cluster.local:{receiver.port}/hook", "success"),
+            (f"https://hooks.example:{receiver.port}/", "blocked_address"),
+            (f"http://hooks.example:{receiver.port}/", "blocked_address"),
+        ):
+            assert (await sender.send(url, BODY, SECRET, "r-1")).outcome_class == expected
+    assert len(receiver.requests) == 1
 
 
 ALLOWED = AddressPolicy.parse(allowed="127.0.0.1")

@@ -20,7 +20,7 @@ from checklist_crds.sealing import ServerKeys, executor_token, is_executor_token
 
 OLD, NEW = b"o" * 32, b"n" * 32
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-ORGANIZATION = Organization("org", "org-1", "Org", ("n",), None)
+ACME = Organization("org", "org-1", "Org", ("n",), None)
 RUN_ID = "r-00000000-0000-4000-8000-000000000001"
 
 
@@ -71,7 +71,7 @@ async def test_a_request_that_comes_again_after_the_key_was_replaced_meets_what_
     with idempotency.claim("again", "org", "r", {"template_id": "t"}) as again:
         assert again is not None
         assert again.name != claim.name
-        assert await idempotency.first(RUN, again, ORGANIZATION) is made
+        assert await idempotency.first(RUN, again, ACME) is made
     with idempotency.claim("again", "org", "r", {"template_id": "another"}) as other:
         assert other is not None
         with pytest.raises(IdempotencyKeyReused):

@@ -1,6 +1,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
+from checklist_crds.internal_hosts import InternalHosts
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
 from checklist_dev.binaries import cache_folder
 from checklist_dev.failures import say
@@ -125,6 +127,30 @@ def test_the_development_setting_opens_http_and_internal_hosts_and_nothing_else(
     for url in ("ftp://a.com/", "http://u@a.com/", "http://a..b/", f"http://a/{'a' * 2048}"):
         with pytest.raises(InvalidTarget):
             canonical_url(url, allow_insecure=True)
+
+
+def test_hosts_that_the_settings_name_may_be_internal_and_speak_http_and_no_others() -> None:
+    hosts = InternalHosts.parse("erp.team-a.svc.cluster.local, *.team-b.svc.cluster.local,10.20.0.15")
+    for url in (
+        "http://erp.team-a.svc.cluster.local/hook",
+        "https://ERP.team-a.svc.cluster.local./hook",
+        "http://a.b.team-b.svc.cluster.local:8080/",
+        "http://10.20.0.15/",
+    ):
+        assert canonical_url(url, allow_insecure=hosts) == canonical_url(url, allow_insecure=True)
+    for url in (
+        "http://hooks.example/",
+        "https://crm.team-a.svc.cluster.local/",
+        "http://team-b.svc.cluster.local/",
+        "http://user@erp.team-a.svc.cluster.local/",
+    ):
+        with pytest.raises(InvalidTarget) as refused:
+            canonical_url(url, allow_insecure=hosts)
+        with pytest.raises(InvalidTarget, match=re.escape(refused.value.message)):
+            canonical_url(url)
+    for text in ("*", "http://erp.svc", "a,*.", "erp svc"):
+        with pytest.raises(ValueError, match="is no host"):
+            InternalHosts.parse(text)
 
 
 @given(st.text(max_size=60).map("https://example.com/".__add__) | st.text(max_size=40).map("https://".__add__))

@@ -35,6 +35,22 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
+{{/*
+Annotations and labels of every object. Called with (list $ "api"), or with annotations of its own as well. What follows it
+at the depth of a label is a label, too.
+*/}}
+{{- define "checklists.about" -}}
+{{- $root := index . 0 -}}
+{{- $own := dict -}}
+{{- if gt (len .) 2 }}{{ $own = default dict (index . 2) }}{{ end -}}
+{{- with merge (dict) $own $root.Values.commonAnnotations -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{ end -}}
+labels:
+  {{- include "checklists.labels" (list $root (index . 1)) | nindent 2 }}
+{{- end -}}
+
 {{/* What tells the pods of one shard from those of another; nothing where one operator does all. Called with (list $ 0). */}}
 {{- define "checklists.shardLabel" -}}
 {{- if gt (int (index . 0).Values.operator.shards) 1 -}}
@@ -58,6 +74,7 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 {{- end -}}
 
 {{- define "checklists.image" -}}
+{{- if not .Values.image.repository }}{{ fail "image.repository is required: where you pushed the image that `make image` builds, with the name of its registry" }}{{ end -}}
 {{- $tag := default .Chart.AppVersion .Values.image.tag -}}
 {{- if .Values.image.digest -}}
 {{- printf "%s:%s@%s" .Values.image.repository $tag .Values.image.digest -}}
@@ -144,9 +161,27 @@ redis://{{ include "checklists.fullname" . }}-redis:6379/0
 {{- ternary .Values.redis.password.key "password" (ne .Values.redis.password.existingSecret "") -}}
 {{- end -}}
 
+{{/* Names of your claims that API and operator mount both, one a line. */}}
+{{- define "checklists.sharedClaims" -}}
+{{- if eq .Values.photos.store "persistentVolume" }}{{ .Values.photos.persistentVolume.existingClaim }}{{ end }}
+{{ .Values.archive.existingClaim }}
+{{- end -}}
+
+{{/* How claims of yours may be mounted, as far as the cluster can be asked: lists in YAML, by their names. */}}
+{{- define "checklists.claimModes" -}}
+{{- $modes := dict -}}
+{{- range include "checklists.sharedClaims" . | splitList "\n" | compact -}}
+{{- $claim := lookup "v1" "PersistentVolumeClaim" $.Release.Namespace . -}}
+{{- with dig "spec" "accessModes" list $claim }}{{- $_ := set $modes $claim.metadata.name . -}}{{ end -}}
+{{- end -}}
+{{- toYaml $modes -}}
+{{- end -}}
+
 {{/* Whether all pods must be on one node, since they share a volume that only one node can mount. */}}
 {{- define "checklists.oneNode" -}}
-{{- if and (eq .Values.photos.store "persistentVolume") (eq .Values.photos.persistentVolume.accessMode "ReadWriteOnce") (not .Values.photos.persistentVolume.existingClaim) -}}true{{- end -}}
+{{- $one := and (eq .Values.photos.store "persistentVolume") (eq .Values.photos.persistentVolume.accessMode "ReadWriteOnce") (not .Values.photos.persistentVolume.existingClaim) -}}
+{{- range $modes := include "checklists.claimModes" . | fromYaml }}{{ if not (has "ReadWriteMany" $modes) }}{{ $one = true }}{{ end }}{{ end -}}
+{{- if $one -}}true{{- end -}}
 {{- end -}}
 
 {{- define "checklists.photoStore" -}}
@@ -234,6 +269,7 @@ which the list of a container is made. Called with (list $ "api").
 {{- $_ := set $derived "CHECKLISTS_UPLOAD_FOLDER" "/var/lib/checklists/uploads" -}}
 {{- $_ := set $derived "CHECKLISTS_PHOTO_STORE" (include "checklists.photoStore" .) -}}
 {{- with .Values.clusterRanges }}{{- $_ := set $derived "CHECKLISTS_DENIED_ADDRESSES" (join "," .) -}}{{- end -}}
+{{- with .Values.internalReceivers }}{{- $_ := set $derived "CHECKLISTS_INTERNAL_RECEIVERS" (join "," .) -}}{{- end -}}
 {{- if or .Values.ingress.enabled .Values.gateway.enabled }}{{- $_ := set $derived "CHECKLISTS_TRUSTED_PROXIES" "1" -}}{{- end -}}
 {{- with include "checklists.redisUrl" . }}{{- $_ := set $derived "CHECKLISTS_REDIS_URL" . -}}{{- end -}}
 {{- if include "checklists.redisPasswordSecret" . }}{{- $_ := set $derived "CHECKLISTS_REDIS_PASSWORD_FILE" "/etc/checklists/redis/password" -}}{{- end -}}
@@ -295,6 +331,10 @@ which the list of a container is made. Called with (list $ "api").
 {{- end -}}
 
 {{- define "checklists.podSecurity" -}}
+{{- mergeOverwrite (include "checklists.ownPodSecurity" . | fromYaml) .Values.podSecurityContext | toYaml -}}
+{{- end -}}
+
+{{- define "checklists.ownPodSecurity" -}}
 runAsNonRoot: true
 {{- with .Values.runAsUser }}
 runAsUser: {{ int64 . }}
@@ -312,6 +352,13 @@ enableServiceLinks: false
 {{- if not .Values.hostUsers }}
 hostUsers: false
 {{- end }}
+{{- with .Values.runtimeClassName }}
+runtimeClassName: {{ . }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   {{- include "checklists.podSecurity" . | nindent 2 }}
 {{- with .Values.imagePullSecrets }}
@@ -321,10 +368,21 @@ imagePullSecrets:
 {{- end -}}
 
 {{- define "checklists.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
+{{- $own := dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) -}}
+{{- mergeOverwrite $own .Values.containerSecurityContext | toYaml -}}
+{{- end -}}
+
+{{/* Probes of API and operator, and what values change in them. Called with (list $ "api" "http"), the name of the port. */}}
+{{- define "checklists.probes" -}}
+{{- $probes := (index (index . 0).Values (index . 1)).probes -}}
+{{- $alive := dict "httpGet" (dict "path" "/healthz" "port" (index . 2)) -}}
+{{- $ready := dict "httpGet" (dict "path" "/readyz" "port" (index . 2)) "timeoutSeconds" 2 "failureThreshold" 3 -}}
+startupProbe:
+  {{- mergeOverwrite (deepCopy $alive) (dict "periodSeconds" 1 "failureThreshold" 60) $probes.startup | toYaml | nindent 2 }}
+readinessProbe:
+  {{- mergeOverwrite $ready (dict "periodSeconds" (ternary 2 5 (eq (index . 1) "api"))) $probes.readiness | toYaml | nindent 2 }}
+livenessProbe:
+  {{- mergeOverwrite $alive (dict "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 6) $probes.liveness | toYaml | nindent 2 }}
 {{- end -}}
 
 {{/* Affinity of a component: its own, and the one node that a ReadWriteOnce volume asks for. */}}

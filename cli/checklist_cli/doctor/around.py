@@ -85,7 +85,7 @@ async def redis(environment: Mapping[str, str], api_pods: int | None) -> AsyncIt
                 "redis",
                 Level.WARNING,
                 f"{api_pods} pods of the API and no Redis known here: each allows the full rate limit",
-                "set redis.url or redis.enabled in the values (docs/replicas.md)",
+                "set redis.url or redis.builtIn.enabled in the values (docs/replicas.md)",
             )
         else:
             yield unknown("redis", "no Redis is known here (CHECKLISTS_REDIS_URL)")

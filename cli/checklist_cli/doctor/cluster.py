@@ -17,10 +17,11 @@ from .rights import ACCOUNTS, needed
 
 _LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _DEPLOYMENT: Final = Kind("apps", "v1", "deployments", "Deployment")
-_REVIEW: Final = Kind("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
+_REVIEW: Final = Kind("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview")
 _OPERATORS_LEASE: Final = "checklist-dispatch-operator"
 _LEASE_NAME: Final = re.compile(rf"{_OPERATORS_LEASE}(?:-(?P<index>\d+)-of-(?P<count>\d+))?")
-_OURS: Final = "app.kubernetes.io/name=checklist-dispatch"
+_OURS: Final = "app.kubernetes.io/part-of=checklist-dispatch"
+"""However the chart's objects are named."""
 _COMPONENT: Final = "app.kubernetes.io/component"
 _SKEW_TOLD_S: Final = 2.0
 _SKEW_HARMS_S: Final = 30.0
@@ -251,9 +252,9 @@ async def rights(client: KubeClient, namespace: str) -> AsyncIterator[Finding]:
 async def _may(client: KubeClient, user: str, namespace: str, right: tuple[str, str, str]) -> bool:
     group, resource, verb = right
     resource, _, subresource = resource.partition("/")
+    # Of what has no namespace it is asked in this one, too: a right in the whole cluster holds there.
     attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb}
-    if resource != "organizations":
-        attributes["namespace"] = namespace
+    attributes["namespace"] = namespace
     if resource == "leases" and verb not in ("create", "list"):
         attributes["name"] = _OPERATORS_LEASE  # its role is for leases by their names
     spec = {
@@ -261,5 +262,7 @@ async def _may(client: KubeClient, user: str, namespace: str, right: tuple[str, 
         "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],
         "resourceAttributes": attributes,
     }
-    answer = await client.create(_REVIEW, {"apiVersion": _REVIEW.api_version, "kind": _REVIEW.kind, "spec": spec})
+    metadata = {"namespace": namespace}
+    body = {"apiVersion": _REVIEW.api_version, "kind": _REVIEW.kind, "metadata": metadata, "spec": spec}
+    answer = await client.create(_REVIEW, body, namespace)
     return bool((answer.get("status") or {}).get("allowed"))

@@ -23,6 +23,7 @@ from yarl import URL
 from ..json_text import from_json, to_json
 from .errors import KubeError, KubeGone, KubeOutcomeUnknown, KubeUnavailable, from_status
 from .kinds import Kind
+from .official import import_only_what_is_used
 
 JsonObject = dict[str, Any]
 
@@ -53,6 +54,7 @@ class KubeConnection:
     @classmethod
     async def load(cls, kubeconfig: str | None = None) -> "KubeConnection":
         """From `kubeconfig`, KUBECONFIG or ~/.kube/config, else the pod's service account. Raises KubeError."""
+        import_only_what_is_used()
         from kubernetes.aio import config
         from kubernetes.aio.client import Configuration
 

@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from ..internal_hosts import InternalHosts
 from ..limits import Limits
 from ..object_store import S3Keys, default_url
 from ..sealing import KeyRing, ServerKeys
+from ..webhook_url import Openness
 from .declaring import Group, setting
 from .forms import LIST_SCHEMA, LogLevel, Switch, Text, Whole, Words
 from .held import SecretText
@@ -120,6 +122,13 @@ class SharedSettings(ProgramSettings):
     allow_insecure_targets: Switch = setting(
         False, "1 allows webhooks to http and to private addresses: for development, and said at the start"
     )
+    internal_receivers: Annotated[InternalHosts, Text(InternalHosts.parse)] = setting(
+        InternalHosts(),
+        "hosts of receivers inside your own network or cluster, with commas between, `*.` for all below: webhooks to "
+        "these alone may go to http and to private addresses",
+        schema=LIST_SCHEMA,
+        default_text="none",
+    )
     otlp_endpoint: Annotated[str, Text(_otlp_endpoint)] | None = setting(
         None,
         "http(s)://host:port of an OpenTelemetry collector for traces (OTLP over HTTP); needs the extra otel",
@@ -128,6 +137,11 @@ class SharedSettings(ProgramSettings):
     )
     caps: LimitSettings = Field(default_factory=LimitSettings)
     log_level: LogLevel = setting("INFO", "what is logged; no level shows a secret")
+
+    @property
+    def openness(self) -> Openness:
+        """For which receivers http and internal hosts are allowed."""
+        return self.allow_insecure_targets or self.internal_receivers
 
     def contradictions(self, given: Collection[str]) -> Iterable[str]:
         namespace = getattr(self, "namespace", None)

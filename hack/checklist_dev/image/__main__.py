@@ -6,7 +6,7 @@ from pathlib import Path
 
 from checklist_dev.failures import Failure, run_tool, say
 from checklist_dev.image import runtime_lock
-from checklist_dev.image.archive import Archive
+from checklist_dev.image.archive import PACKED_AT_MOST, UNPACKED_AT_MOST, Archive
 from checklist_dev.image.build import BILL_IN_IMAGE, Wish, build_image, source_of
 from checklist_dev.image.engine import NAMES, find_engine
 from checklist_dev.repository import ROOT
@@ -19,20 +19,25 @@ def build(given: argparse.Namespace) -> int:
     engine = find_engine(ROOT / ".cache" / "image.log", given.engine)
     if engine is None:
         raise Failure("no docker, podman or buildah works here (Debian: apt-get install buildah)")
-    tag = given.tag or f"localhost/checklist-dispatch:{source_of(ROOT).version}"
-    build_image(engine, Wish(tag, given.base, given.web, given.clean), say)
+    tag = given.tag or f"localhost/checklist-dispatch:{source_of(ROOT).version}{'-cjk' * given.cjk}"
+    build_image(engine, Wish(tag, given.base, given.web, given.clean, given.cjk), say)
     output = Path(given.output or DIST / "checklist-dispatch.tar").absolute()
     output.parent.mkdir(parents=True, exist_ok=True)
     engine.save(tag, output, say)
     archive = Archive.read(output)
     bill = output.with_name(Path(BILL_IN_IMAGE).name)
     bill.write_text(archive.text(BILL_IN_IMAGE))
-    unpacked = sum(member.size for member in archive.files().values())
+    unpacked = archive.unpacked()
     print(f"image     {tag}")
     print(f"digest    {archive.digest}")
     print(f"size      {archive.packed / 1e6:.1f} MB packed, {unpacked / 1e6:.1f} MB unpacked")
     print(f"archive   {output}")
     print(f"contents  {bill} (in the image: /{BILL_IN_IMAGE})")
+    if not given.cjk and (archive.packed > PACKED_AT_MOST or unpacked > UNPACKED_AT_MOST):
+        raise Failure(
+            f"the image has outgrown {PACKED_AT_MOST / 1e6:.0f} MB packed or {UNPACKED_AT_MOST / 1e6:.0f} MB unpacked: "
+            "see what is new in it, and hack/checklist_dev/image/slim.py"
+        )
     return 0
 
 
@@ -59,6 +64,9 @@ def main() -> int:
         "--web", choices=("given", "build"), default="given",
         help="the web app as `make web` makes it here, or built in a stage of its own, with Node (given)",
     )  # fmt: skip
+    building.add_argument(
+        "--cjk", action="store_true", help="with the fonts of Chinese, Japanese and Korean, for PDFs (20 MB)"
+    )
     building.add_argument("--clean", action="store_true", help="use nothing of an earlier build")
     building.add_argument("--engine", choices=NAMES, default="", help="which of them (the first that works)")
     building.add_argument("--output", default="", help="the archive (dist/checklist-dispatch.tar)")

@@ -6,7 +6,12 @@ import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Final, cast
+
+PACKED_AT_MOST: Final = 100_000_000
+"""Bytes that a node pulls, without the fonts of Chinese, Japanese and Korean."""
+UNPACKED_AT_MOST: Final = 300_000_000
+"""The same on its disk."""
 
 
 @dataclass(slots=True)
@@ -74,6 +79,10 @@ class Archive:
     def packed(self) -> int:
         """Bytes that are transferred."""
         return sum(int(layer["size"]) for layer in self.layers)
+
+    def unpacked(self) -> int:
+        """Bytes on a node's disk."""
+        return sum(member.size for member in self.files().values())
 
 
 def _path(member: tarfile.TarInfo) -> str:

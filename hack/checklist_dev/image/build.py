@@ -38,6 +38,8 @@ class Wish:
     """`given`: the web app as `make web` builds it; `build`: built in the Containerfile's own stage, with Node."""
     clean: bool = False
     """Nothing of an earlier build is used."""
+    cjk: bool = False
+    """With the fonts of Chinese, Japanese and Korean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def source_of(root: Path) -> Source:
 def build_image(engine: Engine, wish: Wish, report: Report) -> None:
     """The image is there under `wish.tag` afterwards. Raises Failure with one line."""
     runtime_lock.check()
-    arguments = {"WEB": wish.web}
+    arguments = {"WEB": wish.web, "CJK": str(int(wish.cjk))}
     if wish.web == "given":
         Workspace(ROOT, cache=cache_folder(), report=report).ensure_built()
     with tempfile.TemporaryDirectory(prefix="checklist-image-") as folder:

@@ -1,7 +1,9 @@
-"""`hack/image/requirements.lock`: the part of requirements.lock that the image holds, hashes and all.
+"""`hack/image/requirements.lock`: the part of requirements.lock that the image holds, hashes and all; and
+`cjk-requirements.lock`: what the variant of the image with fonts of Chinese, Japanese and Korean holds besides.
 
-It is no second resolution: the packages that the project and its extras `otel` and `redis` need are followed through
-what is installed here, and their blocks are copied. So what the tests run with is what the image holds.
+It is no second resolution: the packages that the project and its extras `otel` and `redis` (of the variant: `cjk`) need
+are followed through what is installed here, and their blocks are copied. So what the tests run with is what the image
+holds.
 """
 
 import re
@@ -19,6 +21,7 @@ from checklist_dev.repository import ROOT
 
 FULL = ROOT / "requirements.lock"
 RUNTIME = ROOT / "hack" / "image" / "requirements.lock"
+CJK = RUNTIME.with_name("cjk-requirements.lock")
 EXTRAS = ("otel", "redis")
 _NAME = re.compile(r"^([A-Za-z0-9._-]+)==")
 
@@ -62,23 +65,29 @@ def direct_requirements(pyproject: Mapping[str, Any]) -> list[str]:
     return [*project["dependencies"], *(each for extra in EXTRAS for each in extras[extra])]
 
 
-def wanted() -> str:
-    """The text that the file must have."""
+def wanted() -> dict[Path, str]:
+    """The text that each file must have."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return runtime_lock(FULL.read_text(), direct_requirements(pyproject))
+    lock = FULL.read_text()
+    return {
+        RUNTIME: runtime_lock(lock, direct_requirements(pyproject)),
+        CJK: runtime_lock(lock, pyproject["project"]["optional-dependencies"]["cjk"]),
+    }
 
 
-def check(path: Path = RUNTIME) -> None:
-    """Raises Failure when the file is not what it must be."""
-    if not path.exists() or path.read_text() != wanted():
-        raise Failure(f"{path.relative_to(ROOT)} is not current: make image-lock")
+def check() -> None:
+    """Raises Failure when a file is not what it must be."""
+    for path, text in wanted().items():
+        if not path.exists() or path.read_text() != text:
+            raise Failure(f"{path.relative_to(ROOT)} is not current: make image-lock")
 
 
-def write(path: Path = RUNTIME) -> int:
-    """How many packages it names."""
-    text = wanted()
-    path.write_text(text)
-    return len(blocks(text))
+def write() -> int:
+    """How many packages the image holds."""
+    texts = wanted()
+    for path, text in texts.items():
+        path.write_text(text)
+    return len(blocks(texts[RUNTIME]))
 
 
 def _needs(name: str, extras: set[str]) -> list[Requirement]:

@@ -23,6 +23,7 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.run_types import DeliveryPhase, Run, Webhook
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.webhook_url import Openness
 from checklist_operator.claims import Claims, LeadNotConfirmed, Taken
 from checklist_operator.controllers.delivery_end import DeliveryEnd
 from checklist_operator.delivery.outcome import Outcome
@@ -118,7 +119,7 @@ class Deliveries:
         events: EventRecorder,
         clock: Clock,
         holder: str,
-        allow_insecure: bool,
+        allow_insecure: Openness,
         on_settled: Callable[[Key], None],
         on_bug: Callable[[str], None],
         workers: int = 4096,

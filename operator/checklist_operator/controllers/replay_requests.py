@@ -21,6 +21,7 @@ from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.run_types import DeliveryRecord, Run
 from checklist_crds.times import Clock, format_timestamp
+from checklist_crds.webhook_url import Openness
 from checklist_operator.delivery_objects import Delivery, DeliveryObjects
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder, ObjectReference
@@ -57,7 +58,7 @@ class ReplayRequests:
         events: EventRecorder,
         metrics: Metrics,
         clock: Clock,
-        allow_insecure: bool,
+        allow_insecure: Openness,
         on_accepted: Callable[[JsonObject], None],
         on_bug: Callable[[str], None],
         workers: int = 16,

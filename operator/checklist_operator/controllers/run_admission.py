@@ -30,7 +30,7 @@ from checklist_crds.snapshot import Snapshot, snapshot
 from checklist_crds.template_resource import TemplateMeta
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
 from checklist_operator.archived_runs import ArchivedRuns
 from checklist_operator.controllers.templates import problems_text
 from checklist_operator.faults import OurFault
@@ -91,7 +91,7 @@ class RunAdmission:
         seals: RunSeals,
         name_of: NameOf,
         owns: Callable[[str], bool],
-        allow_insecure: bool,
+        allow_insecure: Openness,
         on_bug: Callable[[str], None],
     ) -> None:
         """`owns`: whether this operator does the work of an organization."""

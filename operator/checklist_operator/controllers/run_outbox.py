@@ -19,6 +19,7 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.webhook_url import Openness
 from checklist_operator.controllers.outbox_lane import FirstAttempt, Lane, Turn, awaits_retries, has_work
 from checklist_operator.controllers.record_pace import GATHER_S, QUIET_S, RecordPace
 from checklist_operator.delivery.outcome import Outcome
@@ -62,7 +63,7 @@ class RunOutbox:
         clock: Clock,
         photos: EventPhotos,
         being_recorded: BeingRecorded,
-        allow_insecure: bool,
+        allow_insecure: Openness,
         on_bug: Callable[[str], None],
         workers: int = 64,
     ) -> None:

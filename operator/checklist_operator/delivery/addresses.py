@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, Self
 
+from checklist_crds.internal_hosts import InternalHosts
+from checklist_crds.webhook_url import Openness
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
@@ -51,6 +54,19 @@ DENIED_IPV6: Final = tuple(
 NAT64: Final = IPv6Network("64:ff9b::/96")
 """The well-known prefix of RFC 6052: the last 32 bits are the IPv4 address that is reached."""
 
+NEVER_INTERNAL: Final = tuple(
+    ip_network(text)
+    for text in (
+        *("0.0.0.0/8", "127.0.0.0/8", "::/127"),  # this machine
+        *("169.254.0.0/16", "fe80::/10"),  # link-local, the metadata services of clouds
+        *("100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::254/128"),  # further ones
+        *("224.0.0.0/3", "ff00::/8"),  # multicast, reserved
+        "64:ff9b::/96",  # whatever lies behind NAT64
+    )
+)
+"""Where no receiver inside a network is."""
+_NONE: Final = InternalHosts()
+
 
 class BlockedAddress(OSError):
     """The address must not be dialled. An OSError, so that a connector goes on to the next address of a name."""
@@ -63,24 +79,38 @@ class AddressPolicy:
     `denied` adds to the table (pod, service and node ranges, the API server); `allowed` are exceptions from the table
     and from `denied`; `allow_insecure` (development) allows everything but `denied`. An exception for NAT64 opens the
     way through the translator and not what lies behind it: the IPv4 address inside is judged like any other.
+
+    Receivers at the hosts `internal` may be at any address, those in `denied` too, but those in `never` (the API
+    server) and what no receiver is (NEVER_INTERNAL).
     """
 
     denied: tuple[Network, ...] = ()
     allowed: tuple[Network, ...] = ()
     allow_insecure: bool = False
+    internal: InternalHosts = _NONE
+    never: tuple[Network, ...] = ()
+
+    @property
+    def openness(self) -> Openness:
+        return self.allow_insecure or self.internal
 
     @classmethod
     def parse(cls, *, denied: str = "", allowed: str = "", allow_insecure: bool = False) -> Self:
         """Reads comma-separated addresses and ranges, for example `"10.0.0.0/8, fd00::/8"`. Raises ValueError."""
         return cls(_networks(denied), _networks(allowed), allow_insecure)
 
-    def permits(self, address: str | Address) -> bool:
-        """Whether this numeric address may be dialled. A zone (`%eth0`) is ignored; what is no address is denied."""
+    def permits(self, address: str | Address, *, internal: bool = False) -> bool:
+        """Whether this numeric address may be dialled. A zone (`%eth0`) is ignored; what is no address is denied.
+
+        `internal`: for a receiver at one of the hosts `internal`.
+        """
         numeric = _numeric(address)
         if numeric is None:
             return False
         if _in_any(numeric, self.allowed):
             return numeric not in NAT64 or self.permits(IPv4Address(int(numeric) & 0xFFFFFFFF))
+        if internal:
+            return not _in_any(numeric, (*self.never, *NEVER_INTERNAL))
         if _in_any(numeric, self.denied):
             return False
         return self.allow_insecure or _is_public(numeric)

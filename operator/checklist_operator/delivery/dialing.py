@@ -45,6 +45,8 @@ class Progress:
     blocked: bool = False
     dialled: bool = False
     connected: bool = False
+    internal: bool = False
+    """The receiver's host is one of those inside the network that the operator's settings name."""
     own_fault: OSError | None = None
 
 
@@ -58,7 +60,8 @@ def guarded_socket_factory(policy: AddressPolicy) -> SocketFactory:
         family, kind, protocol, _, socket_address = address_info
         attempt = progress.get()
         host = socket_address[0]
-        if not policy.permits(host) or (policy.guards_own_machine(host) and _is_own_address(family, host)):
+        may_be = policy.permits(host, internal=attempt.internal)
+        if not may_be or (policy.guards_own_machine(host) and _is_own_address(family, host)):
             attempt.blocked = True
             raise BlockedAddress("the address is not allowed")
         try:

@@ -121,7 +121,7 @@ class Sender:
         """
         started_at, started = self._clock(), asyncio.get_running_loop().time()
         try:
-            target = canonical_url(url, allow_insecure=self._policy.allow_insecure)
+            target = canonical_url(url, allow_insecure=self._policy.openness)
         except InvalidTarget as refusal:
             return Outcome(OutcomeClass.BLOCKED_ADDRESS, None, started_at, 0, refusal.message)
         headers = signing.sign(
@@ -140,7 +140,7 @@ class Sender:
     async def _transmit(self, url: str, body: bytes, headers: dict[str, str]) -> tuple[OutcomeClass, int | None, str]:
         if self._closed:
             raise OwnFault("the sender is closed")
-        attempt = dialing.Progress()
+        attempt = dialing.Progress(internal=(URL(url, encoded=True).raw_host or "") in self._policy.internal)
         token = dialing.progress.set(attempt)
         try:
             async with _deadline():

@@ -1,0 +1,36 @@
+"""Hosts of receivers inside somebody's own network or cluster, which the rules for public receivers would refuse."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Self
+
+_NAME: Final = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
+_ALL_BELOW: Final = "*."
+
+
+@dataclass(frozen=True, slots=True)
+class InternalHosts:
+    """`host in hosts` asks for a host as a canonical URL has it: a name in lower case, or an IPv4 address.
+
+    `*.team-a.svc.cluster.local` stands for all names below that one.
+    """
+
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """With commas between. Raises ValueError."""
+        names = frozenset(part.strip().lower() for part in text.split(",") if part.strip())
+        for name in sorted(names):
+            if _NAME.fullmatch(name) is None:
+                raise ValueError(f"{name!r} is no host, as erp.team-a.svc.cluster.local or *.team-a.svc.cluster.local")
+        return cls(names)
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
+
+    def __contains__(self, host: str) -> bool:
+        parts = host.split(".")
+        return host in self.names or any(
+            _ALL_BELOW + ".".join(parts[first:]) in self.names for first in range(1, len(parts))
+        )
