@@ -55,7 +55,7 @@ def test_two_installations_of_one_cluster_share_no_object() -> None:
         objects = rendered({**values, **more}, "--namespace", namespace)
         names = {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]) for one in objects}
         assert len(names) == len(objects) > 30
-        # (Two in one namespace are refused where Helm reads the cluster; since when runs are sealed is the namespace's.)
+        # (Two in one namespace are refused where Helm reads the cluster; the record of sealed runs is the namespace's.)
         assert {kind for kind, _, _ in names & seen} <= {"ConfigMap"}
         seen |= names
 
