@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 from tests.replicas.api_processes import ApiProcess
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
