@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PHOTO_S = 10.0
+_CANCELLED_AGAIN_AFTER_S = 1.0
+_CLOSED_WITHIN_S = 10.0
 """Processor time that one photo may take."""
 
 
@@ -398,14 +401,12 @@ class Services:
             await self.shared_limits.close()
         if self.oidc is not None:
             await self.oidc.close()
-        for task in self._tasks:
-            task.cancel()
-        for task in self._tasks:
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
+        await _end(self._tasks)
         self._tasks.clear()
-        await self.client.close()
-        await self.watcher.close()
+        for connections in (self.client, self.watcher):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSED_WITHIN_S):
+                    await connections.close()
         self.index.close()
         self.deliveries.close()
         self.audit_index.close()
@@ -450,6 +451,15 @@ def _oidc(settings: Settings, clock: Clock) -> "Oidc | None":
     from .dashboard.oidc import Oidc
 
     return Oidc(settings.sign_in.oidc, settings.base_url, clock)
+
+
+async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Cancels them until they have ended: one cancellation can be lost where what is waited for ends at that moment."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CANCELLED_AGAIN_AFTER_S)
 
 
 def _tell_of_death(task: asyncio.Task[None]) -> None:
