@@ -12,16 +12,15 @@ import pytest
 from tests.cluster.severed_line import SeveredLine
 
 from checklist_api.openapi import openapi_document
-from checklist_api.services import Services
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
-from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.kinds import API_KEY, NAMESPACE, ORGANIZATION
 from checklist_crds.secret_digest import digest
 from checklist_dev.controlplane import ControlPlane
 
 from .conftest import ALL_NAMESPACES, Api, StartApi, key_object, shared_api, until_status
 from .executor_client import Person, person_for, step
+from .own_process import own_process
 
 api = shared_api
 
@@ -71,19 +70,19 @@ async def test_every_owner_operation_needs_a_key_before_anything_else(api: Api) 
 
 
 async def test_a_key_is_refused_after_its_revocation_although_the_watches_have_fallen_silent(
-    start_api: StartApi, control_plane: ControlPlane, tmp_path: Path
+    api: Api, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     """The connections stay open, and nobody hears that nothing comes any more."""
-    api = await start_api()
-    async with SeveredLine(control_plane, tmp_path).standing() as line:
-        by_line = await KubeConnection.load(str(line.kubeconfig))
-        silent = await start_api(services=Services.build(api.services.settings, by_line))
-        assert (await silent.http.get("/v1/templates")).status_code == 200
+    async with (
+        SeveredLine(control_plane, tmp_path).standing() as line,
+        own_process(api, control_plane, tmp_path, KUBECONFIG=str(line.kubeconfig)) as (_, http),
+    ):
+        assert (await http.get("/v1/templates")).status_code == 200
         line.freeze()
         name = api_keys.object_name(digest(api.account.key))
         await api.kube.patch(API_KEY, name, {"spec": {"revoked": True}}, api.namespace)
 
-        await until_status(401, lambda: silent.http.get("/v1/templates"), within_s=30)
+        await until_status(401, lambda: http.get("/v1/templates"), within_s=30)
 
 
 async def test_a_revoked_key_is_refused_at_once(api: Api) -> None:
