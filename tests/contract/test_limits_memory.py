@@ -21,7 +21,7 @@ from .own_process import own_process
 from .test_photos_memory import peak_mib
 
 LIMIT_MIB = 512
-TEMPLATES, BY_REST = 600, 5
+TEMPLATES, BY_REST = 300, 5
 LARGE = definition(
     sections=[
         {
