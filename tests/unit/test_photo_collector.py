@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.waiting import eventually
 
 from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
 from checklist_crds.ids import object_id
@@ -40,12 +41,16 @@ def key(run: str, name: str) -> str:
 
 
 class Cluster:
-    """Runs by namespace; counts how they were read. `gone_after`: so many pages of runs, then the list has expired."""
+    """Runs by namespace; counts how they were read. `gone_after`: so many pages of runs, then the list has expired.
+
+    `unlisted`: namespaces that a list of the whole cluster leaves out, as of an operator that serves only some.
+    """
 
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, dict[str, Any]]] = {HERE: {}, ELSEWHERE: {}}
         self.gets = self.lists = 0
         self.gone_after: int | None = None
+        self.unlisted: set[str] = set()
 
     def add(self, run: str, *keys: str, namespace: str = HERE, organization: str = "acme") -> None:
         photo = {"index": 0, "contentType": "image/jpeg", "bytes": 1, "sha256": "ab", "width": 1, "height": 1}
@@ -62,7 +67,8 @@ class Cluster:
 
     async def list_all(self, *_: Any, field_selector: str) -> tuple[list[dict[str, Any]], str]:
         name = field_selector.removeprefix("metadata.name=")
-        return [runs[name] for runs in self.runs.values() if name in runs], "1"
+        listed = (runs for namespace, runs in self.runs.items() if namespace not in self.unlisted)
+        return [runs[name] for runs in listed if name in runs], "1"
 
     async def pages(
         self, kind: Kind, namespace: str | None = None, **_: Any
@@ -173,6 +179,21 @@ async def test_a_run_of_the_same_id_in_another_organization_costs_no_photo(rig: 
         await rig.put(used, before)
     assert await rig.collector.sweep() == 0
     assert len(await rig.left()) == 2 * others
+
+
+@pytest.mark.parametrize("others", [1, MANY])
+async def test_a_folder_of_the_version_before_stays_while_its_run_is_in_a_namespace_that_is_not_served(
+    rig: Rig, others: int
+) -> None:
+    rig.cluster.unlisted = {ELSEWHERE}
+    for number in range(others):
+        before = PhotoFolder("", run_id(number)).key(photo_id("r", "b", "ab"))
+        rig.cluster.add(run_id(number), before, namespace=ELSEWHERE)
+        await rig.put(before)
+    assert await rig.collector.sweep() == 0
+    rig.collector.run_removed({"metadata": {"name": run_id(0), "namespace": HERE}, "spec": {"resolved": RESOLVED}})
+    await eventually(lambda: rig.collector.queue.is_idle)
+    assert len(await rig.left()) == others
 
 
 async def test_photos_of_archived_runs_stay(rig: Rig) -> None:

@@ -107,7 +107,10 @@ class PhotoCollector:
         try:
             for folder in (own, PhotoFolder("", own.run_id)):
                 objects = await self._store.objects_of(folder)
-                if not objects or await self._find(folder, [namespace]):
+                if not objects:
+                    continue
+                where = [namespace] if folder.organization else (await self._homes())[""]
+                if await self._find(folder, where):
                     continue
                 if await self._archived.missing([own.run_id]):
                     await self._delete(own.run_id, objects, "run_deleted")
@@ -116,7 +119,7 @@ class PhotoCollector:
             return _STORE_PAUSE_S
         return None
 
-    async def _sweep_listed(self, unseen: set[PhotoFolder], homes: Mapping[str, Collection[str]]) -> int:
+    async def _sweep_listed(self, unseen: set[PhotoFolder], homes: Mapping[str, tuple[str, ...]]) -> int:
         """Sweep those of `unseen` whose runs the lists of runs show, and take them out of it.
 
         Lists are as old as their first page. That is no harm: what a run came to use since was put there since, and
@@ -126,8 +129,7 @@ class PhotoCollector:
         ids = {folder.run_id for folder in unseen}
         sharing: defaultdict[PhotoFolder, list[Run]] = defaultdict(list)
         try:
-            namespaces = dict.fromkeys(namespace for each in homes.values() for namespace in each)
-            async for page in pages(self._client, RUN, tuple(namespaces)):
+            async for page in pages(self._client, RUN, homes[""]):
                 runs = [Run.parse(body) for body in page if body["metadata"]["name"] in ids]
                 for run in runs:
                     sharing[PhotoFolder("", run.name)].append(run)
@@ -167,26 +169,27 @@ class PhotoCollector:
         return len(objects)
 
     async def _find(self, folder: PhotoFolder, namespaces: Collection[str]) -> list[Run]:
-        """The runs that the folder may belong to. `namespaces`: where to look first for one of an organization. Raises
-        KubeError, too when a namespace may not be read: nothing is taken for gone then."""
-        found: list[Run] = []
-        if folder.organization:
-            for namespace in namespaces:
-                with contextlib.suppress(KubeNotFound):
-                    found.append(Run.parse(await self._client.get(RUN, folder.run_id, namespace)))
-        if not any(_folder_of(run) == folder for run in found):
+        """The runs that the folder may belong to. `namespaces`: where to get them one by one. Raises KubeError, also
+        when one of these may not be read: nothing is taken for gone then."""
+        found: dict[str, Run] = {}
+        for namespace in namespaces:
+            with contextlib.suppress(KubeNotFound):
+                found[namespace] = Run.parse(await self._client.get(RUN, folder.run_id, namespace))
+        if not any(_folder_of(run) == folder for run in found.values()):
             # Rare, since it is slow: without a list of namespaces, the whole cluster is looked at.
             everywhere, _ = await self._client.list_all(RUN, field_selector=f"metadata.name={folder.run_id}")
-            found = list(map(Run.parse, everywhere))
-        return [run for run in found if not folder.organization or _folder_of(run) == folder]
+            found |= {run.namespace: run for run in map(Run.parse, everywhere)}
+        return [run for run in found.values() if not folder.organization or _folder_of(run) == folder]
 
     async def _homes(self) -> dict[str, tuple[str, ...]]:
-        """Where runs of each organization may be, by its public id; of others, where the operator looks anyway."""
-        homes = {"": self._namespaces}
+        """Where runs of each organization may be, by its public id; under "" every namespace that one of them may be
+        in, whether this operator serves it or not."""
+        homes: dict[str, tuple[str, ...]] = {}
         async for page in pages(self._client, ORGANIZATION):
             for body in page:
                 own = body["spec"].get("namespace") or self._namespaces[0]
                 homes[object_id("org", body["metadata"]["name"])] = tuple(dict.fromkeys((own, self._namespaces[0])))
+        homes[""] = tuple(dict.fromkeys((*self._namespaces, *(place for each in homes.values() for place in each))))
         return homes
 
 
