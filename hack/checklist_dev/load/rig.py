@@ -21,7 +21,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from checklist_crds.sealing import KeyRing
 from checklist_dev.bootstrap import NAMESPACE, Account, ServerKeys, ensure_account, prepare_cluster
 from checklist_dev.controlplane import APISERVER_MEMORY_TARGET, ControlPlane
 from checklist_dev.failures import Failure, say
@@ -130,11 +129,6 @@ class Rig:
         if self._keys is None:
             raise Failure("the rig has not been started")
         return self._keys
-
-    @property
-    def key_ring(self) -> KeyRing:
-        """Opens and seals what the programs do."""
-        return KeyRing.parse(self.keys.sealing_keys)
 
     def start(self) -> None:
         """The control plane with CRDs, namespace and server keys; nothing of the service yet."""
