@@ -32,9 +32,21 @@ class Tenancy:
 
     async def refusal(self, organization: str, namespace: str) -> Refusal | None:
         """None when objects in `namespace` may belong to `organization`. Raises KubeError."""
+        return self._judged(organization, namespace, await self._places_of(organization))
+
+    async def template_refusal(self, organization: str, namespace: str) -> Refusal | None:
+        """As `refusal`; and runs of a template are made in the organization's own namespace, which must be served."""
+        namespaces = await self._places_of(organization)
+        return self._judged(organization, namespace, namespaces) or self.unserved(namespaces[0])
+
+    async def _places_of(self, organization: str) -> tuple[str, ...]:
+        """As `namespaces_of`; nowhere for an object that names no organization."""
+        return await self.namespaces_of(organization) if organization else ()
+
+    @staticmethod
+    def _judged(organization: str, namespace: str, namespaces: Sequence[str]) -> Refusal | None:
         if not organization:
             return Refusal("OrganizationNotFound", "The object names no organization.")
-        namespaces = await self.namespaces_of(organization)
         if not namespaces:
             return Refusal("OrganizationNotFound", f"There is no organization {organization!r}.")
         if namespace in namespaces:
@@ -42,13 +54,6 @@ class Tenancy:
         return Refusal(
             "OrganizationNotFound", f"The objects of organization {organization!r} do not live in this namespace."
         )
-
-    async def template_refusal(self, organization: str, namespace: str) -> Refusal | None:
-        """As `refusal`; and runs of a template are made in the organization's own namespace, which must be served."""
-        refusal = await self.refusal(organization, namespace)
-        if refusal is None:
-            refusal = self.unserved((await self.namespaces_of(organization) or (namespace,))[0])
-        return refusal
 
     def unserved(self, namespace: str | None) -> Refusal | None:
         """Why nothing happens in a namespace of an organization (None: the installation's own), if that is so."""

@@ -262,7 +262,6 @@ class Term:
             events=events,
             clock=clock,
             installation_namespace=settings.namespace,
-            served=settings.watch_namespaces,
             pending_after_s=settings.pending_quota_after_s,
             on_change=self._organization_changed,
             on_bug=self._count_bug,

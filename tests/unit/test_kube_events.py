@@ -156,7 +156,7 @@ async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
     tenancy = Tenancy(cluster, HOME, [HOME, "served"])
     made = Organizations(
         *(cluster, None, tenancy, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
-        served=(), pending_after_s=30, on_change=lambda _: None, on_bug=never,
+        pending_after_s=30, on_change=lambda _: None, on_bug=never,
     )  # fmt: skip
     yield made
     await made.queue.close()

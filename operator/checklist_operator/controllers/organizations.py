@@ -5,7 +5,7 @@ minute later the run is looked for, and the count is confirmed or taken back.
 """
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import timedelta
 
 from checklist_crds import merge_patch
@@ -41,20 +41,17 @@ class Organizations:
         events: EventRecorder,
         clock: Clock,
         installation_namespace: str,
-        served: Collection[str],
         pending_after_s: float,
         on_change: Callable[[str], None],
         on_bug: Callable[[str], None],
     ) -> None:
-        """`served`: namespaces whose runs this installation looks after; none: all. `on_change` hears the name of an
-        organization that is new, has another spec, or is gone."""
+        """`on_change` hears the name of an organization that is new, has another spec, or is gone."""
         self._client = client
         self._ledger = ledger
         self._tenancy = tenancy
         self._events = events
         self._clock = clock
         self._installation_namespace = installation_namespace
-        self._served = frozenset(served)
         self._pending_after = timedelta(seconds=pending_after_s)
         self._on_change = on_change
         self._generations: dict[str, int] = {}
@@ -102,7 +99,7 @@ class Organizations:
             body = await self._client.get(ORGANIZATION, name)
             spec = OrganizationSpec.model_validate(body["spec"])
             await self._write_status(name, spec, body)
-            if self._served and (spec.namespace or self._installation_namespace) not in self._served:
+            if self._tenancy.unserved(spec.namespace) is not None:
                 return None  # its runs, and so their count, are another installation's
             return await self._clear_pending(name, spec, body)
         except KubeNotFound:
