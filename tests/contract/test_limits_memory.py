@@ -1,27 +1,29 @@
 """What one organization stores leaves the API its memory, and the caps hold over processes."""
 
 import asyncio
+import base64
+import json
+import uuid
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
+import pytest
 from tests.replicas.api_processes import ApiProcess
 
-from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import TEMPLATE
-from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.template_validation import canonical_size
 from checklist_dev.controlplane import ControlPlane
+from checklist_dev.crd_install import install_crds
 
 from .conftest import Account, Api, definition, http_client
 from .own_process import own_process
 from .test_photos_memory import peak_mib
 
 LIMIT_MIB = 512
-TEMPLATES, BY_REST = 300, 5
+TEMPLATES = 600
 LARGE = definition(
     sections=[
         {
@@ -40,26 +42,47 @@ LARGE = definition(
         for section in range(50)
     ]
 )
+
+
+@pytest.fixture
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """One of its own, with as much memory as it likes: what 600 large templates cost it is not the subject."""
+    with ControlPlane(tmp_path_factory.mktemp("cluster"), ephemeral=True, memory_target=None) as cluster:
+        install_crds(cluster.run_kubectl)
+        yield cluster
+
+
 UNCAPPED = {"CHECKLISTS_MAX_TEMPLATE_BYTES": str(2**30), "CHECKLISTS_RATE_LIMIT": "off"}
 
 
 async def _fill(api: Api, http: httpx.AsyncClient, control_plane: ControlPlane) -> list[str]:
-    """Ids of large templates, some by REST and the others by kubectl, one after the other: the API server judges each
-    for half a second of processor time."""
-    reference = {"organizationRef": {"name": api.organization}}
-    body: dict[str, Any] = {"apiVersion": "checklists.dev/v1", "kind": "Template", "spec": {**LARGE, **reference}}
-    ids = []
-    for _ in range(BY_REST):
-        made = await http.post("/v1/templates", json=LARGE)
-        assert made.status_code == 201, made.text
-        ids.append(str(made.json()["id"]))
-    async with KubeClient(await KubeConnection.load(str(control_plane.kubeconfig)), answer_within_s=60) as kube:
-        for number in range(BY_REST, TEMPLATES):
+    """Ids of large templates: one by REST, the others as copies of it in etcd, each as the API server has stored it.
+
+    Asked for each, the API server would judge it for half a second of processor time.
+    """
+    made = await http.post("/v1/templates", json=LARGE)
+    assert made.status_code == 201, made.text
+    first = str(made.json()["id"])
+    ids = [first]
+    port = json.loads((control_plane.folder / "ports.json").read_text())["etcd"]
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}/v3/kv", timeout=60) as etcd:
+        key = f"/registry/checklists.dev/templates/{api.namespace}/{first}"
+        found = (await etcd.post("/range", json={"key": _encoded(key)})).json()["kvs"]
+        stored = base64.b64decode(found[0]["value"]).decode()
+        uid = json.loads(stored)["metadata"]["uid"]
+        for number in range(1, TEMPLATES):
             name = f"t-00000000-0000-4000-8000-{number:012}"
-            metadata = {"name": name, "labels": {ORGANIZATION_LABEL: api.organization}}
-            await kube.create(TEMPLATE, {**body, "metadata": metadata}, api.namespace)
+            copy = stored.replace(first, name).replace(uid, str(uuid.uuid4()))
+            pair = {"key": _encoded(key.replace(first, name)), "value": _encoded(copy)}
+            (await etcd.post("/put", json=pair)).raise_for_status()
             ids.append(name)
+    while int((await http.get("/v1/templates")).json()["pagination"]["total"]) < TEMPLATES:
+        await asyncio.sleep(0.1)
     return ids
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 @asynccontextmanager
@@ -100,8 +123,8 @@ async def test_large_templates_of_one_organization_leave_the_others_the_api(
     async with own_process(api, control_plane, tmp_path, **UNCAPPED) as (process, http):
         async with _answering(process, other):
             listed = (await http.get("/v1/templates")).json()["pagination"]
-            read = await asyncio.gather(*(http.get(f"/v1/templates/{one}") for one in ids[::20]))
-            runs = await asyncio.gather(*(http.post("/v1/runs", json={"template_id": one}) for one in ids[::30]))
+            read = await asyncio.gather(*(http.get(f"/v1/templates/{one}") for one in ids[::40]))
+            runs = await asyncio.gather(*(http.post("/v1/runs", json={"template_id": one}) for one in ids[::60]))
         assert listed["total"] == TEMPLATES
         assert {answer.status_code for answer in read} == {200}
         assert {answer.status_code for answer in runs} == {201}
