@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -151,3 +152,16 @@ async def no_run_is_uncounted(api: Api) -> None:
     made = {run["metadata"]["name"] for run in runs}
     unmade = {entry["runId"] for entry in quota.get("pending", [])} - made
     assert quota["used"] == len(made) + len(unmade)
+
+
+async def test_a_token_that_the_cluster_does_not_accept_is_not_now(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of a pod that is deleted and has not ended yet: another one answers the same request."""
+    template = await api.account.create_template()
+    with monkeypatch.context() as patch:
+        connection = replace(api.services.client._connection, headers=lambda: {"Authorization": "Bearer of-before"})
+        patch.setattr(api.services.client, "_connection", connection)
+        refused = await api.http.post("/v1/runs", json={"template_id": template["id"]})
+    assert (refused.status_code, refused.json()["error"]) == (503, "service_unavailable")
+    assert int(refused.headers["Retry-After"]) >= 1
+    await until_it_serves(api)
+    await api.account.dispatch(template["id"])

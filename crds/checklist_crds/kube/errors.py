@@ -3,14 +3,14 @@
 ::
 
     KubeError
-    ├── KubeUnavailable    no answer, or "not now" (429, 5xx)
+    ├── KubeUnavailable    no answer, or "not now" (401, 429, 5xx)
     │   ├── KubeOutcomeUnknown  a write may or may not be done
     │   └── KubeContended       others wrote each time in between
     ├── KubeNotFound       404
     ├── KubeAlreadyExists  409 on create
     ├── KubeConflict       409 on a conditional write: read again, decide again
     ├── KubeInvalid        400, 413, 422: the object is refused, with the server's reason
-    ├── KubeForbidden      401, 403: the service account lacks a right
+    ├── KubeForbidden      403: the service account lacks a right
     └── KubeGone           410: the resource version is too old; list again
 """
 
@@ -74,9 +74,9 @@ def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
             return (KubeAlreadyExists if exists else KubeConflict)(message, status=status)
         case 400 | 413 | 422:
             return KubeInvalid(message, status=status)
-        case 401 | 403:
+        case 403:
             return KubeForbidden(message, status=status)
         case 410:
             return KubeGone(message, status=status)
-        case _:
+        case _:  # 401, too: a token that is renewed late, or of a pod that is deleted and has not ended yet
             return KubeUnavailable(message, status=status)
