@@ -77,7 +77,7 @@ async def _fill(api: Api, http: httpx.AsyncClient, control_plane: ControlPlane) 
             pair = {"key": _encoded(key.replace(first, name)), "value": _encoded(copy)}
             (await etcd.post("/put", json=pair)).raise_for_status()
             ids.append(name)
-    await eventually(lambda: _lists_all(http), every_s=0.2)
+    await eventually(lambda: _lists_all(http), within_s=300, every_s=0.2)
     return ids
 
 
