@@ -1,6 +1,7 @@
-"""`make eval`: how many of the features that a person would expect are in the templates of the built-in composer.
+"""`make eval`, second part: how many of the features that a person would expect are in the composer's templates.
 
-score = found / (expected + wrong extras). Goals: 90 % overall, 75 % for each prompt; exit code 1 when they are missed.
+score = found / (expected + wrong extras). These prompts are known to those who work on the composer, so this guards
+against loss; quality is measured with unseen batches (`checklist_dev.evaluation.curve`). Exit code 1 below the floor.
 """
 
 import argparse

@@ -1,0 +1,166 @@
+"""How many templates of unseen prompts are usable, a draft, poor or harmful: the learning curve of the composer.
+
+A batch is judged by the rubrics that its author wrote before any template existed (`batches`, `verdicts`).
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from checklist_composer.composing import NothingToCompose, compose
+from checklist_crds.template_types import Definition
+from checklist_dev.failures import Failure, run_tool, say
+
+from .batches import BATCHES, Prompt, load_batches
+from .findings import harm
+from .outline import outline
+from .verdicts import RANKS, Verdict, judge
+
+Composing = Callable[[str], Definition]
+"""The template of a prompt; raises NothingToCompose when the prompt is refused."""
+_COLUMNS: Final = ("prompts", *RANKS, "usable", "no checklist: refused", "wrongly refused")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One prompt, its template and the verdict. `definition` is None when it was refused or could not be made."""
+
+    batch: str
+    prompt: Prompt
+    definition: Definition | None
+    verdict: Verdict
+
+    @property
+    def is_refused(self) -> bool:
+        return self.definition is None and "broken" not in self.verdict.families
+
+
+def judged(batch: str, prompt: Prompt, composing: Composing) -> Judged:
+    """Compose the prompt and judge the template; an error of the composer is as bad as a harmful template."""
+    try:
+        definition = composing(prompt.prompt)
+    except NothingToCompose:
+        return Judged(batch, prompt, None, judge(prompt, None))
+    except Exception as error:  # one prompt that breaks the composer must not hide how the others fare
+        return Judged(batch, prompt, None, Verdict("harmful", (harm("broken", f"the composer broke: {error!r}"),)))
+    return Judged(batch, prompt, definition, judge(prompt, definition))
+
+
+def table(results: Sequence[Judged]) -> Iterator[str]:
+    """A line for each batch, language and class, and one for all."""
+    groups: dict[str, list[Judged]] = {}
+    for title, key in _GROUPINGS:
+        for result in sorted(results, key=key):
+            groups.setdefault(f"{title}{key(result)}", []).append(result)
+    width = max(map(len, groups), default=0)
+    yield f"{'':{width}}  " + "  ".join(_COLUMNS)
+    for name, members in groups.items():
+        cells = zip(_COLUMNS, _cells(members), strict=True)
+        yield f"{name:{width}}  " + "  ".join(f"{cell:>{len(column)}}" for column, cell in cells)
+
+
+_GROUPINGS: Final[Sequence[tuple[str, Callable[[Judged], str]]]] = (
+    ("batch ", lambda result: result.batch),
+    ("", lambda result: result.prompt.lang),
+    ("", lambda result: result.prompt.form if result.prompt.checklist else "no checklist"),
+    ("all", lambda _: ""),
+)
+
+
+def _cells(members: Sequence[Judged]) -> Iterator[str]:
+    ranks = Counter(member.verdict.verdict for member in members)
+    yield str(len(members))
+    yield from (str(ranks[rank]) for rank in RANKS)
+    yield f"{ranks['usable'] / len(members):.0%}"
+    for is_wanted in (False, True):
+        refused = [member.is_refused for member in members if member.prompt.checklist is is_wanted]
+        yield f"{sum(refused)}/{len(refused)}"
+
+
+def families(results: Sequence[Judged]) -> Iterator[str]:
+    """In how many templates each family of findings is, most harmful ones first."""
+    harmful, all_of_them = Counter[str](), Counter[str]()
+    for result in results:
+        all_of_them.update(set(result.verdict.families))
+        harmful.update({each.family for each in result.verdict.findings if each.weight.name == "HARM"})
+    yield f"{'family':16}  harmful  prompts"
+    for family, times in sorted(all_of_them.items(), key=lambda pair: (-harmful[pair[0]], -pair[1], pair[0])):
+        yield f"{family:16}  {harmful[family]:7}  {times:7}"
+
+
+def failures(results: Sequence[Judged]) -> Iterator[str]:
+    """What is wrong with each template that is not usable, worst first."""
+    for result in sorted(results, key=lambda result: -RANKS.index(result.verdict.verdict)):
+        if result.verdict.verdict != "usable":
+            yield f"\n{result.verdict.verdict:8} {result.prompt.id} ({result.prompt.trade}, {result.prompt.form})"
+            yield from _lines(result.verdict)
+
+
+def shown(result: Judged) -> Iterator[str]:
+    """A prompt beside its template and the verdict."""
+    yield f"=== {result.prompt.id} ({result.prompt.trade}, {result.prompt.form})\n{result.prompt.prompt.rstrip()}\n---"
+    yield outline(result.definition) if result.definition is not None else "no template"
+    yield f"--- {result.verdict.verdict}"
+    yield from _lines(result.verdict)
+
+
+def _lines(verdict: Verdict) -> Iterator[str]:
+    for finding in verdict.findings:
+        yield f"  {finding.weight.name.lower():6} {finding.family:15} {finding.text}"
+
+
+def report(results: Sequence[Judged]) -> list[dict[str, Any]]:
+    """`[{id, batch, lang, class, checklist, refused, verdict, findings: [{weight, family, text}]}]`"""
+    return [
+        {
+            "id": result.prompt.id,
+            "batch": result.batch,
+            "lang": result.prompt.lang,
+            "class": result.prompt.form,
+            "checklist": result.prompt.checklist,
+            "refused": result.is_refused,
+            "verdict": result.verdict.verdict,
+            "findings": [
+                {"weight": each.weight.name.lower(), "family": each.family, "text": each.text}
+                for each in result.verdict.findings
+            ],
+        }
+        for result in results
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m checklist_dev.evaluation.curve", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=BATCHES, help="of batch-<letter>.yaml")
+    parser.add_argument("--batch", action="append", metavar="LETTER", help="this batch only")
+    parser.add_argument("--failures", action="store_true", help="tell what is wrong with each template")
+    parser.add_argument("--show", action="append", metavar="ID", help="this prompt, its template and the verdict only")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all verdicts")
+    arguments = parser.parse_args()
+    chosen = [
+        (batch.letter, prompt)
+        for batch in load_batches(arguments.folder)
+        for prompt in batch.prompts
+        if (not arguments.batch or batch.letter in arguments.batch)
+        and (not arguments.show or prompt.id in arguments.show)
+    ]
+    if not chosen:
+        raise Failure("no prompt is like that")
+    results = [judged(letter, prompt, lambda text: compose(text).definition) for letter, prompt in chosen]
+    if arguments.show:
+        print("\n".join(line for result in results for line in shown(result)))
+    else:
+        print("\n".join([*table(results), "", *families(results), *(failures(results) if arguments.failures else [])]))
+    if arguments.json is not None:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(report(results), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        say(f"verdicts {arguments.json}")
+    return 0
+
+
+if __name__ == "__main__":
+    run_tool(main)
