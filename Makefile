@@ -3,7 +3,7 @@
 # the control plane's programs (and Node, for a machine without it) in the user's cache.
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop demo test coverage verify flaky check bench eval chaos soak web web-dev web-packages rest-types screenshots crds cluster lock
+.PHONY: help run stop demo test coverage verify flaky check bench eval composer-model chaos soak web web-dev web-packages rest-types screenshots crds cluster lock
 .PHONY: settings audit image image-lock clean environment binaries s3-server small-model verifiers redis-server chromium
 .PHONY: chromium-shell chart chart-files chart-tools image-engine
 
@@ -31,7 +31,7 @@ COVERAGE_FLOORS := crds:96.5 api:95 operator:93 cli:87
 help: ## Show this list
 	@echo 'usage: make TARGET'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo 'settings: CHECKLISTS_PORT, CHECKLISTS_RETRY_GAPS, CHECKLISTS_RATE_LIMIT, KUBECONFIG; more in docs/settings.md'
 
@@ -73,6 +73,8 @@ check: environment ## Lint, types, layers, generated files
 	@$(BIN)/lint-imports
 	$(call step,generated CRDs are current)
 	@$(BIN)/python -m checklist_crds.crd --check
+	$(call step,the composer's models are those of the labelled prompts)
+	@$(BIN)/python -m checklist_dev.composer_training --check
 	$(call step,the image holds what requirements.lock says)
 	@$(BIN)/python -m checklist_dev.image lock --check
 	$(call step,generated files of the chart are current)
@@ -110,8 +112,12 @@ screenshots: binaries environment chromium web web-packages ## Photograph each s
 bench: binaries environment chromium web ## Measure throughput and latency against a raw baseline (docs/benchmarks.md)
 	@CHECKLISTS_FULL_BROWSER=1 $(BIN)/python -m checklist_dev.bench $(ARGS)
 
-eval: environment ## Score the composer's templates against what a person would expect (ARGS="--help")
-	@$(BIN)/python -m checklist_dev.evaluation $(ARGS)
+eval: environment ## Judge the composer's templates of unseen prompts, then of known ones (ARGS="--help"; REGRESSION=1: known ones only)
+	@$(if $(REGRESSION),:,$(BIN)/python -m checklist_dev.evaluation.curve $(ARGS))
+	@$(if $(REGRESSION),$(BIN)/python -m checklist_dev.evaluation $(ARGS),$(if $(ARGS),:,$(BIN)/python -m checklist_dev.evaluation --below 0))
+
+composer-model: environment ## Train the composer's models from the labelled prompts in composer/training (some minutes)
+	@$(BIN)/python -m checklist_dev.composer_training $(ARGS)
 
 chaos: binaries environment ## Kill API and operator at random and at every step, and count events (about twenty minutes)
 	@$(BIN)/python -m checklist_dev.chaos $(ARGS)

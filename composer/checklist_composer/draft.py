@@ -49,6 +49,10 @@ class DraftStep:
     """How long it takes, when somebody knows."""
     key: str | None = None
     """What the library calls it."""
+    source: tuple[int, int] | None = None
+    """Offsets in the prompt of the words that it came from; None for a step of the library."""
+    confidence: float = 1.0
+    """0 to 1: how sure the reader is of its type and condition."""
     subject: str = ""
     """The thing that is looked at, in the writer's words: `fridge`, for "check that the fridge is below 5 °C"."""
 

@@ -1,5 +1,6 @@
 """A draft becomes a definition: ids, limits, and everything that nobody said."""
 
+from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Final
 
@@ -19,6 +20,15 @@ from .draft import Draft, DraftComparison, DraftCondition, DraftStep
 from .language import Language, language_of
 from .naming import cut, id_part, label_of, visible
 
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A definition, and the ids of the draft's steps in it, in order."""
+
+    definition: Definition
+    steps: list[tuple[str, DraftStep]]
+
+
 _MAX_NAME: Final = 120
 _NAMED: Final = 3
 """How many of its parts a name is made of, when nobody gave one."""
@@ -28,12 +38,16 @@ _MAX_ALL_COMPARISONS: Final = 2_000
 """Of all steps together; with ten for each of 500 steps, the template would be larger than create reads."""
 
 
-def finish(draft: Draft) -> Definition:
+def finish(draft: Draft) -> Finished:
     """The definition; one that create accepts, whatever the draft holds, as long as it has a step.
 
     No field is looked for that TDL does not know: there are no others than those written here, whatever was said.
     """
-    return parse_definition(_Finisher(draft).document())
+    finisher = _Finisher(draft)
+    definition = parse_definition(finisher.document())
+    return Finished(
+        definition, [(finisher.step_ids[id(step)], step) for step in draft.steps() if id(step) in finisher.step_ids]
+    )
 
 
 class _Finisher:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from .library import GENERIC, domain
+from .library import domain
 from .locales import LOCALES, Locale
 from .ranking_index import Index, Name, index_of
-from .ranking_terms import compound_heads, other_jobs, plain_words, stem
+from .ranking_terms import compound_heads, other_jobs, plain_words
 
-__all__ = ["find_domains", "generic_list", "names_job"]
+__all__ = ["closest_jobs", "find_domains", "names_job"]
 
 MOST_WORDS: Final = 30
 """A job is named in fewer words; what follows is about something else."""
@@ -78,14 +78,10 @@ def find_domains(job: str, language: Locale) -> tuple[str, ...]:
     return ()
 
 
-def generic_list(job: str, language: Locale) -> str:
-    """The id of the generic list that suits a job which no domain is about."""
-    words = {stem(word, language) for word in plain_words(job)[:MOST_WORDS]}
-    for domain_id in GENERIC[:-1]:
-        names = " ".join(domain(domain_id).head.names.in_(language))
-        if not words.isdisjoint(stem(word, language) for word in plain_words(names)):
-            return domain_id
-    return GENERIC[-1]
+def closest_jobs(text: str, language: Locale) -> tuple[str, ...]:
+    """The titles of the library's jobs that share most words with a text, the best first; at most three."""
+    wish = _Wish(index_of(language), plain_words(text)[:MOST_WORDS], joined=True)
+    return tuple(domain(domain_id).head.title.in_(language) for domain_id, _ in wish.ranked[:MOST_DOMAINS])
 
 
 def _readings(plain: Sequence[str], language: Locale, *, joined: bool) -> Iterator[tuple["_Wish", list["_Match"]]]:

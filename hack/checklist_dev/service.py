@@ -139,7 +139,7 @@ curl -sS {info["base_url"]}/v1/runs -H 'Authorization: Bearer {info["api_key"]}'
 -H 'Content-Type: application/json' -d '{{"template_id": "{info["template_id"]}", "expires_in_hours": 24}}'
 # make a template from a sentence in English, German, Spanish or French (stored nowhere)
 curl -sS {info["base_url"]}/v1/templates/generate -H 'Authorization: Bearer {info["api_key"]}' \
--H 'Content-Type: application/json' -d '{{"prompt": "Van: check tyres and lights, tyre pressure 2.2 to 2.6 bar"}}'
+-H 'Content-Type: application/json' -d '{{"prompt": "Van check: tyres ok, lights ok, tyre pressure in bar"}}'
 # list the runs
 {kubectl} get clrun
 # watch what happens to them

@@ -28,14 +28,9 @@ LARGEST_BODY = 256 * 1024
 many = settings(
     max_examples=4 * EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
-locales = st.sampled_from((None, "en", "de", "es", "fr"))
 written = [case.prompt for case in load_cases()]
-
-
 any_text = st.text(st.characters(exclude_categories=()), min_size=SHORTEST, max_size=300)
 sources = st.integers(0, 2**32).map(random.Random)
-some_words = sources.map(random_prompt)
-changed = sources.map(lambda source: mutated(source, written))
 pasted_lines = st.lists(
     st.tuples(st.sampled_from(("", "- ", "1. ", "  * ", "# ", "[ ] ", "a) ", "\t")), st.text(max_size=20)).map("".join),
     min_size=3,
@@ -55,18 +50,19 @@ def composed(prompt: str, locale: str | None = None) -> str:
     read = json.loads(document)
     assert definition_problems(read, strict=True) == []
     assert parse_definition(read) == composition.definition
-    assert next(composition.definition.steps(), None) is not None
     assert all(section.steps for section in composition.definition.sections)
+    parts = [(source.start or 0, source.end or 0) for source in composition.sources] + [*composition.unused]
+    assert all(0 <= start <= end <= len(prompt) for start, end in parts)
     return document
 
 
 @many
-@given(any_text | some_words | pasted_lines | changed, locales)
+@given(
+    any_text | sources.map(random_prompt) | pasted_lines | sources.map(lambda source: mutated(source, written)),
+    st.sampled_from((None, "en", "de", "es", "fr")),
+)
 def test_any_prompt_gives_a_template_that_create_accepts(prompt: str, locale: str | None) -> None:
     assert composed(prompt, locale) == composed(prompt, locale)
-
-
-BROKE_IT_BEFORE = ("i\tunless must", "2)if must\n- u", "e If work\n", "e0à10Si 1,8,a", "\nsi\n..", "i\n.\n>\n\n`\nİ\n-")
 
 
 @pytest.mark.parametrize("prompt", ["\x00" * 9, " \n\t \u200b\ufeff", "''''", "-\n-\n-\n", "\U0001f600" * 9])
@@ -76,7 +72,7 @@ def test_a_prompt_without_a_word_names_nothing(prompt: str) -> None:
 
 
 def test_hostile_prompts_are_taken_and_neither_order_nor_threads_change_what_is_composed() -> None:
-    prompts = [*written[::6], *BROKE_IT_BEFORE, *any_prompts(seed=7, count=len(HOSTILE) + 40, written=written)]
+    prompts = [*written[::6], *any_prompts(seed=7, count=len(HOSTILE) + 40, written=written)]
     alone = [composed(prompt) for prompt in prompts]
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(composed, reversed(prompts)))[::-1] == alone
@@ -84,7 +80,8 @@ def test_hostile_prompts_are_taken_and_neither_order_nor_threads_change_what_is_
 
 
 def test_another_process_with_other_hashes_composes_the_same() -> None:
-    prompts = written[::16]
+    prompts = [prompt for prompt in written[::12] if composed(prompt)]
+    assert len(prompts) > 10
     code = """import json, sys; from checklist_composer.composing import compose
 print(json.dumps([compose(prompt).definition.to_tdl() for prompt in json.load(sys.stdin)]))"""
     environment = os.environ | {"PYTHONHASHSEED": "4242"}

@@ -1,4 +1,8 @@
-"""The composer's templates have what a person would expect: the floor under `make eval`, and how it is scored."""
+"""Regression: of prompts that are known, the composer's templates keep what they had. And how that is scored.
+
+This says nothing of quality. That is measured with batches that nobody who works on the composer has seen, by
+the verdicts on each first template: `make eval`.
+"""
 
 from typing import Any
 from unittest.mock import Mock
@@ -9,7 +13,7 @@ import yaml
 from checklist_composer.composing import Composition, NothingToCompose, compose
 from checklist_crds.template_validation import parse_definition
 from checklist_dev.evaluation.cases import Case, load_cases
-from checklist_dev.evaluation.report import EACH_FLOOR, OVERALL_FLOOR, Verdict, details
+from checklist_dev.evaluation.report import LANGUAGE_FLOORS, OVERALL_FLOOR, Verdict, details
 from checklist_dev.evaluation.scoring import Score, score_case
 
 CASES = load_cases()
@@ -18,12 +22,12 @@ CASES = load_cases()
 def test_the_templates_have_what_a_person_would_expect_in_every_language() -> None:
     verdict = Verdict([score_case(case, compose) for case in CASES])
     worst = details(sorted(verdict.scores, key=lambda score: score.value)[:12])
-    assert verdict.overall >= OVERALL_FLOOR > EACH_FLOOR, worst
-    assert verdict.low == [], details(verdict.low)
-    for language in ("en", "de", "es", "fr"):
+    print(f"{verdict.overall:.1%} of {len(CASES)} prompts")
+    assert verdict.overall >= OVERALL_FLOOR, worst
+    for language, floor in LANGUAGE_FLOORS.items():
         values = [score.value for score in verdict.scores if score.case.language == language]
         assert len(values) >= 20
-        assert sum(values) / len(values) >= OVERALL_FLOOR - 0.05, f"{language}: {worst}"
+        assert sum(values) / len(values) >= floor, f"{language}: {sum(values) / len(values):.1%}"
 
 
 STEPS = """

@@ -1,8 +1,5 @@
-"""From a text to a draft: what its writer says, in rules of language over tables of words.
+"""What a prompt asks for: tokens, labelled spans, items with their details and conditions, and a draft of them."""
 
-`outline` finds headings and lists, `clauses` what is listed in a sentence, `steps` what a clause asks for.
-"""
+from .reader import Reading, asks_for_checklist, read
 
-from .reader import Reading, read
-
-__all__ = ["Reading", "read"]
+__all__ = ["Reading", "asks_for_checklist", "read"]

@@ -1,319 +1,256 @@
-"""The reader: a prompt becomes a draft, and the job that it names."""
+"""The reader: a prompt becomes a draft of what it asks for, and says where each step came from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from checklist_crds.template_types import StepType
 
-from ..draft import Draft
-from ..language import Language, language_of
+from ..draft import Draft, DraftComparison, DraftCondition, DraftSection, DraftStep
+from ..language import language_of
 from ..locales import Locale
 from ..naming import label_of
-from .conditional import conditional_of
-from .flow import Flow
-from .intro import Intro, intro_of, title_of
-from .items import (
-    has_children,
-    is_answerable,
-    is_header,
-    is_part_or_choice,
-    item_clauses,
-    measures_each,
-    row_text,
-    says_steps,
-    title_items,
-    unwrapped,
-)
-from .known_jobs import known_job_of
-from .list_parts import slashes_as_commas
-from .outline import Block, Kind, clean, outline
-from .places import Part, titled_part
-from .quantities import bounds_in
-from .remarks import enriches, tells, without_closing, without_greeting
-from .sentences import sentences_of
-from .steps import steps_of, without_lead
-from .tasks import is_task, task_at
-from .third_person import instructions_of
-from .title_parts import title_with_occasion
-from .unpunctuated import punctuated
-from .wishes import take_wish
-from .words import Span
+from .conditions import Trigger, Triggers
+from .items import Item, items_of
+from .labeller import labelled_spans
+from .labels import ITEMS, Label, LabelledSpan
+from .repetition import MOST, things_of
+from .request import probability
+from .scopes import governed, repeated
+from .sentences import Sentences
+from .settings import take_setting
+from .steps import SURE, own_words, step_of
+from .tokens import TokenizedText
+from .unread import unread_words
 
-_FEW_WORDS: Final = 2
-_LONG: Final = 6
-_MANY_ITEMS: Final = 5
-_MAX_TITLE_WORDS: Final = 8
-_FIRST_SENTENCES: Final = 3
-"""What the checklist is for is said in its first sentences."""
+_MAX_TITLE: Final = 8
+_TITLE_ENDS: Final = frozenset(".:;,?!(\n")
+_ASKING: Final = frozenset({"request", "checklist", "for", "article", "meta", "greeting", "please"})
+_NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if"})
+_BEFORE: Final = 8
+_SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
+_MOST_REPEATED: Final = 60
+"""Steps that repetitions of one prompt may make."""
+_ASKS: Final = 0.4
+_ASKS_NOT: Final = 0.1
+_CERTAIN_ITEMS: Final = 3
+"""So many items make a checklist of a prompt whose words leave a doubt."""
+_DOUBTFUL: Final = 0.4
+"""The confidence said of a step whose condition is only possible."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """What a prompt says. `job` is what it says the checklist is for; `draft` holds the steps that it names itself."""
+    """What a prompt says: the job that it names, the steps that it asks for, and the words that were not used."""
 
     draft: Draft
     job: str | None
-    listed: bool
-    """Whether the prompt is a list of steps, so that nothing has to be added."""
+    unused: list[tuple[int, int]] = field(default_factory=list)
+    """Offsets of words that became nothing."""
 
 
-class _Reader(Flow):
-    headed = False
-    """Whether a heading stands above the lines that are read: what they name is no section of its own."""
-
-    def __init__(self, language: Language) -> None:
-        super().__init__(language)
-        self._instructions: dict[Span, Span] = {}
-        """What `_told` made of sentences."""
-
-    def read(self, blocks: list[Block]) -> None:
-        self.items = sum(block.kind in {Kind.ITEM, Kind.ROW} for block in blocks)
-        titles = title_items(blocks)
-        headings = sum(block.kind is Kind.HEADING for block in blocks)
-        for index, block in enumerate(blocks):
-            if self.state.is_full():
-                return
-            following = blocks[index + 1] if index + 1 < len(blocks) else None
-            if self.state.parent is not None and (
-                block.kind is not Kind.ITEM or block.level <= self.state.parent_level
-            ):
-                self.state.parent = None
-            match block.kind:
-                case Kind.HEADING:
-                    self._heading(block.text, first=index == 0, only=headings == 1, following=following)
-                case Kind.TEXT:
-                    self._text(block.text, heads=blocks if index == 0 else [])
-                case Kind.ITEM if index in titles or (has_children(blocks, index) and self._supposes(block)):
-                    self._parent(block)
-                case Kind.ITEM if index == 0 and block.plain and self._is_title(block.text, blocks):
-                    pass
-                case Kind.ROW if following is not None and is_header(blocks, index):
-                    pass
-                case _:
-                    self._item(block)
-
-    def _text(self, text: str, *, heads: list[Block]) -> None:
-        """Reads running text; where it stands above `heads`, it may only say what they do."""
-        sentences = self._sentences(text)
-        told = [self._told(sentence, first=True) for sentence in sentences[:1]]
-        opens = self.state.sentences == 0 and self._opens(told, sentences[1:])
-        if not opens and not (heads and len(sentences) == 1 and self._heads(told[0], heads)):
-            for sentence in told:
-                self._sentence(sentence)
-        for sentence in sentences[1:]:
-            if self.state.is_full():
-                return
-            self._sentence(self._told(sentence))
-
-    def _heading(self, text: str, *, first: bool, only: bool, following: Block | None) -> None:
-        span = self.span(text)
-        if take_wish(span, self.state.notes):
-            return
-        wish = (intro_of(span) or title_of(span, alone=True)) if self.state.sentences == 0 else None
-        self.state.sentences += 1
-        if wish is not None:
-            self._job(wish)
-            if says_steps(wish.rest):
-                self.body(wish.rest)
-            return
-        if text.rstrip().endswith(":") and is_task(span) and len(span) > 7 and following is not None:
-            text = text.rstrip(": ")
-        if (
-            first
-            and (not only or (following is not None and following.kind is Kind.HEADING))
-            and following is not None
-            and following.kind is not Kind.ITEM
-        ):
-            self.state.draft.name = label_of(text)
-            self.state.job.append(text.strip(": "))
-            return
-        if first and only:
-            self.state.job.append(text.strip(": "))
-            self.state.draft.name = label_of(text)
-        self.section(text)
-        self.headed = True
-
-    def _sentences(self, text: str) -> list[Span]:
-        """The sentences of running text, each as `_told` has still to turn it; a greeting is none."""
-        span = self.span(text)
-        if " / " in text:
-            span = self.span(slashes_as_commas(span))
-        if self.state.sentences == 0:
-            span = without_greeting(span)
-        return sentences_of(span)
-
-    def _told(self, sentence: Span, *, first: bool = False) -> Span:
-        """A sentence as instructions, with the commas that were left out. `first`: of all that is said."""
-        sentence = sentence.first()
-        if sentence not in self._instructions:
-            told = instructions_of(sentence)
-            if told is not None and told.occasion and first and not (self.state.sentences or self.state.draft.name):
-                self.state.draft.name = label_of(told.occasion)
-            plain = sentence if told is None else self.span(told.text)
-            said = punctuated(plain)
-            self._instructions[sentence] = plain if said is None else self.span(said)
-        return self._instructions[sentence]
-
-    def _heads(self, sentence: Span, blocks: list[Block]) -> bool:
-        """`Inspect the conveyor belt weekly.` in front of a list says what the list does."""
-        listed = all(block.kind in {Kind.ITEM, Kind.ROW} for block in blocks[1:]) and len(blocks) > _FEW_WORDS + 1
-        if not listed or len(sentence) > _MAX_TITLE_WORDS + 2 or "?" in sentence.text or bounds_in(sentence):
-            return False
-        if intro_of(sentence) is not None or conditional_of(sentence) is not None or not is_task(sentence):
-            return False
-        self.state.draft.name = label_of(sentence.text)
-        self.state.job.append(sentence.text)
-        self.state.sentences += 1
-        return True
-
-    def _opens(self, told: list[Span], others: list[Span]) -> bool:
-        """Whether the first of some sentences is a title: some words that say nothing to answer, before longer ones."""
-        first = told[0].stripped(" .!") if told else None
-        if (
-            first is None
-            or not 0 < len(first) <= _FEW_WORDS + 2
-            or is_answerable(first)
-            or first.has("meta")
-            or not others
-            or any(not token.is_word for token in first)
-            or first.has("place")
-        ):
-            return False
-        if not any(len(sentence) > _LONG for sentence in (told[0], *map(self._told, others))):
-            return False
-        self.state.draft.name = label_of(first.text)
-        self.state.job.append(first.text)
-        self.state.sentences += 1
-        return True
-
-    def _is_title(self, text: str, blocks: list[Block]) -> bool:
-        """Whether the first of some lines names what the others are about."""
-        span = self.span(text)
-        wish = intro_of(span) or title_of(span, alone=True)
-        if wish is not None:
-            self._job(wish)
-            if says_steps(wish.rest):
-                self.body(wish.rest)
-        elif not is_answerable(span) and len(span) <= _MAX_TITLE_WORDS:
-            others = [self.span(block.text) for block in blocks[1:13] if block.kind is Kind.ITEM]
-            if sum(map(is_answerable, others)) * 2 < len(others) or len(others) < 2:
-                return False
-            self.state.draft.name = label_of(text)
-            self.state.job.append(text)
-        else:
-            return False
-        self.state.sentences += 1
-        return True
-
-    def _supposes(self, block: Block) -> bool:
-        return bool(self.span(block.text).any_at(("if", "only_if", "unless", "if_not", "if_yes")))
-
-    def _parent(self, block: Block) -> None:
-        """An item with items below it: their title, what they depend on, or a question of its own."""
-        span = self.span(block.text)
-        if span.any_at(("if", "only_if", "unless", "if_not", "if_yes")):
-            supposed = conditional_of(self.span(block.text.rstrip(" :") + ", x"))
-            if supposed is not None:
-                self.state.parent_level = block.level
-                self.state.parent = self._condition(supposed)
-        elif block.text.endswith("?") or (is_task(span) and block.level > 0):
-            self._item(block)
-        else:
-            self.section(block.text)
-
-    def _item(self, block: Block) -> None:
-        """One line of a list is one thing, whatever commas it has; what it says in further sentences belongs to it."""
-        self.state.items += 1
-        self.state.sentences += 1
-        self.state.condition = None
-        text = row_text(self.language, block.cells) if block.kind is Kind.ROW else block.text
-        for number, said in enumerate(sentences_of(self.span(text))):
-            sentence = said.first()
-            if take_wish(sentence, self.state.notes):
-                continue
-            if number == 0:
-                self.state.notes.recent = []
-            if self.depends(unwrapped(sentence)) or enriches(sentence, self.state.notes.recent):
-                continue
-            part = titled_part(sentence)
-            if part is not None and part.rest.sign(",;") is not None:
-                placed = part.title.has("place", "section_word")
-                if (placed and self.headed) or measures_each(part.rest):
-                    self._facets(part)
-                    continue
-                if placed:
-                    self.section(part.title.text)
-                    self.listed(part.rest)
-                    continue
-            for clause in item_clauses(unwrapped(sentence)):
-                self._item_part(clause)
-
-    def _facets(self, part: Part) -> None:
-        """`Proofer: temperature 32-35 °C, humidity 75-80 %`: several things to say about one, each with its name."""
-        before = len(self.state.draft.steps())
-        self.listed(part.rest)
-        for step in self.state.draft.steps()[before:]:
-            step.label = label_of(f"{part.title.text}: {step.label}")
-
-    def _item_part(self, span: Span) -> None:
-        """A photo in an item is evidence of what the item says before it: `Handle locked, photo of the handle`."""
-        steps = steps_of(span)
-        recent = self.state.notes.recent
-        if len(steps) == 1 and steps[0].type is StepType.PHOTO and recent and not task_at(without_lead(span))[0]:
-            before = recent[-1]
-            if before.type not in {StepType.PHOTO, StepType.INSTRUCTION, StepType.SIGNATURE} and before.photo is None:
-                most = steps[0].maximum
-                before.photo = (int(steps[0].minimum or 1), None if most is None else int(most))
-                return
-        self.add(steps)
-
-    def _sentence(self, span: Span) -> None:
-        state = self.state
-        span = span.first()
-        if state.sentences < _FIRST_SENTENCES and not state.job and not state.steps:
-            first = state.sentences == 0
-            wish = (
-                (known_job_of(span) if first and not is_part_or_choice(span) else None)
-                or intro_of(span)
-                or (title_with_occasion(span) if first else None)
-                or title_of(span, alone=first)
-            )
-            if wish is not None and not wish.job.text and self.items >= _MANY_ITEMS:
-                return  # `voici la fiche que nous utilisons, ...` above the list itself
-            if wish is not None:
-                state.sentences += 1
-                self._job(wish)
-                if len(wish.rest.stripped()):
-                    self.body(wish.rest)
-                return
-        state.sentences += 1
-        if tells(span, among_items=self.items >= _MANY_ITEMS):
-            said = span.text.strip()
-            state.draft.description = f"{state.draft.description} {said}" if state.draft.description else said
-            return
-        self.body(span)
-
-    def _job(self, wish: Intro) -> None:
-        if wish.job.text:
-            self.state.job.append(wish.job.text)
-        if wish.name and self.state.draft.name is None:
-            self.state.draft.name = label_of(wish.name)
+def asks_for_checklist(prompt: str, locale: Locale) -> bool:
+    """Whether the prompt asks for a checklist, and not for something else."""
+    text = TokenizedText(language_of(locale), prompt)
+    likely = probability(text)
+    if likely >= _ASKS or likely < _ASKS_NOT:
+        return likely >= _ASKS
+    spans, _ = labelled_spans(text)
+    return sum(span.label in ITEMS and span.confidence >= SURE for span in spans) >= _CERTAIN_ITEMS
 
 
 def read(prompt: str, locale: Locale) -> Reading:
-    """What the prompt says, read as a text of this language. Never raises."""
-    language = language_of(locale)
-    reader = _Reader(language)
-    reader.read(outline(without_closing(clean(prompt), language)))
-    state = reader.state
-    draft = state.draft
-    draft.sections = [section for section in draft.sections if section.steps]
-    if state.notes.all_required is not None:
-        for step in draft.steps():
-            if step.required is None:
-                step.required = state.notes.all_required
-    steps = [step for step in draft.steps() if step.type is not StepType.INSTRUCTION]
-    reader.forget()
-    job = " ".join(state.job) or None
-    listed = state.items >= 3 or len(steps) >= 5
-    return Reading(draft, job, listed)
+    """Reads a prompt in its language."""
+    text = TokenizedText(language_of(locale), prompt)
+    spans, outside = labelled_spans(text)
+    return _Reader(text, spans, outside).reading(locale)
+
+
+def _takes(step: DraftStep, value: object) -> bool:
+    """Whether a step's answer can be compared with a value."""
+    if isinstance(value, bool):
+        return step.type is StepType.BOOLEAN
+    if isinstance(value, str):
+        return step.type is StepType.CHOICE and value in step.options
+    return step.type in {StepType.NUMBER, StepType.RATING}
+
+
+class _Reader:
+    def __init__(self, text: TokenizedText, spans: list[LabelledSpan], outside: list[float]) -> None:
+        self.text = text
+        self.spans = spans
+        self.outside = outside
+        self.sentences = Sentences(text)
+        self.items = items_of(text, spans, self.sentences)
+        self.steps: dict[Item, DraftStep] = {item: step_of(text, item) for item in self.items}
+        self.name = self._best(Label.NAME)
+
+    def reading(self, locale: Locale) -> Reading:
+        draft = Draft(locale=locale)
+        self._conditions()
+        placed: list[tuple[int, DraftStep, LabelledSpan | None]] = [
+            (item.start, step, item.section) for item, step in self.steps.items()
+        ]
+        unread, unused = unread_words(self.text, self.spans, self.outside, self.sentences)
+        for start, end, confidence in unread:
+            step = own_words(self.text, start, end, confidence)
+            placed.append((start, step, self._section_at(start)))
+        placed.sort(key=lambda place: place[0])
+        copies = self._repetitions(placed)
+        sections: dict[int, DraftSection] = {}
+        for _, step, section in placed:
+            key = section.start if section else -1
+            title = label_of(self.text.slice(section.start, section.end)) if section else None
+            made = sections.setdefault(key, DraftSection(title))
+            made.steps += copies.get(id(step), [step])
+        draft.sections = list(sections.values())
+        draft.name = self._title()
+        for span in self.spans:
+            if span.label is Label.SETTING:
+                take_setting(self.text, span, draft)
+        job = self.text.slice(self.name.start, self.name.end) if self.name else None
+        return Reading(draft, job, [(self._offset(start), self._offset_end(end)) for start, end in unused])
+
+    def _title(self) -> str | None:
+        """The name that the prompt gives, else its first words before the first item, without those of asking."""
+        if self.name is not None:
+            return label_of(self.text.slice(self.name.start, self.name.end))
+        end = min((item.start for item in self.items), default=0)
+        stop = next((at for at in range(end) if self.text.tokens[at].text in _TITLE_ENDS), end)
+        start = 0
+        while start < stop:
+            lengths = [length for role, length in self.text.roles[start].items() if role in _ASKING]
+            if not lengths:
+                break
+            start += max(lengths)
+        words = [at for at in range(start, stop) if self.text.tokens[at].is_word]
+        if not words or len(words) > _MAX_TITLE or self.text.any_of(_NO_TITLE, start, stop):
+            return None
+        return label_of(self.text.slice(start, stop))
+
+    def _best(self, label: Label) -> LabelledSpan | None:
+        found = [span for span in self.spans if span.label is label]
+        return max(found, key=lambda span: (round(span.confidence, 1), -span.start), default=None)
+
+    def _section_at(self, start: int) -> LabelledSpan | None:
+        before = [span for span in self.spans if span.label is Label.SECTION and span.start <= start]
+        return before[-1] if before else None
+
+    def _offset(self, index: int) -> int:
+        return self.text.tokens[index].start
+
+    def _offset_end(self, index: int) -> int:
+        return self.text.tokens[index - 1].end
+
+    # -- conditions ------------------------------------------------------------------------------------------------
+
+    def _conditions(self) -> None:
+        triggers = Triggers(self.text, self.items)
+        breaks = [span for span in self.spans if span.label in {Label.IF, Label.SECTION}]
+        for span in self.spans:
+            if span.label is not Label.IF:
+                continue
+            trigger = triggers.of(span)
+            sure, possible = governed(self.text, span, self.items, breaks, self.sentences)
+            condition = self._condition(trigger, sure)
+            words = self.text.slice(span.start, span.end)
+            for item in sure:
+                step = self.steps[item]
+                if condition is not None and step.condition is None:
+                    step.condition = condition
+                else:
+                    self._depends(step, words)
+            for item in possible:
+                self._depends(self.steps[item], words)
+        self._unread_conditions()
+
+    def _unread_conditions(self) -> None:
+        """Words of a condition right before an item, or in it, that no span has: the step is not compulsory."""
+        taken = {index for span in self.spans for index in range(span.start, span.end)}
+        for item, step in self.steps.items():
+            start, end = item.start, min(item.start + 3, item.end)
+            while start and start - 1 not in taken and item.start - start < _BEFORE and not self._cuts(start - 1):
+                start -= 1
+            roles = {role for index in range(start, end) for role in self.text.roles[index]}
+            if (
+                step.condition is None
+                and step.required is None
+                and roles & _SUPPOSING
+                and self.text.tokens[item.end - 1].text != "?"
+            ):
+                first = next(at for at in range(start, end) if self.text.roles[at].keys() & _SUPPOSING)
+                self._depends(step, self.text.slice(first, item.start) if first < item.start else "")
+
+    def _cuts(self, index: int) -> bool:
+        return self.text.tokens[index].text in ".;!?" or self.sentences.of[index] != self.sentences.of[index + 1]
+
+    def _condition(self, trigger: Trigger | None, sure: list[Item]) -> DraftCondition | None:
+        if trigger is None or any(test.item in sure for test in trigger.tests):
+            return None
+        if any(test.item.start > item.start for test in trigger.tests for item in sure):
+            return None
+        comparisons = []
+        for test in trigger.tests:
+            source = self.steps[test.item]
+            if isinstance(test.value, bool) and test.item.label is Label.CHECK and source.type is StepType.TEXT:
+                source.type, source.photo = StepType.BOOLEAN, None  # what is asked back with yes or no is a check
+                source.confidence = max(source.confidence, SURE)
+            if not _takes(source, test.value):
+                return None
+            comparisons.append(DraftComparison(source, test.op, test.value))
+        return DraftCondition(comparisons, any_of=len(comparisons) > 1)
+
+    def _depends(self, step: DraftStep, words: str) -> None:
+        """A condition that is not certain: its words stand with the step, and nobody has to answer it."""
+        step.required = False
+        said = label_of(words)
+        step.confidence = min(step.confidence, _DOUBTFUL)
+        if not said:
+            return
+        step.hint = f"{said} · {step.hint}" if step.hint else said
+
+    # -- repetition ------------------------------------------------------------------------------------------------
+
+    def _repetitions(self, placed: list[tuple[int, DraftStep, LabelledSpan | None]]) -> dict[int, list[DraftStep]]:
+        copies: dict[int, list[DraftStep]] = {}
+        made = 0
+        for span in self.spans:
+            if span.label is not Label.EACH:
+                continue
+            owner = next((item for item in self.items if span in item.details.get(Label.EACH, ())), None)
+            items = repeated(self.text, span, self.items, owner, self.sentences)
+            things = things_of(self.text, span.start, span.end) or self._listed_behind(span, owner)
+            items = [item for item in items if id(self.steps[item]) not in copies]
+            alone = all(self.steps[item].condition is None for item in items)
+            if not things or len(things) > MOST or made + len(things) * len(items) > _MOST_REPEATED or not alone:
+                self._for_each(span, items)
+                continue
+            made += len(things) * len(items)
+            for item in items:
+                copies[id(self.steps[item])] = [self._copy(self.steps[item], thing) for thing in things]
+        depended = {id(one.step) for _, step, _ in placed if step.condition for one in step.condition.comparisons}
+        for key in [key for key in copies if key in depended]:
+            things_said = " / ".join(copy.label.rpartition(" – ")[2] for copy in copies.pop(key))
+            step = next(step for _, step, _ in placed if id(step) == key)
+            step.hint = f"{things_said} · {step.hint}" if step.hint else things_said
+        return copies
+
+    def _listed_behind(self, span: LabelledSpan, owner: Item | None) -> list[str]:
+        """`level on each floor: ground, first, second`: what looks like options are the things."""
+        options = owner.first(Label.OPTIONS) if owner is not None else None
+        if owner is None or options is None or not span.end <= options.start <= span.end + 1:
+            return []
+        step = self.steps[owner]
+        things, step.options = step.options, []
+        step.type = StepType.BOOLEAN if step.type is StepType.CHOICE else step.type
+        return things
+
+    def _copy(self, step: DraftStep, thing: str) -> DraftStep:
+        copy = step.copy()
+        copy.label = f"{step.label} – {thing}"
+        return copy
+
+    def _for_each(self, span: LabelledSpan, items: list[Item]) -> None:
+        said = label_of(self.text.slice(span.start, span.end))
+        for item in items:
+            step = self.steps[item]
+            step.hint = f"{said} · {step.hint}" if step.hint else said

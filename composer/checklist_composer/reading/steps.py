@@ -1,248 +1,199 @@
-"""What one clause asks for: the step that an executor answers.
-
-The rules go from the most to the least certain; what none of them knows is something to see to, answered by yes or no.
-"""
+"""Items become steps: the type, label and configuration that lose nothing of what the prompt says."""
 
 import re
+from typing import Final
 
-from checklist_crds.template_types import MAX_PHOTOS_PER_STEP, StepType
+from checklist_crds.template_types import StepType
 
 from ..draft import DraftStep
-from ..naming import MAX_LABEL, cut, label_of
-from .actors import without_actor
-from .asks import Ask, ask_of
-from .grades import grades_in
-from .measures import number_step
-from .modifiers import Modifiers, take_modifiers
-from .options import options_in
-from .quantities import bounds_in
-from .questions import question_of
-from .records import moment_step, scan_step, text_step
-from .tasks import is_task, photo_request, task_at
-from .words import Span, Words, remembered
+from ..naming import label_of
+from .answers import numbers_of, options_of, scale_of, unit_in, unit_of
+from .items import Item
+from .labels import Label
+from .overlooked import NAMED
+from .tokens import TokenizedText
 
-_INVERTED = re.compile(r"\w-(?:t-)?(?:ils?|elles?|on|vous|tu|nous|ce)\b")
-_FEW_WORDS = 3
-_ALWAYS_LEAD = ("please", "also", "it_should", "and")
-
-
-def steps_of(span: Span, verb: Span | None = None) -> list[DraftStep]:
-    """The steps that a clause asks for; `verb` is what it shares with the clause before: `check a, b and c`.
-
-    What was asked for before in the same words is read once.
-    """
-    return [step.copy() for step in _steps_of(span.first(verb), verb)]
-
-
-@remembered
-def _steps_of(span: Span, verb: Span | None) -> list[DraftStep]:
-    span, modifiers = take_modifiers(without_lead(span))
-    span = without_lead(span)
-    if not any(token.is_word or token.is_number for token in span):
-        return []
-    if max(span.at("meta"), span.at("please")) == len(span):
-        return []
-    asked = span[0].text == "¿"
-    span = span.sub(int(asked))
-    steps = _modified(_step(ask_of(span, verb), modifiers), modifiers, span)
-    if asked and not steps[0].label.startswith("¿") and steps[0].label.endswith("?"):
-        steps[0].label = f"¿{steps[0].label}"
-    return steps
+SURE: Final = 0.5
+"""Below this confidence an item is a text, with photos allowed: that loses no answer."""
+DOUBTFUL: Final = 0.35
+"""Below this confidence nobody has to answer it."""
+_TYPES: Final = {
+    Label.CHECK: StepType.BOOLEAN,
+    Label.NUMBER: StepType.NUMBER,
+    Label.TEXT: StepType.TEXT,
+    Label.PHOTO: StepType.PHOTO,
+    Label.SIGNATURE: StepType.SIGNATURE,
+    Label.SCAN: StepType.SCAN,
+    Label.INSTRUCTION: StepType.INSTRUCTION,
+    Label.LOCATION: StepType.BOOLEAN,
+}
+_CHOOSING: Final = {Label.CHOICE: StepType.CHOICE, Label.MULTI_CHOICE: StepType.MULTI_CHOICE}
+_LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
+_WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK})
+"""Items that become a choice when options stand behind them, unless these are yes and no."""
+_ANY: Final = (0, None)
+_CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
+"""Items whose nouns leave no doubt."""
+_OF_TYPES: Final = {
+    Label.OPTIONS: {StepType.CHOICE, StepType.MULTI_CHOICE, StepType.BOOLEAN},
+    Label.UNIT: {StepType.NUMBER},
+}
+"""Details that are in the configuration of steps of these types; other steps have them as a hint."""
+_VOLUNTARY: Final = frozenset({"optional"})
+_OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
 
-def is_thing(span: Span, step: DraftStep) -> bool:
-    """Whether a step that would be ticked only names something: `plot`, but neither `press clean` nor `is it dry?`."""
-    if step.type is not StepType.BOOLEAN or is_task(span) or len(span) > _FEW_WORDS:
-        return False
-    return not span.has("be", "state", "good", "bad", "not", "participle", "that_clause") and "?" not in step.label
+def step_of(text: TokenizedText, item: Item) -> DraftStep:
+    """The step of one item."""
+    step = DraftStep(label=_label(text, item), type=StepType.TEXT, subject=text.slice(item.start, item.end))
+    step.source = (text.tokens[item.start].start, text.tokens[item.end - 1].end)
+    step.confidence = item.confidence
+    _take_type(text, item, step)
+    if item.confidence < DOUBTFUL:
+        step.required = False
+    if item.has(Label.OPTIONAL) or text.any_of(_VOLUNTARY, item.start, item.end):
+        step.required = False
+    elif item.has(Label.REQUIRED):
+        step.required = True
+    step.hint = _hint(text, item, step)
+    return step
 
 
-@remembered
-def without_lead(span: Span) -> Span:
-    """Without `please`, `also`, `it should`, `then`; without `first` where it does not belong to a noun."""
-    span = span.stripped(',.;:!–—-•·/|*_#="“”„«» ')
-    moved = True
-    while moved and len(span) > 1:
-        moved = False
-        for role in _ALWAYS_LEAD:
-            length = span.at(role)
-            if length and length < len(span) and not (span.sub(0, length).has("signer") and span.at("sign", length)):
-                span, moved = span.sub(length).stripped(",;: "), True
-                break
-        often = span.at("frequency")
-        if not moved and often and span.any_at(("it_should", "we"), often):
-            span, moved = span.sub(often), True  # `every morning I want my staff to ...`
-            continue
-        if not moved and span.at("please_last", len(span) - 1) == 1:
-            span, moved = span.sub(0, len(span) - 1).stripped(", "), True
-            continue
-        length = span.at("ordinal") or span.at("only")
-        if not moved and length and length < len(span) and (span[length].text == "," or is_task(span.sub(length))):
-            span, moved = span.sub(length).stripped(",;: "), True
-    return without_actor(span)
+def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
+    if item.label in _CHOOSING or (item.has(Label.OPTIONS) and item.label in _WITH_OPTIONS):
+        _choose(text, item, step)
+        if step.type is StepType.TEXT and item.label not in _CHOOSING:
+            step.type = _TYPES[item.label]
+    elif item.confidence < SURE and item.label not in _CERTAIN and not _names_its_kind(text, item):
+        step.photo = _ANY
+    elif item.label is Label.DATE:
+        step.type = StepType.NUMBER if item.has(Label.UNIT) else _date_type(text, item)
+    elif item.label is Label.RATING:
+        _rate(text, item, step)
+    else:
+        step.type = _said_type(text, item) or _TYPES[item.label]
+    if step.type is StepType.NUMBER:
+        step.unit = _unit(text, item)
+    elif step.type is StepType.TEXT and text.any_of(_LONG, item.start, item.end):
+        step.multiline = True
+    elif step.type is StepType.PHOTO:
+        step.minimum = _photos(text, item)
+    step.geo = item.label is Label.LOCATION
 
 
-def _step(ask: Ask, modifiers: Modifiers) -> DraftStep:
-    if modifiers.as_type is not None:
-        if modifiers.answers is not None:
-            yes, no = map(label_of, modifiers.answers)
-            return ask.step(modifiers.as_type, true_label=yes, false_label=no)
-        return ask.step(modifiers.as_type, multiline=True if modifiers.as_type is StepType.TEXT else None)
-    if not _may_say_more(ask):
-        return _yes_no(ask)
-    for rule in (
-        _notice, _photo, _signature, _location, _rating, _choice, number_step, scan_step, moment_step, text_step,
-    ):  # fmt: skip
-        if step := rule(ask):
-            return step
-    return _yes_no(ask)
+def _names_its_kind(text: TokenizedText, item: Item) -> bool:
+    """Whether the item's first noun is one of those that say what is asked for: `number of guests`."""
+    first = next((at for at in range(item.start, item.end) if text.carries_meaning(at)), item.start)
+    return any(NAMED.get(role) is item.label for role in text.roles[first])
 
 
-def _may_say_more(ask: Ask) -> bool:
-    """Whether any rule has something to look at: a word with a role, a number, a mark."""
-    if ask.task or any(ask.span.words.marks[index] for index in ask.span.index):
-        return True
-    return any(not token.is_word for token in ask.span)
-
-
-def _photo(ask: Ask) -> DraftStep | None:
-    if ask.verb is not None:
-        shared = ask.verb.any_at(("photo_verb", "photograph")) or ask.verb.has("photo")
-        return ask.step(StepType.PHOTO, minimum=1.0) if shared and ask.task in {"photograph", ""} else None
-    found = photo_request(ask.span)
-    if found is None:
+def _said_type(text: TokenizedText, item: Item) -> StepType | None:
+    """The type that the words themselves name beside a check: `defects - free text`, `guests (number)`."""
+    if item.label is not Label.CHECK:
         return None
-    most = None if found[1] is None else float(found[1])
-    return ask.step(StepType.PHOTO, minimum=float(found[0]), maximum=most)
+    end = min(item.end + 2, len(text))
+    if text.has("text_type", item.start, end):
+        return StepType.TEXT
+    return StepType.NUMBER if text.has("number_type", item.start, end) else None
 
 
-def _signature(ask: Ask) -> DraftStep | None:
-    if ask.task in {"check", "confirm"} or ask.span.at("question"):
-        return None
-    if ask.span.has("signature") or signs(ask.span):
-        return ask.step(StepType.SIGNATURE)
+def own_words(text: TokenizedText, start: int, end: int, confidence: float) -> DraftStep:
+    """A step for words that the labeller did not understand: the writer's own, answered by a text."""
+    step = DraftStep(label=label_of(text.slice(start, end)), type=StepType.TEXT, required=False, photo=_ANY)
+    step.source = (text.tokens[start].start, text.tokens[end - 1].end)
+    step.confidence = confidence
+    return step
+
+
+def _label(text: TokenizedText, item: Item) -> str:
+    start, end = item.start, item.end
+    while end - start > 1 and not (text.tokens[start].is_word or text.tokens[start].is_number):
+        start += 1
+    return label_of(_OPTION_MARKS.sub(" ", text.slice(start, end)))
+
+
+def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
+    span = item.first(Label.OPTIONS)
+    options = options_of(text.slice(span.start, span.end), text.language) if span else []
+    if not options:  # the answers are in the item's own words, or nobody named them
+        options = _own_options(text, item) if span is None else []
+    if item.label is Label.CHECK and span is not None and text.has("yes_no", span.start, span.end):
+        return
+    if len(options) < 2:
+        return
+    step.type, step.options = _CHOOSING.get(item.label, StepType.CHOICE), options
+
+
+def _own_options(text: TokenizedText, item: Item) -> list[str]:
+    """The options that the item's own words name: `gas or electric`. A list of nouns alone is none."""
+    if item.end - item.start > 8 or not (
+        text.has("or", item.start, item.end) or "/" in text.slice(item.start, item.end)
+    ):
+        return []
+    return options_of(text.slice(item.start, item.end), text.language)
+
+
+def _date_type(text: TokenizedText, item: Item) -> StepType:
+    start, end = item.start, item.end
+    if text.has("datetime_noun", start, end):
+        return StepType.DATETIME
+    timed = any(text.has(role, start, end) for role in ("time_noun", "what_time", "time_type"))
+    dated = any(text.has(role, start, end) for role in ("date_noun", "when", "dated"))
+    if timed and dated:
+        return StepType.DATETIME
+    return StepType.TIME if timed else StepType.DATE
+
+
+def _rate(text: TokenizedText, item: Item, step: DraftStep) -> None:
+    for label in (Label.RANGE, Label.OPTIONS, Label.LIMIT):
+        span = item.first(label)
+        if span is not None and (scale := scale_of(text.slice(span.start, span.end), text.language)):
+            step.type, step.minimum, step.maximum = StepType.RATING, *scale
+            return
+        if span is not None and len(options := options_of(text.slice(span.start, span.end), text.language)) > 1:
+            step.type, step.options = StepType.CHOICE, options
+            return
+    if (scale := scale_of(text.slice(item.start, item.end), text.language)) is not None:
+        step.minimum, step.maximum = scale
+    step.type = StepType.RATING
+
+
+def _unit(text: TokenizedText, item: Item) -> str | None:
+    span = item.first(Label.UNIT)
+    if span is not None:
+        return unit_of(text.slice(span.start, span.end), text.language)
+    for label in (Label.LIMIT, Label.RANGE):
+        span = item.first(label)
+        if span is not None and (unit := unit_in(text.slice(span.start, span.end), text.language)):
+            return unit
+    if item.end < len(text) and text.may_measure[item.end - 1] and item.end - item.start > 1:
+        return unit_in(text.slice(item.end - 1, item.end), text.language)
     return None
 
 
-def signs(span: Span) -> bool:
-    """`the customer signs`, `signed by the manager`, `sign here`; but not `exit signs`."""
-    found = span.find("sign")
-    if found is None:
-        return False
-    if span.at("signed", found[0]) and not span.at("by", found[1]):
-        return False
-    if found[0] == 0:
-        return task_at(span)[0] == "sign" or len(span) == 1 or span.at("overall", found[1]) > 0
-    before, after = span.sub(max(0, found[0] - 5), found[0]), span.sub(found[1], found[1] + 5)
-    return before.has("signer", "self") or (bool(after.at("by")) and after.has("signer", "self"))
+def _photos(text: TokenizedText, item: Item) -> float:
+    span = item.first(Label.HOW)
+    said = text.slice(span.start, span.end) if span else text.slice(item.start, item.end)
+    counts = [number for number in numbers_of(said, text.language) if float(number).is_integer() and 1 <= number <= 20]
+    return counts[0] if len(counts) == 1 else 1
 
 
-def _location(ask: Ask) -> DraftStep | None:
-    span = ask.span
-    noun = span.find("location")
-    if noun is None or noun[0] > 3 or ask.task in {"check", "confirm"}:
-        return None
-    lead = span.at("location_verb")
-    if noun[1] != len(span):
-        what = noun[0] == span.at("article") + lead and span.at("preposition", noun[1])
-        return ask.step(StepType.TEXT, geo=True) if what else None
-    if not lead and noun[0] > span.at("article"):
-        return None
-    return ask.step(StepType.BOOLEAN, "" if lead else span.words.language.texts["location"], geo=True)
+def _hint(text: TokenizedText, item: Item, step: DraftStep) -> str | None:
+    """What the executor should know: expected values, explanations, options that are none of a choice."""
+    texts = text.language.texts
+    parts = []
+    for label, spans in item.details.items():
+        for span in spans:
+            said = text.slice(span.start, span.end).strip(" ,;:()")
+            if label is Label.LIMIT:
+                parts.append(texts["expected"].format(bounds=said))
+            elif label in {Label.HINT, Label.RANGE} or (label is Label.HOW and not _is_count(text, said, step)):
+                parts.append(label_of(said))
+            elif label in _OF_TYPES and step.type not in _OF_TYPES[label]:
+                parts.append(said)
+    return " · ".join(dict.fromkeys(parts)) or None
 
 
-def _rating(ask: Ask) -> DraftStep | None:
-    grades = grades_in(ask.span)
-    if grades is None:
-        return None
-    head = grades.head if len(grades.head) else ask.span
-    return ask.step(
-        StepType.RATING,
-        ask.label(head),
-        minimum=float(grades.low),
-        maximum=float(grades.high),
-        low_label=grades.low_label and label_of(grades.low_label),
-        high_label=grades.high_label and label_of(grades.high_label),
-    )
-
-
-def _choice(ask: Ask) -> DraftStep | None:
-    found = options_in(ask.span)
-    if found is None:
-        return None
-    label = ask.label(found.head if len(found.head) else ask.span)
-    if label.endswith(("?", ":")) or not ask.span.at("question"):
-        label = label.rstrip(":")
-    if ask.span.any_at(("question", "wh")) and not label.endswith("?"):
-        label += " ?" if ask.span.words.language.locale == "fr" else "?"
-    keys = {option.casefold() for option in found.labels}
-    if len(keys) == 2 and not found.several and _are_yes_and_no(ask.span, found.labels):
-        step = ask.step(StepType.BOOLEAN, label)
-        if not _is_plain_answer(ask.span, found.labels[0]):
-            step.true_label, step.false_label = found.labels[0], found.labels[1]
-        return step
-    kind = StepType.MULTI_CHOICE if found.several else StepType.CHOICE
-    return ask.step(kind, label, options=list(dict.fromkeys(found.labels)))
-
-
-def _is_plain_answer(span: Span, label: str) -> bool:
-    return bool(Words(span.words.language, label).span().at("yes_no"))
-
-
-def _are_yes_and_no(span: Span, labels: list[str]) -> bool:
-    """Whether the first option is what ought to be and the second is not: yes/no, OK/not OK, pass/fail."""
-    first, second = (Words(span.words.language, label).span() for label in labels[:2])
-    if first.at("yes_no") and second.at("yes_no"):
-        return True
-    return first.at("verdict") == len(first) and second.at("verdict") + second.at("not") > 0 and len(second) <= 2
-
-
-def _notice(ask: Ask) -> DraftStep | None:
-    span = ask.span
-    length = span.at("notice")
-    told = length and span.key(length) in {":", "-", "–", "!"}
-    banned = (found := span.find("forbidden", 1)) is not None and found[1] == len(span)
-    if ask.verb is not None or not (span.at("prohibition") or told or banned) or bounds_in(span) is not None:
-        return None
-    return ask.step(StepType.INSTRUCTION)
-
-
-def _as_asked(ask: Ask) -> str:
-    """The label, with the mark of a question that lost it in a list: `are the exits free, do the lights work?`"""
-    label = ask.label()
-    if label.endswith("?") or ask.verb is not None or ask.task or not len(ask.span):
-        return label
-    span, locale = ask.span, ask.span.words.language.locale
-    asked = span.at("question") and not span.any_at(("article", "pronoun", "there")) and len(span) > 2
-    if locale == "es" or not (asked or (locale == "fr" and _INVERTED.search(span.text))):
-        return label
-    return f"{label} ?" if locale == "fr" else f"{label}?"
-
-
-def _yes_no(ask: Ask) -> DraftStep:
-    length = ask.span.at("that_clause")
-    if ask.verb is None and not ask.task and length and len(ask.span) > length + 1:
-        return ask.step(StepType.BOOLEAN, question_of(ask.span.sub(length)))  # `whether anybody was hurt`
-    label, rest = cut(_as_asked(ask), MAX_LABEL)
-    return ask.step(StepType.BOOLEAN, label, hint=rest or None)
-
-
-def _modified(step: DraftStep, modifiers: Modifiers, span: Span) -> list[DraftStep]:
-    if modifiers.required is not None:
-        step.required = modifiers.required
-    if modifiers.photo is not None and step.type is not StepType.INSTRUCTION:
-        if step.type is StepType.PHOTO:
-            step.minimum = float(modifiers.photo[0])
-            step.maximum = None if modifiers.photo[1] is None else float(min(modifiers.photo[1], MAX_PHOTOS_PER_STEP))
-        else:
-            step.photo = modifiers.photo
-            shown = label_of(modifiers.photo_of)
-            step.hint = f"{step.hint}. {shown}" if step.hint and shown else step.hint or shown or None
-    step.geo = step.geo or modifiers.geo
-    step.minutes = modifiers.minutes
-    steps = [step]
-    if modifiers.remarks:
-        texts = span.words.language.texts
-        label = f"{texts['remarks']}: {step.subject}" if step.subject else texts["remarks"]
-        steps.append(DraftStep(label, StepType.TEXT, required=False, multiline=True, subject=step.subject))
-    return steps
+def _is_count(text: TokenizedText, said: str, step: DraftStep) -> bool:
+    """Whether the words are the number of a photo step's photos, and nothing else."""
+    return step.type is StepType.PHOTO and numbers_of(said, text.language) == [step.minimum]

@@ -1,0 +1,291 @@
+"""Conditions: which answer to which earlier item a span such as `if it leaks` or `otherwise` speaks of.
+
+A trigger is named only where the words leave no doubt. Everything else stays what it is: words for the executor.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from checklist_crds.condition_types import Operator
+
+from ..language import fold
+from .answers import limits_of, numbers_of, options_of
+from .items import Item
+from .labels import Label, LabelledSpan
+from .tokens import TokenizedText
+
+_NEGATING: Final = frozenset({"not", "bad"})
+_REACH: Final = 40
+"""A condition looks back at most at so many items."""
+_PRONOUN_WORDS: Final = 6
+"""A condition of more words that names nothing speaks of something else."""
+_YES: Final = frozenset({"yes", "ja", "si", "oui"})
+_NO: Final = frozenset({"no", "nein", "non"})
+_OPPOSITE: Final = {
+    Operator.GT: Operator.LTE,
+    Operator.GTE: Operator.LT,
+    Operator.LT: Operator.GTE,
+    Operator.LTE: Operator.GT,
+    Operator.EQ: Operator.NE,
+    Operator.NE: Operator.EQ,
+    Operator.IN: Operator.NOT_IN,
+    Operator.NOT_IN: Operator.IN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One comparison with an item's answer; options by their labels."""
+
+    item: Item
+    op: Operator
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """When items apply: one of the tests holds."""
+
+    tests: tuple[Test, ...]
+
+    def negated(self) -> "Trigger | None":
+        """When it does not apply; None where that is more than one comparison."""
+        if len(self.tests) != 1:
+            return None
+        test = self.tests[0]
+        if isinstance(test.value, bool):
+            return Trigger((Test(test.item, Operator.EQ, not test.value),))
+        opposite = _OPPOSITE.get(test.op)
+        return Trigger((Test(test.item, opposite, test.value),)) if opposite else None
+
+
+class Triggers:
+    """Finds the trigger of each condition of one prompt, in order."""
+
+    def __init__(self, text: TokenizedText, items: Sequence[Item]) -> None:
+        self.text = text
+        self.items = items
+        self._last: tuple[LabelledSpan, Trigger] | None = None
+        self._stems: dict[tuple[int, int], frozenset[str]] = {}
+        self._options: dict[int, list[str]] = {}
+
+    def of(self, span: LabelledSpan) -> Trigger | None:
+        """The trigger of a condition's words; None where they leave a doubt."""
+        before = [item for item in self.items if item.end <= span.start][-_REACH:]
+        found = self._found(span, before) if before else None
+        if found is not None:
+            self._last = (span, found)
+        return found
+
+    def _found(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
+        if self._says_otherwise(span) and self._last is not None and self._follows_last(before):
+            return self._last[1].negated()
+        answer = self._plain_answer(span)
+        if answer is not None:
+            return self._answered(before, yes=answer)
+        if (chosen := self._option(span, before)) is not None:
+            return chosen
+        if (compared := self._number(span, before)) is not None:
+            return compared
+        return self._check(span, before)
+
+    # -- `if not`, `otherwise` -------------------------------------------------------------------------------------
+
+    def _says_otherwise(self, span: LabelledSpan) -> bool:
+        return self._covered(span, ("otherwise", "if_not"))
+
+    def _plain_answer(self, span: LabelledSpan) -> bool | None:
+        """The answer that `if so`, `if not` names, with nothing beside it."""
+        if self._covered(span, ("if_not", "otherwise")):
+            return False
+        return True if self._covered(span, ("if_yes",)) else None
+
+    def _covered(self, span: LabelledSpan, roles: Sequence[str]) -> bool:
+        """Whether a phrase of one of the roles is all of the span but marks and `then`."""
+        text = self.text
+        for index in range(span.start, min(span.start + 3, span.end)):
+            for role in roles:
+                length = text.roles[index].get(role, 0)
+                rest = [*range(span.start, index), *range(index + length, span.end)]
+                if length and not any(
+                    text.tokens[one].is_word and not text.roles[one].keys() & {"then", "and", "please"} for one in rest
+                ):
+                    return True
+        return False
+
+    def _follows_last(self, before: list[Item]) -> bool:
+        """Whether the condition before is about the last item that could be meant."""
+        if self._last is None:
+            return False
+        span, trigger = self._last
+        triggering = [item for item in before if item.start > span.end and item.label is Label.CHECK]
+        return trigger.tests[0].item in before and not any(self._asks_back(item) for item in triggering)
+
+    def _asks_back(self, item: Item) -> bool:
+        return self.text.tokens[min(item.end, len(self.text)) - 1].text == "?"
+
+    def _answered(self, before: list[Item], *, yes: bool) -> Trigger | None:
+        """The last item, answered with yes or no; a reading with limits is out of them for no."""
+        for item in reversed(before[-2:]):
+            if item.label is Label.CHECK:
+                return Trigger((Test(item, Operator.EQ, yes),))
+            if item.label is Label.CHOICE and (said := self._yes_or_no(item, yes=yes)) is not None:
+                return Trigger((Test(item, Operator.EQ, said),))
+            if item.label is Label.NUMBER and item.has(Label.LIMIT):
+                return self._out_of(item) if not yes else None
+            if item.label not in {Label.PHOTO, Label.TEXT}:
+                return None
+        return None
+
+    def _yes_or_no(self, item: Item, *, yes: bool) -> str | None:
+        """The option that says yes, or no."""
+        span = item.first(Label.OPTIONS)
+        labels = self._labels(span) if span else []
+        words = _YES if yes else _NO
+        return next((label for label in labels if fold(label) in words), None)
+
+    def _out_of(self, item: Item) -> Trigger | None:
+        limit = item.first(Label.LIMIT)
+        if limit is None:
+            return None
+        low, high = limits_of(self.text.slice(limit.start, limit.end), self.text.language)
+        tests = []
+        if low is not None:
+            tests.append(Test(item, Operator.LT, low))
+        if high is not None:
+            tests.append(Test(item, Operator.GT, high))
+        return Trigger(tuple(tests)) if tests else None
+
+    # -- options and numbers ---------------------------------------------------------------------------------------
+
+    def _option(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
+        words = {fold(token.text) for token in self.text.tokens[span.start : span.end] if token.is_word}
+        words |= {self._stem(word) for word in words}
+        for item in reversed(before):
+            if item.label is not Label.CHOICE or (options := item.first(Label.OPTIONS)) is None:
+                continue
+            labels = self._labels(options)
+            hit = [label for label in labels if self._names(label, words)]
+            longest = [label for label in hit if not any(label != one and fold(label) in fold(one) for one in hit)]
+            if longest and len(longest) < len(labels):
+                if "not" in self._roles(span) and not self._negated(longest):
+                    return Trigger((Test(item, Operator.NE, longest[0]),)) if len(longest) == 1 else None
+                tests = tuple(Test(item, Operator.EQ, label) for label in longest)
+                return Trigger(tests)
+        return None
+
+    def _negated(self, labels: list[str]) -> bool:
+        language = self.text.language
+        return any("not" in language.marks([language.forms(word)], 0) for label in labels for word in label.split())
+
+    def _names(self, label: str, words: set[str]) -> bool:
+        parts = [fold(word) for word in label.split() if any(letter.isalnum() for letter in word)]
+        return bool(parts) and all(part in words or self._stem(part) in words for part in parts)
+
+    def _number(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
+        numbers = [item for item in before if item.label in {Label.NUMBER, Label.RATING}]
+        if not numbers:
+            return None
+        roles = self._roles(span)
+        said = self.text.slice(span.start, span.end)
+        values = numbers_of(said, self.text.language)
+        item = self._named(span, numbers) or (numbers[-1] if before[-1] is numbers[-1] else None)
+        if item is None:
+            return None
+        above, below = bool(roles & {"above", "at_least"}), bool(roles & {"below", "at_most"})
+        if len(values) == 1 and above != below:
+            if above:
+                return Trigger((Test(item, Operator.GTE if "at_least" in roles else Operator.GT, values[0]),))
+            return Trigger((Test(item, Operator.LTE if "at_most" in roles else Operator.LT, values[0]),))
+        limit = item.first(Label.LIMIT)
+        if not values and self._named(span, [item]) and "not" not in roles and self._counts(item):
+            return Trigger((Test(item, Operator.GT, 0),))
+        if values or limit is None:
+            return None
+        low, high = limits_of(self.text.slice(limit.start, limit.end), self.text.language)
+        if "too_high" in roles and high is not None:
+            return Trigger((Test(item, Operator.GT, high),))
+        if "too_low" in roles and low is not None:
+            return Trigger((Test(item, Operator.LT, low),))
+        if ("above" in roles or "too_high" in roles) and low is None and high is not None:
+            return Trigger((Test(item, Operator.GT, high),))
+        if ("below" in roles or "too_low" in roles) and high is None and low is not None:
+            return Trigger((Test(item, Operator.LT, low),))
+        if roles & {"outside", "bad"} or ("not" in roles and roles & {"good"}):
+            return self._out_of(item)
+        return None
+
+    def _counts(self, item: Item) -> bool:
+        return item.label is Label.NUMBER and self.text.has("count", item.start, item.end)
+
+    # -- yes and no ------------------------------------------------------------------------------------------------
+
+    def _check(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
+        checks = [item for item in before if item.label is Label.CHECK]
+        if not checks:
+            return None
+        named = self._named(span, checks)
+        item = named or (checks[-1] if before[-1] is checks[-1] and self._is_short(span) else None)
+        if item is None:
+            return None
+        condition, asked = self._roles(span), self._roles_between(item.start, item.end)
+        negative = len(condition & _NEGATING) % 2 == 1
+        problem = "bad" in asked and "not" not in asked
+        states = self._overlap(span, item)
+        if named is None and "anything" in condition:
+            return None
+        if negative:
+            if named is None and "bad" not in condition and "not" not in condition:
+                return None
+            if "not" in condition and "bad" not in condition and not states and named is not None:
+                return None
+            return Trigger((Test(item, Operator.EQ, problem and "not" not in condition),))
+        if condition & _NEGATING:  # `if it is not damaged`
+            return Trigger((Test(item, Operator.EQ, not problem),))
+        if named is not None and (states >= 2 or (states and problem)):
+            return Trigger((Test(item, Operator.EQ, True),))
+        if condition & {"good"} and not problem:
+            return Trigger((Test(item, Operator.EQ, True),))
+        if problem and condition & {"there", "finds", "anything"}:
+            return Trigger((Test(item, Operator.EQ, True),))
+        return None
+
+    # -- words -----------------------------------------------------------------------------------------------------
+
+    def _is_short(self, span: LabelledSpan) -> bool:
+        return len(self.text.stems(span.start, span.end)) <= _PRONOUN_WORDS
+
+    def _named(self, span: LabelledSpan, items: Sequence[Item]) -> Item | None:
+        """The item whose words the condition repeats: the one with the most of them, of equal ones the last."""
+        counted = [(self._overlap(span, item), item) for item in items]
+        most = max((count for count, _ in counted), default=0)
+        return next((item for count, item in reversed(counted) if count == most), None) if most else None
+
+    def _overlap(self, span: LabelledSpan, item: Item) -> int:
+        return len(self._stems_of(span) & self._stems_of(item))
+
+    def _stems_of(self, place: LabelledSpan | Item) -> frozenset[str]:
+        key = place.start, place.end
+        if key not in self._stems:
+            self._stems[key] = frozenset(self.text.stems(*key))
+        return self._stems[key]
+
+    def _labels(self, span: LabelledSpan) -> list[str]:
+        if span.start not in self._options:
+            self._options[span.start] = options_of(self.text.slice(span.start, span.end), self.text.language)
+        return self._options[span.start]
+
+    def _stem(self, word: str) -> str:
+        return self.text.language.any_stem(word)
+
+    def _roles(self, span: LabelledSpan) -> set[str]:
+        return self._roles_between(span.start, span.end)
+
+    def _roles_between(self, start: int, end: int) -> set[str]:
+        return {
+            role
+            for index in range(start, end)
+            for role, length in self.text.roles[index].items()
+            if index + length <= end
+        }

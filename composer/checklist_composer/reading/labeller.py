@@ -1,0 +1,97 @@
+"""The sequence labeller: a conditional random field, trained on the prompts in `composer/training`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import pycrfsuite
+
+from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
+from .models import tagger
+from .overlooked import overlooked, with_overlooked
+from .token_features import BULLET, token_features
+from .tokens import TokenizedText
+
+MODEL: Final = "spans.crfsuite"
+"""File in the package's folder `model`."""
+_STOPS: Final = frozenset(".;!?|")
+"""No item goes on behind one of these."""
+
+
+def labelled_spans(text: TokenizedText) -> tuple[list[LabelledSpan], list[float]]:
+    """The spans of a prompt in order, and for each token the probability that it is in none."""
+    if not text.tokens:
+        return [], []
+    model = tagger(MODEL)
+    model.set(pycrfsuite.ItemSequence(token_features(text)))
+    labels = model.tag()
+    known = frozenset(model.labels())
+    outside = [model.marginal(OUTSIDE, index) for index in range(len(labels))]
+    spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span))]
+    spans = [replace(span, confidence=_confidence(model, known, span)) for span in spans]
+    for span in overlooked(text, spans, outside, lambda label, index: _marginal(model, known, label, index)):
+        spans = with_overlooked(text, spans, span)
+    return spans, outside
+
+
+def _spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:
+    start = 0
+    for index in range(1, len(labels) + 1):
+        label = labels[start]
+        if index < len(labels) and labels[index] == "I-" + label[2:] and label != OUTSIDE:
+            continue
+        if label != OUTSIDE:
+            yield LabelledSpan(Label(label[2:]), start, index, 1.0)
+        start = index
+
+
+def _whole_unit(text: TokenizedText, span: LabelledSpan) -> LabelledSpan:
+    """`km/h`, `g/m²`: a unit goes on as long as there is no space."""
+    end = span.end
+    if span.label in {Label.UNIT, Label.LIMIT}:
+        while (
+            end < len(text)
+            and text.tokens[end].start == text.tokens[end - 1].end
+            and (text.tokens[end].text in "/²³%°" or text.tokens[end - 1].text in "/°")
+        ):
+            end += 1
+    return replace(span, end=end)
+
+
+def _confidence(model: pycrfsuite.Tagger, known: frozenset[str], span: LabelledSpan) -> float:
+    """How much of what speaks for any item speaks for this kind of item; for other labels, how likely it is."""
+    inside = range(span.start, span.end)
+    own = sum(_marginal(model, known, span.label, index) for index in inside)
+    if span.label not in ITEMS:
+        return own / len(inside)
+    return own / max(own, sum(_marginal(model, known, label, index) for index in inside for label in ITEMS))
+
+
+def _within_sentences(text: TokenizedText, span: LabelledSpan) -> Iterator[LabelledSpan]:
+    """The span, or its parts before and behind a full stop, the end of a list's line and the like."""
+    start = span.start
+    for index in range(span.start, span.end):
+        token = text.tokens[index]
+        following = text.tokens[index + 1] if index + 1 < span.end else None
+        stops = token.text in _STOPS and (token.text != "." or following is None or following.text[:1].isupper())
+        if token.text == "." and index > span.start and len(text.tokens[index - 1].text) < 4 and following is not None:
+            stops = stops and text.tokens[index - 1].is_number
+        elif token.text == "." and following is not None and following.start > token.end:
+            stops = "abbreviated" not in text.roles[index - 1]  # many write no capitals
+        new_line = following is not None and following.line != token.line and BULLET.match(text.lines[following.line])
+        if (stops and following is not None) or new_line:
+            end = index if stops and token.text not in "?!" else index + 1
+            if any(text.tokens[one].is_word for one in range(start, end)):
+                yield LabelledSpan(span.label, start, end, span.confidence)
+            start = index + 1
+    while start < span.end and not (text.tokens[start].is_word or text.tokens[start].is_number):
+        if text.tokens[start].text in "[(\"'<>≤≥±+-–#" or span.label not in ITEMS:
+            break
+        start += 1
+    if start < span.end:
+        yield LabelledSpan(span.label, start, span.end, span.confidence)
+
+
+def _marginal(model: pycrfsuite.Tagger, known: frozenset[str], label: Label, index: int) -> float:
+    names = (token_label(label, first=True), token_label(label, first=False))
+    return float(sum(model.marginal(name, index) for name in names if name in known))

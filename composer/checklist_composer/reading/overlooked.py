@@ -1,0 +1,169 @@
+"""Items that the labeller left out although something speaks for them; nothing that is asked for may be lost."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from .labels import ITEMS, Label, LabelledSpan
+from .tokens import TokenizedText
+
+_CUTS: Final = frozenset(",.;:!?()|/")
+_MAYBE: Final = 0.9
+"""Words left out although they are in no span with less than this probability may be an item."""
+_LEAST_DOUBT: Final = 0.15
+_OVERLOOKED: Final = 0.8
+"""What the confidence of an overlooked item is worth."""
+_SHORT: Final = 6
+"""Tokens of a clause that is nothing but an item."""
+_PLAIN: Final = frozenset({"yes_no", "sign", "signature"})
+NAMED: Final = {
+    "signature": Label.SIGNATURE,
+    "photo": Label.PHOTO,
+    "remarks": Label.TEXT,
+    "serial_noun": Label.TEXT,
+    "datetime_noun": Label.DATE,
+    "date_noun": Label.DATE,
+    "time_noun": Label.DATE,
+    "number_noun": Label.NUMBER,
+    "count": Label.NUMBER,
+    "name_noun": Label.TEXT,
+}
+"""Roles of nouns that say what is asked for."""
+_TASKS: Final = {
+    "confirm": Label.CHECK,
+    "check": Label.CHECK,
+    "act": Label.CHECK,
+    "measure": Label.NUMBER,
+    "record": Label.TEXT,
+    "describe": Label.TEXT,
+}
+"""Roles of verbs that say what is to be done."""
+_TASK_WORDS: Final = 8
+_TASK_DOUBT: Final = 0.03
+_BESIDE: Final = 3
+"""Tokens beside an item that become part of it."""
+
+
+def overlooked(
+    text: TokenizedText,
+    spans: Sequence[LabelledSpan],
+    outside: Sequence[float],
+    likelihood: Callable[[Label, int], float],
+) -> Iterator[LabelledSpan]:
+    """Items that the most likely labels leave out, though much speaks for them: a step too many harms less.
+
+    `outside`: for each token the probability that it is in no span; `likelihood`: that of a label at a token.
+    """
+    taken = {index for span in spans for index in range(span.start, span.end)}
+    for start, end in runs(text, taken):
+        parts = [
+            (first, last)
+            for first, last in _joined_parts(text, start, end)
+            if any(map(text.carries_meaning, range(first, last)))
+        ]
+        judged = [_judged(text, first, last, outside, likelihood) for first, last in parts]
+        like = next((one for one in judged if one is not None), None)
+        for (first, last), found in zip(parts, judged, strict=True):
+            if found is not None:
+                yield found
+            elif like is not None:  # `doors and windows`: what is joined to an item is one
+                yield replace(like, start=_first(text, first), end=last)
+
+
+def _judged(
+    text: TokenizedText, start: int, end: int, outside: Sequence[float], likelihood: Callable[[Label, int], float]
+) -> LabelledSpan | None:
+    """The item that a run of words may be; None where hardly anything speaks for one."""
+    if text.has("checklist", start, end):  # what a heading or the wish itself says
+        return None
+    meaning = [index for index in range(start, end) if text.carries_meaning(index)]
+    doubt = sum(1 - outside[index] for index in meaning) / len(meaning)
+    asked = _asked(text, start, end) or (_task(text, start, end) if doubt > _TASK_DOUBT else None)
+    if asked is not None:
+        return LabelledSpan(asked, _first(text, start), end, _OVERLOOKED)
+    if min(outside[index] for index in meaning) > _MAYBE or doubt < _LEAST_DOUBT:
+        return None
+    scores = {one: sum(likelihood(one, index) for index in meaning) / len(meaning) for one in ITEMS}
+    label = max(scores, key=lambda one: (scores[one], one.value))
+    if scores[label] <= _LEAST_DOUBT / 2:
+        return None
+    return LabelledSpan(label, _first(text, start), end, min(doubt, _OVERLOOKED * scores[label] / sum(scores.values())))
+
+
+def _task(text: TokenizedText, start: int, end: int) -> Label | None:
+    """What is asked for by a clause that begins with a verb of doing, in German also by one that ends with it."""
+    if end - start > _TASK_WORDS:
+        return None
+    places = (start, end - 1) if text.language.verb_last else (start,)
+    return next((label for at in places for role, label in _TASKS.items() if role in text.roles[at]), None)
+
+
+def _joined_parts(text: TokenizedText, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A run, cut at `and` where words that carry meaning stand on both sides."""
+    part = start
+    for index in range(start, end):
+        joins = text.roles[index].get("and") == 1 and any(map(text.carries_meaning, range(part, index)))
+        if joins and any(map(text.carries_meaning, range(index + 1, end))):
+            yield part, index
+            part = index + 1
+    yield part, end
+
+
+def _asked(text: TokenizedText, start: int, end: int) -> Label | None:
+    """The item that a short clause of its own names by its first noun: `signature of the inspector`."""
+    if end - start > _SHORT + 4 * text.any_of(_PLAIN, start, end):
+        return None
+    before = text.tokens[start - 1] if start and text.tokens[start - 1].line == text.tokens[start].line else None
+    after = text.tokens[end] if end < len(text) and text.tokens[end].line == text.tokens[start].line else None
+    if (before is not None and before.text not in ".,;:") or (after is not None and after.text not in ".,;(:"):
+        return None
+    if text.has("yes_no", start, end) and text.stems(start, end):
+        return Label.CHECK
+    first = next((at for at in range(start, end) if text.carries_meaning(at)), start)
+    if text.has("sign", start, end) or text.has("signature", start, end):
+        return Label.SIGNATURE
+    return next((label for role, label in NAMED.items() if role in text.roles[first]), None)
+
+
+def _first(text: TokenizedText, start: int) -> int:
+    """The first token from `start` on that carries meaning, or is a number."""
+    while not text.carries_meaning(start) and not text.tokens[start].is_number:
+        start += 1
+    return start
+
+
+def with_overlooked(text: TokenizedText, spans: Sequence[LabelledSpan], found: LabelledSpan) -> list[LabelledSpan]:
+    """The spans with one more, in order; words right beside an item become part of it."""
+    opening = text.tokens[found.start - 1].text if found.start else ""
+    if opening == "(" and found.label in NAMED.values():  # `brewing day (date)`: says what kind of answer it is
+        for at, span in enumerate(spans):
+            if span.end == found.start - 1 and span.label in ITEMS:
+                return [*spans[:at], replace(span, label=found.label), *spans[at + 1 :]]
+    joined = {role for index in (found.start, found.end - 1) for role in text.roles[index]} & {"and", "or"}
+    for at, span in enumerate(spans):
+        if span.label not in ITEMS or joined or found.end - found.start > _BESIDE:
+            continue
+        if span.end == found.start:
+            return [*spans[:at], replace(span, end=found.end), *spans[at + 1 :]]
+        if found.end == span.start:
+            return [*spans[:at], replace(span, start=found.start), *spans[at + 1 :]]
+    end = found.end
+    while end - found.start > 1 and text.roles[end - 1].keys() & {"and", "or", "article"}:
+        end -= 1
+    place = bisect_left([span.start for span in spans], found.start)
+    return [*spans[:place], replace(found, end=end), *spans[place:]]
+
+
+def runs(text: TokenizedText, taken: set[int]) -> Iterator[tuple[int, int]]:
+    """Runs of tokens outside of spans, cut at separators and at the ends of lines."""
+    start: int | None = None
+    for index, token in enumerate(text.tokens):
+        cut = index in taken or token.text in _CUTS or (index > 0 and text.tokens[index - 1].line != token.line)
+        if cut and start is not None:
+            yield start, index
+            start = None
+        if start is None and index not in taken and (token.is_word or token.is_number):
+            start = index
+    if start is not None:
+        yield start, len(text)

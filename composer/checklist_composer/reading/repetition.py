@@ -1,0 +1,85 @@
+"""What `left and right`, `rooms 101-104` and `each of the 4 lifts` name: the things that items are repeated for."""
+
+import re
+from typing import Final
+
+from ..language import fold
+from ..naming import label_of
+from .answers import numbers_of
+from .tokens import TokenizedText
+
+MOST: Final = 12
+"""More repetitions than these are no template that anybody would fill in."""
+_RANGE: Final = re.compile(
+    r"(\b[^\W\d_]*?)(\d{1,4})\s*(?:-|–|—|\.{2,3}|…|to|bis|a|à|hasta|au)\s*(?:[^\W\d_]*?)(\d{1,4})\b"
+)
+_PARTS: Final = re.compile(r"\s*[,/+;&|]\s*")
+_FEW: Final = 2
+
+
+def things_of(text: TokenizedText, start: int, end: int) -> list[str]:
+    """The names of the things; empty when the words do not tell how many there are."""
+    words = text.slice(start, end)
+    return _numbered(words, text) or _named(text, start, end) or _counted(text, start, end)
+
+
+def _numbered(words: str, text: TokenizedText) -> list[str]:
+    match = _RANGE.search(words)
+    if match is None:
+        return []
+    first, last = int(match.group(2)), int(match.group(3))
+    if not 0 <= last - first < MOST:
+        return []
+    head = _head(words[: match.start()], text) or match.group(1)
+    return [f"{head} {number}".strip() for number in range(first, last + 1)]
+
+
+def _named(text: TokenizedText, start: int, end: int) -> list[str]:
+    words = text.slice(start, end).strip(" ()[].:,")
+    cut = max((words.rfind(mark) for mark in ":("), default=-1)
+    listed = words[cut + 1 :] if cut >= 0 else words
+    pieces = []
+    for piece in _PARTS.split(listed):
+        part: list[str] = []
+        for word in piece.split():
+            roles = text.language.marks([text.language.forms(word)], 0)
+            if roles.keys() & {"and", "or"}:
+                pieces.append(" ".join(part))
+                part = []
+            else:
+                part.append(word)
+        pieces.append(" ".join(part))
+    names = [_without_lead(piece, text) for piece in pieces if piece.strip()]
+    names = [name for name in names if name]
+    if not _FEW <= len(names) <= MOST or any(len(name.split()) > 4 for name in names):
+        return []
+    return [label_of(name) for name in names]
+
+
+def _counted(text: TokenizedText, start: int, end: int) -> list[str]:
+    words = text.slice(start, end)
+    numbers = [number for number in numbers_of(words, text.language) if float(number).is_integer()]
+    if len(numbers) != 1 or not _FEW <= numbers[0] <= MOST:
+        return []
+    for index in range(start, end):
+        token = text.tokens[index]
+        if token.is_number or fold(token.text) in text.language.numbers:
+            head = _head(text.slice(index + 1, end), text) if index + 1 < end else ""
+            return [f"{head} {number}" for number in range(1, int(numbers[0]) + 1)] if head else []
+    return []
+
+
+def _head(words: str, text: TokenizedText) -> str:
+    """The noun of the things: the last words before the numbers, without `for each of the`."""
+    kept = [word.strip(",.:()") for word in words.split()]
+    while kept and (fold(kept[0]) in text.language.function_words or len(kept[0]) < 2):
+        kept = kept[1:]
+    return label_of(" ".join(kept[-2:])) if kept else ""
+
+
+def _without_lead(piece: str, text: TokenizedText) -> str:
+    kept = piece.split()
+    leads = {"each", "for", "preposition", "article", "of", "and", "or"}
+    while kept and text.language.marks([text.language.forms(kept[0])], 0).keys() & leads:
+        kept = kept[1:]
+    return " ".join(kept)

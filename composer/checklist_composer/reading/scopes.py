@@ -1,0 +1,101 @@
+"""Which items a condition or a repetition governs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from .items import Item
+from .labels import Label, LabelledSpan
+from .sentences import Sentences
+from .tokens import TokenizedText
+
+_JOINS: Final = frozenset({"and", "also", "article", "please", "possessive", "or", "then"})
+_STOPS: Final = frozenset({"ordinal"})
+_ANSWERS: Final = ("if_not", "if_yes", "otherwise")
+_MOST_JOINING: Final = 5
+"""Tokens between two items of one chain."""
+
+
+def governed(
+    text: TokenizedText,
+    span: LabelledSpan,
+    items: Sequence[Item],
+    breaks: Sequence[LabelledSpan],
+    sentences: Sentences,
+) -> tuple[list[Item], list[Item]]:
+    """The items that the span certainly governs, and those that it may govern.
+
+    `breaks`: conditions and headings, which end what a condition before them governs.
+    """
+    start, end = sentences.bounds(span.start)
+    after = [item for item in items if span.end <= item.start < end]
+    stop = min((one.start for one in breaks if one.start > span.start), default=len(text))
+    after = [item for item in after if item.start < stop]
+    before = [item for item in items if start <= item.start and item.end <= span.start]
+    if before and _looks_back(text, span, before[-1], after):
+        return before[-1:], []
+    if not after:
+        return before[-1:] if before and not _refers_back(text, span) else [], []
+    chain = [after[0]]
+    for item in after[1:]:
+        if not _joined(text, chain[-1], item):
+            break
+        chain.append(item)
+    if sentences.is_long(span.start):
+        return chain[:1], chain[1:]
+    return chain, [item for item in after if item not in chain]
+
+
+def _refers_back(text: TokenizedText, span: LabelledSpan) -> bool:
+    return any(text.has(role, span.start, min(span.start + 4, len(text))) for role in _ANSWERS)
+
+
+def _looks_back(text: TokenizedText, span: LabelledSpan, before: Item, after: Sequence[Item]) -> bool:
+    """Whether the condition stands behind what it governs: `photo if it is damaged, then the signature`."""
+    if _refers_back(text, span):
+        return False
+    gap = text.tokens[before.end : span.start]
+    if any(token.text in ",;:.!?()|" or (token.is_word and len(gap) > 2) for token in gap):
+        return False
+    if not after:
+        return True
+    behind = text.tokens[span.end : after[0].start]
+    return (bool(behind) and behind[0].text in ",;|)") or (
+        bool(behind) and "and" in text.roles[span.end] and "," not in {token.text for token in behind[1:]}
+    )
+
+
+def _joined(text: TokenizedText, first: Item, second: Item) -> bool:
+    """Whether only joining words, commas and details lie between two items."""
+    details = [span for spans in first.details.values() for span in spans]
+    gap = [
+        index for index in range(first.end, second.start) if not any(span.start <= index < span.end for span in details)
+    ]
+    if len(gap) > _MOST_JOINING:
+        return False
+    joining: set[int] = set()
+    for index in gap:
+        roles = text.roles[index]
+        if roles.keys() & _STOPS and not roles.keys() & {"and", "article"}:
+            return False
+        if text.tokens[index].text in ",/&+()" or roles.keys() & _JOINS:
+            joining.update(range(index, index + max(roles.values(), default=1)))
+    words = [index for index in gap if text.tokens[index].is_word and index not in joining]
+    return len(words) <= 2 and not any(text.tokens[index].text in ";.:!?" for index in gap)
+
+
+def repeated(
+    text: TokenizedText, span: LabelledSpan, items: Sequence[Item], owner: Item | None, sentences: Sentences
+) -> list[Item]:
+    """The items that are asked once for each of the things that the span names."""
+    start, end = sentences.bounds(span.start)
+    inside = [item for item in items if start <= item.start < end]
+    before = [item for item in inside if item.end <= span.start]
+    if before:
+        return before[-1:] if owner is None or owner is before[-1] else [owner]
+    if inside and not sentences.is_long(span.start):
+        return inside
+    return [owner] if owner is not None and owner in inside else []
+
+
+def conditions(spans: Sequence[LabelledSpan]) -> list[LabelledSpan]:
+    return [span for span in spans if span.label is Label.IF]
