@@ -61,12 +61,12 @@ _STEP_DEFAULTS: Final[Json] = {
 }
 
 PROMPTS: Final[dict[str, Json]] = {
-    "kitchen": {"prompt": "Opening check for a restaurant kitchen, fridge below 5 °C with a photo of the display"},
+    "kitchen": {"prompt": "Restaurant opening"},
     "van": {
-        "prompt": "Van before the trip: check tyres, lights and mirrors. Tyre pressure 2.2 to 2.6 bar. If there is "
-        "damage, take two photos and describe it. The driver signs."
+        "prompt": "Van before the trip: tyres ok, lights ok, mirrors clean. Tyre pressure in bar (2.2 to 2.6). Is "
+        "there damage? If yes, two photos and a description. Signature of the driver."
     },
-    "flat": {"prompt": "Wohnungsübergabe mit Zählerständen und Fotos von jedem Raum"},
+    "flat": {"prompt": "Wohnungsübergabe"},
 }
 
 USER_ID: Final = "u-6b7c8d9e-0f1a-4b2c-8d3e-4f5a6b7c8d9e"

@@ -2,12 +2,9 @@
 
 from typing import Final
 
-from checklist_composer.locales import LOCALES
 from checklist_crds.errors import (
-    GenerationFailed,
     InvalidParameter,
     MissingField,
-    ModelFailed,
     QuotaExceeded,
     RunClosed,
     RunExpired,
@@ -24,6 +21,7 @@ from checklist_crds.template_types import Definition
 from . import openapi_examples as examples
 from . import openapi_models as shapes
 from .openapi_export_operations import RUN_FILTERS
+from .openapi_generation import GENERATE_TEMPLATE
 from .openapi_operations import (
     BAD_PAGE,
     IDEMPOTENCY_ERRORS,
@@ -44,16 +42,6 @@ _RUNS: Final = "Runs"
 _STRICT: Final = query("strict", {"type": "boolean", "default": False}, "true refuses fields that TDL does not know.")
 _IF_MATCH: Final = header(
     "If-Match", {"type": "string"}, "The version that may be changed, in quotes; another one is refused.", '"1"'
-)
-_LOCALE: Final = query(
-    "locale",
-    {"type": "string", "enum": list(LOCALES)},
-    "Language of the template where the prompt does not tell it better. The writer's own words are never translated.",
-    "en",
-)
-_BAD_LOCALE: Final = InvalidParameter(
-    f"locale must be one of {', '.join(LOCALES)}.",
-    details=[problem("locale", "invalid_parameter", f"locale must be one of {', '.join(LOCALES)}.")],
 )
 _BAD_STRICT: Final = InvalidParameter(
     "strict must be true or false.",
@@ -192,38 +180,7 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         ),
         errors=(TemplateNotFound(), TemplateVersionNotFound()),
     ),
-    Operation(
-        "post",
-        "/v1/templates/generate",
-        "generateTemplate",
-        _TEMPLATES,
-        "Generate a template from a prompt",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "A TDL object that POST /v1/templates takes unchanged. It is not stored.",
-                Definition,
-                {"kitchen": examples.TDL},
-                {"X-Generated-By": "composer"},
-            ),
-        ),
-        "The built-in composer makes it, without any account elsewhere: the same prompt, the same template. Where the "
-        "service is set up with a language model, that makes it, and the composer when the model does not. Nothing is "
-        "stored or logged of the prompt and of the template.",
-        parameters=(_LOCALE,),
-        body=Body(shapes.GenerateRequest, examples.PROMPTS),
-        errors=(
-            MissingField("Missing: prompt.", details=[problem("prompt", "missing", "This field is required.")]),
-            ValidationFailed(
-                "The prompt must be text of 4 to 4000 characters.",
-                details=[problem("prompt", "invalid_text", "The prompt must be text of 4 to 4000 characters.")],
-            ),
-            _BAD_LOCALE,
-            GenerationFailed("The prompt names nothing to check."),
-            ModelFailed(details=[problem("", "model_timeout", "It was not done in time.")]),
-        ),
-    ),
+    GENERATE_TEMPLATE,
 )
 
 RUN_OPERATIONS: Final[tuple[Operation, ...]] = (

@@ -10,6 +10,7 @@ from checklist_crds.errors import Problem
 from checklist_crds.template_validation import definition_problems
 
 from .auth import Caller
+from .generation.explanation import explained
 from .generation.generate_request import GenerateRequest
 from .idempotency import REPLAYED, requested_key
 from .organizations import Organization
@@ -129,7 +130,8 @@ class TemplateRoutes:
         """Answers with a definition that create takes unchanged; it is stored nowhere."""
         wanted = GenerateRequest.read(request, await read_json_object(request))
         made = await self._services.generator.generate(wanted.prompt, wanted.locale, caller.organization.name)
-        return json_response(made.definition.to_tdl(), headers={"X-Generated-By": made.generated_by})
+        answer = explained(made, wanted) if wanted.explain else made.definition.to_tdl()
+        return json_response(answer, headers={"X-Generated-By": made.generated_by})
 
 
 def _require_whole(written: Mapping[str, Any], problems: Sequence[Problem], *, strict: bool) -> None:

@@ -2,7 +2,8 @@
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from checklist_crds.template_validation import parse_definition
 from . import template_text
 from .api_key import KEY_VARIABLE, read_api_key
 from .command import Command, CommandFailed, ExitStatus
+from .generate_explanation import explanation_of, table
 from .terminal import plain
 
 LOCALES: Final = ("en", "de", "es", "fr")
@@ -23,6 +25,21 @@ _TIMEOUT_S: Final = 310.0
 _MAX_PRINTED: Final = 500
 
 
+class _Nothing(Exception):
+    """No template can be made of the prompt: why, and the names of jobs that may have been meant."""
+
+    def __init__(self, why: str, jobs: Iterable[str] = ()) -> None:
+        named = ", ".join(_printable(job) for job in jobs)
+        super().__init__(f"{why} Closest in the library: {named}" if named else why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    definition: Definition
+    explained: str = ""
+    """Lines for people, where they are wanted."""
+
+
 def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("prompt", help="what the checklist is for, in plain language; - reads it from standard input")
     parser.add_argument("--locale", choices=LOCALES, help="language where the prompt does not tell it better")
@@ -31,6 +48,9 @@ def _configure(parser: ArgumentParser) -> None:
         choices=("tdl", "manifest", "yaml"),
         default="tdl",
         help="tdl: JSON as the API has it (default); manifest: a Template for kubectl; yaml: the TDL as YAML",
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="tell on standard error which words of the prompt became which step"
     )
     manifest = parser.add_argument_group("of a manifest")
     manifest.add_argument("--name", help="metadata.name (default: made from the template's name)")
@@ -46,11 +66,14 @@ def _configure(parser: ArgumentParser) -> None:
 def _run(options: Namespace) -> ExitStatus:
     _require_sense(options)
     prompt = _prompt(options.prompt)
-    definition = _by_service(options, prompt) if options.server else _composed(prompt, options.locale)
-    if definition is None:
-        print("checklist-dispatch generate: the prompt names nothing to check", file=sys.stderr)
+    try:
+        made = _by_service(options, prompt) if options.server else _composed(options, prompt)
+    except _Nothing as nothing:
+        print(f"checklist-dispatch generate: {nothing}", file=sys.stderr)
         return ExitStatus.NO
-    print(_text_of(options)(definition).rstrip("\n"))
+    if made.explained:
+        print(made.explained, file=sys.stderr)
+    print(_text_of(options)(made.definition).rstrip("\n"))
     return ExitStatus.YES
 
 
@@ -87,21 +110,25 @@ def _prompt(given: str) -> str:
     return text.strip()
 
 
-def _composed(prompt: str, locale: str | None) -> Definition | None:
+def _composed(options: Namespace, prompt: str) -> _Made:
     # Its tables take a moment to load, and other commands have no need of them.
     from checklist_composer.composing import NothingToCompose, compose
 
     try:
-        return compose(prompt, locale=locale).definition
-    except NothingToCompose:
-        return None
+        composition = compose(prompt, locale=options.locale)
+    except NothingToCompose as nothing:
+        raise _Nothing(str(nothing), getattr(nothing, "closest", ())) from None
+    definition = composition.definition
+    return _Made(definition, table(definition, explanation_of(composition, prompt)) if options.explain else "")
 
 
-def _by_service(options: Namespace, prompt: str) -> Definition | None:
+def _by_service(options: Namespace, prompt: str) -> _Made:
     import httpx
 
     url = options.server.rstrip("/") + "/v1/templates/generate"
-    parameters = {"locale": options.locale} if options.locale else {}
+    parameters = ({"locale": options.locale} if options.locale else {}) | (
+        {"explain": "true"} if options.explain else {}
+    )
     headers = {"Authorization": f"Bearer {read_api_key(options.key_file, options.key)}"}
     try:
         response = httpx.post(
@@ -114,16 +141,26 @@ def _by_service(options: Namespace, prompt: str) -> Definition | None:
     except ValueError:
         body = None
     if response.status_code == 422 and isinstance(body, dict) and body.get("error") == "generation_failed":
-        return None
+        raise _refusal(body)
     if response.status_code != 200:
         said = body.get("message") if isinstance(body, dict) else None
         raise CommandFailed(f"{options.server} answers {response.status_code}: {_printable(said)}")
     made_by = response.headers.get("X-Generated-By", "")
     print(f"made by: {_printable(made_by)}", file=sys.stderr)
     try:
-        return parse_definition(body)
-    except (ValidationFailed, AttributeError, TypeError):
+        if not options.explain:
+            return _Made(parse_definition(body))
+        definition = parse_definition(body["template"])
+        return _Made(definition, table(definition, body))
+    except (ValidationFailed, AttributeError, KeyError, TypeError, ValueError):
         raise CommandFailed(f"{options.server} answers with something that is no template") from None
+
+
+def _refusal(body: dict[str, Any]) -> _Nothing:
+    details = body.get("details")
+    problems = [each for each in details if isinstance(each, dict)] if isinstance(details, list) else []
+    jobs = [str(each.get("message")) for each in problems if each.get("code") == "closest_job"]
+    return _Nothing(_printable(body.get("message")), jobs)
 
 
 def _printable(text: object) -> str:
@@ -151,13 +188,14 @@ COMMAND = Command(
     description="""\
 Make a template from plain language: TDL that POST /v1/templates takes, or a Template manifest for a repository.
 
-  checklist-dispatch generate "Van: check tyres, lights and mirrors. Tyre pressure 2.2 to 2.6 bar."
+  checklist-dispatch generate "Van check: tyres ok, lights ok, tyre pressure in bar (2.2 to 2.6)"
   checklist-dispatch generate "Wohnungsübergabe" --format manifest --organization my-organization > handover.yaml
   checklist-dispatch generate - --server https://checklists.example --key-file key.txt < procedure.txt
+  checklist-dispatch generate "Cold room: temperature, max 7 °C; is the door tight?" --explain > template.json
 
 Without --server the built-in composer makes it here, without network: the same prompt, the same template.
 
-Exit status: 0 done, 1 the prompt names nothing to check, 2 it could not be done.
+Exit status: 0 done, 1 no template can be made of the prompt, 2 it could not be done.
 """,
     configure=_configure,
     run=_run,

@@ -86,7 +86,9 @@ async def a_template_is_written(story: Story) -> None:
     assert (changed["v"], changed["name"]) == (2, "Closing")
     assert (await story.call("GET", f"{path}/versions/1"))["name"] == "Opening"
     assert len((await story.call("GET", f"{path}/versions"))["data"]) == 2
-    generated = await story.call("POST", "/v1/templates/generate", {"prompt": "Van: check tyres and lights"})
+    generated = await story.call(
+        "POST", "/v1/templates/generate", {"prompt": "Van check: tyres ok, lights ok, mirrors clean"}
+    )
     assert generated["sections"]
     await story.call("DELETE", path, status=204)
 

@@ -1,9 +1,11 @@
 """`checklist-dispatch generate`: what it prints can be created, applied and read again."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 import yaml
@@ -12,11 +14,13 @@ from tests.cli.conftest import Answer, Asked, Capture, Service
 from checklist_cli import template_text
 from checklist_cli.api_key import KEY_VARIABLE
 from checklist_cli.program import main
+from checklist_composer import composing
+from checklist_composer.composing import NothingToCompose
 from checklist_crds.template_resource import TemplateSpec
 from checklist_crds.template_types import Definition
 from checklist_crds.template_validation import parse_definition
 
-PROMPT = "Check doors, windows and lights. Fridge below 5 °C with a photo."
+PROMPT = "Checklist:\n- Doors locked\n- Windows closed\n- Fridge temperature in °C (max. 5 °C)\n- Photo of the bar"
 
 
 @pytest.fixture(autouse=True)
@@ -85,14 +89,62 @@ def definition_with(label: str) -> Definition:
 
 def test_it_works_as_a_program_in_a_pipe(capsys: Capture) -> None:
     program = Path(sys.executable).with_name("checklist-dispatch")
-    prompt, given = "Kühlschrank unter 5 °C? Türen und Fenster prüfen.", {"PYTHONHASHSEED": "7"}
+    prompt, given = "Checkliste:\n- Tür geschlossen\n- Boden sauber", {"PYTHONHASHSEED": "7"}
     done = subprocess.run([program, "generate", "-"], input=prompt.encode(), capture_output=True, check=True, env=given)
     assert (done.stdout.decode(), done.stderr) == (printed(capsys, prompt), b"")
 
 
-def test_a_prompt_that_names_nothing_is_a_no(capsys: Capture) -> None:
-    assert main(["generate", "?!?! ..."]) == 1
-    assert capsys.readouterr() == ("", "checklist-dispatch generate: the prompt names nothing to check\n")
+def test_a_prompt_of_which_nothing_can_be_made_is_a_no_that_says_why(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        error = NothingToCompose("Nobody knows this job.")
+        vars(error)["closest"] = ("Boat\x1b[2J check", "Car check")
+        raise error
+
+    monkeypatch.setattr(composing, "compose", refuse)
+    assert main(["generate", PROMPT]) == 1
+    said = "Nobody knows this job. Closest in the library: Boat�[2J check, Car check"
+    assert capsys.readouterr() == ("", f"checklist-dispatch generate: {said}\n")
+
+
+EXPLAINED = [
+    ["step", "type", "sure", "words of the prompt"],
+    ["s-a", "boolean", "93%", "a long door"],
+    ["s-b", "text", "-", "-"],
+    ["not used: hey \ufffd"],
+]
+
+
+def explained() -> dict[str, Any]:
+    steps = [{"id": "s-a", "type": "boolean", "label": "A"}, {"id": "s-b", "type": "text", "label": "B"}]
+    definition = parse_definition({"name": "x", "sections": [{"id": "g-a", "title": "T", "steps": steps}]})
+    source = {"start": 4, "end": 15, "text": "a long\n door"}
+    origins = [
+        {"step_id": "s-a", "source": source, "confidence": 0.93},
+        {"step_id": "s-b", "source": None, "confidence": None},
+    ]
+    return {"template": definition.to_tdl(), "steps": origins, "unused": [{"start": 0, "end": 4, "text": "hey \x1b"}]}
+
+
+def test_where_each_step_came_from_is_told_beside_the_template(service: Service, capsys: Capture) -> None:
+    service.answers = [Answer(json.dumps(explained()).encode(), headers={"X-Generated-By": "composer"})]
+    assert main(["generate", PROMPT, "--server", service.url, "--key", "x", "--explain"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == explained()["template"]
+    assert service.asked[0].query == {"explain": "true"}
+    made_by, *lines = err.splitlines()
+    assert made_by == "made by: composer"
+    assert [re.split(r"  +", line) for line in lines if line] == EXPLAINED
+
+
+def test_the_composer_here_tells_the_words_of_each_step(capsys: Capture) -> None:
+    alone = printed(capsys, PROMPT)
+    assert main(["generate", PROMPT, "--explain"]) == 0
+    out, err = capsys.readouterr()
+    assert out == alone
+    _, *lines = (re.split(r"  +", line) for line in err.splitlines())
+    assert [line[3] for line in lines if len(line) == 4][:2] == ["Doors locked", "Windows closed"]
 
 
 def test_a_service_makes_it_with_the_key_of_the_environment(
@@ -109,10 +161,15 @@ def test_a_service_makes_it_with_the_key_of_the_environment(
     assert service.asked == [Asked("/v1/templates/generate", {"locale": "de"}, key, {"prompt": PROMPT})]
 
 
+CLOSEST = {"path": "prompt", "code": "closest_job", "message": "Boat check"}
+REFUSED = json.dumps({"error": "generation_failed", "message": "No list.", "details": [CLOSEST]}).encode()
+
+
 @pytest.mark.parametrize(
     ("answer", "exit_status", "why"),
     [
-        (Answer(b'{"error": "generation_failed", "message": "x"}', 422), 1, "the prompt names nothing to check"),
+        (Answer(b'{"error": "generation_failed", "message": "No\\u001b list."}', 422), 1, "generate: No� list.\n"),
+        (Answer(REFUSED, 422), 1, "No list. Closest in the library: Boat check\n"),
         (Answer(b'{"error": "unauthorized", "message": "Wrong key.\\u001b[2J"}', 401), 2, "401: Wrong key."),
         (Answer(b"<html>", 502), 2, "answers 502: nothing that could be read"),
         (Answer(b"<html>"), 2, "something that is no template"),

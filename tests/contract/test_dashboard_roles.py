@@ -156,7 +156,7 @@ async def test_no_write_opens_without_the_token_of_our_own_page(api: Api) -> Non
 
 
 SESSION = "/dashboard/api/session"
-WISH = {"prompt": "check doors and windows"}
+WISH = {"prompt": "Checklist: doors locked, windows closed, lights off"}
 
 
 async def test_a_session_says_who_is_signed_in_and_where_they_may_go(api: Api) -> None:

@@ -18,13 +18,12 @@ api = shared_api
 GENERATE = "/v1/templates/generate"
 BY = "X-Generated-By"
 PROMPTS = (
-    "Van before the trip: check tyres, lights and mirrors. Tyre pressure 2.2 to 2.6 bar.",
-    "Küche: Kühlschrank unter 5 °C, Boden sauber? Foto vom Herd.",
-    "Revisar puertas, ventanas y luces. Temperatura de la nevera por debajo de 5 °C.",
-    "Vérifier les portes, les fenêtres et les lumières. Température du frigo inférieure à 5 °C.",
-    "\u202eCheck the doors\u202c and \x00\x07\x1b[31mlights",
-    "<script>alert(1)</script> <b>Check</b> the doors &amp; windows",
-    '{"sections": [{"id": "g-1", "steps": [{"id": "s-1", "type": "boolean"}]}], "org_id": "org-1"}',
+    "Checklist for the van:\n- Tyres ok\n- Lights work\n- Tyre pressure in bar (2.2 to 2.6 bar)",
+    "Checkliste Kühlraum:\n- Temperatur in °C (max. 7 °C)\n- Tür geschlossen\n- Boden sauber\n- Foto vom Herd",
+    "Lista de control de la cámara:\n- Temperatura en °C (máx. 7 °C)\n- Puerta cerrada\n- Suelo limpio",
+    "Checklist chambre froide :\n- Température en °C (max. 7 °C)\n- Porte fermée\n- Sol propre",
+    "Checklist:\n- \u202eDoors locked\u202c\n- Alarm \x00\x07\x1b[31mset",
+    "Checklist:\n- <script>alert(1)</script>\n- <b>Doors</b> &amp; windows closed",
 )
 
 
@@ -41,7 +40,7 @@ async def test_create_takes_what_was_generated_unchanged_and_nothing_is_stored_b
         assert made == await generated(api, prompt)
         assert not {"id", "v", "org_id", "created_at", "updated_at"} & set(made)
     assert (await api.http.get("/v1/templates")).json()["data"] == []
-    hostile = ("html", "control characters", "direction overrides", "1,300 items", "numbers", "equal options")
+    hostile = ("json", "html", "control characters", "direction overrides", "1,300 items", "numbers", "equal options")
     for prompt in (*PROMPTS, *(HOSTILE[name] for name in hostile)):
         response = await api.http.post(GENERATE, json={"prompt": prompt})
         if response.status_code == 422 and prompt not in PROMPTS:
@@ -62,7 +61,11 @@ REFUSED: dict[tuple[int, str], tuple[dict[str, Any], ...]] = {
         {"prompt": "x" * 4001},
         {"prompt": "Check doors. " * 307 + "Check it. "},
     ),
-    (422, "generation_failed"): ({"prompt": "?!?! ..."}, {"prompt": "🧯🧯🧯🧯"}),
+    (422, "generation_failed"): (
+        {"prompt": "?!?! ..."},
+        {"prompt": "🧯🧯🧯🧯"},
+        {"prompt": "Write me a poem about the sea"},
+    ),
 }
 
 
@@ -78,6 +81,25 @@ async def test_a_prompt_that_cannot_be_used_is_refused_with_the_reason_and_the_l
         response = await api.http.post(GENERATE, json={"prompt": "Check doors"}, params={"locale": locale})
         assert error_of(response) == (400, "invalid_parameter"), locale
         assert response.json()["details"][0]["path"] == "locale"
+    response = await api.http.post(GENERATE, json={"prompt": "Check doors"}, params={"explain": "yes"})
+    assert error_of(response) == (400, "invalid_parameter")
+
+
+@pytest.mark.parametrize("before", ["", "\n  \t"])
+async def test_an_explained_template_tells_which_characters_of_the_prompt_each_step_came_from(
+    api: Api, before: str
+) -> None:
+    prompt = f"{before}{PROMPTS[1]}\n"
+    made = await generated(api, prompt, explain="true")
+    assert made["template"] == await generated(api, prompt, explain="false") == await generated(api, prompt)
+    steps = [step["id"] for section in made["template"]["sections"] for step in section["steps"]]
+    assert [each["step_id"] for each in made["steps"]] == steps
+    sources = [each["source"] for each in made["steps"]]
+    assert [source["text"] for source in sources][1:3] == ["Tür geschlossen", "Boden sauber"]
+    for part in [*sources, *made["unused"]]:
+        assert prompt[part["start"] : part["end"]] == part["text"]
+    named = await generated(api, "Forklift pre-use check", explain="true")
+    assert {each["source"] for each in named["steps"]} == {None}
 
 
 async def test_a_manifest_of_the_command_line_is_the_same_template_in_the_cluster(
@@ -108,7 +130,8 @@ async def test_the_model_answers_up_to_its_limit_and_what_was_made_is_counted(st
         api = await with_model(start_api, server, LIMIT="2/h")
         other = await api.make_account()
         body = {"prompt": "Cold room"}
-        answers = [await api.http.post(GENERATE, json=body, params={"locale": "fr"}) for _ in range(3)]
+        explained = await api.http.post(GENERATE, json=body, params={"locale": "fr", "explain": "true"})
+        answers = [explained, *[await api.http.post(GENERATE, json=body, params={"locale": "fr"}) for _ in range(2)]]
         answers += [await other.http.post(GENERATE, json=body) for _ in range(2)]
     assert [answer.headers[BY] for answer in answers] == [
         "model",
@@ -117,9 +140,12 @@ async def test_the_model_answers_up_to_its_limit_and_what_was_made_is_counted(st
         "model",
         "composer; reason=model_unauthorized",
     ]
-    assert answers[0].json()["name"] == TEMPLATE["name"]
-    assert parse_definition(answers[0].json(), strict=True)
-    assert (await api.http.post("/v1/templates", json=answers[0].json())).status_code == 201
+    made = answers[1].json()
+    assert explained.json()["template"] == made
+    assert {(each["source"], each["confidence"]) for each in explained.json()["steps"]} == {(None, None)}
+    assert made["name"] == TEMPLATE["name"]
+    assert parse_definition(made, strict=True)
+    assert (await api.http.post("/v1/templates", json=made)).status_code == 201
     assert "French" in server.asked[0].said
     metrics = (await api.anonymous.get("/metrics")).text.splitlines()
     for line in (

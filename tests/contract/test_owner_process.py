@@ -253,7 +253,7 @@ async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_
 # --- a model's server that repeats everything: what the API writes down of it at debug level
 
 MODEL_KEY = "sk-3f1d0a97b2c84e65a1f0d3c9"
-PROMPT = "Check the door behind the bookcase of Mnemosyne, the windows and the lights"
+PROMPT = "Checklist:\n- Door behind the bookcase of Mnemosyne closed\n- Windows closed\n- Lights off"
 
 
 async def echoes(asked: Asked, writer: Writer) -> None:

@@ -20,7 +20,9 @@ def test_the_wheel_holds_the_packages_and_the_built_app_and_nothing_else(web_app
     } <= names
     assert {"checklist_api/pages/style.css", "checklist_crds/py.typed", "checklist_operator/__main__.py"} <= names
     composer = ROOT / "composer" / "checklist_composer"
-    tables = {path.relative_to(composer.parent).as_posix() for path in composer.rglob("*.yaml")}
+    read = [*composer.rglob("*.yaml"), *composer.glob("model/*.crfsuite")]
+    tables = {path.relative_to(composer.parent).as_posix() for path in read}
+    assert any(name.endswith(".crfsuite") for name in tables)
     assert len(tables) > 40
     assert tables <= names, "what the composer reads"
     tops = {name.partition("/")[0] for name in names}

@@ -17,10 +17,10 @@ from checklist_api.generation.model_provider import ModelProvider
 from checklist_api.generation.model_settings import Fallback, ModelSettings
 from checklist_api.metrics import Metrics
 from checklist_composer import composing
-from checklist_composer.composing import compose
-from checklist_crds.errors import InternalError, ModelFailed, RateLimited, ServiceUnavailable
+from checklist_composer.composing import NothingToCompose, compose
+from checklist_crds.errors import GenerationFailed, InternalError, ModelFailed, RateLimited, ServiceUnavailable
 
-PROMPT = "Check the doors, windows and lights"
+PROMPT = "Checklist:\n- Doors locked\n- Windows closed\n- Lights off"
 OURS = {Reason.LIMIT, Reason.BUDGET, Reason.BUSY}
 
 
@@ -76,6 +76,22 @@ async def test_a_bug_in_the_composer_is_told_by_its_place_and_without_the_prompt
     assert record.__dict__["type"] == "ValueError"
     assert any("test_generator.py:" in place for place in record.__dict__["places"])
     assert "windows" not in str(record.__dict__)
+
+
+async def test_a_prompt_that_is_refused_is_told_why_with_the_closest_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> Any:
+        error = NothingToCompose("Nobody knows this job.")
+        vars(error)["closest"] = ("Boat check", "Car check")
+        raise error
+
+    monkeypatch.setattr(composing, "compose", refuse)
+    with pytest.raises(GenerationFailed) as refused:
+        await new().generate(PROMPT, None, "org-a")
+    assert refused.value.as_body() == {
+        "error": "generation_failed",
+        "message": "Nobody knows this job.",
+        "details": [{"path": "prompt", "code": "closest_job", "message": job} for job in ("Boat check", "Car check")],
+    }
 
 
 async def test_more_prompts_than_can_wait_are_told_to_come_again() -> None:

@@ -19,15 +19,22 @@ class GenerateRequest:
     """`locale`: the language of the template where the prompt does not tell it better."""
 
     prompt: str
+    """Without the white space around it."""
     locale: str | None
+    explain: bool = False
+    """Whether the answer tells where each step came from."""
+    before: int = 0
+    """Characters of white space that stood before the prompt."""
 
     @classmethod
     def read(cls, request: web.Request, body: dict[str, Any]) -> "GenerateRequest":
         """Raises InvalidParameter, MissingField, ValidationFailed. `Accept-Language` is not looked at: it is about
         the caller's program, and the prompt says better which language its writer reads."""
         locale = one_of(request, "locale", LOCALES)
+        explain = one_of(request, "explain", ("true", "false")) == "true"
         require_members(body, "prompt")
-        return cls(checked_prompt(body["prompt"]), locale)
+        prompt = checked_prompt(body["prompt"])
+        return cls(prompt, locale, explain, body["prompt"].find(prompt))
 
 
 def checked_prompt(prompt: object) -> str:

@@ -19,6 +19,8 @@ from .model_failures import ModelFailure, Reason
 from .model_settings import Fallback, ModelSettings
 
 if TYPE_CHECKING:
+    from checklist_composer.composing import Composition, StepSource
+
     from .model_provider import ModelProvider
 
 logger = logging.getLogger(__name__)
@@ -44,6 +46,7 @@ _FIRST_PROMPTS: Final = (
 )
 """One of each language, which has tables of its own."""
 _NOTHING: Final = "The prompt names nothing to check. Say what the checklist is for, or what is to be done."
+"""When the composer does not say why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,10 @@ class Generated:
     reason: Reason | None = None
     """Why the model did not; None when it did, or when there is none."""
     by_model: bool = False
+    sources: tuple["StepSource", ...] = ()
+    """What of the prompt the composer made each step of; a model does not say."""
+    unused: tuple[tuple[int, int], ...] = ()
+    """Offsets of the parts of the prompt that became nothing."""
 
     @property
     def generated_by(self) -> str:
@@ -109,8 +116,9 @@ class Generator:
             except Exception as error:
                 _tell_of_bug("model.bug", error)
                 reason = self._failed(ModelFailure(Reason.ERROR, "unforeseen"), organization)
-        compose_it: Callable[[str], Definition] = functools.partial(_composed, locale=locale)
-        return Generated(await self._pool.run(compose_it, prompt), reason)
+        compose_it: Callable[[str], Composition] = functools.partial(_composed, locale=locale)
+        made = await self._pool.run(compose_it, prompt)
+        return Generated(made.definition, reason, sources=made.sources, unused=made.unused)
 
     def _failed(self, failure: ModelFailure, organization: str) -> Reason:
         """Why the composer is to answer. Raises ModelFailed or RateLimited when it is not."""
@@ -134,14 +142,16 @@ def _warmed(_: str) -> None:
         _composed(prompt, locale=locale)
 
 
-def _composed(prompt: str, *, locale: str | None) -> Definition:
+def _composed(prompt: str, *, locale: str | None) -> "Composition":
     # It takes a second to load, with its tables: not before it is needed, and in the thread of the pool.
     from checklist_composer.composing import NothingToCompose, compose
 
     try:
-        return compose(prompt, locale=locale).definition
-    except NothingToCompose:
-        raise GenerationFailed(_NOTHING) from None
+        return compose(prompt, locale=locale)
+    except NothingToCompose as nothing:
+        jobs: tuple[str, ...] = getattr(nothing, "closest", ())
+        closest = [Problem("prompt", "closest_job", job) for job in jobs]
+        raise GenerationFailed(str(nothing) or _NOTHING, details=closest) from None
     except Exception as error:
         _tell_of_bug("composer.bug", error)
         raise InternalError() from None

@@ -431,6 +431,15 @@ export interface components {
             /** @description Steps without which the run cannot be submitted, in order. */
             missing_steps: string[];
         };
+        /** @description A template and what it was made of. */
+        ExplainedTemplate: {
+            /** @description What POST /v1/templates takes unchanged. */
+            template: components["schemas"]["Definition"];
+            /** @description One for each step of the template, in its order. */
+            steps: components["schemas"]["StepOrigin"][];
+            /** @description What of the prompt became nothing; empty when a model made it. */
+            unused: components["schemas"]["PromptPart"][];
+        };
         ExternalIdentity: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -446,6 +455,8 @@ export interface components {
             /** @description What the checklist is for, in plain language. */
             prompt: string;
         };
+        /** @description A template, or with `explain=true` one and what it was made of. */
+        GeneratedTemplate: components["schemas"]["Definition"] | components["schemas"]["ExplainedTemplate"];
         /** @description A location, WGS 84. */
         Geo: {
             /** @description Degrees north. */
@@ -635,6 +646,15 @@ export interface components {
             code: string;
             /** @description What is wrong, for people. */
             message: string;
+        };
+        /** @description A part of the prompt as it was sent. */
+        PromptPart: {
+            /** @description Its first character, counted in Unicode code points from 0. */
+            start: number;
+            /** @description The character behind its last. */
+            end: number;
+            /** @description Its words. */
+            text: string;
         };
         /** @description The plan's limit and how much of it is used. */
         QuotaDetails: {
@@ -1241,6 +1261,15 @@ export interface components {
              */
             config?: components["schemas"]["StepConfig"];
         };
+        /** @description Where a step came from. */
+        StepOrigin: {
+            /** @description The step in `template`. */
+            step_id: string;
+            /** @description The words that it was made of; null for a step of the library, and when a model made the template. */
+            source: components["schemas"]["PromptPart"] | null;
+            /** @description How sure the composer is of the step's type and condition; null when a model made it. */
+            confidence: number | null;
+        };
         /** @description A step that is not required was skipped. */
         StepSkippedData: {
             step_id: string;
@@ -1441,8 +1470,10 @@ export type EventPhoto = components['schemas']['EventPhoto'];
 export type Execution = components['schemas']['Execution'];
 export type ExecutionInput = components['schemas']['ExecutionInput'];
 export type ExecutorRun = components['schemas']['ExecutorRun'];
+export type ExplainedTemplate = components['schemas']['ExplainedTemplate'];
 export type ExternalIdentity = components['schemas']['ExternalIdentity'];
 export type GenerateRequest = components['schemas']['GenerateRequest'];
+export type GeneratedTemplate = components['schemas']['GeneratedTemplate'];
 export type Geo = components['schemas']['Geo'];
 export type GeoInput = components['schemas']['GeoInput'];
 export type Health = components['schemas']['Health'];
@@ -1461,6 +1492,7 @@ export type PhotoBounds = components['schemas']['PhotoBounds'];
 export type PhotoBoundsInput = components['schemas']['PhotoBoundsInput'];
 export type PhotoChange = components['schemas']['PhotoChange'];
 export type Problem = components['schemas']['Problem'];
+export type PromptPart = components['schemas']['PromptPart'];
 export type QuotaDetails = components['schemas']['QuotaDetails'];
 export type Readiness = components['schemas']['Readiness'];
 export type ReadinessCheck = components['schemas']['ReadinessCheck'];
@@ -1499,6 +1531,7 @@ export type StepCompletedData = components['schemas']['StepCompletedData'];
 export type StepCompletedEvent = components['schemas']['StepCompletedEvent'];
 export type StepConfig = components['schemas']['StepConfig'];
 export type StepInput = components['schemas']['StepInput'];
+export type StepOrigin = components['schemas']['StepOrigin'];
 export type StepSkippedData = components['schemas']['StepSkippedData'];
 export type StepSkippedEvent = components['schemas']['StepSkippedEvent'];
 export type StepType = components['schemas']['StepType'];
