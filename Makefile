@@ -73,7 +73,7 @@ check: environment ## Lint, types, layers, generated files
 	@$(BIN)/lint-imports
 	$(call step,generated CRDs are current)
 	@$(BIN)/python -m checklist_crds.crd --check
-	$(call step,the composer's models are those of the labelled prompts)
+	$(call step,the models of the composer are those of the labelled prompts)
 	@$(BIN)/python -m checklist_dev.composer_training --check
 	$(call step,the image holds what requirements.lock says)
 	@$(BIN)/python -m checklist_dev.image lock --check
