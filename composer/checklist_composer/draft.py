@@ -109,12 +109,3 @@ class Draft:
     def steps(self) -> list[DraftStep]:
         """All of them, in order."""
         return [step for section in self.sections for step in section.steps]
-
-    def last_steps(self, count: int) -> list[DraftStep]:
-        """The last of them, in order."""
-        found: list[DraftStep] = []
-        for section in reversed(self.sections):
-            if len(found) >= count:
-                break
-            found[:0] = section.steps[-(count - len(found)) :]
-        return found

@@ -1,6 +1,6 @@
 """A domain of the library as a draft in one language."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .domain_types import BlockStep, Comparison, Domain, Words
@@ -107,15 +107,3 @@ def _value(comparison: Comparison, labels: Mapping[str, str]) -> object:
     if isinstance(value, tuple):
         return [labels.get(one, one) for one in value]
     return labels.get(value, value) if isinstance(value, str) else value
-
-
-def follow_ups(steps: Iterable[DraftStep], source: DraftStep) -> Iterator[DraftStep]:
-    """The steps that depend on another one's answer."""
-    for step in steps:
-        if step.condition and any(comparison.step is source for comparison in step.condition.comparisons):
-            yield step
-
-
-def comparisons_of(step: DraftStep) -> list[DraftComparison]:
-    """What a step's condition compares; nothing for a step that always applies."""
-    return step.condition.comparisons if step.condition else []

@@ -7,8 +7,6 @@ from typing import Final
 
 from .language import fold
 
-MAX_LABEL: Final = 200
-"""Longer than this is a text and no label; the rest of it becomes the hint."""
 _MAX_ID: Final = 40
 
 _SPACES: Final = re.compile(r"\s+")

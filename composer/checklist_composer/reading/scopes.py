@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from .items import Item
-from .labels import Label, LabelledSpan
+from .labels import LabelledSpan
 from .sentences import Sentences
 from .tokens import TokenizedText
 
@@ -95,7 +95,3 @@ def repeated(
     if inside and not sentences.is_long(span.start):
         return inside
     return [owner] if owner is not None and owner in inside else []
-
-
-def conditions(spans: Sequence[LabelledSpan]) -> list[LabelledSpan]:
-    return [span for span in spans if span.label is Label.IF]
