@@ -202,4 +202,10 @@ DATE_TIME: Final = {"type": "string", "format": "date-time"}
 BAD_PAGE: Final = InvalidParameter(
     "page must be an integer from 1.", details=[problem("page", "invalid_parameter", "page must be an integer from 1.")]
 )
-IDEMPOTENCY_ERRORS: Final = (IdempotencyInProgress(), ResourceDeleted(), IdempotencyKeyReused())
+_BAD_KEY: Final = "Idempotency-Key must be 1 to 255 visible ASCII characters."
+IDEMPOTENCY_ERRORS: Final = (
+    InvalidParameter(_BAD_KEY, details=[problem("Idempotency-Key", "invalid_parameter", _BAD_KEY)]),
+    IdempotencyInProgress(),
+    ResourceDeleted(),
+    IdempotencyKeyReused(),
+)

@@ -14,7 +14,7 @@ from checklist_crds.kube.kinds import AUDIT_ENTRY, IDEMPOTENCY_RECORD, ORGANIZAT
 from checklist_crds.times import utc_now
 
 from .archive_lab import ArchiveLab
-from .conftest import Account, Api, StartApi, definition, http_client, shared_api
+from .conftest import Account, Api, StartApi, definition, shared_api
 from .executor_client import error_of
 
 api = shared_api
@@ -88,9 +88,7 @@ async def test_keys_of_organizations_and_routes_are_apart_and_one_that_is_none_i
     assert (await post(api.account, "/v1/templates", definition())).status_code == 201
     for key in ("", "x" * 256, "a b", "ß"):
         for path, body in (("/v1/runs", {"template_id": 7}), ("/v1/templates", {"name": "", "sections": 7})):
-            # Not by a client that checks: of POST /v1/runs the document does not describe this code.
-            async with http_client(api.base_url, api.account.key) as http:
-                response = await http.post(path, json=body, headers={"Idempotency-Key": key.encode()})
+            response = await api.http.post(path, json=body, headers={"Idempotency-Key": key.encode()})
             assert error_of(response) == (400, "invalid_parameter"), (path, key)
 
 
