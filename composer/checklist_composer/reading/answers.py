@@ -94,7 +94,7 @@ def unit_in(text: str, language: Language) -> str | None:
     for index, token in enumerate(tokens[:-1]):
         if token.is_number or fold(token.text) in language.numbers:
             for end in range(min(len(tokens), index + 5), index + 1, -1):
-                unit = _known_unit(text[tokens[index + 1].start : tokens[end - 1].end], language)
+                unit = known_unit(text[tokens[index + 1].start : tokens[end - 1].end], language)
                 if unit is not None:
                     return unit
     return None
@@ -107,10 +107,11 @@ def unit_of(text: str, language: Language) -> str | None:
     while len(words) > 1 and (any(_is(words[0], language, role) for role in roles) or words[0] in ":=("):
         words = words[1:]
     said = " ".join(words).strip(_EDGE)
-    return _known_unit(said, language) or said[:50] or None
+    return known_unit(said, language) or said[:50] or None
 
 
-def _known_unit(words: str, language: Language) -> str | None:
+def known_unit(words: str, language: Language) -> str | None:
+    """The unit as it is shown, where the words are one and nothing else."""
     found = language.units.get(fold(words).strip())
     return found[0] if found else None
 

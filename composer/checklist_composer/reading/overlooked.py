@@ -75,7 +75,7 @@ def _judged(
     text: TokenizedText, start: int, end: int, outside: Sequence[float], likelihood: Callable[[Label, int], float]
 ) -> LabelledSpan | None:
     """The item that a run of words may be; None where hardly anything speaks for one."""
-    if text.has("checklist", start, end):  # what a heading or the wish itself says
+    if text.has("checklist", start, end) or text.has("request", start, min(start + 3, end)):  # a heading, or the wish
         return None
     meaning = [index for index in range(start, end) if text.carries_meaning(index)]
     doubt = sum(1 - outside[index] for index in meaning) / len(meaning)

@@ -9,6 +9,7 @@ from ..draft import Draft, DraftComparison, DraftCondition, DraftSection, DraftS
 from ..language import language_of
 from ..locales import Locale
 from ..naming import label_of
+from .answers import options_of
 from .conditions import Trigger, Triggers
 from .items import Item, items_of
 from .labeller import labelled_spans
@@ -27,6 +28,8 @@ _TITLE_ENDS: Final = frozenset(".:;,?!(\n")
 _ASKING: Final = frozenset({"request", "checklist", "for", "article", "meta", "greeting", "please"})
 _NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if"})
 _BEFORE: Final = 8
+_ANSWERS: Final = frozenset({"grade_word", "good", "bad", "verdict", "yes_no", "state", "na"})
+"""Roles of words that are answers, and no things."""
 _SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
 _MOST_REPEATED: Final = 60
 """Steps that repetitions of one prompt may make."""
@@ -227,6 +230,12 @@ class _Reader:
             made += len(things) * len(items)
             for item in items:
                 copies[id(self.steps[item])] = [self._copy(self.steps[item], thing) for thing in things]
+        for item in self.items:
+            step = self.steps[item]
+            things = self._things_before_options(item) if id(step) not in copies and step.condition is None else []
+            if things and made + len(things) <= _MOST_REPEATED:
+                made += len(things)
+                copies[id(step)] = [self._copy(step, thing) for thing in things]
         depended = {id(one.step) for _, step, _ in placed if step.condition for one in step.condition.comparisons}
         for key in [key for key in copies if key in depended]:
             things_said = " / ".join(copy.label.rpartition(" – ")[2] for copy in copies.pop(key))
@@ -242,6 +251,22 @@ class _Reader:
         step = self.steps[owner]
         things, step.options = step.options, []
         step.type = StepType.BOOLEAN if step.type is StepType.CHOICE else step.type
+        return things
+
+    def _things_before_options(self, item: Item) -> list[str]:
+        """`rope of each bell (treble, tenor): good, worn`: of two lists of options, the first one names the things."""
+        spans = item.details.get(Label.OPTIONS, [])
+        if not spans or not self.text.has("each", item.start, spans[0].start):
+            return []
+        things = options_of(self.text.slice(spans[0].start, spans[0].end), self.text.language)
+        if not 1 < len(things) <= MOST or self.text.any_of(_ANSWERS, spans[0].start, spans[0].end):
+            return []
+        step = self.steps[item]
+        said = [options_of(self.text.slice(span.start, span.end), self.text.language) for span in spans[1:2]]
+        if said and len(said[0]) > 1:
+            step.type, step.options = StepType.CHOICE, said[0]
+        elif step.type in {StepType.CHOICE, StepType.MULTI_CHOICE}:
+            step.type, step.options = StepType.BOOLEAN, []
         return things
 
     def _copy(self, step: DraftStep, thing: str) -> DraftStep:

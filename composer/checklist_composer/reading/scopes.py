@@ -29,6 +29,9 @@ def governed(
     start, end = sentences.bounds(span.start)
     after = [item for item in items if span.end <= item.start < end]
     stop = min((one.start for one in breaks if one.start > span.start), default=len(text))
+    closing = next((at for at in range(span.end, end) if text.tokens[at].text in "()"), end)
+    if closing < end and text.tokens[closing].text == ")":  # what it governs stands with it in parentheses
+        stop = min(stop, closing)
     after = [item for item in after if item.start < stop]
     before = [item for item in items if start <= item.start and item.end <= span.start]
     if before and _looks_back(text, span, before[-1], after):

@@ -7,7 +7,7 @@ from checklist_crds.template_types import StepType
 
 from ..draft import DraftStep
 from ..naming import label_of
-from .answers import numbers_of, options_of, scale_of, unit_in, unit_of
+from .answers import known_unit, numbers_of, options_of, scale_of, unit_in, unit_of
 from .items import Item
 from .labels import Label
 from .overlooked import NAMED
@@ -39,6 +39,7 @@ _OF_TYPES: Final = {
     Label.UNIT: {StepType.NUMBER},
 }
 """Details that are in the configuration of steps of these types; other steps have them as a hint."""
+_OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
 _VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
@@ -65,7 +66,10 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         if step.type is StepType.TEXT and item.label not in _CHOOSING:
             step.type = _TYPES[item.label]
     elif item.confidence < SURE and item.label not in _CERTAIN and not _names_its_kind(text, item):
-        step.photo = _ANY
+        if _asks_yes_or_no(text, item):
+            step.type, step.confidence = StepType.BOOLEAN, SURE
+        else:
+            step.photo = _ANY
     elif item.label is Label.DATE:
         step.type = StepType.NUMBER if item.has(Label.UNIT) else _date_type(text, item)
     elif item.label is Label.RATING:
@@ -81,6 +85,12 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
     step.geo = item.label is Label.LOCATION
 
 
+def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
+    """Whether a question mark ends it, and no word asks what, when or how much."""
+    marked = any(text.tokens[at].text == "?" for at in (item.end - 1, item.end) if at < len(text))
+    return marked and item.label is Label.CHECK and not text.any_of(_OPEN_QUESTIONS, item.start, item.end)
+
+
 def _names_its_kind(text: TokenizedText, item: Item) -> bool:
     """Whether the item's first noun is one of those that say what is asked for: `number of guests`."""
     first = next((at for at in range(item.start, item.end) if text.carries_meaning(at)), item.start)
@@ -94,7 +104,18 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     end = min(item.end + 2, len(text))
     if text.has("text_type", item.start, end):
         return StepType.TEXT
-    return StepType.NUMBER if text.has("number_type", item.start, end) else None
+    counted = item.has(Label.UNIT) or text.has("number_type", item.start, end)
+    return StepType.NUMBER if counted or _own_unit(text, item) is not None else None
+
+
+def _own_unit(text: TokenizedText, item: Item) -> str | None:
+    """The unit that ends the item's own words: `deviation in seconds`, `area treated in ha`."""
+    for at in range(item.start + 1, item.end - 1):
+        if "in_unit" in text.roles[at]:
+            said = text.slice(at + 1, item.end)
+            if known_unit(said, text.language) is not None:
+                return known_unit(said, text.language)
+    return None
 
 
 def own_words(text: TokenizedText, start: int, end: int, confidence: float) -> DraftStep:
@@ -166,9 +187,7 @@ def _unit(text: TokenizedText, item: Item) -> str | None:
         span = item.first(label)
         if span is not None and (unit := unit_in(text.slice(span.start, span.end), text.language)):
             return unit
-    if item.end < len(text) and text.may_measure[item.end - 1] and item.end - item.start > 1:
-        return unit_in(text.slice(item.end - 1, item.end), text.language)
-    return None
+    return _own_unit(text, item)
 
 
 def _photos(text: TokenizedText, item: Item) -> float:
