@@ -77,6 +77,10 @@ def _takes(step: DraftStep, value: object) -> bool:
     return step.type in {StepType.NUMBER, StepType.RATING}
 
 
+def _add_hint(step: DraftStep, said: str) -> None:
+    step.hint = f"{said} · {step.hint}" if step.hint else said
+
+
 class _Reader:
     def __init__(self, text: TokenizedText, spans: list[LabelledSpan], outside: list[float]) -> None:
         self.text = text
@@ -207,9 +211,8 @@ class _Reader:
         step.required = False
         said = label_of(words)
         step.confidence = min(step.confidence, _DOUBTFUL)
-        if not said:
-            return
-        step.hint = f"{said} · {step.hint}" if step.hint else said
+        if said:
+            _add_hint(step, said)
 
     # -- repetition ------------------------------------------------------------------------------------------------
 
@@ -225,7 +228,9 @@ class _Reader:
             items = [item for item in items if id(self.steps[item]) not in copies]
             alone = all(self.steps[item].condition is None for item in items)
             if not things or len(things) > MOST or made + len(things) * len(items) > _MOST_REPEATED or not alone:
-                self._for_each(span, items)
+                self._for_each(self.text.slice(span.start, span.end), items)
+                if things:
+                    self._for_each(" / ".join(things), items)
                 continue
             made += len(things) * len(items)
             for item in items:
@@ -239,8 +244,7 @@ class _Reader:
         depended = {id(one.step) for _, step, _ in placed if step.condition for one in step.condition.comparisons}
         for key in [key for key in copies if key in depended]:
             things_said = " / ".join(copy.label.rpartition(" – ")[2] for copy in copies.pop(key))
-            step = next(step for _, step, _ in placed if id(step) == key)
-            step.hint = f"{things_said} · {step.hint}" if step.hint else things_said
+            _add_hint(next(step for _, step, _ in placed if id(step) == key), things_said)
         return copies
 
     def _listed_behind(self, span: LabelledSpan, owner: Item | None) -> list[str]:
@@ -274,8 +278,7 @@ class _Reader:
         copy.label = f"{step.label} – {thing}"
         return copy
 
-    def _for_each(self, span: LabelledSpan, items: list[Item]) -> None:
-        said = label_of(self.text.slice(span.start, span.end))
+    def _for_each(self, words: str, items: list[Item]) -> None:
+        """What is not repeated says at least for what it is asked."""
         for item in items:
-            step = self.steps[item]
-            step.hint = f"{said} · {step.hint}" if step.hint else said
+            _add_hint(self.steps[item], label_of(words))
