@@ -14,6 +14,8 @@ from .tokens import TokenizedText
 
 MODEL: Final = "spans.crfsuite"
 """File in the package's folder `model`."""
+_SEVERAL: Final = 0.1
+"""With this probability a choice is one of several options."""
 _STOPS: Final = frozenset(".;!?|")
 """No item goes on behind one of these."""
 
@@ -28,6 +30,7 @@ def labelled_spans(text: TokenizedText) -> tuple[list[LabelledSpan], list[float]
     known = frozenset(model.labels())
     outside = [model.marginal(OUTSIDE, index) for index in range(len(labels))]
     spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span))]
+    spans = [replace(span, label=_kind(model, known, span)) for span in spans]
     spans = [replace(span, confidence=_confidence(model, known, span)) for span in spans]
     for span in overlooked(text, spans, outside, lambda label, index: _marginal(model, known, label, index)):
         spans = with_overlooked(text, spans, span)
@@ -56,6 +59,17 @@ def _whole_unit(text: TokenizedText, span: LabelledSpan) -> LabelledSpan:
         ):
             end += 1
     return replace(span, end=end)
+
+
+def _kind(model: pycrfsuite.Tagger, known: frozenset[str], span: LabelledSpan) -> Label:
+    """A choice that may well be one of several options is one: it takes every answer."""
+    if span.label is not Label.CHOICE:
+        return span.label
+    one, many = (
+        sum(_marginal(model, known, label, index) for index in range(span.start, span.end))
+        for label in (Label.CHOICE, Label.MULTI_CHOICE)
+    )
+    return Label.MULTI_CHOICE if many > _SEVERAL * (one + many) else Label.CHOICE
 
 
 def _confidence(model: pycrfsuite.Tagger, known: frozenset[str], span: LabelledSpan) -> float:

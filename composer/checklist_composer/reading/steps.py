@@ -15,6 +15,8 @@ from .tokens import TokenizedText
 
 SURE: Final = 0.5
 """Below this confidence an item is a text, with photos allowed: that loses no answer."""
+_SURE_OF: Final = {Label.CHECK: 0.7}
+"""A tick loses most, so it asks for more confidence."""
 DOUBTFUL: Final = 0.35
 """Below this confidence nobody has to answer it."""
 _TYPES: Final = {
@@ -29,8 +31,9 @@ _TYPES: Final = {
 }
 _CHOOSING: Final = {Label.CHOICE: StepType.CHOICE, Label.MULTI_CHOICE: StepType.MULTI_CHOICE}
 _LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
-_WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK})
+_WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER})
 """Items that become a choice when options stand behind them, unless these are yes and no."""
+_SEVERAL: Final = frozenset({"several"})
 _ANY: Final = (0, None)
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
 """Items whose nouns leave no doubt."""
@@ -65,7 +68,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         _choose(text, item, step)
         if step.type is StepType.TEXT and item.label not in _CHOOSING:
             step.type = _TYPES[item.label]
-    elif item.confidence < SURE and item.label not in _CERTAIN and not _names_its_kind(text, item):
+    elif _is_doubted(item) and not _names_its_kind(text, item):
         if _asks_yes_or_no(text, item):
             step.type, step.confidence = StepType.BOOLEAN, SURE
         else:
@@ -83,6 +86,10 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
     elif step.type is StepType.PHOTO:
         step.minimum = _photos(text, item)
     step.geo = item.label is Label.LOCATION
+
+
+def _is_doubted(item: Item) -> bool:
+    return item.confidence < _SURE_OF.get(item.label, SURE) and item.label not in _CERTAIN
 
 
 def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
@@ -142,7 +149,9 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
         return
     if len(options) < 2:
         return
-    step.type, step.options = _CHOOSING.get(item.label, StepType.CHOICE), options
+    several = text.any_of(_SEVERAL, max(item.start - 3, 0), (span.end if span else item.end) + 3)
+    step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
+    step.options = options
 
 
 def _own_options(text: TokenizedText, item: Item) -> list[str]:
