@@ -33,6 +33,7 @@ _MAX_NAME: Final = 120
 _NAMED: Final = 3
 """How many of its parts a name is made of, when nobody gave one."""
 _SHORT: Final = 4
+_CHOICES: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
 _MAX_NUMBER: Final = 1e15
 _MAX_ALL_COMPARISONS: Final = 2_000
 """Of all steps together; with ten for each of 500 steps, the template would be larger than create reads."""
@@ -119,6 +120,8 @@ class _Finisher:
         return ", ".join([first, *others])
 
     def _step(self, step: DraftStep, used: dict[str, int]) -> dict[str, Any]:
+        if step.type in _CHOICES and not any(map(visible, step.options)):
+            step.type = StepType.TEXT
         label, rest = cut(step.label, 480)
         identifier = "s-" + id_part(label, used, "step")
         self.step_ids[id(step)] = identifier

@@ -11,6 +11,8 @@ from functools import cache
 import pytest
 
 from checklist_composer.composing import Composition, NothingToCompose, compose
+from checklist_composer.draft import Draft, DraftSection, DraftStep
+from checklist_composer.finishing import finish
 from checklist_crds.condition_types import Comparison, Condition
 from checklist_crds.template_types import Step, StepType
 from checklist_dev.evaluation.cases import load_cases
@@ -192,3 +194,9 @@ def test_a_prompt_tells_its_language_and_is_not_translated(language: str) -> Non
     for asked in STATES:
         assert compose(prompt, locale=asked) == compose(prompt)
     assert compose("forklift", locale=language).locale == language
+
+
+def test_a_choice_of_nothing_visible_is_a_text() -> None:
+    step = DraftStep("Which?", StepType.MULTI_CHOICE, options=["\u2028", " "])
+    made = finish(Draft("en", sections=[DraftSection("Part", [step])])).definition
+    assert [step.type for _, step in made.steps()] == [StepType.TEXT]

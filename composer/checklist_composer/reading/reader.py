@@ -30,6 +30,7 @@ _NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if"})
 _BEFORE: Final = 8
 _ANSWERS: Final = frozenset({"grade_word", "good", "bad", "verdict", "yes_no", "state", "na"})
 """Roles of words that are answers, and no things."""
+_CHOICES: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
 _SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
 _MOST_REPEATED: Final = 60
 """Steps that repetitions of one prompt may make."""
@@ -254,7 +255,7 @@ class _Reader:
             return []
         step = self.steps[owner]
         things, step.options = step.options, []
-        step.type = StepType.BOOLEAN if step.type is StepType.CHOICE else step.type
+        step.type = StepType.BOOLEAN if step.type in _CHOICES else step.type
         return things
 
     def _things_before_options(self, item: Item) -> list[str]:
@@ -269,7 +270,7 @@ class _Reader:
         said = [options_of(self.text.slice(span.start, span.end), self.text.language) for span in spans[1:2]]
         if said and len(said[0]) > 1:
             step.type, step.options = StepType.CHOICE, said[0]
-        elif step.type in {StepType.CHOICE, StepType.MULTI_CHOICE}:
+        elif step.type in _CHOICES:
             step.type, step.options = StepType.BOOLEAN, []
         return things
 
