@@ -9,7 +9,7 @@ from typing import Any
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.pausing import PAUSED, PAUSED_ANNOTATION, is_paused
 from checklist_operator.faults import OurFault
@@ -29,10 +29,16 @@ class Pauses:
         self._client = client
         self._on_resume = on_resume
         self._organizations: dict[str, bool] = {}
+        self._versions: dict[str, int] = {}
+        """Of each organization, the newest resource version that was seen."""
         self._runs: set[Key] = set()
 
     def observe_organization(self, type_: str | None, body: JsonObject) -> None:
-        name = str(body["metadata"]["name"])
+        """Shown by the watch, and by whoever has read it anew: what is older than what was seen changes nothing."""
+        name, version = str(body["metadata"]["name"]), version_of(body)
+        if version < self._versions.get(name, 0):
+            return
+        self._versions[name] = version
         paused = type_ != "DELETED" and is_paused(body["metadata"])
         before = self._organizations.get(name)
         self._organizations[name] = paused
@@ -60,8 +66,7 @@ class Pauses:
             raise Held("The run")
         if organization not in self._organizations:
             try:
-                body = await self._client.get(ORGANIZATION, organization)
-                self._organizations.setdefault(organization, is_paused(body["metadata"]))
+                self.observe_organization(None, await self._client.get(ORGANIZATION, organization))
             except KubeNotFound:
                 self._organizations.setdefault(organization, False)
         if self._organizations[organization]:

@@ -264,6 +264,7 @@ class Term:
             installation_namespace=settings.namespace,
             pending_after_s=settings.pending_quota_after_s,
             on_change=self._organization_changed,
+            on_read=lambda body: pauses.observe_organization(None, body),
             on_bug=self._count_bug,
         )
         self.members = Members(client, tenancy, events=events, clock=clock, on_bug=self._count_bug)

@@ -1,10 +1,11 @@
 """Events for people: which the controllers ask for, each change once, and never more than the cluster can bear."""
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.unit.memory_cluster import MemoryCluster
@@ -20,6 +21,7 @@ from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.templates import Templates
 from checklist_operator.kube_events import EventRecorder, ObjectReference
+from checklist_operator.pauses import Held, Pauses
 from checklist_operator.tenancy import Tenancy
 from checklist_operator.timers import Timers
 
@@ -156,7 +158,7 @@ async def acme(cluster: Any, recorder: Any) -> AsyncIterator[Organizations]:
     tenancy = Tenancy(cluster, HOME, [HOME, "served"])
     made = Organizations(
         *(cluster, None, tenancy, Timers(clock)), events=recorder, clock=clock, installation_namespace=HOME,
-        pending_after_s=30, on_change=lambda _: None, on_bug=never,
+        pending_after_s=30, on_change=lambda _: None, on_read=lambda _: None, on_bug=never,
     )  # fmt: skip
     yield made
     await made.queue.close()
@@ -201,6 +203,28 @@ async def test_an_organization_without_its_namespace_is_reported_and_so_is_its_r
     assert await see(HOME) == ["Normal Ready"]
     assert await see(HOME, **{PAUSED_ANNOTATION: "true"}) == ["Normal Paused"]
     assert await see(HOME) == ["Normal Resumed"]
+
+
+async def test_what_says_that_an_organization_is_paused_is_true_before_its_watch_has_brought_it(
+    cluster: MemoryCluster, recorder: Recorder
+) -> None:
+    pauses = Pauses(cast(Any, cluster), on_resume=lambda: None)
+    organizations = Organizations(
+        *(cast(Any, cluster), cast(Any, None), Tenancy(cast(Any, cluster), HOME), Timers(clock)),
+        events=cast(Any, recorder), clock=clock, installation_namespace=HOME, pending_after_s=30,
+        on_change=lambda _: None, on_read=lambda body: pauses.observe_organization(None, body), on_bug=never,
+    )  # fmt: skip
+    before = copy.deepcopy(cluster.put(ORGANIZATION, "acme", {"displayName": "A", "namespace": HOME}))
+    pauses.observe_organization(None, before)
+    pauses.check_known((HOME, "r-1"), "acme")
+    cluster.put(ORGANIZATION, "acme", {"displayName": "A", "namespace": HOME}, **{PAUSED_ANNOTATION: "true"})
+    organizations.observe(None, before)
+    await eventually(lambda: organizations.queue.is_idle)
+    assert recorder.reasons == ["Normal Paused"]
+    pauses.observe_organization("MODIFIED", before)  # the watch is late
+    with pytest.raises(Held):
+        pauses.check_known((HOME, "r-1"), "acme")
+    await organizations.queue.close()
 
 
 @pytest.mark.parametrize("kind", [MEMBER, API_KEY], ids=lambda kind: kind.kind)

@@ -43,9 +43,11 @@ class Organizations:
         installation_namespace: str,
         pending_after_s: float,
         on_change: Callable[[str], None],
+        on_read: Callable[[JsonObject], None],
         on_bug: Callable[[str], None],
     ) -> None:
-        """`on_change` hears the name of an organization that is new, has another spec, or is gone."""
+        """`on_change` hears the name of an organization that is new, has another spec, or is gone; `on_read` is shown
+        what is read anew, before its status says so: whoever sees the status may rely on it."""
         self._client = client
         self._ledger = ledger
         self._tenancy = tenancy
@@ -54,6 +56,7 @@ class Organizations:
         self._installation_namespace = installation_namespace
         self._pending_after = timedelta(seconds=pending_after_s)
         self._on_change = on_change
+        self._on_read = on_read
         self._generations: dict[str, int] = {}
         self._used_up: dict[str, tuple[str, int]] = {}
         self.queue: WorkQueue[str] = WorkQueue("organizations", self._reconcile, workers=4, on_bug=on_bug)
@@ -97,6 +100,7 @@ class Organizations:
     async def _reconcile(self, name: str) -> float | None:
         try:
             body = await self._client.get(ORGANIZATION, name)
+            self._on_read(body)
             spec = OrganizationSpec.model_validate(body["spec"])
             await self._write_status(name, spec, body)
             if self._tenancy.unserved(spec.namespace) is not None:
