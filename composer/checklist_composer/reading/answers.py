@@ -1,6 +1,7 @@
 """What details say about an answer: options, units, expected values, scales, numbers of photos."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from ..language import Language, fold
@@ -17,6 +18,8 @@ _LONG_OPTION: Final = 6
 """Words; longer ones are no option but a sentence."""
 _SCALE: Final = re.compile(r"(\d+)\s*(?:-|–|—|\.{2,3}|…|/|[^\W\d_]{1,6})\s*(\d+)")
 _MAX_GRADE: Final = 100
+_UPPER: Final = frozenset({"below", "at_most", "after_number_most"})
+_LOWER: Final = frozenset({"above", "at_least", "after_number_least"})
 
 
 def options_of(text: str, language: Language) -> list[str]:
@@ -54,8 +57,13 @@ def _split_at_words(piece: str, language: Language, only: str = "") -> list[str]
     return [part for part in parts if part]
 
 
+def roles_of(word: str, language: Language) -> Mapping[str, int]:
+    """The roles of a word by itself."""
+    return language.marks([language.forms(word)], 0)
+
+
 def _is(word: str, language: Language, role: str) -> bool:
-    return bool(word) and language.marks([language.forms(word.strip(",") or word)], 0).get(role) == 1
+    return bool(word) and roles_of(word.strip(",") or word, language).get(role) == 1
 
 
 def _tidy(option: str, language: Language) -> str:
@@ -137,8 +145,7 @@ def limits_of(text: str, language: Language) -> tuple[float | None, float | None
     tokens = TokenizedText(language, text)
     numbers = numbers_of(text, language)
     count = len(tokens)
-    upper = any(tokens.has(role, 0, count) for role in ("below", "at_most", "after_number_most"))
-    lower = any(tokens.has(role, 0, count) for role in ("above", "at_least", "after_number_least"))
+    upper, lower = tokens.any_of(_UPPER, 0, count), tokens.any_of(_LOWER, 0, count)
     if len(numbers) == 2 and numbers[0] < numbers[1]:
         return numbers[0], numbers[1]
     if len(numbers) == 1 and upper != lower:

@@ -10,7 +10,7 @@ from typing import Final
 from checklist_crds.condition_types import Operator
 
 from ..language import fold
-from .answers import limits_of, numbers_of, options_of
+from .answers import limits_of, numbers_of, options_of, roles_of
 from .items import Item
 from .labels import Label, LabelledSpan
 from .tokens import TokenizedText
@@ -79,9 +79,9 @@ class Triggers:
         return found
 
     def _found(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
-        if self._says_otherwise(span) and self._last is not None and self._follows_last(before):
-            return self._last[1].negated()
         answer = self._plain_answer(span)
+        if answer is False and self._last is not None and self._follows_last(before, *self._last):
+            return self._last[1].negated()
         if answer is not None:
             return self._answered(before, yes=answer)
         if (chosen := self._option(span, before)) is not None:
@@ -91,9 +91,6 @@ class Triggers:
         return self._check(span, before)
 
     # -- `if not`, `otherwise` -------------------------------------------------------------------------------------
-
-    def _says_otherwise(self, span: LabelledSpan) -> bool:
-        return self._covered(span, ("otherwise", "if_not"))
 
     def _plain_answer(self, span: LabelledSpan) -> bool | None:
         """The answer that `if so`, `if not` names, with nothing beside it."""
@@ -114,11 +111,8 @@ class Triggers:
                     return True
         return False
 
-    def _follows_last(self, before: list[Item]) -> bool:
-        """Whether the condition before is about the last item that could be meant."""
-        if self._last is None:
-            return False
-        span, trigger = self._last
+    def _follows_last(self, before: list[Item], span: LabelledSpan, trigger: Trigger) -> bool:
+        """Whether the condition before, with its trigger, is about the last item that could be meant."""
         triggering = [item for item in before if item.start > span.end and item.label is Label.CHECK]
         return trigger.tests[0].item in before and not any(self._asks_back(item) for item in triggering)
 
@@ -176,8 +170,7 @@ class Triggers:
         return None
 
     def _negated(self, labels: list[str]) -> bool:
-        language = self.text.language
-        return any("not" in language.marks([language.forms(word)], 0) for label in labels for word in label.split())
+        return any("not" in roles_of(word, self.text.language) for label in labels for word in label.split())
 
     def _names(self, label: str, words: set[str]) -> bool:
         parts = [fold(word) for word in label.split() if any(letter.isalnum() for letter in word)]

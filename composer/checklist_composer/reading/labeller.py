@@ -8,7 +8,7 @@ import pycrfsuite
 
 from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
 from .models import tagger
-from .overlooked import overlooked, with_overlooked
+from .overlooked import Likelihood, overlooked, with_overlooked
 from .token_features import BULLET, token_features
 from .tokens import TokenizedText
 
@@ -28,11 +28,15 @@ def labelled_spans(text: TokenizedText) -> tuple[list[LabelledSpan], list[float]
     model.set(pycrfsuite.ItemSequence(token_features(text)))
     labels = model.tag()
     known = frozenset(model.labels())
+
+    def likelihood(label: Label, index: int) -> float:
+        names = (token_label(label, first=True), token_label(label, first=False))
+        return float(sum(model.marginal(name, index) for name in names if name in known))
+
     outside = [model.marginal(OUTSIDE, index) for index in range(len(labels))]
     spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span))]
-    spans = [replace(span, label=_kind(model, known, span)) for span in spans]
-    spans = [replace(span, confidence=_confidence(model, known, span)) for span in spans]
-    for span in overlooked(text, spans, outside, lambda label, index: _marginal(model, known, label, index)):
+    spans = [_judged(span, likelihood) for span in spans]
+    for span in overlooked(text, spans, outside, likelihood):
         spans = with_overlooked(text, spans, span)
     return spans, outside
 
@@ -61,24 +65,25 @@ def _whole_unit(text: TokenizedText, span: LabelledSpan) -> LabelledSpan:
     return replace(span, end=end)
 
 
-def _kind(model: pycrfsuite.Tagger, known: frozenset[str], span: LabelledSpan) -> Label:
-    """A choice that may well be one of several options is one: it takes every answer."""
-    if span.label is not Label.CHOICE:
-        return span.label
-    one, many = (
-        sum(_marginal(model, known, label, index) for index in range(span.start, span.end))
-        for label in (Label.CHOICE, Label.MULTI_CHOICE)
-    )
-    return Label.MULTI_CHOICE if many > _SEVERAL * (one + many) else Label.CHOICE
+def _judged(span: LabelledSpan, likelihood: Likelihood) -> LabelledSpan:
+    """The span with its kind and how sure that is.
 
-
-def _confidence(model: pycrfsuite.Tagger, known: frozenset[str], span: LabelledSpan) -> float:
-    """How much of what speaks for any item speaks for this kind of item; for other labels, how likely it is."""
+    A choice that may well be one of several options is one: it takes every answer. The confidence of an item is how
+    much of what speaks for any item speaks for its kind; that of another label, how likely it is.
+    """
     inside = range(span.start, span.end)
-    own = sum(_marginal(model, known, span.label, index) for index in inside)
-    if span.label not in ITEMS:
-        return own / len(inside)
-    return own / max(own, sum(_marginal(model, known, label, index) for index in inside for label in ITEMS))
+
+    def of(label: Label) -> float:
+        return sum(likelihood(label, index) for index in inside)
+
+    label = span.label
+    if label is Label.CHOICE and (many := of(Label.MULTI_CHOICE)) > _SEVERAL * (of(Label.CHOICE) + many):
+        label = Label.MULTI_CHOICE
+    own = of(label)
+    if label not in ITEMS:
+        return replace(span, confidence=own / len(inside))
+    every = sum(likelihood(one, index) for index in inside for one in ITEMS)
+    return replace(span, label=label, confidence=own / max(own, every))
 
 
 def _within_sentences(text: TokenizedText, span: LabelledSpan) -> Iterator[LabelledSpan]:
@@ -104,8 +109,3 @@ def _within_sentences(text: TokenizedText, span: LabelledSpan) -> Iterator[Label
         start += 1
     if start < span.end:
         yield LabelledSpan(span.label, start, span.end, span.confidence)
-
-
-def _marginal(model: pycrfsuite.Tagger, known: frozenset[str], label: Label, index: int) -> float:
-    names = (token_label(label, first=True), token_label(label, first=False))
-    return float(sum(model.marginal(name, index) for name in names if name in known))

@@ -8,6 +8,8 @@ from typing import Final
 from .labels import ITEMS, Label, LabelledSpan
 from .tokens import TokenizedText
 
+Likelihood = Callable[[Label, int], float]
+"""The probability that a token has a label, as the labeller sees it."""
 _CUTS: Final = frozenset(",.;:!?()|/")
 _MAYBE: Final = 0.9
 """Words left out although they are in no span with less than this probability may be an item."""
@@ -16,8 +18,9 @@ _OVERLOOKED: Final = 0.8
 """What the confidence of an overlooked item is worth."""
 _SHORT: Final = 6
 """Tokens of a clause that is nothing but an item."""
-_PLAIN: Final = frozenset({"yes_no", "sign", "signature"})
-NAMED: Final = {
+_SIGNING: Final = frozenset({"sign", "signature"})
+_PLAIN: Final = _SIGNING | {"yes_no"}
+_NAMED: Final = {
     "signature": Label.SIGNATURE,
     "photo": Label.PHOTO,
     "remarks": Label.TEXT,
@@ -49,11 +52,11 @@ def overlooked(
     text: TokenizedText,
     spans: Sequence[LabelledSpan],
     outside: Sequence[float],
-    likelihood: Callable[[Label, int], float],
+    likelihood: Likelihood,
 ) -> Iterator[LabelledSpan]:
     """Items that the most likely labels leave out, though much speaks for them: a step too many harms less.
 
-    `outside`: for each token the probability that it is in no span; `likelihood`: that of a label at a token.
+    `outside`: for each token the probability that it is in no span.
     """
     taken = {index for span in spans for index in range(span.start, span.end)}
     for start, end in runs(text, taken):
@@ -72,7 +75,7 @@ def overlooked(
 
 
 def _judged(
-    text: TokenizedText, start: int, end: int, outside: Sequence[float], likelihood: Callable[[Label, int], float]
+    text: TokenizedText, start: int, end: int, outside: Sequence[float], likelihood: Likelihood
 ) -> LabelledSpan | None:
     """The item that a run of words may be; None where hardly anything speaks for one."""
     if text.has("checklist", start, end) or text.has("request", start, min(start + 3, end)):  # a heading, or the wish
@@ -120,10 +123,15 @@ def _asked(text: TokenizedText, start: int, end: int) -> Label | None:
         return None
     if text.has("yes_no", start, end) and text.stems(start, end):
         return Label.CHECK
-    first = next((at for at in range(start, end) if text.carries_meaning(at)), start)
-    if text.has("sign", start, end) or text.has("signature", start, end):
+    if text.any_of(_SIGNING, start, end):
         return Label.SIGNATURE
-    return next((label for role, label in NAMED.items() if role in text.roles[first]), None)
+    return next(named_kinds(text, start, end), None)
+
+
+def named_kinds(text: TokenizedText, start: int, end: int) -> Iterator[Label]:
+    """The kinds of item that the first word of some which carries meaning names: `number` of guests."""
+    first = next((at for at in range(start, end) if text.carries_meaning(at)), start)
+    return (label for role, label in _NAMED.items() if role in text.roles[first])
 
 
 def _first(text: TokenizedText, start: int) -> int:
@@ -136,7 +144,7 @@ def _first(text: TokenizedText, start: int) -> int:
 def with_overlooked(text: TokenizedText, spans: Sequence[LabelledSpan], found: LabelledSpan) -> list[LabelledSpan]:
     """The spans with one more, in order; words right beside an item become part of it."""
     opening = text.tokens[found.start - 1].text if found.start else ""
-    if opening == "(" and found.label in NAMED.values():  # `brewing day (date)`: says what kind of answer it is
+    if opening == "(" and found.label in _NAMED.values():  # `brewing day (date)`: says what kind of answer it is
         for at, span in enumerate(spans):
             if span.end == found.start - 1 and span.label in ITEMS:
                 return [*spans[:at], replace(span, label=found.label), *spans[at + 1 :]]

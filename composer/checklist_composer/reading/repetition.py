@@ -5,7 +5,7 @@ from typing import Final
 
 from ..language import fold
 from ..naming import label_of
-from .answers import numbers_of
+from .answers import numbers_of, roles_of
 from .tokens import TokenizedText
 
 MOST: Final = 12
@@ -42,8 +42,7 @@ def _named(text: TokenizedText, start: int, end: int) -> list[str]:
     for piece in _PARTS.split(listed):
         part: list[str] = []
         for word in piece.split():
-            roles = text.language.marks([text.language.forms(word)], 0)
-            if roles.keys() & {"and", "or"}:
+            if roles_of(word, text.language).keys() & {"and", "or"}:
                 pieces.append(" ".join(part))
                 part = []
             else:
@@ -80,6 +79,6 @@ def _head(words: str, text: TokenizedText) -> str:
 def _without_lead(piece: str, text: TokenizedText) -> str:
     kept = piece.split()
     leads = {"each", "for", "preposition", "article", "of", "and", "or"}
-    while kept and text.language.marks([text.language.forms(kept[0])], 0).keys() & leads:
+    while kept and roles_of(kept[0], text.language).keys() & leads:
         kept = kept[1:]
     return " ".join(kept)

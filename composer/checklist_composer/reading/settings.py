@@ -10,6 +10,7 @@ from .answers import numbers_of
 from .labels import LabelledSpan
 from .tokens import TokenizedText
 
+_IDENTIFYING: Final = frozenset({"executor", "identity", "email_noun"})
 _MINUTES: Final = {"s": 1 / 60, "min": 1.0, "h": 60.0, "½ h": 30.0, "¼ h": 15.0}
 
 
@@ -20,7 +21,7 @@ def take_setting(text: TokenizedText, span: LabelledSpan, draft: Draft) -> None:
         draft.allow_skip = False
     elif text.has("skip", start, end):
         draft.allow_skip = True
-    if text.has("executor", start, end) or text.has("identity", start, end) or text.has("email_noun", start, end):
+    if text.any_of(_IDENTIFYING, start, end):
         draft.identity_required = True
     minutes = _minutes(text.slice(start, end), text.language)
     if minutes is not None:

@@ -10,7 +10,7 @@ from ..naming import label_of
 from .answers import known_unit, numbers_of, options_of, scale_of, unit_in, unit_of
 from .items import Item
 from .labels import Label
-from .overlooked import NAMED
+from .overlooked import named_kinds
 from .tokens import TokenizedText
 
 SURE: Final = 0.5
@@ -42,6 +42,8 @@ _OF_TYPES: Final = {
     Label.UNIT: {StepType.NUMBER},
 }
 """Details that are in the configuration of steps of these types; other steps have them as a hint."""
+_TIMED: Final = frozenset({"time_noun", "what_time", "time_type"})
+_DATED: Final = frozenset({"date_noun", "when", "dated"})
 _OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
 _VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
@@ -100,8 +102,7 @@ def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
 
 def _names_its_kind(text: TokenizedText, item: Item) -> bool:
     """Whether the item's first noun is one of those that say what is asked for: `number of guests`."""
-    first = next((at for at in range(item.start, item.end) if text.carries_meaning(at)), item.start)
-    return any(NAMED.get(role) is item.label for role in text.roles[first])
+    return item.label in named_kinds(text, item.start, item.end)
 
 
 def _said_type(text: TokenizedText, item: Item) -> StepType | None:
@@ -119,9 +120,9 @@ def _own_unit(text: TokenizedText, item: Item) -> str | None:
     """The unit that ends the item's own words: `deviation in seconds`, `area treated in ha`."""
     for at in range(item.start + 1, item.end - 1):
         if "in_unit" in text.roles[at]:
-            said = text.slice(at + 1, item.end)
-            if known_unit(said, text.language) is not None:
-                return known_unit(said, text.language)
+            unit = known_unit(text.slice(at + 1, item.end), text.language)
+            if unit is not None:
+                return unit
     return None
 
 
@@ -142,14 +143,15 @@ def _label(text: TokenizedText, item: Item) -> str:
 
 def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     span = item.first(Label.OPTIONS)
-    options = options_of(text.slice(span.start, span.end), text.language) if span else []
-    if not options:  # the answers are in the item's own words, or nobody named them
-        options = _own_options(text, item) if span is None else []
-    if item.label is Label.CHECK and span is not None and text.has("yes_no", span.start, span.end):
-        return
+    if span is None:  # the answers are in the item's own words, or nobody named them
+        options, end = _own_options(text, item), item.end
+    else:
+        options, end = options_of(text.slice(span.start, span.end), text.language), span.end
+        if item.label is Label.CHECK and text.has("yes_no", span.start, span.end):
+            return
     if len(options) < 2:
         return
-    several = text.any_of(_SEVERAL, max(item.start - 3, 0), (span.end if span else item.end) + 3)
+    several = text.any_of(_SEVERAL, max(item.start - 3, 0), end + 3)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
 
@@ -167,8 +169,7 @@ def _date_type(text: TokenizedText, item: Item) -> StepType:
     start, end = item.start, item.end
     if text.has("datetime_noun", start, end):
         return StepType.DATETIME
-    timed = any(text.has(role, start, end) for role in ("time_noun", "what_time", "time_type"))
-    dated = any(text.has(role, start, end) for role in ("date_noun", "when", "dated"))
+    timed, dated = text.any_of(_TIMED, start, end), text.any_of(_DATED, start, end)
     if timed and dated:
         return StepType.DATETIME
     return StepType.TIME if timed else StepType.DATE

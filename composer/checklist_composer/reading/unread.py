@@ -5,7 +5,6 @@ from typing import Final
 
 from .labels import LabelledSpan
 from .overlooked import runs
-from .sentences import Sentences
 from .token_features import BULLET
 from .tokens import TokenizedText
 
@@ -16,9 +15,13 @@ _LEAST: Final = 2
 
 
 def unread_words(
-    text: TokenizedText, spans: Sequence[LabelledSpan], outside: Sequence[float], sentences: Sentences
+    text: TokenizedText, spans: Sequence[LabelledSpan], outside: Sequence[float]
 ) -> tuple[list[tuple[int, int, float]], list[tuple[int, int]]]:
     """Clauses that become steps (tokens from, to, confidence), and the words that become nothing (tokens from, to)."""
+    lines: dict[int, list[int]] = {}
+    for index, token in enumerate(text.tokens):
+        if token.is_word:
+            lines.setdefault(token.line, []).append(index)
     taken = {index for span in spans for index in range(span.start, span.end)}
     steps: list[tuple[int, int, float]] = []
     unused: list[tuple[int, int]] = []
@@ -28,15 +31,10 @@ def unread_words(
         if not meaning:
             continue
         doubt = sum(1 - outside[index] for index in words) / len(words)
-        whole_line = _is_line(text, start, end) and BULLET.match(text.lines[text.tokens[start].line])
+        line = text.tokens[start].line
+        whole_line = BULLET.match(text.lines[line]) and start <= lines[line][0] and lines[line][-1] < end
         if (len(meaning) >= _LEAST and doubt > 1 - _MAYBE) or whole_line:
             steps.append((start, end, round(doubt, 3)))
         else:
             unused.append((start, end))
     return steps, unused
-
-
-def _is_line(text: TokenizedText, start: int, end: int) -> bool:
-    line = text.tokens[start].line
-    inside = [index for index, token in enumerate(text.tokens) if token.line == line and token.is_word]
-    return bool(inside) and start <= inside[0] and inside[-1] < end
