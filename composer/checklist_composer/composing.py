@@ -16,7 +16,7 @@ from .library_draft import library_draft
 from .locales import LOCALES, Locale
 from .ranking import closest_jobs, find_domains, names_job
 from .ranking_index import index_of
-from .reading import asks_for_checklist, read
+from .reading import Prompt
 
 _ALSO: Final[dict[Locale, str]] = {"en": "Also", "de": "Außerdem", "es": "Además", "fr": "En plus"}
 _MAX_JOB_WORDS: Final = 8
@@ -72,17 +72,18 @@ def compose(prompt: str, *, locale: str | None = None) -> Composition:
 
 
 def _composed(prompt: str, language: Locale, wanted: Locale | None) -> Composition:
-    if not asks_for_checklist(prompt, language) and not _is_job(prompt, language):
+    said = Prompt(prompt, language)
+    if not said.asks_for_checklist() and not _is_job(prompt, language):
         raise NothingToCompose(
             "The text asks for no checklist. Say what the checklist is for, or list what is to be checked."
         )
-    reading = read(prompt, language)
+    reading = said.read()
     steps = reading.draft.steps()
     if len(steps) < _OWN_LIST:
         domains = find_domains(prompt, language) or find_domains(reading.job or "", language)
         if domains and (not steps or names_job(prompt, language, loosely=True)):
             result = wanted or language
-            draft = library_draft(domains[:1], result).draft
+            draft = library_draft(domains[0], result)
             if names_job(prompt, language, whole=True):
                 steps = []  # they are words of the job's name
             if steps:  # what the prompt asks for beside the job

@@ -14,12 +14,12 @@ from checklist_crds.condition_rules import OPERATORS
 from checklist_crds.condition_types import Operator
 from checklist_crds.template_types import StepType
 
+from .draft import CHOICES
 from .locales import LOCALES, Locale
 
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300, pattern=r"^[^\n]*$")]
 
-_CHOOSING: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
 _BOUNDED: Final = frozenset({StepType.NUMBER, StepType.RATING, StepType.PHOTO, StepType.MULTI_CHOICE})
 
 
@@ -111,7 +111,7 @@ class BlockStep(_Model):
 
     @model_validator(mode="after")
     def _fields_fit_the_type(self) -> Self:
-        if bool(self.options) != (self.type in _CHOOSING):
+        if bool(self.options) != (self.type in CHOICES):
             raise ValueError(f"{self.key}: options belong to choice and multi_choice, which need them")
         if len({option.key for option in self.options}) != len(self.options):
             raise ValueError(f"{self.key}: two options have the same key")
@@ -197,7 +197,7 @@ def _check_comparison(key: str, comparison: Comparison, earlier: Mapping[str, Bl
         raise ValueError(f"{key}: its condition needs an earlier step {comparison.step}")
     if comparison.op not in OPERATORS[source.type]:
         raise ValueError(f"{key}: {comparison.op.value} is not for {source.key}, a {source.type.value} step")
-    if source.type in _CHOOSING and comparison.op is not Operator.EXISTS:
+    if source.type in CHOICES and comparison.op is not Operator.EXISTS:
         wanted = comparison.value if isinstance(comparison.value, tuple) else (comparison.value,)
         if unknown := set(wanted) - {option.key for option in source.options}:
             raise ValueError(f"{key}: {source.key} has no option {sorted(map(str, unknown))}")

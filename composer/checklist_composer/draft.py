@@ -5,19 +5,14 @@ refers to the step itself.
 """
 
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from operator import attrgetter
 from typing import Final
 
 from checklist_crds.condition_types import Operator
 from checklist_crds.template_types import StepType
 
-
-class Origin(StrEnum):
-    """Where a step comes from: what the prompt says always wins over what the library supposes."""
-
-    PROMPT = "prompt"
-    LIBRARY = "library"
+CHOICES: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
+"""The types that need options."""
 
 
 @dataclass(slots=True, eq=False)
@@ -26,7 +21,6 @@ class DraftStep:
 
     label: str
     type: StepType
-    origin: Origin = Origin.PROMPT
     hint: str | None = None
     required: bool | None = None
     unit: str | None = None
@@ -47,8 +41,6 @@ class DraftStep:
     condition: "DraftCondition | None" = None
     minutes: float | None = None
     """How long it takes, when somebody knows."""
-    key: str | None = None
-    """What the library calls it."""
     source: tuple[int, int] | None = None
     """Offsets in the prompt of the words that it came from; None for a step of the library."""
     confidence: float = 1.0
@@ -88,7 +80,6 @@ class DraftSection:
     title: str | None
     """None: nobody named it."""
     steps: list[DraftStep] = field(default_factory=list)
-    key: str | None = None
 
 
 @dataclass(slots=True)

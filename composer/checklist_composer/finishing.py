@@ -16,7 +16,7 @@ from checklist_crds.template_types import (
 )
 from checklist_crds.template_validation import parse_definition
 
-from .draft import Draft, DraftComparison, DraftCondition, DraftStep
+from .draft import CHOICES, Draft, DraftComparison, DraftCondition, DraftStep
 from .language import Language, language_of
 from .naming import cut, id_part, label_of, visible
 
@@ -33,7 +33,6 @@ _MAX_NAME: Final = 120
 _NAMED: Final = 3
 """How many of its parts a name is made of, when nobody gave one."""
 _SHORT: Final = 4
-_CHOICES: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
 _MAX_NUMBER: Final = 1e15
 _MAX_ALL_COMPARISONS: Final = 2_000
 """Of all steps together; with ten for each of 500 steps, the template would be larger than create reads."""
@@ -120,7 +119,7 @@ class _Finisher:
         return ", ".join([first, *others])
 
     def _step(self, step: DraftStep, used: dict[str, int]) -> dict[str, Any]:
-        if step.type in _CHOICES and not any(map(visible, step.options)):
+        if step.type in CHOICES and not any(map(visible, step.options)):
             step.type = StepType.TEXT
         label, rest = cut(step.label, 480)
         identifier = "s-" + id_part(label, used, "step")

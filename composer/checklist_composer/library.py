@@ -6,7 +6,6 @@ A head is read for every domain, because a wish may ask for any of them; a body 
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Final
 
 import yaml
 
@@ -15,13 +14,10 @@ from .domain_types import Domain, DomainBody, DomainHead
 # The reader in C is ten times faster; where PyYAML was built without it, the other one gives the same.
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-GENERIC: Final = ("generic-cleaning", "generic-inspection", "generic")
-"""The lists for a job that nobody wrote a domain for: by the first whose names have a word of it, or else the last."""
-
 
 @cache
 def domain_files() -> dict[str, Traversable]:
-    """The files of all domains by id, in the order of their ids; the generic lists are among them."""
+    """The files of all domains by id, in the order of their ids."""
     folder = files(__package__).joinpath("domains")
     found = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
     return {domain_id: found[domain_id] for domain_id in sorted(found)}
@@ -29,8 +25,8 @@ def domain_files() -> dict[str, Traversable]:
 
 @cache
 def heads() -> tuple[DomainHead, ...]:
-    """How people ask for each of the domains, in the order of their ids. Nobody asks for a generic list."""
-    return tuple(_head(file) for domain_id, file in domain_files().items() if domain_id not in GENERIC)
+    """How people ask for each of the domains, in the order of their ids."""
+    return tuple(_head(file) for file in domain_files().values())
 
 
 @cache

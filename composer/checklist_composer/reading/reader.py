@@ -1,11 +1,12 @@
 """The reader: a prompt becomes a draft of what it asks for, and says where each step came from."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from checklist_crds.template_types import StepType
 
-from ..draft import Draft, DraftComparison, DraftCondition, DraftSection, DraftStep
+from ..draft import CHOICES, Draft, DraftComparison, DraftCondition, DraftSection, DraftStep
 from ..language import language_of
 from ..locales import Locale
 from ..naming import label_of
@@ -30,7 +31,6 @@ _NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if"})
 _BEFORE: Final = 8
 _ANSWERS: Final = frozenset({"grade_word", "good", "bad", "verdict", "yes_no", "state", "na"})
 """Roles of words that are answers, and no things."""
-_CHOICES: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
 _SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
 _MOST_REPEATED: Final = 60
 """Steps that repetitions of one prompt may make."""
@@ -52,21 +52,27 @@ class Reading:
     """Offsets of words that became nothing."""
 
 
-def asks_for_checklist(prompt: str, locale: Locale) -> bool:
-    """Whether the prompt asks for a checklist, and not for something else."""
-    text = TokenizedText(language_of(locale), prompt)
-    likely = probability(text)
-    if likely >= _ASKS or likely < _ASKS_NOT:
-        return likely >= _ASKS
-    spans, _ = labelled_spans(text)
-    return sum(span.label in ITEMS and span.confidence >= SURE for span in spans) >= _CERTAIN_ITEMS
+class Prompt:
+    """A prompt in its language. Its words and their labels are found once, and the labels when they are needed."""
 
+    def __init__(self, prompt: str, locale: Locale) -> None:
+        self._text = TokenizedText(language_of(locale), prompt)
 
-def read(prompt: str, locale: Locale) -> Reading:
-    """Reads a prompt in its language."""
-    text = TokenizedText(language_of(locale), prompt)
-    spans, outside = labelled_spans(text)
-    return _Reader(text, spans, outside).reading(locale)
+    @cached_property
+    def _labelled(self) -> tuple[list[LabelledSpan], list[float]]:
+        return labelled_spans(self._text)
+
+    def asks_for_checklist(self) -> bool:
+        """Whether it asks for a checklist, and not for something else."""
+        likely = probability(self._text)
+        if likely >= _ASKS or likely < _ASKS_NOT:
+            return likely >= _ASKS
+        spans, _ = self._labelled
+        return sum(span.label in ITEMS and span.confidence >= SURE for span in spans) >= _CERTAIN_ITEMS
+
+    def read(self) -> Reading:
+        """What it says."""
+        return _Reader(self._text, *self._labelled).reading()
 
 
 def _takes(step: DraftStep, value: object) -> bool:
@@ -92,8 +98,8 @@ class _Reader:
         self.steps: dict[Item, DraftStep] = {item: step_of(text, item) for item in self.items}
         self.name = self._best(Label.NAME)
 
-    def reading(self, locale: Locale) -> Reading:
-        draft = Draft(locale=locale)
+    def reading(self) -> Reading:
+        draft = Draft(locale=self.text.language.locale)
         self._conditions()
         placed: list[tuple[int, DraftStep, LabelledSpan | None]] = [
             (item.start, step, item.section) for item, step in self.steps.items()
@@ -255,7 +261,7 @@ class _Reader:
             return []
         step = self.steps[owner]
         things, step.options = step.options, []
-        step.type = StepType.BOOLEAN if step.type in _CHOICES else step.type
+        step.type = StepType.BOOLEAN if step.type in CHOICES else step.type
         return things
 
     def _things_before_options(self, item: Item) -> list[str]:
@@ -270,7 +276,7 @@ class _Reader:
         said = [options_of(self.text.slice(span.start, span.end), self.text.language) for span in spans[1:2]]
         if said and len(said[0]) > 1:
             step.type, step.options = StepType.CHOICE, said[0]
-        elif step.type in _CHOICES:
+        elif step.type in CHOICES:
             step.type, step.options = StepType.BOOLEAN, []
         return things
 
