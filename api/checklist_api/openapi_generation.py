@@ -104,9 +104,11 @@ GENERATE_TEMPLATE: Final = Operation(
             details=[problem("prompt", "invalid_text", "The prompt must be text of 4 to 4000 characters.")],
         ),
         _BAD_LOCALE,
-        GenerationFailed("The text asks for no checklist."),
         GenerationFailed(
-            "Neither the text nor the library describes this job.",
+            "The text asks for no checklist. Say what the checklist is for, or list what is to be checked."
+        ),
+        GenerationFailed(
+            "The library has no checklist for this job. List what is to be checked, or name another job.",
             details=[problem("prompt", "closest_job", "Forklift pre-use check")],
         ),
         ModelFailed(details=[problem("", "model_timeout", "It was not done in time.")]),

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from checklist_composer.explanation import explanation
 from checklist_crds.errors import Problem
 from checklist_crds.template_validation import definition_problems
 
 from .auth import Caller
-from .generation.explanation import explained
 from .generation.generate_request import GenerateRequest
 from .idempotency import REPLAYED, requested_key
 from .organizations import Organization
@@ -130,7 +130,9 @@ class TemplateRoutes:
         """Answers with a definition that create takes unchanged; it is stored nowhere."""
         wanted = GenerateRequest.read(request, await read_json_object(request))
         made = await self._services.generator.generate(wanted.prompt, wanted.locale, caller.organization.name)
-        answer = explained(made, wanted) if wanted.explain else made.definition.to_tdl()
+        answer = made.definition.to_tdl()
+        if wanted.explain:
+            answer = explanation(made.definition, made.sources, made.unused, wanted.prompt, before=wanted.before)
         return json_response(answer, headers={"X-Generated-By": made.generated_by})
 
 

@@ -14,7 +14,7 @@ from checklist_crds.template_validation import parse_definition
 from . import template_text
 from .api_key import KEY_VARIABLE, read_api_key
 from .command import Command, CommandFailed, ExitStatus
-from .generate_explanation import explanation_of, table
+from .generate_explanation import table
 from .terminal import plain
 
 LOCALES: Final = ("en", "de", "es", "fr")
@@ -113,13 +113,18 @@ def _prompt(given: str) -> str:
 def _composed(options: Namespace, prompt: str) -> _Made:
     # Its tables take a moment to load, and other commands have no need of them.
     from checklist_composer.composing import NothingToCompose, compose
+    from checklist_composer.explanation import explanation
 
     try:
         composition = compose(prompt, locale=options.locale)
     except NothingToCompose as nothing:
-        raise _Nothing(str(nothing), getattr(nothing, "closest", ())) from None
+        raise _Nothing(str(nothing), nothing.closest) from None
     definition = composition.definition
-    return _Made(definition, table(definition, explanation_of(composition, prompt)) if options.explain else "")
+    if not options.explain:
+        return _Made(definition)
+    return _Made(
+        definition, table(definition, explanation(definition, composition.sources, composition.unused, prompt))
+    )
 
 
 def _by_service(options: Namespace, prompt: str) -> _Made:

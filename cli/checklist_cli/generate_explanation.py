@@ -1,36 +1,17 @@
 """What `checklist-dispatch generate --explain` tells: of each step the words of the prompt that it was made of."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from checklist_crds.template_types import Definition
 
 from .terminal import plain
-
-if TYPE_CHECKING:
-    from checklist_composer.composing import Composition
 
 Explanation = Mapping[str, Any]
 """`{template, steps, unused}`, as the API answers with `explain=true`."""
 _HEADINGS: Final = ("step", "type", "sure", "words of the prompt")
 _WIDEST: Final = 48
 _NO_WORDS: Final = "-"
-
-
-def explanation_of(composition: "Composition", prompt: str) -> Explanation:
-    """What the API would answer."""
-
-    def part(start: int | None, end: int | None) -> dict[str, Any] | None:
-        return None if start is None or end is None else {"start": start, "end": end, "text": prompt[start:end]}
-
-    return {
-        "template": composition.definition.to_tdl(),
-        "steps": [
-            {"step_id": each.step_id, "source": part(each.start, each.end), "confidence": each.confidence}
-            for each in composition.sources
-        ],
-        "unused": [part(start, end) for start, end in composition.unused],
-    }
 
 
 def table(definition: Definition, explanation: Explanation) -> str:

@@ -45,8 +45,6 @@ _FIRST_PROMPTS: Final = (
     ("État des lieux", "fr"),
 )
 """One of each language, which has tables of its own."""
-_NOTHING: Final = "The prompt names nothing to check. Say what the checklist is for, or what is to be done."
-"""When the composer does not say why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +147,8 @@ def _composed(prompt: str, *, locale: str | None) -> "Composition":
     try:
         return compose(prompt, locale=locale)
     except NothingToCompose as nothing:
-        jobs: tuple[str, ...] = getattr(nothing, "closest", ())
-        closest = [Problem("prompt", "closest_job", job) for job in jobs]
-        raise GenerationFailed(str(nothing) or _NOTHING, details=closest) from None
+        closest = [Problem("prompt", "closest_job", job) for job in nothing.closest]
+        raise GenerationFailed(str(nothing), details=closest) from None
     except Exception as error:
         _tell_of_bug("composer.bug", error)
         raise InternalError() from None

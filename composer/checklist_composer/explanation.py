@@ -1,0 +1,37 @@
+"""Where a template came from: the parts of the prompt that became steps, and those that became nothing."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from checklist_crds.template_types import Definition
+
+if TYPE_CHECKING:
+    from .composing import StepSource
+
+
+def explanation(
+    definition: Definition,
+    sources: Iterable["StepSource"],
+    unused: Iterable[tuple[int, int]],
+    prompt: str,
+    *,
+    before: int = 0,
+) -> dict[str, Any]:
+    """`{template, steps, unused}` as JSON, with one entry for each step; of a step without a source, nothing is said.
+
+    `before`: how many characters of white space stood before the prompt when it was sent; offsets count them.
+    """
+
+    def part(start: int, end: int) -> dict[str, Any]:
+        return {"start": before + start, "end": before + end, "text": prompt[start:end]}
+
+    known = {source.step_id: source for source in sources}
+    steps = []
+    for _, step in definition.steps():
+        source = known.get(step.id)
+        found = None
+        if source is not None and source.start is not None and source.end is not None:
+            found = part(source.start, source.end)
+        confidence = None if source is None else source.confidence
+        steps.append({"step_id": step.id, "source": found, "confidence": confidence})
+    return {"template": definition.to_tdl(), "steps": steps, "unused": [part(start, end) for start, end in unused]}
