@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checklist_crds.condition_types import Comparison, When
+from checklist_crds.condition_types import Clause, Comparison, When
 from checklist_crds.conditions import applicable_step_ids
 from checklist_crds.step_bounds import photo_bounds, rating_bounds
 from checklist_crds.template_types import Condition, Definition, Section, Step, StepType
@@ -22,13 +22,15 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class Given:
+    """An answer."""
+
     value: Any
     photos: Sequence[Any] = ()
     geo: Any = None
 
 
-_NOTHING: Final = _Given(None)
+_NOTHING: Final = Given(None)
 
 
 def means(expected: ExpectedStep, step: Step) -> bool:
@@ -119,7 +121,7 @@ def _condition_fits(wanted: Sequence[Sequence[Any]], step: Step, definition: Def
         return step.condition is None
     if step.condition is None:
         return False
-    comparisons = list(_comparisons(step.condition.when))
+    comparisons = list(comparisons_of(step.condition.when))
     sources = {each.id: each for _, each in definition.steps()}
     for comparison in comparisons:
         source = sources[comparison.step]
@@ -134,12 +136,15 @@ def _condition_fits(wanted: Sequence[Sequence[Any]], step: Step, definition: Def
     return False
 
 
-def _comparisons(when: When) -> Iterator[Comparison]:
-    for part in (when, *(when.all or ()), *(when.any or ())):
-        if part.step is not None:
-            yield Comparison(step=part.step, op=part.op, value=part.value)
-        if part is not when:
-            yield from (each for group in (part.all, part.any) for each in group or () if isinstance(each, Comparison))
+def comparisons_of(part: When | Clause | Comparison) -> Iterator[Comparison]:
+    """All comparisons of a condition, in their order."""
+    if isinstance(part, Comparison):
+        yield part
+    elif part.step is not None:
+        yield Comparison(step=part.step, op=part.op, value=part.value)
+    else:
+        for each in part.all or part.any or ():
+            yield from comparisons_of(each)
 
 
 def _applies(source: Step, comparisons: Sequence[Comparison], step: Step, answer: Any) -> bool:
@@ -160,7 +165,7 @@ def _applies(source: Step, comparisons: Sequence[Comparison], step: Step, answer
             )
         ],
     )
-    given = _Given(None, photos=["photo"]) if source.type is StepType.PHOTO else _Given(_value(source, answer))
+    given = Given(None, photos=["photo"]) if source.type is StepType.PHOTO else Given(_value(source, answer))
     return step.id in applicable_step_ids(pair, {source.id: given if answer is not None else _NOTHING}, ())
 
 

@@ -11,6 +11,7 @@ from checklist_crds.conditions import applicable_step_ids
 from checklist_crds.template_types import Condition, Definition, Section, Step, StepType
 
 from .batches import Item
+from .features import Given, comparisons_of
 from .findings import Finding, harm, misfit
 from .serving import How, Place, Service, say_of
 from .step_answers import text_of
@@ -21,13 +22,6 @@ _CONDITION_WORDS: Final = re.compile(
     r"\b(if|when|where|unless|otherwise|in case|only|falls|wenn|bei|sofern|sonst|ansonsten|nur|gegebenenfalls|ggf"
     r"|si|cuando|en caso|sino|solo|quand|lorsque|dans le cas|en cas|sinon|seulement)\b"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    value: Any
-    photos: Sequence[Any] = ()
-    geo: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +61,7 @@ def condition_findings(service: Service, whole: Whole) -> Iterator[Finding]:
 
 def sources_of(step: Step) -> set[str]:
     """The ids of the steps that the step's condition looks at."""
-    return set() if step.condition is None else {each.step for each in _comparisons(step.condition.when)}
+    return set() if step.condition is None else {each.step for each in comparisons_of(step.condition.when)}
 
 
 def tells_condition(step: Step, item: Item) -> bool:
@@ -217,9 +211,9 @@ def _applies(steps: Sequence[Step], sources: Sequence[Step], answers: Sequence[A
     asked = [source.model_copy(update={"condition": None}) for source in sources]
     definition = Definition(name="tried", sections=[Section(id="g-tried", title="tried", steps=[*asked, *tried])])
     given = {
-        source.id: _Given(None, photos=["photo"] if answer is not None else [])
+        source.id: Given(None, photos=["photo"] if answer is not None else [])
         if source.type is StepType.PHOTO
-        else _Given(answer)
+        else Given(answer)
         for source, answer in zip(sources, answers, strict=True)
     }
     found = applicable_step_ids(definition, given, ())
@@ -232,13 +226,3 @@ def _pruned(part: When | Clause | Comparison, keep: Collection[str]) -> dict[str
         return {"step": part.step, "op": part.op, "value": part.value} if part.step in keep else None
     members = [kept for each in part.all or part.any or () if (kept := _pruned(each, keep)) is not None]
     return {"all" if part.all is not None else "any": members} if members else None
-
-
-def _comparisons(part: When | Clause | Comparison) -> Iterator[Comparison]:
-    if isinstance(part, Comparison):
-        yield part
-    elif part.step is not None:
-        yield Comparison(step=part.step, op=part.op, value=part.value)
-    else:
-        for each in part.all or part.any or ():
-            yield from _comparisons(each)
