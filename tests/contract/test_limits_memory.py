@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.etcd_gateway import encoded, gateway
 from tests.replicas.api_processes import ApiProcess
 from tests.waiting import eventually
 
@@ -65,16 +66,15 @@ async def _fill(api: Api, http: httpx.AsyncClient, control_plane: ControlPlane) 
     assert made.status_code == 201, made.text
     first = str(made.json()["id"])
     ids = [first]
-    port = json.loads((control_plane.folder / "ports.json").read_text())["etcd"]
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}/v3/kv", timeout=60) as etcd:
+    async with httpx.AsyncClient(base_url=gateway(control_plane), timeout=60) as etcd:
         key = f"/registry/checklists.dev/templates/{api.namespace}/{first}"
-        found = (await etcd.post("/range", json={"key": _encoded(key)})).json()["kvs"]
+        found = (await etcd.post("/range", json={"key": encoded(key.encode())})).json()["kvs"]
         stored = base64.b64decode(found[0]["value"]).decode()
         uid = json.loads(stored)["metadata"]["uid"]
         for number in range(1, TEMPLATES):
             name = f"t-00000000-0000-4000-8000-{number:012}"
             copy = stored.replace(first, name).replace(uid, str(uuid.uuid4()))
-            pair = {"key": _encoded(key.replace(first, name)), "value": _encoded(copy)}
+            pair = {"key": encoded(key.replace(first, name).encode()), "value": encoded(copy.encode())}
             (await etcd.post("/put", json=pair)).raise_for_status()
             ids.append(name)
     await eventually(lambda: _lists_all(http), within_s=300, every_s=0.2)
@@ -84,10 +84,6 @@ async def _fill(api: Api, http: httpx.AsyncClient, control_plane: ControlPlane) 
 async def _lists_all(http: httpx.AsyncClient) -> bool:
     answer = await http.get("/v1/templates")  # 503 while the API server is busy with reading them
     return answer.status_code == 200 and answer.json()["pagination"]["total"] == TEMPLATES
-
-
-def _encoded(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
 
 
 @asynccontextmanager

@@ -22,6 +22,7 @@ import pytest
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
 from tests.contract.conftest import definition, http_client, key_object
 from tests.dashboard_auth.person import PersonAt
+from tests.etcd_gateway import encoded, gateway
 from tests.replicas.api_processes import ApiProcess, api_processes
 from tests.secrets.needles import Needle
 from tests.waiting import eventually
@@ -331,9 +332,8 @@ class Stage:
 
 def etcd_values(control_plane: ControlPlane) -> dict[bytes, bytes]:
     """All keys and values of etcd, read through etcd itself (its gRPC gateway)."""
-    port = json.loads((control_plane.folder / "ports.json").read_text())["etcd"]
-    query = {"key": _encoded(b"\0"), "range_end": _encoded(b"\0")}
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/v3/kv/range", json.dumps(query).encode())
+    query = {"key": encoded(b"\0"), "range_end": encoded(b"\0")}
+    request = urllib.request.Request(f"{gateway(control_plane)}/range", json.dumps(query).encode())
     with urllib.request.urlopen(request, timeout=60) as response:
         answer = json.load(response)
     assert not answer.get("more")
@@ -345,10 +345,6 @@ def etcd_files(control_plane: ControlPlane) -> bytes:
     # Its log is as long as it may become from the start, filled with zeros.
     files = (path for path in (control_plane.folder / "etcd").rglob("*") if path.is_file())
     return b"\n".join(path.read_bytes().rstrip(b"\0") for path in files)
-
-
-def _encoded(raw: bytes) -> str:
-    return base64.b64encode(raw).decode()
 
 
 async def play(control_plane: ControlPlane, folder: Path) -> Evidence:
