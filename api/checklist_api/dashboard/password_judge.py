@@ -1,13 +1,13 @@
 """How many guesses a password takes to find, judged in a process of its own.
 
 zxcvbn tries every way to read digits and signs as letters: for a hostile password that takes it many seconds, in which
-no other thread of the process runs. So it has a process with a limit of processor time, and is killed at its end.
+no other thread of the process runs. So it has a process that the kernel ends when its processor time is used up.
 """
 
 import asyncio
 import json
 import os
-import resource
+import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Sequence
@@ -16,18 +16,19 @@ from typing import Final
 _JUDGED: Final = 72
 """Characters that are looked at: the library's bound. What these alone make safe, more does not make unsafe."""
 _WORDS: Final = 40
-_PROCESSOR_S: Final = 2
+PROCESSOR_S: Final = 2.0
 """A password that a person chose takes a tenth of a second, most of it to read the lists of known ones."""
 _WITHIN_S: Final = 20.0
 _PASSED_ON: Final = ("PYTHONPATH", "LD_LIBRARY_PATH")
 
 
-async def guesses(password: str, words: Sequence[str]) -> float | None:
+async def guesses(password: str, words: Sequence[str], *, processor_s: float = PROCESSOR_S) -> float | None:
     """The number of guesses; None when it could not be found within the limits. `words`: what attackers try first.
 
-    Raises OSError when no process can be started.
+    `processor_s`: seconds of processor time the process may use. Raises OSError when no process can be started.
     """
-    asked = json.dumps([password[:_JUDGED], [word[:_JUDGED].lower() for word in words if len(word) > 2][:_WORDS]])
+    tried = [word[:_JUDGED].lower() for word in words if len(word) > 2][:_WORDS]
+    asked = json.dumps([processor_s, password[:_JUDGED], tried])
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-P", "-s", "-m", __name__),
@@ -57,10 +58,11 @@ def judge(password: str, words: Sequence[str]) -> float:
 
 
 def main() -> None:
-    """Reads the password and the words from standard input, as JSON, and prints the number."""
-    resource.setrlimit(resource.RLIMIT_CPU, (_PROCESSOR_S, _PROCESSOR_S))
+    """Reads the limit, the password and the words from standard input, as JSON, and prints the number."""
+    processor_s, password, words = json.load(sys.stdin)
+    signal.setitimer(signal.ITIMER_PROF, processor_s)  # SIGPROF ends the process
     os.nice(10)
-    print(judge(*json.load(sys.stdin)))  # noqa: T201 - what it is for
+    print(judge(password, words))  # noqa: T201 - what it is for
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from argon2.exceptions import HashingError, InvalidHashError
 
 from checklist_crds.errors import Problem, ServiceUnavailable
 
-from .password_judge import guesses
+from .password_judge import PROCESSOR_S, guesses
 
 logger = logging.getLogger(__name__)
 
@@ -48,10 +48,11 @@ def _unknown_account_hash() -> str:
 
 
 class Passwords:
-    """Hashes and verifies; `close` it at the end."""
+    """Hashes and verifies; `close` it at the end. `judging_s`: processor time to judge one password, in seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, judging_s: float = PROCESSOR_S) -> None:
         self._hasher = _HASHER
+        self._judging_s = judging_s
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="passwords")
         self._waiting = 0
         self._judges = asyncio.Semaphore(_JUDGED_AT_ONCE)
@@ -102,7 +103,7 @@ class Passwords:
         self._waiting_for_judges += 1
         try:
             async with self._judges:
-                return await guesses(password, words)
+                return await guesses(password, words, processor_s=self._judging_s)
         except OSError as error:
             logger.warning("password.not_judged", extra={"reason": error.strerror})
             raise ServiceUnavailable("The password could not be judged; please try again.") from None
