@@ -5,9 +5,8 @@ link has another token. Links of versions before 0.2 were made for the id alone:
 there was one, and no run that was made since.
 """
 
-from collections.abc import Iterator
-
 from checklist_crds.errors import RunNotFound
+from checklist_crds.ids import object_id
 from checklist_crds.sealing import ServerKeys, is_executor_token, is_unbound_token
 
 from .organizations import Organization, OrganizationDirectory
@@ -32,17 +31,14 @@ class LinkOwners:
         The run itself need not be there: who has its link learns that it is gone.
         """
         owners = set(self._index.owners_of(run_id).values())
-        for organization in self._likely_first(owners):
-            if is_executor_token(self._keys, organization.id, run_id, token):
-                return await self._organizations.get(organization.name)
-        is_unbound = is_unbound_token(self._keys, run_id, token)
-        if owners and not is_unbound:
-            return None
-        return await self._of_unbound(run_id) if is_unbound else await self._of_unknown(run_id, token)
-
-    def _likely_first(self, owners: set[str]) -> Iterator[Organization]:
-        yield from (one for one in self._organizations.all() if one.name in owners)
-        yield from (one for one in list(self._organizations.all()) if one.name not in owners)
+        others = [organization.name for organization in self._organizations.all() if organization.name not in owners]
+        # The organization itself may not be read yet, or only now: its id is made of its name.
+        for name in (*owners, *others):
+            if is_executor_token(self._keys, object_id("org", name), run_id, token):
+                return await self._organizations.get(name)
+        if is_unbound_token(self._keys, run_id, token):
+            return await self._of_unbound(run_id)
+        return None if owners else await self._of_unknown(run_id, token)
 
     async def _of_unbound(self, run_id: str) -> Organization | None:
         run = await self._runs.of_anybody(run_id)

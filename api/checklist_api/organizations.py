@@ -91,7 +91,10 @@ class OrganizationDirectory:
         return name in self._restoring
 
     def require_all_whole(self) -> None:
-        """What is not found may not be there yet. Raises ServiceUnavailable while an organization is being restored."""
+        """What is not found may not be there yet. Raises ServiceUnavailable while an organization is being restored,
+        and until all of them were read once."""
+        if not self.informer.synced.is_set():
+            raise ServiceUnavailable("The service is starting; please try again.")
         for name in self._restoring:
             require_whole(self._organizations[name])
 

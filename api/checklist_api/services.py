@@ -189,9 +189,6 @@ class Services:
         workers = ImageWorkers(
             processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads.path
         )
-        run_access = RunAccess(
-            client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
-        )
         photo_intake = PhotoIntake(photo_store, workers, uploads, metrics)
         gate = Gate(
             settings=settings,

@@ -14,6 +14,11 @@ from tests.contract.executor_client import Person, error_of, person_for, step
 from tests.contract.pictures import picture
 from tests.waiting import eventually
 
+from checklist_api.link_owner import LinkOwners
+from checklist_api.organizations import OrganizationDirectory
+from checklist_api.run_access import RunAccess
+from checklist_api.run_index import RunIndex
+from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.kinds import CONFIG_MAP, NAMESPACE, RUN
 from checklist_crds.kube.seal_record import NAME as SEALED_SINCE
@@ -76,6 +81,30 @@ async def test_a_run_of_the_same_id_in_another_organization_opens_nothing_of_it(
     assert preview["status"] == "in_progress", "the older one is shown"
     # A link of the version before was made for one run; it opens none of those that were admitted since.
     assert error_of(await Person(run_id, api, unbound_token(api, await theirs.new_run())).call("GET"))[0] == 401
+
+
+async def test_a_process_that_is_starting_refuses_no_link_that_it_cannot_know_yet(api: Api) -> None:
+    theirs = await in_their_own(api)
+    run_id = await theirs.new_run()
+    services, token = api.services, api.token(run_id, theirs)
+    await eventually(lambda: services.index.owners_of(run_id))
+    unread = OrganizationDirectory(services.client, services.watcher, services.settings.namespace)
+    read, empty = services.index, RunIndex(services.watcher)
+    runs = RunAccess(
+        services.client,
+        runs=services.runs,
+        index=empty,
+        organizations=unread,
+        archived=services.archived,
+        clock=services.clock,
+    )
+    with pytest.raises(ServiceUnavailable):
+        await LinkOwners(services.settings.server_key, unread, empty, runs).of(run_id, token)
+    owners = LinkOwners(services.settings.server_key, unread, read, runs)
+    assert await owners.of(run_id, "A" * 43) is None
+    owner = await owners.of(run_id, token)
+    assert owner is not None
+    assert owner.name == theirs.organization
 
 
 async def test_what_only_the_api_may_decide_is_not_believed_of_a_run_that_somebody_else_made(api: Api) -> None:

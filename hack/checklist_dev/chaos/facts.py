@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from checklist_crds.delivery_types import WebhookDeliveryStatus
 from checklist_crds.kube.client import KubeClient
@@ -19,6 +20,8 @@ from checklist_dev.chaos.ledger import Kill, RunRecord
 from checklist_dev.load.received import Transmission
 
 MAX_SHOWN = 20
+_SOON: Final = timedelta(minutes=1)
+"""More than the time in which a run of the load expires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,15 @@ class ClusterState:
     quota: Quota
 
     def unsettled(self) -> list[str]:
-        """Runs with an event that is still to be sent or recorded, or that are over and not final yet."""
-        now = utc_now()
+        """Runs with an event that is still to be sent or recorded, or that end by themselves soon, or that have ended
+        and are not final yet."""
+        soon = utc_now() + _SOON
         return [
             run.name
             for run in self.runs.values()
             if run.status.outbox
             or any(not record.phase.is_final for record in run.status.deliveries)
-            or run.phase_at(now) is not run.status.phase
+            or run.phase_at(soon) is not run.status.phase
             or (run.status.phase.is_final and is_settled(run.status) and not run.status.settled)
         ]
 
