@@ -156,21 +156,14 @@ class Language:
             match.group() for unit in self.units if (match := WORD.match(unit))
         )
         """What the first token of a unit can be."""
-        self.quantities: Mapping[str, str] = tables["quantities"]
-        """Kind of quantity to its noun: `temperature`."""
         self.elided: frozenset[str] = frozenset(tables.get("elided", ()))
         """What stands before an apostrophe as a word of its own: l', d', qu'."""
         self.unfolded: frozenset[str] = frozenset(word.casefold() for word in tables.get("unfolded", ()))
         """Words that are others without their accents: sí is no si, à no a."""
         self.verb_last: bool = tables.get("verb_last") == "true"
         """Whether an instruction may end in its verb: `Türen und Fenster prüfen`."""
-        self.decimal_comma: bool = tables.get("decimal_comma") == "true"
-        self.pairs: frozenset[str] = frozenset(fold(pair) for pair in tables.get("pairs", ()))
-        self.opposites: frozenset[frozenset[str]] = frozenset(
-            frozenset(map(fold, pair)) for pair in tables.get("opposites", ())
-        )
         self._contraries: Mapping[str, frozenset[str]] = self._exclusions(
-            [*map(list, self.opposites), *(map(fold, row) for row in tables.get("contraries", ()))]
+            map(fold, row) for row in (*tables.get("opposites", ()), *tables.get("contraries", ()))
         )
         self.function_words: frozenset[str] = frozenset(fold(word) for word in tables["function_words"])
         self._phrases = _Phrases()

@@ -16,6 +16,7 @@ from .labels import Label, LabelledSpan
 from .tokens import TokenizedText
 
 _NEGATING: Final = frozenset({"not", "bad"})
+_POLAR: Final = frozenset({"not", "bad", "good"})
 _REACH: Final = 40
 """A condition looks back at most at so many items."""
 _PRONOUN_WORDS: Final = 6
@@ -117,7 +118,7 @@ class Triggers:
         return trigger.tests[0].item in before and not any(self._asks_back(item) for item in triggering)
 
     def _asks_back(self, item: Item) -> bool:
-        return self.text.tokens[min(item.end, len(self.text)) - 1].text == "?"
+        return any(self.text.tokens[at].text == "?" for at in (item.end - 1, item.end) if at < len(self.text))
 
     def _answered(self, before: list[Item], *, yes: bool) -> Trigger | None:
         """The last item, answered with yes or no; a reading with limits is out of them for no."""
@@ -236,13 +237,29 @@ class Triggers:
             return Trigger((Test(item, Operator.EQ, problem and "not" not in condition),))
         if condition & _NEGATING:  # `if it is not damaged`
             return Trigger((Test(item, Operator.EQ, not problem),))
+        if self._states_opposite(span, item):  # `window open? if it is closed`
+            return Trigger((Test(item, Operator.EQ, False),))
         if named is not None and (states >= 2 or (states and problem)):
             return Trigger((Test(item, Operator.EQ, True),))
-        if condition & {"good"} and not problem:
+        if condition & {"good"} and not problem and not self._states_another(span, item):
             return Trigger((Test(item, Operator.EQ, True),))
         if problem and condition & {"there", "finds", "anything"}:
             return Trigger((Test(item, Operator.EQ, True),))
         return None
+
+    def _states_another(self, span: LabelledSpan, item: Item) -> bool:
+        """Whether it speaks of a state (`if it is closed`) and the item of another one (`window open?`)."""
+        said, asked = (self._states(place) for place in (span, item))
+        return bool(said and asked) and not said & asked
+
+    def _states_opposite(self, span: LabelledSpan, item: Item) -> bool:
+        opposites = {one for stem in self._stems_of(span) for one in self.text.language.opposite(stem)}
+        return bool(opposites & self._stems_of(item))
+
+    def _states(self, place: LabelledSpan | Item) -> set[str]:
+        """The stems of the words that name a state."""
+        at = [index for index in range(place.start, place.end) if "state" in self.text.roles[index]]
+        return {self._stem(self.text.tokens[index].key) for index in at}
 
     # -- words -----------------------------------------------------------------------------------------------------
 
@@ -276,9 +293,16 @@ class Triggers:
         return self._roles_between(span.start, span.end)
 
     def _roles_between(self, start: int, end: int) -> set[str]:
-        return {
-            role
-            for index in range(start, end)
-            for role, length in self.text.roles[index].items()
-            if index + length <= end
-        }
+        """The roles of the words; within a phrase that has a polarity (`does not work`) no word has one of its own."""
+        found: set[str] = set()
+        phrase_end = start
+        for index in range(start, end):
+            roles = {role: length for role, length in self.text.roles[index].items() if index + length <= end}
+            longest = max((length for role, length in roles.items() if role in _POLAR), default=0)
+            within = index < phrase_end
+            found |= {
+                role for role, length in roles.items() if role not in _POLAR or (length == longest and not within)
+            }
+            if longest > 1 and not within:
+                phrase_end = index + longest
+        return found

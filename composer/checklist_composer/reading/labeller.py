@@ -1,29 +1,42 @@
 """The sequence labeller: a conditional random field, trained on the prompts in `composer/training`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pycrfsuite
 
+from .doubt import in_own_words, is_hard_to_read
 from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
 from .models import tagger
 from .overlooked import Likelihood, overlooked, with_overlooked
+from .repairs import repaired
 from .token_features import BULLET, token_features
 from .tokens import TokenizedText
 
 MODEL: Final = "spans.crfsuite"
 """File in the package's folder `model`."""
-_SEVERAL: Final = 0.1
+_SEVERAL: Final = 0.25
 """With this probability a choice is one of several options."""
 _STOPS: Final = frozenset(".;!?|")
 """No item goes on behind one of these."""
 
 
-def labelled_spans(text: TokenizedText) -> tuple[list[LabelledSpan], list[float]]:
-    """The spans of a prompt in order, and for each token the probability that it is in none."""
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A prompt's spans in order, and how far they can be trusted."""
+
+    spans: list[LabelledSpan]
+    outside: list[float]
+    """For each token the probability that it is in no span."""
+    hard_to_read: bool
+    """Whether much of the prompt was not understood."""
+
+
+def labelled(text: TokenizedText) -> Labelled:
+    """What the labeller finds in a prompt."""
     if not text.tokens:
-        return [], []
+        return Labelled([], [], hard_to_read=False)
     model = tagger(MODEL)
     model.set(pycrfsuite.ItemSequence(token_features(text)))
     labels = model.tag()
@@ -36,9 +49,12 @@ def labelled_spans(text: TokenizedText) -> tuple[list[LabelledSpan], list[float]
     outside = [model.marginal(OUTSIDE, index) for index in range(len(labels))]
     spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span))]
     spans = [_judged(span, likelihood) for span in spans]
+    certainty = [model.marginal(label, index) for index, label in enumerate(labels)]
+    hard = is_hard_to_read(text, spans, certainty)
+    spans = in_own_words(text, spans, certainty, outside, hard=hard)
     for span in overlooked(text, spans, outside, likelihood):
         spans = with_overlooked(text, spans, span)
-    return spans, outside
+    return Labelled(repaired(text, spans), outside, hard)
 
 
 def _spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:

@@ -13,7 +13,7 @@ from ..naming import label_of
 from .answers import options_of
 from .conditions import Trigger, Triggers
 from .items import Item, items_of
-from .labeller import labelled_spans
+from .labeller import Labelled, labelled
 from .labels import ITEMS, Label, LabelledSpan
 from .repetition import MOST, things_of
 from .request import probability
@@ -32,12 +32,16 @@ _BEFORE: Final = 8
 _ANSWERS: Final = frozenset({"grade_word", "good", "bad", "verdict", "yes_no", "state", "na"})
 """Roles of words that are answers, and no things."""
 _SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
+_TELLING: Final = 2
+"""Words that carry meaning, of a label that can be understood by itself."""
 _MOST_REPEATED: Final = 60
 """Steps that repetitions of one prompt may make."""
 _ASKS: Final = 0.4
 _ASKS_NOT: Final = 0.1
 _CERTAIN_ITEMS: Final = 3
 """So many items make a checklist of a prompt whose words leave a doubt."""
+_CERTAIN: Final = 0.95
+"""Below this confidence nobody has to answer a step of a prompt that is hard to read."""
 _DOUBTFUL: Final = 0.4
 """The confidence said of a step whose condition is only possible."""
 
@@ -59,20 +63,20 @@ class Prompt:
         self._text = TokenizedText(language_of(locale), prompt)
 
     @cached_property
-    def _labelled(self) -> tuple[list[LabelledSpan], list[float]]:
-        return labelled_spans(self._text)
+    def _labelled(self) -> Labelled:
+        return labelled(self._text)
 
     def asks_for_checklist(self) -> bool:
         """Whether it asks for a checklist, and not for something else."""
         likely = probability(self._text)
         if likely >= _ASKS or likely < _ASKS_NOT:
             return likely >= _ASKS
-        spans, _ = self._labelled
+        spans = self._labelled.spans
         return sum(span.label in ITEMS and span.confidence >= SURE for span in spans) >= _CERTAIN_ITEMS
 
     def read(self) -> Reading:
         """What it says."""
-        return _Reader(self._text, *self._labelled).reading()
+        return _Reader(self._text, self._labelled).reading()
 
 
 def _takes(step: DraftStep, value: object) -> bool:
@@ -89,10 +93,11 @@ def _add_hint(step: DraftStep, said: str) -> None:
 
 
 class _Reader:
-    def __init__(self, text: TokenizedText, spans: list[LabelledSpan], outside: list[float]) -> None:
+    def __init__(self, text: TokenizedText, labelled: Labelled) -> None:
         self.text = text
-        self.spans = spans
-        self.outside = outside
+        self.spans = spans = labelled.spans
+        self.outside = labelled.outside
+        self.hard_to_read = labelled.hard_to_read
         self.sentences = Sentences(text)
         self.items = items_of(text, spans, self.sentences)
         self.steps: dict[Item, DraftStep] = {item: step_of(text, item) for item in self.items}
@@ -109,6 +114,9 @@ class _Reader:
             step = own_words(self.text, start, end, confidence)
             placed.append((start, step, self._section_at(start)))
         placed.sort(key=lambda place: place[0])
+        if self.hard_to_read:
+            for _, step, _ in placed:
+                step.required = step.required if step.confidence >= _CERTAIN else False
         copies = self._repetitions(placed)
         sections: dict[int, DraftSection] = {}
         for _, step, section in placed:
@@ -171,6 +179,8 @@ class _Reader:
                 step = self.steps[item]
                 if condition is not None and step.condition is None:
                     step.condition = condition
+                    if len(self.text.stems(item.start, item.end)) < _TELLING:  # `photo`: of what?
+                        _add_hint(step, condition.comparisons[0].step.label)
                 else:
                     self._depends(step, words)
             for item in possible:

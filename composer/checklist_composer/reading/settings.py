@@ -14,8 +14,17 @@ _IDENTIFYING: Final = frozenset({"executor", "identity", "email_noun"})
 _MINUTES: Final = {"s": 1 / 60, "min": 1.0, "h": 60.0, "½ h": 30.0, "¼ h": 15.0}
 
 
+def says_setting(text: TokenizedText, span: LabelledSpan) -> bool:
+    """Whether a span says anything about the whole checklist that a template can express."""
+    start, end = span.start, span.end
+    return (
+        text.any_of(_IDENTIFYING | {"no_skip", "skip"}, start, end)
+        or _minutes(text.slice(start, end), text.language) is not None
+    )
+
+
 def take_setting(text: TokenizedText, span: LabelledSpan, draft: Draft) -> None:
-    """Puts what a span says about the whole checklist into the draft; what it does not understand changes nothing."""
+    """Puts what a span says about the whole checklist into the draft."""
     start, end = span.start, span.end
     if text.has("no_skip", start, end):
         draft.allow_skip = False

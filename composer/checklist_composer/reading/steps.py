@@ -5,7 +5,7 @@ from typing import Final
 
 from checklist_crds.template_types import StepType
 
-from ..draft import DraftStep
+from ..draft import CHOICES, DraftStep
 from ..naming import label_of
 from .answers import known_unit, numbers_of, options_of, scale_of, unit_in, unit_of
 from .items import Item
@@ -31,9 +31,9 @@ _TYPES: Final = {
 }
 _CHOOSING: Final = {Label.CHOICE: StepType.CHOICE, Label.MULTI_CHOICE: StepType.MULTI_CHOICE}
 _LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
-_WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER})
+_WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER, Label.LOCATION, Label.INSTRUCTION})
 """Items that become a choice when options stand behind them, unless these are yes and no."""
-_SEVERAL: Final = frozenset({"several"})
+_SEVERAL: Final = frozenset({"several", "which_several"})
 _ANY: Final = (0, None)
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
 """Items whose nouns leave no doubt."""
@@ -87,7 +87,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         step.multiline = True
     elif step.type is StepType.PHOTO:
         step.minimum = _photos(text, item)
-    step.geo = item.label is Label.LOCATION
+    step.geo = item.label is Label.LOCATION and step.type not in CHOICES
 
 
 def _is_doubted(item: Item) -> bool:
@@ -107,12 +107,16 @@ def _names_its_kind(text: TokenizedText, item: Item) -> bool:
 
 def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     """The type that the words themselves name beside a check: `defects - free text`, `guests (number)`."""
+    if item.label is Label.TEXT and item.has(Label.RANGE):
+        scale = item.details[Label.RANGE][0]
+        return StepType.NUMBER if scale_of(text.slice(scale.start, scale.end), text.language) else None
     if item.label is not Label.CHECK:
         return None
-    end = min(item.end + 2, len(text))
-    if text.has("text_type", item.start, end):
+    behind = item.end + 1 if item.end < len(text) and text.tokens[item.end].text in "(-–" else item.end
+    beside = (behind, min(behind + 2, len(text))) if behind > item.end else (item.start, item.end)
+    if text.has("text_type", *beside):
         return StepType.TEXT
-    counted = item.has(Label.UNIT) or text.has("number_type", item.start, end)
+    counted = item.has(Label.UNIT) or text.has("number_type", *beside)
     return StepType.NUMBER if counted or _own_unit(text, item) is not None else None
 
 
@@ -120,9 +124,10 @@ def _own_unit(text: TokenizedText, item: Item) -> str | None:
     """The unit that ends the item's own words: `deviation in seconds`, `area treated in ha`."""
     for at in range(item.start + 1, item.end - 1):
         if "in_unit" in text.roles[at]:
-            unit = known_unit(text.slice(at + 1, item.end), text.language)
-            if unit is not None:
-                return unit
+            for end in range(item.end, at + 1, -1):
+                unit = known_unit(text.slice(at + 1, end), text.language)
+                if unit is not None:
+                    return unit
     return None
 
 
@@ -143,6 +148,8 @@ def _label(text: TokenizedText, item: Item) -> str:
 
 def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     span = item.first(Label.OPTIONS)
+    if span is not None and span.confidence < SURE and item.label not in _CHOOSING:
+        return
     if span is None:  # the answers are in the item's own words, or nobody named them
         options, end = _own_options(text, item), item.end
     else:

@@ -17,7 +17,6 @@ _ENDS: Final = frozenset(".!?")
 _AFFIXES: Final = ((3, 4), (4, 5), (6, 7))
 """Lengths of the affixes that are features, and the least length of their words."""
 _NEAR: Final = 2
-_FAR: Final = 3
 _MOST_CLAUSE: Final = 25
 
 

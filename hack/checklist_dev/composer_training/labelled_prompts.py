@@ -1,6 +1,7 @@
 """The labelled prompts: YAML lists of prompts whose spans are marked by tags (`composer/training/README.md`)."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,8 @@ def load_labelled(folder: Path = FOLDER) -> list[LabelledPrompt]:
     found = [prompt for file in sorted(folder.glob("*.yaml")) for prompt in _of_file(file)]
     if not found:
         raise Failure(f"no labelled prompts in {folder}")
+    if twice := [name for name, times in Counter(prompt.id for prompt in found).items() if times > 1]:
+        raise Failure(f"{folder}: more than one prompt has the id {', '.join(sorted(twice))}")
     return found
 
 
