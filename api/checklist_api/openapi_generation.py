@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from pydantic import Field, RootModel
 
+from checklist_composer.explanation import UNSURE_BELOW
 from checklist_composer.locales import LOCALES
 from checklist_crds.errors import GenerationFailed, InvalidParameter, MissingField, ModelFailed, ValidationFailed
 from checklist_crds.template_types import Definition
@@ -31,6 +32,7 @@ class StepOrigin(shapes.Shape):
     confidence: float | None = Field(
         ge=0, le=1, description="How sure the composer is of the step's type and condition; null when a model made it."
     )
+    unsure: bool = Field(description=f"Whether the confidence is below {UNSURE_BELOW}: look at such a step first.")
 
 
 class ExplainedTemplate(shapes.Shape):
@@ -55,6 +57,7 @@ _EXPLAINED: Final[dict[str, Any]] = {
             "step_id": "s-door-tight",
             "source": {"start": 19, "end": 29, "text": "door tight"},
             "confidence": 0.98,
+            "unsure": False,
         }
     ],
     "unused": [{"start": 0, "end": 5, "text": "Hello"}],

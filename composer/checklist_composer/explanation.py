@@ -1,12 +1,15 @@
 """Where a template came from: the parts of the prompt that became steps, and those that became nothing."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from checklist_crds.template_types import Definition
 
 if TYPE_CHECKING:
     from .composing import StepSource
+
+UNSURE_BELOW: Final = 0.8
+"""A step of less confidence is unsure: its author should look at it first."""
 
 
 def explanation(
@@ -33,5 +36,6 @@ def explanation(
         if source is not None and source.start is not None and source.end is not None:
             found = part(source.start, source.end)
         confidence = None if source is None else source.confidence
-        steps.append({"step_id": step.id, "source": found, "confidence": confidence})
+        unsure = confidence is not None and confidence < UNSURE_BELOW
+        steps.append({"step_id": step.id, "source": found, "confidence": confidence, "unsure": unsure})
     return {"template": definition.to_tdl(), "steps": steps, "unused": [part(start, end) for start, end in unused]}

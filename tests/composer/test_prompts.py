@@ -6,12 +6,14 @@ No test hangs on how one sentence is read: the reader is trained, and how well i
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from checklist_composer.composing import Composition, NothingToCompose, compose
 from checklist_composer.draft import Draft, DraftSection, DraftStep
+from checklist_composer.explanation import explanation
 from checklist_composer.finishing import finish
 from checklist_crds.condition_types import Comparison, Condition
 from checklist_crds.template_types import Step, StepType
@@ -162,6 +164,14 @@ def test_each_step_of_any_prompt_tells_the_words_that_it_was_made_of() -> None:
         taken = {at for source in made.sources for at in range(source.start or 0, source.end or 0)}
         for start, end in made.unused:
             assert prompt[start:end].strip() and taken.isdisjoint(range(start, end)), prompt
+
+
+def test_a_step_below_the_documented_confidence_is_unsure() -> None:
+    made = compose("Checklist:\n- Lights off\n- Alarm set\n- Floor clean")
+    first, second, _ = made.sources
+    sources = (replace(first, confidence=0.79), replace(second, confidence=0.8))
+    told = explanation(made.definition, sources, (), "")["steps"]
+    assert [(each["confidence"], each["unsure"]) for each in told] == [(0.79, True), (0.8, False), (None, False)]
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,8 @@ async def test_the_model_answers_up_to_its_limit_and_what_was_made_is_counted(st
     ]
     made = answers[1].json()
     assert explained.json()["template"] == made
-    assert {(each["source"], each["confidence"]) for each in explained.json()["steps"]} == {(None, None)}
+    unknown = {(each["source"], each["confidence"], each["unsure"]) for each in explained.json()["steps"]}
+    assert unknown == {(None, None, False)}
     assert made["name"] == TEMPLATE["name"]
     assert parse_definition(made, strict=True)
     assert (await api.http.post("/v1/templates", json=made)).status_code == 201

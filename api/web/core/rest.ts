@@ -1269,6 +1269,8 @@ export interface components {
             source: components["schemas"]["PromptPart"] | null;
             /** @description How sure the composer is of the step's type and condition; null when a model made it. */
             confidence: number | null;
+            /** @description Whether the confidence is below 0.8: look at such a step first. */
+            unsure: boolean;
         };
         /** @description A step that is not required was skipped. */
         StepSkippedData: {

@@ -42,6 +42,10 @@ export type Section = ReadOnly<Schemas["Section"]>;
 export type Settings = ReadOnly<Schemas["Settings"]>;
 export type Execution = ReadOnly<Schemas["Execution"]>;
 export type Template = ReadOnly<Schemas["Definition"]>;
+export type PromptPart = ReadOnly<Schemas["PromptPart"]>;
+/** Where a step of a generated template came from. */
+export type StepOrigin = ReadOnly<Schemas["StepOrigin"]>;
+export type ExplainedTemplate = ReadOnly<Schemas["ExplainedTemplate"]>;
 
 // --- the run
 

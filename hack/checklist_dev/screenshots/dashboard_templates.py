@@ -37,6 +37,11 @@ FRIDGE: Final[Json] = {
         },
     ],
 }
+VAN: Final = (
+    "Hello team! Van before the trip: tyres ok, lights ok, tyre pressure in bar (2.2 to 2.6). Is there damage? If yes, "
+    "two photos and a description. Maybe the meter if you have time. Signature of the driver. Thanks a lot and see you "
+    "on Monday!"
+)
 OTHERS: Final = (
     ("Opening check", ["daily"], 6),
     ("Closing check", ["daily"], 9),
@@ -97,12 +102,30 @@ async def template_new(desk: Desk) -> None:
     await desk.open("templates/new")
 
 
-@desk_state(role="editor")
-async def template_generated(desk: Desk) -> None:
+async def _generated(desk: Desk, prompt: str, then: str) -> None:
     await desk.open("templates/new")
-    prompt = "Daily fridge check. Is the fridge below 5 °C? If not, what was done, with a photo. Signature of the lead."
     await desk.page.get_by_label("What is to be checked?").fill(prompt)
     await desk.press("Generate")
+    await desk.page.locator(then).wait_for()
+
+
+@desk_state(role="editor", whole=True)
+async def template_review(desk: Desk) -> None:
+    """What was generated beside its prompt; the words of one step are marked."""
+    await _generated(desk, VAN, ".review-summary")
+    await desk.page.locator(".prompt-text .is-used").nth(1).hover()
+
+
+@desk_state(role="editor")
+async def template_unknown_job(desk: Desk) -> None:
+    await _generated(desk, "Hotel lobby check", ".closest")
+    await desk.page.locator(".closest").scroll_into_view_if_needed()
+
+
+@desk_state(role="editor")
+async def template_generated(desk: Desk) -> None:
+    await _generated(desk, VAN, ".review-summary")
+    await desk.press("Use this template")
     await desk.page.locator(".generated-by").wait_for()
 
 

@@ -9,5 +9,6 @@ export * from "./line_difference";
 export * from "./merge";
 export * from "./operators";
 export * from "./problems";
+export * from "./prompt_pieces";
 export * from "./shape";
 export * from "./when";

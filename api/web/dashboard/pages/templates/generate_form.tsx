@@ -17,16 +17,27 @@ const LANGUAGES = [
   { value: "fr", title: "French" },
 ];
 
+interface GenerateFormProps {
+  org: string;
+  /** What was generated before, whose prompt is to be changed. */
+  last: Generated | null;
+  onGenerated(made: Generated): void;
+}
+
 /** A description becomes a template; it is stored nowhere. */
-export function GenerateForm({ org, onGenerated }: { org: string; onGenerated(made: Generated): void }) {
-  const [prompt, setPrompt] = useState("");
-  const [locale, setLocale] = useState("");
+export function GenerateForm({ org, last, onGenerated }: GenerateFormProps) {
+  const [prompt, setPrompt] = useState(last?.prompt ?? "");
+  const [locale, setLocale] = useState(last?.locale ?? "");
   const [tried, setTried] = useState(false);
   const [seconds, setSeconds] = useState<number | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const form = useRef<HTMLFormElement>(null);
   const running = useRef<AbortController | null>(null);
-  useEffect(() => () => running.current?.abort(), []);
+  const focusPrompt = () => form.current?.querySelector("textarea")?.focus();
+  useEffect(() => {
+    if (last !== null) focusPrompt();
+    return () => running.current?.abort();
+  }, []);
   useEffect(() => {
     if (seconds === null) return;
     const timer = setTimeout(() => setSeconds(seconds + 1), 1_000);
@@ -36,7 +47,8 @@ export function GenerateForm({ org, onGenerated }: { org: string; onGenerated(ma
   const length = lengthOf(prompt.trim());
   const over = lengthOf(prompt) > LONGEST;
   const short = length < SHORTEST;
-  const problem = over ? `At most ${LONGEST.toLocaleString("en")} characters; this has ${lengthOf(prompt).toLocaleString("en")}.` : tried && short ? `Describe it in at least ${SHORTEST} characters.` : (error && problemOf(error, "prompt")) || undefined;
+  const closest = error?.problems.filter(({ code }) => code === "closest_job") ?? [];
+  const problem = over ? `At most ${LONGEST.toLocaleString("en")} characters; this has ${lengthOf(prompt).toLocaleString("en")}.` : tried && short ? `Describe it in at least ${SHORTEST} characters.` : (!closest.length && problemOf(error, "prompt")) || undefined;
   const generate = async (event: Event) => {
     event.preventDefault();
     if (seconds !== null) return;
@@ -59,7 +71,12 @@ export function GenerateForm({ org, onGenerated }: { org: string; onGenerated(ma
   const stop = () => {
     running.current?.abort();
     setSeconds(null);
-    form.current?.querySelector("textarea")?.focus();
+    focusPrompt();
+  };
+  const takeJob = (job: string) => {
+    setPrompt(job);
+    setError(null);
+    focusPrompt();
   };
   return (
     <form ref={form} class="form generate" onSubmit={(event) => void generate(event)} noValidate>
@@ -76,7 +93,19 @@ export function GenerateForm({ org, onGenerated }: { org: string; onGenerated(ma
         {lengthOf(prompt).toLocaleString("en")} of {LONGEST.toLocaleString("en")} characters
       </p>
       <SelectField name="locale" label="Language of the template" value={locale} options={LANGUAGES} onChange={setLocale} />
-      {error && !problemOf(error, "prompt") && <Failure error={error} />}
+      {error && problem === undefined && <Failure error={error} />}
+      {closest.length > 0 && (
+        <div class="closest" role="group" aria-label="Closest jobs of the library">
+          <p>These jobs of the library are the closest. Choose one to use it as the description:</p>
+          <div class="actions">
+            {closest.map(({ message }) => (
+              <button key={message} type="button" class="button" dir="auto" onClick={() => takeJob(message)}>
+                {message}
+              </button>
+            ))}
+          </div>
+        </div>
+      )}
       {seconds !== null && <Progress label="Generating the template" value={seconds} max={null} text={seconds < 2 ? "" : `${seconds} s`} />}
       <div class="actions">
         <button type="submit" class="button button-primary" aria-disabled={seconds !== null}>

@@ -1,4 +1,4 @@
-/** A new template: begun empty, or generated from a description. Either way it opens in the editor, not saved yet. */
+/** A new template: begun empty, or generated from a description and looked through. It opens in the editor, not saved yet. */
 import "../../../kit/controls/controls.css";
 import "../../../executor/styles/steps.css";
 import "../../styles/templates.css";
@@ -13,6 +13,7 @@ import { PageHead, Section } from "../../parts/page_head";
 import { organization } from "../../session";
 import { Editor } from "./editor";
 import { GenerateForm } from "./generate_form";
+import { GeneratedReview } from "./generated_review";
 import { draftKey, readKept } from "./kept_draft";
 import { Restored } from "./template_page";
 import type { Generated } from "./templates_api";
@@ -28,14 +29,21 @@ export function NewTemplatePage() {
   const key = draftKey(own?.member_id ?? "", "new");
   const kept = useMemo(() => readKept(key), []);
   const [begun, setBegun] = useState<Begun | null>(kept === null ? null : { draft: kept.draft, by: null });
+  const [made, setMade] = useState<Generated | null>(null);
+  const [reviewing, setReviewing] = useState(false);
   if (own === null) return null;
   if (begun !== null) return <Fresh org={own.id} draftKey={key} begun={begun} restored={kept !== null} />;
+  if (made !== null && reviewing) return <GeneratedReview org={own.id} made={made} onUse={() => setBegun({ draft: made.draft, by: made.by })} onChange={() => setReviewing(false)} />;
+  const review = (generated: Generated) => {
+    setMade(generated);
+    setReviewing(true);
+  };
   return (
     <>
       <PageHead title="New template" trail={[{ to: `${own.id}/templates`, title: "Templates" }]} />
       <div class="begin">
         <Section title="Describe it" lead="Say in your own words what is to be checked. You get a template that you can change before you save it.">
-          <GenerateForm org={own.id} onGenerated={(made: Generated) => setBegun({ draft: made.draft, by: made.by })} />
+          <GenerateForm org={own.id} last={made} onGenerated={review} />
         </Section>
         <Section title="Start empty" lead="Add sections and steps one by one, or paste JSON.">
           <div class="actions">

@@ -1,4 +1,5 @@
 /** The dashboard's routes of templates, below `/dashboard/api/{org_id}`. All throw ApiError. */
+import type { ExplainedTemplate, PromptPart, StepOrigin } from "../../../core";
 import { authored, patchOf, type Draft } from "../../../core/authoring";
 import { call, exchange } from "../../client";
 import type { PageInfo } from "../../parts/pagination";
@@ -99,15 +100,21 @@ export async function deleteTemplate(org: string, id: string): Promise<void> {
 }
 
 export interface Generated {
+  /** As it was sent: offsets count the white space around it. */
+  readonly prompt: string;
+  readonly locale: string;
   readonly draft: Draft;
+  /** One for each step, in their order. */
+  readonly origins: readonly StepOrigin[];
+  readonly unused: readonly PromptPart[];
   /** `X-Generated-By`: what made it. */
   readonly by: string;
 }
 
 export async function generateTemplate(org: string, prompt: string, locale: string, signal: AbortSignal): Promise<Generated> {
-  const wanted = locale === "" ? "" : `?locale=${locale}`;
-  const { body, headers } = await exchange<object>(`${org}/templates/generate${wanted}`, { method: "POST", json: { prompt }, signal, within: GENERATED_WITHIN_MS });
-  return { draft: authored(body), by: headers.get("X-Generated-By") ?? "" };
+  const wanted = locale === "" ? "" : `&locale=${locale}`;
+  const { body, headers } = await exchange<ExplainedTemplate>(`${org}/templates/generate?explain=true${wanted}`, { method: "POST", json: { prompt }, signal, within: GENERATED_WITHIN_MS });
+  return { prompt, locale, draft: authored(body.template), origins: body.steps, unused: body.unused, by: headers.get("X-Generated-By") ?? "" };
 }
 
 export function storedOf(body: object): Stored {
