@@ -32,8 +32,6 @@ _LOSABLE: Final = 3
 """Of so many items one may be missing and is added; a template that lacks more of them is not used."""
 _REACH: Final = 4
 """Sentences that a condition may stand before the item that it governs."""
-_NAMED: Final = 2
-"""Sentences before the condition's own in which the step it looks at may be named."""
 _SHORTEST: Final = 4
 _ALIKE: Final = 0.6
 """Words that begin with so much of the shorter one alike are forms of one word: `reinigen`, `Reinigung`."""
@@ -262,10 +260,7 @@ class _Wish:
         named = self._between(span.start, span.end)
         if not any(_share_any(named, place.words) for place in places if place not in mine):
             return  # it refers back, or to what no step asks
-        start = self.sentences.bounds(span.start)[0]
-        while start and sentence - self.sentences.of[start - 1] <= _NAMED:
-            start -= 1
-        near = self._between(start, self.sentences.bounds(span.start)[1])
+        near = self._between(*self.sentences.bounds(span.start))
         known = {place.step.id: place for place in places}
         for place in mine:
             sources = [known[name] for name in _sources(place.step) if name in known]
