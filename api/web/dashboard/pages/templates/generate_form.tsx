@@ -76,6 +76,9 @@ export function GenerateForm({ org, onGenerated }: { org: string; onGenerated(ma
         {lengthOf(prompt).toLocaleString("en")} of {LONGEST.toLocaleString("en")} characters
       </p>
       <SelectField name="locale" label="Language of the template" value={locale} options={LANGUAGES} onChange={setLocale} />
+      <p class="quiet small">
+        To use a language model, an operator of this service sets <code>CHECKLISTS_MODEL_URL</code>; without one, or when it fails, the built-in composer answers.
+      </p>
       {error && !problemOf(error, "prompt") && <Failure error={error} />}
       {seconds !== null && <Progress label="Generating the template" value={seconds} max={null} text={seconds < 2 ? "" : `${seconds} s`} />}
       <div class="actions">
