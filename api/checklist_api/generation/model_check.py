@@ -23,6 +23,7 @@ from checklist_crds.template_types import MAX_STEPS, Definition, Section, Step, 
 from checklist_crds.template_validation import parse_definition
 
 from .model_harm import GroundlessCondition, Harm, LimitAsBound, LostItem
+from .word_forms import share_of, shares_any
 
 _SURE: Final = 0.9
 """Mean probability that the words of an item ask for something, from which on it must not be lost."""
@@ -32,25 +33,11 @@ _LOSABLE: Final = 3
 """Of so many items one may be missing and is added; a template that lacks more of them is not used."""
 _REACH: Final = 4
 """Sentences that a condition may stand before the item that it governs."""
-_SHORTEST: Final = 4
-_ALIKE: Final = 0.6
-"""Words that begin with so much of the shorter one alike are forms of one word: `reinigen`, `Reinigung`."""
 _SAYS_LITTLE: Final = frozenset(
-    {"check", "confirm", "act", "measure", "record", "describe", "request", "checklist", "sign", "tour", "seek", "rate"}
-    | {
-        "choose",
-        "counted",
-        "recorded",
-        "photo_verb",
-        "state",
-        "verdict",
-        "good",
-        "bad",
-        "done",
-        "grade_word",
-        "remarks",
-    }
-    | {"long_noun", "wh", "which", "how_much", "count", "anything", "location", "photo", "signature", "none_word"}
+    {"check", "confirm", "act", "measure", "record", "describe", "request", "checklist", "sign", "tour", "seek"}
+    | {"rate", "choose", "counted", "recorded", "photo_verb", "state", "verdict", "good", "bad", "done", "grade_word"}
+    | {"remarks", "long_noun", "wh", "which", "how_much", "count", "anything", "location", "photo", "signature"}
+    | {"none_word"}
 )
 """Roles of words that a template may well say otherwise: what is done, how it should be, what kind of answer it is."""
 _SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
@@ -127,13 +114,19 @@ class _Wish:
         for item, mine in asking:
             if item in self.sure and not mine and not self._is_covered(item, places, definition):
                 yield LostItem(self._said(item), _BY_KIND.get(item.label, StepType.TEXT), last)
-            if item in self.sure and mine and all(place.step.condition is not None for place in mine):
-                follow_up = item.label is Label.CHECK and all(_follows_other(place.step, served) for place in mine)
-                if not follow_up:  # else the question is there in other words, and this is what it leads to
-                    yield from self._groundless(item, mine, places)
+            if item in self.sure and self._is_hidden(item, mine, served):
+                yield from self._groundless(item, mine, places)
             last = mine[-1].step.id if mine else last
         for place in places:
             yield from self._bounds(place, served.get(place.step.id, []), self.language.texts["expected"])
+
+    def _is_hidden(self, item: Item, mine: Sequence[_Place], served: Mapping[str, Sequence[Item]]) -> bool:
+        """Whether all steps that ask for the item have a condition, and at least one certainly asks for it."""
+        if any(place.step.condition is None for place in mine):
+            return False
+        if item.label is Label.CHECK and all(_follows_other(place.step, served) for place in mine):
+            return False  # the question is there in other words, and this is what it leads to
+        return any(share_of(self._own_words(item), place.words) > 0.5 for place in mine)
 
     def _is_sure(self, item: Item) -> bool:
         inside = range(item.start, item.end)
@@ -160,7 +153,14 @@ class _Wish:
         own = self._own_words(item)
         options = item.first(Label.OPTIONS)
         answers = self.text.stems(options.start, options.end) if options is not None else []
-        return [place for place in places if _share(own, place.words) >= 0.5 or (_share(answers, place.words) > 0.5)]
+        every = self.text.stems(item.start, item.end)
+        return [
+            place
+            for place in places
+            if share_of(own, place.words) >= 0.5
+            or share_of(answers, place.words) > 0.5
+            or (len(every) > 2 and share_of(every, place.words) > 0.6)
+        ]
 
     def _is_covered(self, item: Item, places: Sequence[_Place], definition: Definition) -> bool:
         """Whether the template may well ask for an item none of whose words are found."""
@@ -185,7 +185,7 @@ class _Wish:
                 own = self._own_words(item)
                 titles = [section.title for section in definition.sections]
                 elsewhere = self._words([definition.name, definition.description, *titles])
-                return not own or _share(own, elsewhere) == 1
+                return not own or share_of(own, elsewhere) == 1
 
     def _enough(self, unit: str, steps: Sequence[Step]) -> bool:
         """Whether as many steps have the unit as items."""
@@ -258,13 +258,13 @@ class _Wish:
             return
         (span,) = conditions
         named = self._between(span.start, span.end)
-        if not any(_share_any(named, place.words) for place in places if place not in mine):
+        if not any(shares_any(named, place.words) for place in places if place.step.condition is None):
             return  # it refers back, or to what no step asks
         near = self._between(*self.sentences.bounds(span.start))
         known = {place.step.id: place for place in places}
         for place in mine:
             sources = [known[name] for name in _sources(place.step) if name in known]
-            if sources and not any(_share_any(near, source.words) for source in sources):
+            if sources and not any(shares_any(near, source.words) for source in sources):
                 yield GroundlessCondition(place.step.id, place.path, self._said(span))
 
     def _may_be_conditional(self, item: Item) -> bool:
@@ -321,29 +321,6 @@ def _narrower_bounds(config: StepConfig, numbers: Collection[float]) -> tuple[st
     """The positive bounds within the numbers of the step's own limit."""
     low, high = config.min or 0, config.max or 0
     return ("min",) * (low > min(numbers, default=low)) + ("max",) * (0 < high < max(numbers, default=high))
-
-
-def _share(words: Sequence[str], text: frozenset[str]) -> float:
-    return sum(_has(text, word) for word in words) / len(words) if words else 0
-
-
-def _share_any(words: Sequence[str], text: frozenset[str]) -> bool:
-    return any(_has(text, word) for word in words)
-
-
-def _has(text: frozenset[str], word: str) -> bool:
-    return word in text or any(_is_form_of(word, other) for other in text)
-
-
-def _is_form_of(word: str, other: str) -> bool:
-    """Whether two words may be forms or parts of one: `lock`, `locked`; `temperatur`, `raumtemperatur`."""
-    short, long = sorted((word, other), key=len)
-    if len(short) < _SHORTEST or short[0] not in long:
-        return False
-    if short in long:
-        return True
-    same = next((at for at, (one, two) in enumerate(zip(short, long, strict=False)) if one != two), len(short))
-    return same >= max(_SHORTEST, _ALIKE * len(short))
 
 
 def _follows_other(step: Step, served: Mapping[str, Sequence[Item]]) -> bool:
