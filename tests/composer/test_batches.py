@@ -1,14 +1,17 @@
 """Unseen batches: how their files are read, and how verdicts on them are counted."""
 
+import asyncio
+import json
 from pathlib import Path
 
 import pytest
+from tests.generation.model_server import Asked, Writer, fails, model_server, says
 
 from checklist_composer.composing import NothingToCompose
 from checklist_crds.template_types import Definition
 from checklist_crds.template_validation import parse_definition
 from checklist_dev.evaluation.batches import load_batches, numbers
-from checklist_dev.evaluation.curve import failures, families, judged, report, shown, table
+from checklist_dev.evaluation.curve import failures, families, judged, main, report, shown, table
 from checklist_dev.failures import Failure
 
 HEAD = "- {id: A-en-01, lang: en, trade: t, class: plain, checklist: true, prompt: Door tight?, items: [%s]}\n"
@@ -79,3 +82,51 @@ def test_the_curve_counts_verdicts_refusals_and_errors(tmp_path: Path) -> None:
     assert sum("harmful" in line for line in failures(results)) == 2
     assert "Door tight?" in "\n".join(shown(results[0]))
     assert [each["refused"] for each in report(results)] == [False, True, True, False]
+
+
+DOORS = {"id": "s-1", "type": "boolean", "required": True, "label": "Door tight?"}
+DOOR_TEMPLATE = {"name": "Door", "sections": [{"id": "g-1", "title": "All", "steps": [DOORS]}]}
+
+
+async def test_a_model_is_judged_by_the_same_table_and_its_fallback_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "batch-A.yaml").write_text(HEAD % DOOR + (HEAD % DOOR).replace("en-01", "en-03") + NOTHING)
+    (tmp_path / "key").write_text("sk-of-a-test-server")
+
+    async def answer(asked: Asked, writer: Writer) -> None:
+        assert asked.headers["authorization"] == "Bearer sk-of-a-test-server"
+        await (says(DOOR_TEMPLATE) if "Door" in asked.said else fails("503 Oops"))(asked, writer)
+
+    async with model_server(answer) as server:
+        options = ["--folder", str(tmp_path), "--json", str(tmp_path / "out.json"), "--model-url", server.url]
+        options += ["--model-name", "small", "--model-key-file", str(tmp_path / "key"), "--at-once", "2"]
+        assert await asyncio.to_thread(main, options) == 0
+    assert {asked.body["model"] for asked in server.asked} == {"small"}
+    printed = capsys.readouterr()
+    lines = [line.split() for line in printed.out.splitlines()]
+    own, fallback = (line for line in lines if line[:1] == ["all"])
+    assert (own, fallback) == (
+        ["all", "2", "2", "0", "0", "0", "100%", "0/0", "0/2"],
+        ["all", "1", "1", "0", "0", "0", "100%", "1/1", "0/0"],
+    )
+    assert "The model gave 2 of 3 templates; the composer answered the others (model_error 1):" in printed.out
+    assert "3/3 " in printed.err
+    verdicts = json.loads((tmp_path / "out.json").read_text())
+    assert [each["by"] for each in verdicts] == ["model", "model", "composer; reason=model_error"]
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (
+            ["--model-url", "http://127.0.0.1:9/v1"],
+            "http://127.0.0.1:9/v1 gives no template .model_unreachable.* running",
+        ),
+        (["--model-url", "models.example"], "must be an absolute http"),
+        (["--model-url", "http://127.0.0.1:9/v1", "--model-key-file", "/no/such"], "/no/such cannot be read"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_is_told_at_once(options: list[str], fault: str) -> None:
+    with pytest.raises(Failure, match=fault):
+        main(options)

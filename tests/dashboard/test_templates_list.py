@@ -58,6 +58,7 @@ async def test_a_description_becomes_a_template_or_stays(office: Office, signed_
     page, editor = screen.page, TemplateScreen(screen)
     await screen.open("templates/new")
     prompt = page.get_by_label("What is to be checked?")
+    await expect(screen.main.get_by_text("sets CHECKLISTS_MODEL_URL; without one")).to_contain_text("composer answers")
     await prompt.fill("ab")
     await screen.button("Generate").click()
     await expect(screen.main.get_by_text("Describe it in at least 4 characters.")).to_be_visible()

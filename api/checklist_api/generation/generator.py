@@ -36,6 +36,7 @@ _WHY: Final[Mapping[Reason, str]] = {
     Reason.TOO_LARGE: "Its answer is too large.",
     Reason.REFUSED: "It refused to answer.",
     Reason.NONSENSE: "What it wrote is no valid template.",
+    Reason.INCOMPLETE: "Its template lacks much of what the prompt asks for.",
 }
 _SETTLED_S: Final = 3.0
 _FIRST_PROMPTS: Final = (

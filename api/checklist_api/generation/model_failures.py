@@ -22,6 +22,8 @@ class Reason(StrEnum):
     """The model does not want to."""
     NONSENSE = "model_nonsense"
     """What the model wrote is no valid template, also after it was told twice what is wrong."""
+    INCOMPLETE = "model_incomplete"
+    """Too much of what the prompt asks for is missing in the template, also after the model was told twice."""
     LIMIT = "model_limit"
     """The organization has had its share of requests or tokens."""
     BUDGET = "model_budget"

@@ -37,6 +37,8 @@ Ids are lower-case letters, digits and hyphens, each used once.
 
 Rules:
 - Everything that the wish names becomes a step, with its unit, bounds, options, photos and conditions. Add what the job needs, nothing twice, at most 60 steps.
+- What the wish only expects of a reading (max. 7 °C) goes into the hint: min and max would refuse every other reading.
+- A step that the wish asks for has a condition only where the wish states it.
 - Labels are short: a question, or a command. Hints only where they help. What has to be done is required; photos and remarks on demand are not.
 - Claim no compliance with any law or standard.
 - Write in the language of the wish.
@@ -51,12 +53,14 @@ def messages_for(wish: str, locale: str | None) -> list[Message]:
 
 
 def corrected(answer: str, problems: Sequence[str]) -> list[Message]:
-    """What is added to the conversation after an answer that is no valid template."""
+    """What is added to the conversation after an answer that is no valid template, or one that does harm."""
     told = [f"- {problem}" for problem in problems[:MAX_TOLD_PROBLEMS]]
     if len(problems) > MAX_TOLD_PROBLEMS:
         told.append(f"- and {len(problems) - MAX_TOLD_PROBLEMS} more")
     asked = (
-        "That is not a valid template:\n" + "\n".join(told) + "\nWrite the whole template again, corrected, as JSON."
+        "That template cannot be used as it is:\n"
+        + "\n".join(told)
+        + "\nWrite the whole template again, corrected, as JSON."
     )
     return [{"role": "assistant", "content": answer[:_MAX_QUOTED_ANSWER]}, {"role": "user", "content": asked}]
 

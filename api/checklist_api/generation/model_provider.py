@@ -4,10 +4,12 @@ and money.
 
 import asyncio
 import base64
+import functools
 import logging
 import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock
@@ -21,6 +23,9 @@ from .model_failures import ModelFailure, Reason
 from .model_prompt import Message, corrected, messages_for, repeats_instructions
 from .model_settings import ModelSettings
 
+if TYPE_CHECKING:
+    from .model_check import Judgement
+
 logger = logging.getLogger(__name__)
 
 MAX_CORRECTIONS: Final = 2
@@ -32,10 +37,36 @@ _KEY_LENGTH: Final = 16
 """A shorter one is no secret but a word that a local server wants to see, and may stand in any template."""
 
 
+_T = TypeVar("_T")
+
+
 class RunsAside(Protocol):
     """Runs a function that takes a while, and not in the event loop."""
 
-    async def __call__(self, function: Callable[[str], Definition], text: str, /) -> Definition: ...
+    async def __call__(self, function: Callable[[str], _T], text: str, /) -> _T: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A valid template that a model wrote, and what is harmful in it."""
+
+    definition: Definition
+    judgement: "Judgement"
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """What was asked for, and the valid templates that came but do harm."""
+
+    wish: str
+    locale: str | None
+    organization: str
+    harmful: list[_Judged] = field(default_factory=list)
+
+    def mended(self) -> Definition | None:
+        """Of the template with the fewest harms, of equal ones the last, one without them; None where nothing helps."""
+        usable = [each.judgement for each in self.harmful if each.judgement.mended is not None]
+        return min(reversed(usable), key=lambda each: len(each.harms)).mended if usable else None
 
 
 class ModelProvider:
@@ -64,10 +95,7 @@ class ModelProvider:
         try:
             self._allowance.begin(organization)
             try:
-                async with asyncio.timeout(self._settings.timeout_s):
-                    return await self._conversation(messages_for(wish, locale), organization)
-            except TimeoutError:
-                raise ModelFailure(Reason.TIMEOUT, "all of it") from None
+                return await self._best(_Conversation(wish, locale, organization))
             finally:
                 self._allowance.end(organization)
         except ModelFailure as failure:
@@ -79,20 +107,39 @@ class ModelProvider:
     async def close(self) -> None:
         await self._client.close()
 
-    async def _conversation(self, messages: list[Message], organization: str) -> Definition:
+    async def _best(self, asked: _Conversation) -> Definition:
+        """A template without harm, else what is left of a harmful one without it. Raises ModelFailure."""
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                return await self._harmless(asked)
+        except TimeoutError:
+            failure = ModelFailure(Reason.TIMEOUT, "all of it")
+        except ModelFailure as error:
+            failure = error
+        if (mended := asked.mended()) is None:
+            raise failure
+        logger.info("model.mended", extra={"reason": failure.reason.value, "organization": asked.organization})
+        return mended
+
+    async def _harmless(self, asked: _Conversation) -> Definition:
+        messages = messages_for(asked.wish, asked.locale)
+        judge = functools.partial(_judged, wish=asked.wish, locale=asked.locale)
         for correction in range(MAX_CORRECTIONS + 1):
-            completion = await self._completion(messages, organization)
+            completion = await self._completion(messages, asked.organization)
             try:
                 if completion.cut_off:
                     raise Unusable("It was cut off: write a shorter template.")
-                definition = await self._aside(read_answer, completion.text)
+                judged = await self._aside(judge, completion.text)
+                self._refuse_leaks(judged.definition)
+                if not judged.judgement.harms:
+                    return judged.definition
+                asked.harmful.append(judged)
+                raise Unusable(*(harm.problem for harm in judged.judgement.harms))
             except Unusable as unusable:
                 logger.debug("model.unusable", extra={"correction": correction, "problems": len(unusable.problems)})
                 messages = [*messages[:2], *corrected(completion.text, unusable.problems)]
-                continue
-            self._refuse_leaks(definition)
-            return definition
-        raise ModelFailure(Reason.NONSENSE, f"after {MAX_CORRECTIONS} corrections")
+        reason = Reason.INCOMPLETE if asked.harmful else Reason.NONSENSE
+        raise ModelFailure(reason, f"after {MAX_CORRECTIONS} corrections")
 
     async def _completion(self, messages: list[Message], organization: str) -> Completion:
         """One answer, in the first dialect that the server takes."""
@@ -138,6 +185,15 @@ class ModelProvider:
         for text in all_texts(definition):
             if repeats_instructions(text) or any(form in text for form in forms):
                 raise ModelFailure(Reason.NONSENSE, "repeats what it was sent")
+
+
+def _judged(text: str, *, wish: str, locale: str | None) -> _Judged:
+    """The template of an answer, compared with its prompt. Raises Unusable."""
+    # With the tables of the composer: not before they are needed, and in the thread of the pool.
+    from .model_check import judgement
+
+    definition = read_answer(text)
+    return _Judged(definition, judgement(definition, wish, locale))
 
 
 def tokens_at_most(text: str) -> int:

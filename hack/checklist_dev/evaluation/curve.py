@@ -1,10 +1,15 @@
 """How many templates of unseen prompts are usable, a draft, poor or harmful: the learning curve of the composer.
 
-A batch is judged by the rubrics that its author wrote before any template existed (`batches`, `verdicts`).
+A batch is judged by the rubrics that its author wrote before any template existed (`batches`, `verdicts`). With
+`--model-url` the templates are those of a language model on the API's own path; where it gives none, the composer
+answers as in the service, and these prompts are counted apart.
 """
 
 import argparse
+import asyncio
+import functools
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +22,7 @@ from checklist_dev.failures import Failure, run_tool, say
 
 from .batches import BATCHES, Prompt, load_batches
 from .findings import harm
+from .model_answers import MOST_AT_ONCE, Answer, model_answers, model_settings
 from .outline import outline
 from .verdicts import RANKS, Verdict, judge
 
@@ -33,21 +39,45 @@ class Judged:
     prompt: Prompt
     definition: Definition | None
     verdict: Verdict
+    by: str = "composer"
+    """As in `X-Generated-By`: `composer`, `model`, or `composer; reason=...`."""
 
     @property
     def is_refused(self) -> bool:
         return self.definition is None and "broken" not in self.verdict.families
 
 
-def judged(batch: str, prompt: Prompt, composing: Composing) -> Judged:
+def judged(batch: str, prompt: Prompt, composing: Composing, by: str = "composer") -> Judged:
     """Compose the prompt and judge the template; an error of the composer is as bad as a harmful template."""
     try:
         definition = composing(prompt.prompt)
     except NothingToCompose:
-        return Judged(batch, prompt, None, judge(prompt, None))
+        return Judged(batch, prompt, None, judge(prompt, None), by)
     except Exception as error:  # one prompt that breaks the composer must not hide how the others fare
-        return Judged(batch, prompt, None, Verdict("harmful", (harm("broken", f"the composer broke: {error!r}"),)))
-    return Judged(batch, prompt, definition, judge(prompt, definition))
+        broken = Verdict("harmful", (harm("broken", f"the composer broke: {error!r}"),))
+        return Judged(batch, prompt, None, broken, by)
+    return Judged(batch, prompt, definition, judge(prompt, definition), by)
+
+
+def composed(prompt: str) -> Definition:
+    """The built-in composer's template. Raises NothingToCompose."""
+    return compose(prompt).definition
+
+
+def judged_answers(chosen: Sequence[tuple[str, Prompt]], answers: Sequence[Answer]) -> list[Judged]:
+    """The verdicts on what a model answered, and on the composer's templates where it gave none."""
+    results = []
+    for (letter, prompt), answer in zip(chosen, answers, strict=True):
+        if answer.definition is not None:
+            results.append(judged(letter, prompt, functools.partial(_given, answer.definition), "model"))
+        else:
+            reason = "" if answer.reason is None else f"; reason={answer.reason.value}"
+            results.append(judged(letter, prompt, composed, f"composer{reason}"))
+    return results
+
+
+def _given(definition: Definition, _: str) -> Definition:
+    return definition
 
 
 def table(results: Sequence[Judged]) -> Iterator[str]:
@@ -79,6 +109,18 @@ def _cells(members: Sequence[Judged]) -> Iterator[str]:
     for is_wanted in (False, True):
         refused = [member.is_refused for member in members if member.prompt.checklist is is_wanted]
         yield f"{sum(refused)}/{len(refused)}"
+
+
+def tables(results: Sequence[Judged]) -> Iterator[str]:
+    """The table and the families of findings; of a model's fallback a table of its own, and why it answered."""
+    own = [result for result in results if "reason=" not in result.by]
+    fallback = [result for result in results if "reason=" in result.by]
+    yield from (*table(own), "", *families(own))
+    if fallback:
+        reasons = Counter(result.by.partition("reason=")[2] for result in fallback)
+        told = ", ".join(f"{reason} {times}" for reason, times in reasons.most_common())
+        yield f"\nThe model gave {len(own)} of {len(results)} templates; the composer answered the others ({told}):"
+        yield from table(fallback)
 
 
 def families(results: Sequence[Judged]) -> Iterator[str]:
@@ -114,7 +156,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
 
 
 def report(results: Sequence[Judged]) -> list[dict[str, Any]]:
-    """`[{id, batch, lang, class, checklist, refused, verdict, findings: [{weight, family, text}]}]`"""
+    """`[{id, batch, lang, class, checklist, refused, by, verdict, findings: [{weight, family, text}]}]`"""
     return [
         {
             "id": result.prompt.id,
@@ -123,6 +165,7 @@ def report(results: Sequence[Judged]) -> list[dict[str, Any]]:
             "class": result.prompt.form,
             "checklist": result.prompt.checklist,
             "refused": result.is_refused,
+            "by": result.by,
             "verdict": result.verdict.verdict,
             "findings": [
                 {"weight": each.weight.name.lower(), "family": each.family, "text": each.text}
@@ -133,14 +176,35 @@ def report(results: Sequence[Judged]) -> list[dict[str, Any]]:
     ]
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m checklist_dev.evaluation.curve", description=__doc__)
     parser.add_argument("--folder", type=Path, default=BATCHES, help="of batch-<letter>.yaml")
     parser.add_argument("--batch", action="append", metavar="LETTER", help="this batch only")
     parser.add_argument("--failures", action="store_true", help="tell what is wrong with each template")
     parser.add_argument("--show", action="append", metavar="ID", help="this prompt, its template and the verdict only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all verdicts")
-    arguments = parser.parse_args()
+    model = parser.add_argument_group(
+        "a language model", "make eval MODEL_URL=... [MODEL_NAME=...] [MODEL_KEY_FILE=...]"
+    )
+    model.add_argument(
+        "--model-url", metavar="URL", help="base URL of an OpenAI-compatible server, as http://127.0.0.1:11434/v1"
+    )
+    model.add_argument(
+        "--model-name", metavar="NAME", help="the model there (most servers with one model take any name)"
+    )
+    model.add_argument("--model-key-file", type=Path, metavar="FILE", help="file with the key for that server")
+    model.add_argument(
+        "--at-once",
+        type=int,
+        choices=range(1, MOST_AT_ONCE + 1),
+        default=4,
+        metavar="N",
+        help=f"prompts that are with the model at a time, at most {MOST_AT_ONCE} (default 4); the other settings of a "
+        "model, as CHECKLISTS_MODEL_TIMEOUT, are read from the environment as the API does",
+    )
+    arguments = parser.parse_args(argv)
+    if arguments.model_url is None and (arguments.model_name or arguments.model_key_file):
+        parser.error("--model-name and --model-key-file need --model-url")
     chosen = [
         (batch.letter, prompt)
         for batch in load_batches(arguments.folder)
@@ -150,11 +214,16 @@ def main() -> int:
     ]
     if not chosen:
         raise Failure("no prompt is like that")
-    results = [judged(letter, prompt, lambda text: compose(text).definition) for letter, prompt in chosen]
+    if arguments.model_url is None:
+        results = [judged(letter, prompt, composed) for letter, prompt in chosen]
+    else:
+        settings = model_settings(arguments.model_url, arguments.model_name, arguments.model_key_file, os.environ)
+        prompts = [prompt for _, prompt in chosen]
+        results = judged_answers(chosen, asyncio.run(model_answers(settings, prompts, arguments.at_once)))
     if arguments.show:
         print("\n".join(line for result in results for line in shown(result)))
     else:
-        print("\n".join([*table(results), "", *families(results), *(failures(results) if arguments.failures else [])]))
+        print("\n".join([*tables(results), *(failures(results) if arguments.failures else [])]))
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(report(results), indent=2, ensure_ascii=False) + "\n", "utf-8")

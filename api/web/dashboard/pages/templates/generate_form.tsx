@@ -93,6 +93,9 @@ export function GenerateForm({ org, last, onGenerated }: GenerateFormProps) {
         {lengthOf(prompt).toLocaleString("en")} of {LONGEST.toLocaleString("en")} characters
       </p>
       <SelectField name="locale" label="Language of the template" value={locale} options={LANGUAGES} onChange={setLocale} />
+      <p class="quiet small">
+        To use a language model, an operator of this service sets <code>CHECKLISTS_MODEL_URL</code>; without one, or when it fails, the built-in composer answers.
+      </p>
       {error && problem === undefined && <Failure error={error} />}
       {closest.length > 0 && (
         <div class="closest" role="group" aria-label="Closest jobs of the library">

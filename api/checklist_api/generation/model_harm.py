@@ -1,0 +1,109 @@
+"""What may be harmful in a valid template of a model, what the model is told of it, and how it is mended.
+
+Mending loses nothing that the prompt asks for, and makes nobody answer what they may be unable to.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checklist_composer.language import language_of
+from checklist_composer.naming import label_of
+from checklist_composer.reading.answers import numbers_of
+from checklist_crds.template_types import MAX_STEPS, StepType
+
+_LONGEST_LABEL: Final = 500
+_LONGEST_HINT: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class LostItem:
+    """Something that the prompt asks for and no step does."""
+
+    words: str
+    type: StepType
+    after: str | None
+    """The id of the step of the item before it; None: it comes first."""
+
+    @property
+    def problem(self) -> str:
+        return f"The wish asks for {self.words!r}, and no step does: add one that says so."
+
+    def mend(self, document: dict[str, Any]) -> None:
+        """Add a step in the prompt's own words that nobody has to answer."""
+        label = (label_of(self.words) or self.words)[:_LONGEST_LABEL]
+        step = {"type": self.type.value, "label": label, "required": False}
+        used = {each["id"] for section in document["sections"] for each in section["steps"]}
+        step["id"] = next(name for number in range(1, MAX_STEPS + 2) if (name := f"s-added-{number}") not in used)
+        for section in document["sections"]:
+            for place, other in enumerate(section["steps"]):
+                if other["id"] == self.after:
+                    section["steps"].insert(place + 1, step)
+                    return
+        document["sections"][0]["steps"].insert(0, step)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitAsBound:
+    """A number step that refuses readings beyond what the prompt expects."""
+
+    step: str
+    path: str
+    fields: tuple[str, ...]
+    limit: str
+    """What is expected, in the prompt's words where these are in the template's language."""
+    hint: str
+    """The same with what the composer writes before it: `Expected: max. 7 °C`."""
+
+    @property
+    def problem(self) -> str:
+        fields = " and ".join(self.fields)
+        return (
+            f"{self.path}.config: {self.limit!r} is what the wish expects, and other readings must be possible: leave "
+            f"{fields} null, and say it in the hint."
+        )
+
+    def mend(self, document: dict[str, Any]) -> None:
+        """Move the limit into the hint."""
+        step = _step(document, self.step)
+        for name in self.fields:
+            step["config"].pop(name, None)
+        said = numbers_of(step.get("hint") or "", language_of("en"))
+        if not set(numbers_of(self.limit, language_of("en"))) <= set(said):
+            _add_hint(step, self.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class GroundlessCondition:
+    """A step for an item of the prompt that a condition hides, though the prompt states none, or another."""
+
+    step: str
+    path: str
+    words: str
+    """The words of the condition that the prompt states; empty when it states none."""
+
+    @property
+    def problem(self) -> str:
+        if self.words:
+            return f"{self.path}.condition: the wish says {self.words!r}, and that is not about the step it looks at."
+        return f"{self.path}.condition: the wish asks for this in any case: set the condition to null."
+
+    def mend(self, document: dict[str, Any]) -> None:
+        """Show the step to everybody, and let nobody have to answer it."""
+        step = _step(document, self.step)
+        step.pop("condition", None)
+        step["required"] = False
+        if self.words:
+            _add_hint(step, label_of(self.words))
+
+
+Harm = LostItem | LimitAsBound | GroundlessCondition
+
+
+def _step(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return next(step for section in document["sections"] for step in section["steps"] if step["id"] == name)
+
+
+def _add_hint(step: dict[str, Any], said: str) -> None:
+    hint = f"{said} · {step['hint']}" if step.get("hint") else said
+    step["hint"] = hint[:_LONGEST_HINT]

@@ -1,0 +1,86 @@
+"""Templates of unseen prompts by a language model, on the API's own path: instructions, corrections, rules of harm.
+
+Where the model gives none, the composer answers, as in the service; who answered is remembered with each prompt.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from checklist_api.generation.composer_pool import ComposerPool
+from checklist_api.generation.model_failures import ModelFailure, Reason
+from checklist_api.generation.model_provider import ModelProvider
+from checklist_api.generation.model_settings import InvalidSetting, ModelSettings
+from checklist_api.metrics import Metrics
+from checklist_crds.template_types import Definition
+from checklist_crds.times import utc_now
+from checklist_dev.failures import Failure, say
+
+from .batches import Prompt
+
+MOST_AT_ONCE: Final = 16
+"""So many prompts the API sends to a model at a time."""
+_HOPELESS: Final = frozenset({Reason.UNREACHABLE, Reason.UNAUTHORIZED, Reason.ERROR})
+"""Reasons of the first prompt that the others would have, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model made of a prompt: a template, else why there is none."""
+
+    definition: Definition | None
+    reason: Reason | None = None
+
+
+def model_settings(url: str, name: str | None, key_file: Path | None, environment: Mapping[str, str]) -> ModelSettings:
+    """The settings of the API, without its limits of prompts and tokens. Raises Failure."""
+    variables = {**environment, "CHECKLISTS_MODEL_URL": url}
+    variables |= {"CHECKLISTS_MODEL_LIMIT": "off", "CHECKLISTS_MODEL_TOKENS_PER_DAY": "off"}
+    variables["CHECKLISTS_MODEL_NAME"] = name or environment.get("CHECKLISTS_MODEL_NAME") or "default"
+    if key_file is not None:
+        variables.pop("CHECKLISTS_MODEL_KEY", None)
+        variables["CHECKLISTS_MODEL_KEY_FILE"] = str(key_file)
+    try:
+        settings = ModelSettings.from_environment(variables)
+    except InvalidSetting as error:
+        raise Failure(str(error)) from None
+    if settings is None:
+        raise Failure("the URL of the model's server is empty")
+    return settings
+
+
+async def model_answers(settings: ModelSettings, prompts: Sequence[Prompt], at_once: int) -> list[Answer]:
+    """The answers in the order of the prompts. Raises Failure when the first shows that the server gives none."""
+    pool = ComposerPool()
+    provider = ModelProvider(settings, metrics=Metrics(), clock=utc_now, aside=pool.run)
+    turn, done = asyncio.Semaphore(at_once), 0
+
+    async def answer(prompt: Prompt, *, is_first: bool = False) -> Answer:
+        nonlocal done
+        async with turn:
+            try:
+                found = Answer(await provider.generate(prompt.prompt, None, prompt.id))
+            except ModelFailure as failure:
+                if is_first and failure.reason in _HOPELESS:
+                    raise Failure(_told(settings, failure)) from None
+                found = Answer(None, failure.reason)
+        done += 1
+        say(f"{done}/{len(prompts)} {prompt.id}: {'a template' if found.reason is None else found.reason.value}")
+        return found
+
+    try:
+        first = await answer(prompts[0], is_first=True)
+        return [first, *await asyncio.gather(*(answer(prompt) for prompt in prompts[1:]))]
+    finally:
+        await provider.close()
+        pool.close()
+
+
+def _told(settings: ModelSettings, failure: ModelFailure) -> str:
+    advice = {
+        Reason.UNREACHABLE: "Is it running, and is this its base URL (with /v1, where it has that)?",
+        Reason.UNAUTHORIZED: "Give its key with MODEL_KEY_FILE.",
+    }.get(failure.reason, f"Is MODEL_NAME right ({settings.name!r})?")
+    return f"the server at {settings.url} gives no template ({failure}). {advice}"
