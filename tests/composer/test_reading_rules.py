@@ -49,7 +49,7 @@ def told(labelled: Labelled) -> list[str]:
         ("<txt>Dome</txt>: <yes>any marks</yes>? <yes>Lamp on</yes>", ["yes: Dome: any marks", "yes: Lamp on"]),
         (
             "- <yes>Lamp on</yes>\n- Shows today: <opts>Stars, Moon</opts>",
-            ["yes: Lamp on", "yes: Shows today", "opts: Stars, Moon"],
+            ["yes: Lamp on", "one: Shows today", "opts: Stars, Moon"],
         ),
         (
             "<many>Bins</many>: <opts>glass, tin</opts> (<yes>tick all that apply</yes>)",

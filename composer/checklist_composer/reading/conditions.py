@@ -114,11 +114,15 @@ class Triggers:
 
     def _follows_last(self, before: list[Item], span: LabelledSpan, trigger: Trigger) -> bool:
         """Whether the condition before, with its trigger, is about the last item that could be meant."""
-        triggering = [item for item in before if item.start > span.end and item.label is Label.CHECK]
-        return trigger.tests[0].item in before and not any(self._asks_back(item) for item in triggering)
+        later = [item for item in before if item.start > span.end]
+        return trigger.tests[0].item in before and not any(map(self._asks_back, later))
 
     def _asks_back(self, item: Item) -> bool:
-        return any(self.text.tokens[at].text == "?" for at in (item.end - 1, item.end) if at < len(self.text))
+        if item.label is Label.CHOICE:
+            return self._yes_or_no(item, yes=False) is not None
+        return item.label is Label.CHECK and any(
+            self.text.tokens[at].text == "?" for at in (item.end - 1, item.end) if at < len(self.text)
+        )
 
     def _answered(self, before: list[Item], *, yes: bool) -> Trigger | None:
         """The last item, answered with yes or no; a reading with limits is out of them for no."""

@@ -19,6 +19,7 @@ _UNDERSTOOD: Final = 0.3
 _UNDERSTOOD_OF_HARD: Final = 0.97
 _MESSY: Final = 0.3
 """With so great a share of doubtful passages a prompt is hard to read."""
+_SEVERAL: Final = 3
 _ASKING: Final = 0.5
 """With so great a share of its words in a span, a passage without an item may ask for something."""
 _LONGEST: Final = 40
@@ -32,7 +33,8 @@ def is_hard_to_read(text: TokenizedText, spans: Sequence[LabelledSpan], certaint
     `certainty`: for each token the probability of its label.
     """
     sure = [_certainty(text, start, end, certainty) for start, end in _passages(text, spans)]
-    return sum(one < _SURE for one in sure) > _MESSY * len(sure)
+    doubtful = sum(one < _SURE for one in sure)
+    return doubtful >= _SEVERAL and doubtful > _MESSY * len(sure)
 
 
 def in_own_words(

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import Final
 
-from .labels import ITEMS, Label, LabelledSpan
+from .labels import DETAILS, ITEMS, Label, LabelledSpan
 from .sentences import Sentences
 from .settings import says_setting
-from .token_features import BULLET
 from .tokens import TokenizedText
 
 _ANSWERED: Final = frozenset({Label.OPTIONS, Label.UNIT, Label.LIMIT, Label.RANGE})
@@ -17,6 +16,9 @@ _VAGUE: Final = 0.8
 """Up to this confidence an item before a colon is rather the heading of the one behind it."""
 _UNASKED: Final = 0.6
 """The confidence of what is asked for by words that have no label."""
+_NAMED: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE, Label.TEXT})
+"""Items that nobody asks for once for each of some things that stand right behind them: these are the answers."""
+_SURE: Final = 0.7
 _LEADING: Final = frozenset({"preposition", "of", "article"})
 
 
@@ -40,10 +42,20 @@ def _asking(
     if span.label is Label.SETTING and not says_setting(text, span):
         counted = any("in_unit" in text.roles[index] for index in range(span.start, span.end))
         return replace(span, label=Label.NUMBER if counted else Label.TEXT)
-    is_further = span.label is Label.NAME and span is not name
-    if is_further and following is not None and following.label in _ANSWERED and _close(text, span, following):
+    asked = _asks_back(text, span)
+    if span.label is Label.NAME and span is not name:
+        answered = following is not None and following.label in _ANSWERED and _close(text, span, following)
+        return replace(span, label=Label.CHECK) if asked or answered else span
+    if span.label is Label.SIGNATURE and asked:  # `signed by the client?`
         return replace(span, label=Label.CHECK)
+    if span.label is Label.IF and following is not None and following.label is Label.OPTIONS:
+        headed = [token.text for token in text.tokens[span.end : following.start]] == [":"]
+        return replace(span, label=Label.CHECK) if headed and span.confidence < _SURE else span
     return span
+
+
+def _asks_back(text: TokenizedText, span: LabelledSpan) -> bool:
+    return "?" in {token.text for token in text.tokens[span.end - 1 : span.end + 1]}
 
 
 def _close(text: TokenizedText, span: LabelledSpan, following: LabelledSpan) -> bool:
@@ -63,8 +75,8 @@ def _joined(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[Labe
 
 
 def _without_remarks(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[LabelledSpan]:
-    """Without items that only say how options are to be answered (`tick all that apply`), and with the options of a
-    condition (`if it is worn or cracked`) as a part of it."""
+    """Without items that only say how options are to be answered (`tick all that apply`), with the options of a
+    condition (`if it is worn or cracked`) as a part of it, and with what follows a choice as its options."""
     found: list[LabelledSpan] = []
     for span in spans:
         before = found[-1] if found else None
@@ -72,6 +84,12 @@ def _without_remarks(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list
             opened = text.tokens[before.end : span.start]
             if opened and opened[-1].text == "(" and text.has("several", span.start, span.end):
                 continue
+        if span.label is Label.OPTIONS and len(found) > 1 and _is_first_option(text, found[-2], found[-1], span):
+            found[-1] = replace(span, start=found[-1].start)
+            continue
+        if before is not None and before.label in _NAMED and span.label is Label.EACH and _close(text, before, span):
+            found.append(replace(span, label=Label.OPTIONS))
+            continue
         if before is not None and before.label is Label.IF and span.label is Label.OPTIONS and span.start == before.end:
             found[-1] = replace(before, end=span.end)
             continue
@@ -79,22 +97,41 @@ def _without_remarks(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list
     return found
 
 
+def _is_first_option(text: TokenizedText, asked: LabelledSpan, first: LabelledSpan, options: LabelledSpan) -> bool:
+    """`type: open fire, insert or stove`: whether what looks like an item of its own is the first of the options."""
+    if asked.label not in ITEMS or first.label not in ITEMS or first.end != options.start:
+        return False
+    return [token.text for token in text.tokens[asked.end : first.start]] == [":"]
+
+
 def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> Iterator[LabelledSpan]:
-    """A condition or a repetition that is all that its sentence has asks for the rest of the sentence."""
-    with_items = {sentences.of[span.start] for span in spans if span.label in ITEMS}
-    last = {sentences.of[span.start]: span for span in spans}
-    for span in spans:
-        number = sentences.of[span.start]
-        if number in with_items or span is not last[number]:
-            yield span
-        elif span.label is Label.EACH:
-            yield replace(span, label=Label.CHECK)
-        else:
-            yield span
-            end = sentences.bounds(span.start)[1]
-            words = [at for at in range(span.end, end) if text.tokens[at].is_word or text.tokens[at].is_number]
-            if span.label is Label.IF and words:
-                yield LabelledSpan(Label.TEXT, words[0], words[-1] + 1, _UNASKED)
+    """Of a sentence without items, what its condition, its repetition or its `optional` is about."""
+    for _, group in groupby(spans, key=lambda span: sentences.of[span.start]):
+        inside = list(group)
+        if any(span.label in ITEMS for span in inside):
+            yield from inside
+            continue
+        start, end = sentences.bounds(inside[0].start)
+        for at, span in enumerate(inside):
+            doubtful = all(one.label in DETAILS and one.confidence < _SURE for one in inside[at + 1 :])
+            if span.label is Label.EACH and at == len(inside) - 1:
+                yield replace(span, label=Label.CHECK)
+            elif span.label is Label.IF and doubtful:
+                yield span
+                yield from _text(text, span.end, end)
+                break
+            elif span.label is Label.OPTIONAL and at == 0:
+                yield from _text(text, start, span.start)
+                yield span
+            else:
+                yield span
+
+
+def _text(text: TokenizedText, start: int, end: int) -> Iterator[LabelledSpan]:
+    """A text step for words that have no label."""
+    words = [at for at in range(start, end) if text.tokens[at].is_word or text.tokens[at].is_number]
+    if words:
+        yield LabelledSpan(Label.TEXT, words[0], words[-1] + 1, _UNASKED)
 
 
 def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, later: LabelledSpan | None) -> bool:
@@ -106,23 +143,27 @@ def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, l
     line, following_line = (text.tokens[one.start].line for one in (span, following))
     if between != [":"] or line != following_line or span.label not in {Label.CHECK, Label.TEXT}:
         return False
-    asks_back = "?" in {token.text for token in text.tokens[following.end - 1 : following.end + 1]}
     alone = (
         later is None
         or text.tokens[later.start].line != line
         or any(token.text in ".;?!" for token in text.tokens[following.end - 1 : later.start])
     )
-    return alone and (span.confidence <= _VAGUE or asks_back)
+    return alone and (span.confidence <= _VAGUE or _asks_back(text, following))
 
 
 def _with_headed(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
-    """`- shows today: stars, moon`: words that begin a list's line and have an answer behind them ask for it."""
-    for at, span in enumerate(spans):
-        line = text.tokens[span.start].line
-        is_first = at == 0 or text.tokens[spans[at - 1].end - 1].line != line
-        if span.label is Label.OPTIONS and is_first and BULLET.match(text.lines[line]):
-            first = next(index for index in range(span.start + 1) if text.tokens[index].line == line)
-            words = [index for index in range(first, span.start) if text.tokens[index].is_word]
-            if any(map(text.carries_meaning, words)):
-                yield LabelledSpan(Label.CHECK, words[0], words[-1] + 1, span.confidence)
+    """`shows today: stars, moon`, `if so, choose which: moths, mites`: words before options ask for one of them."""
+    end = 0
+    for span in spans:
+        if span.label is Label.OPTIONS and span.start and text.tokens[span.start - 1].text == ":":
+            first = span.start - 1
+            while (
+                first > end
+                and text.tokens[first - 1].is_word
+                and text.tokens[first - 1].line == text.tokens[span.start].line
+            ):
+                first -= 1
+            if first < span.start - 1:
+                yield LabelledSpan(Label.CHOICE, first, span.start - 1, _UNASKED)
         yield span
+        end = span.end

@@ -45,6 +45,7 @@ _OF_TYPES: Final = {
 _TIMED: Final = frozenset({"time_noun", "what_time", "time_type"})
 _DATED: Final = frozenset({"date_noun", "when", "dated"})
 _OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
+_COUNTING: Final = frozenset({"how_much", "count"})
 _VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
@@ -116,7 +117,9 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     beside = (behind, min(behind + 2, len(text))) if behind > item.end else (item.start, item.end)
     if text.has("text_type", *beside):
         return StepType.TEXT
+    asks_back = "?" in {token.text for token in text.tokens[item.end - 1 : item.end + 1]}
     counted = item.has(Label.UNIT) or text.has("number_type", *beside)
+    counted = counted or (asks_back and text.any_of(_COUNTING, item.start, item.end))
     return StepType.NUMBER if counted or _own_unit(text, item) is not None else None
 
 
@@ -148,7 +151,7 @@ def _label(text: TokenizedText, item: Item) -> str:
 
 def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     span = item.first(Label.OPTIONS)
-    if span is not None and span.confidence < SURE and item.label not in _CHOOSING:
+    if span is not None and item.label not in _CHOOSING and (span.confidence < SURE or _is_measured(item)):
         return
     if span is None:  # the answers are in the item's own words, or nobody named them
         options, end = _own_options(text, item), item.end
@@ -161,6 +164,10 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     several = text.any_of(_SEVERAL, max(item.start - 3, 0), end + 3)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
+
+
+def _is_measured(item: Item) -> bool:
+    return item.label is Label.NUMBER and (item.has(Label.UNIT) or item.has(Label.LIMIT))
 
 
 def _own_options(text: TokenizedText, item: Item) -> list[str]:
