@@ -79,12 +79,13 @@ def _composed(prompt: str, language: Locale, wanted: Locale | None) -> Compositi
         )
     reading = said.read()
     steps = reading.draft.steps()
-    if len(steps) < _OWN_LIST:
+    is_job = names_job(prompt, language, whole=True)
+    if len(steps) < _OWN_LIST or is_job:
         domains = find_domains(prompt, language) or find_domains(reading.job or "", language)
         if domains and (not steps or names_job(prompt, language, loosely=True)):
             result = wanted or language
             draft = library_draft(domains[0], result)
-            if names_job(prompt, language, whole=True):
+            if is_job:
                 steps = []  # they are words of the job's name
             if steps:  # what the prompt asks for beside the job
                 draft.sections.append(DraftSection(_ALSO[language], steps))

@@ -63,16 +63,14 @@ VAN = "Van check: tyres ok, lights ok, mirrors clean. Fridge temperature in °C 
 CHECKS = "boolean: Are the tyres fine? / boolean: Lights work / boolean: Clean mirrors"
 FRIDGE = "number °C: Temperature of the fridge"
 GOOD: dict[str, str] = yaml.safe_load((Path(__file__).parent / "good_templates.yaml").read_text("utf-8"))
-MISREAD = {"C-es-04": "tal cual", "D-en-07": "table is from the old binder"}
-"""What the reader takes for items, though nobody would."""
 LACKING = {"D-es-11": "no iniciar la sesión"}
+"""What a template really lacks."""
 
 
 def test_good_templates_in_other_words_than_the_prompts_are_not_blamed() -> None:
     prompts = {prompt.id: prompt.prompt for batch in load_batches() for prompt in batch.prompts}
     blamed = {name: problems for name, made in GOOD.items() if (problems := harms(prompts[name], template(made)))}
-    expected = MISREAD | LACKING
-    assert blamed == {name: [LOST.format(repr(words))] for name, words in expected.items()}
+    assert blamed == {name: [LOST.format(repr(words))] for name, words in LACKING.items()}
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def numbers_of(text: str, language: Language) -> list[float]:
 def unit_in(text: str, language: Language) -> str | None:
     """The unit of measurement behind a number in a text, as it is shown; None without one that is known."""
     tokens = TokenizedText(language, text).tokens
-    for index, token in enumerate(tokens[:-1]):
+    for index, token in reversed(list(enumerate(tokens[:-1]))):
         if token.is_number or fold(token.text) in language.numbers:
             for end in range(min(len(tokens), index + 5), index + 1, -1):
                 unit = known_unit(text[tokens[index + 1].start : tokens[end - 1].end], language)
@@ -120,6 +120,8 @@ def unit_of(text: str, language: Language) -> str | None:
 
 def known_unit(words: str, language: Language) -> str | None:
     """The unit as it is shown, where the words are one and nothing else."""
+    if words.casefold().strip() in language.unfolded:  # à is no A
+        return None
     found = language.units.get(fold(words).strip())
     return found[0] if found else None
 

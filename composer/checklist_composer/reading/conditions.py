@@ -257,8 +257,10 @@ class Triggers:
         return bool(said and asked) and not said & asked
 
     def _states_opposite(self, span: LabelledSpan, item: Item) -> bool:
-        opposites = {one for stem in self._stems_of(span) for one in self.text.language.opposite(stem)}
-        return bool(opposites & self._stems_of(item))
+        said, asked = (
+            {self._stem(token.key) for token in self.text.tokens[place.start : place.end]} for place in (span, item)
+        )
+        return any(self.text.language.opposite(stem) & asked for stem in said)
 
     def _states(self, place: LabelledSpan | Item) -> set[str]:
         """The stems of the words that name a state."""

@@ -16,9 +16,11 @@ _CUTS: Final = frozenset(",;:()|")
 _SURE: Final = 0.7
 """A passage whose least likely label is less likely than that is a doubtful one."""
 _UNDERSTOOD: Final = 0.3
+"""A passage with a less likely label than that stays in its own words."""
 _UNDERSTOOD_OF_HARD: Final = 0.97
+"""The same of a prompt that is hard to read."""
 _MESSY: Final = 0.3
-"""With so great a share of doubtful passages a prompt is hard to read."""
+"""With so great a share of doubtful passages, and several of them, a prompt is hard to read."""
 _SEVERAL: Final = 3
 _ASKING: Final = 0.5
 """With so great a share of its words in a span, a passage without an item may ask for something."""

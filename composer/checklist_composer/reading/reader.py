@@ -15,6 +15,7 @@ from .conditions import Trigger, Triggers
 from .items import Item, items_of
 from .labeller import Labelled, labelled
 from .labels import ITEMS, Label, LabelledSpan
+from .repairs import TELLING
 from .repetition import MOST, things_of
 from .request import probability
 from .scopes import governed, repeated
@@ -32,8 +33,6 @@ _BEFORE: Final = 8
 _ANSWERS: Final = frozenset({"grade_word", "good", "bad", "verdict", "yes_no", "state", "na"})
 """Roles of words that are answers, and no things."""
 _SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
-_TELLING: Final = 2
-"""Words that carry meaning, of a label that can be understood by itself."""
 _MOST_REPEATED: Final = 60
 """Steps that repetitions of one prompt may make."""
 _ASKS: Final = 0.4
@@ -179,7 +178,7 @@ class _Reader:
                 step = self.steps[item]
                 if condition is not None and step.condition is None:
                     step.condition = condition
-                    if len(self.text.stems(item.start, item.end)) < _TELLING:  # `photo`: of what?
+                    if len(self.text.stems(item.start, item.end)) < TELLING:  # `photo`: of what?
                         _add_hint(step, condition.comparisons[0].step.label)
                 else:
                     self._depends(step, words)

@@ -19,6 +19,10 @@ _UNASKED: Final = 0.6
 _NAMED: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE, Label.TEXT})
 """Items that nobody asks for once for each of some things that stand right behind them: these are the answers."""
 _SURE: Final = 0.7
+_HEADING: Final = ITEMS | {Label.SECTION}
+_TASKS: Final = frozenset({"record", "measure", "count", "describe"})
+TELLING: Final = 2
+"""Words that carry meaning, of a label that can be understood by itself."""
 _LEADING: Final = frozenset({"preposition", "of", "article"})
 
 
@@ -45,7 +49,8 @@ def _asking(
     asked = _asks_back(text, span)
     if span.label is Label.NAME and span is not name:
         answered = following is not None and following.label in _ANSWERED and _close(text, span, following)
-        return replace(span, label=Label.CHECK) if asked or answered else span
+        told = bool(text.roles[span.start].keys() & _TASKS)
+        return replace(span, label=Label.TEXT if told else Label.CHECK) if asked or answered or told else span
     if span.label is Label.SIGNATURE and asked:  # `signed by the client?`
         return replace(span, label=Label.CHECK)
     if span.label is Label.IF and following is not None and following.label is Label.OPTIONS:
@@ -135,20 +140,23 @@ def _text(text: TokenizedText, start: int, end: int) -> Iterator[LabelledSpan]:
 
 
 def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, later: LabelledSpan | None) -> bool:
-    if span.label not in ITEMS or following.label not in ITEMS:
+    if span.label not in _HEADING or following.label not in ITEMS:
         return False
-    if span.end == following.start:
+    if span.end == following.start and span.label in ITEMS:
         return bool(text.roles[span.end - 1].keys() & _LEADING) and span.end - span.start > 1
     between = [token.text for token in text.tokens[span.end : following.start] if token.text not in "¿¡"]
     line, following_line = (text.tokens[one.start].line for one in (span, following))
-    if between != [":"] or line != following_line or span.label not in {Label.CHECK, Label.TEXT}:
+    if between != [":"] or line != following_line:
+        return False
+    is_bare = len(text.stems(following.start, following.end)) < TELLING
+    if span.label not in {Label.CHECK, Label.TEXT} and not (span.label is Label.SECTION and is_bare):
         return False
     alone = (
         later is None
         or text.tokens[later.start].line != line
         or any(token.text in ".;?!" for token in text.tokens[following.end - 1 : later.start])
     )
-    return alone and (span.confidence <= _VAGUE or _asks_back(text, following))
+    return alone and (span.label is Label.SECTION or span.confidence <= _VAGUE or _asks_back(text, following))
 
 
 def _with_headed(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:

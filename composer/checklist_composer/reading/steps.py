@@ -55,6 +55,8 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
     step = DraftStep(label=_label(text, item), type=StepType.TEXT, subject=text.slice(item.start, item.end))
     step.source = (text.tokens[item.start].start, text.tokens[item.end - 1].end)
     step.confidence = item.confidence
+    if _names_its_kind(text, item) or item.has(Label.UNIT):
+        step.confidence = max(SURE, item.confidence)
     _take_type(text, item, step)
     if item.confidence < DOUBTFUL:
         step.required = False
@@ -71,6 +73,8 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         _choose(text, item, step)
         if step.type is StepType.TEXT and item.label not in _CHOOSING:
             step.type = _TYPES[item.label]
+    elif item.label in {Label.CHECK, Label.TEXT} and item.has(Label.UNIT):
+        step.type = StepType.NUMBER
     elif _is_doubted(item) and not _names_its_kind(text, item):
         if _asks_yes_or_no(text, item):
             step.type, step.confidence = StepType.BOOLEAN, SURE
@@ -113,13 +117,14 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
         return StepType.NUMBER if scale_of(text.slice(scale.start, scale.end), text.language) else None
     if item.label is not Label.CHECK:
         return None
-    behind = item.end + 1 if item.end < len(text) and text.tokens[item.end].text in "(-–" else item.end
+    opened = item.end < len(text) and text.tokens[item.end].text in "(-–"
+    opened = opened and text.tokens[item.end].line == text.tokens[item.start].line
+    behind = item.end + 1 if opened else item.end
     beside = (behind, min(behind + 2, len(text))) if behind > item.end else (item.start, item.end)
     if text.has("text_type", *beside):
         return StepType.TEXT
     asks_back = "?" in {token.text for token in text.tokens[item.end - 1 : item.end + 1]}
-    counted = item.has(Label.UNIT) or text.has("number_type", *beside)
-    counted = counted or (asks_back and text.any_of(_COUNTING, item.start, item.end))
+    counted = text.has("number_type", *beside) or (asks_back and text.any_of(_COUNTING, item.start, item.end))
     return StepType.NUMBER if counted or _own_unit(text, item) is not None else None
 
 
