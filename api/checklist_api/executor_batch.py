@@ -71,8 +71,10 @@ def _problems(path: str, given: object) -> list[Problem]:
     """Why it is no operation: it needs an op_id, a type, and a step where it is about one."""
     if not isinstance(given, dict):
         return [Problem(path, "wrong_type", f"Must be an object, not {json_type_name(given)}.")]
-    problems = []
-    for name in ("op_id", "type", *(("step_id",) if given.get("type") in (*_OF_STEP,) else ())):
+    problems, needed = [], ["op_id", "type"]
+    if given.get("type") in [*_OF_STEP]:
+        needed.append("step_id")
+    for name in needed:
         if name not in given:
             problems.append(Problem(f"{path}.{name}", "missing", "This field is required."))
         elif name == "type" and given[name] not in BATCHED:
