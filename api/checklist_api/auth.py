@@ -103,14 +103,14 @@ class Gate:
         address = client_address(request, self._settings.trusted_proxies)
         await self._count(f"address:{address}", self._settings.address_rate)
 
-    async def count_run(self, run_id: str) -> None:
-        """Count a request of the run's executor. Raises RateLimited."""
-        await self._count(f"run:{run_id}", self._settings.run_rate)
+    async def count_run(self, run_id: str, count: int = 1) -> None:
+        """Count a request of the run's executor, or `count` of them. Raises RateLimited."""
+        await self._count(f"run:{run_id}", self._settings.run_rate, count)
 
-    async def _count(self, subject: str, rate: Rate | None) -> None:
+    async def _count(self, subject: str, rate: Rate | None, count: int = 1) -> None:
         if rate is None:
             return
-        wait_s = await self._limiter.wait_for(subject, rate)
+        wait_s = await self._limiter.wait_for(subject, rate, count)
         if wait_s > 0:
             self._metrics.rate_limited.inc()
             raise RateLimited(wait_s)

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.answers import validate_value
-from checklist_crds.errors import AnswerInvalid, Problem, RunExpired, Unprocessable, ValidationFailed
+from checklist_crds.errors import RunExpired, Unprocessable
 from checklist_crds.kube.run_store import Change
 from checklist_crds.photo_urls import IN_ANSWERS
 from checklist_crds.run_commands import AnswerStep, Command, DrawSignature, Open, RemovePhotos
@@ -21,6 +20,7 @@ from checklist_crds.template_types import Definition
 
 from . import executor_commands as commands
 from .executor_access import ExecutorGate, Handler, given_op_id, organization_of
+from .executor_batch import ExecutorBatch, with_the_values_problems
 from .executor_member import ExecutorMembers
 from .executor_view import answered_view, change_view, executor_run_view
 from .photo_routes import requested_index
@@ -36,6 +36,8 @@ def add_routes(router: web.UrlDispatcher, services: Services) -> None:
     executor = Executor(services)
     guarded = ExecutorGate(services).guarded
     router.add_get(BASE, guarded(executor.show))
+    batch = ExecutorBatch(services, services.photo_urls.for_(IN_ANSWERS))
+    router.add_post(f"{BASE}/operations", guarded(batch.apply, counted=False))
     for method, path, parse in (
         ("POST", "open", _open),
         ("PUT", "identity", _identity),
@@ -109,16 +111,8 @@ class Executor:
             return error
         run = await self._run(request)
         require_assignee(run, await self._members.who(request)(run))
-        definition = await self._definition(run)
-        step = next((step for _, step in definition.steps() if step.id == step_id), None)
-        problems = [problem for problem in error.details or () if isinstance(problem, Problem)]
-        try:
-            if step is not None:
-                validate_value(step, (await read_json_object(request)).get("value"))
-        except AnswerInvalid as more:
-            problems += [problem for problem in more.details or () if isinstance(problem, Problem)]
-        kind = AnswerInvalid if isinstance(error, AnswerInvalid) else ValidationFailed
-        return kind(details=problems)
+        value = (await read_json_object(request)).get("value")
+        return with_the_values_problems(error, await self._definition(run), step_id, value)
 
 
 async def _open(request: web.Request, op_id: str | None) -> Command:

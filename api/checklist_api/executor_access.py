@@ -24,13 +24,14 @@ class ExecutorGate:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def guarded(self, handler: Handler) -> Handler:
+    def guarded(self, handler: Handler, *, counted: bool = True) -> Handler:
         """Limited per address, for bearers of the run's token, and limited per run: with a token that was passed on,
-        many addresses together get no further than one."""
+        many addresses together get no further than one. `counted`: False where the handler counts for the run."""
 
         async def authorized(request: web.Request) -> web.StreamResponse:
             request[_ORGANIZATION] = await self._organization(request)
-            await self._services.gate.count_run(request.match_info["run_id"])
+            if counted:
+                await self._services.gate.count_run(request.match_info["run_id"])
             return await handler(request)
 
         return self._services.gate.public(authorized)

@@ -31,6 +31,7 @@ from checklist_crds.template_structure import json_type_name
 from .request_body import require_members
 
 MAX_OP_ID: Final = 128
+MAX_BATCH: Final = 200
 MAX_NAME: Final = 200
 MAX_EMAIL: Final = 254
 MAX_REASON: Final = 500

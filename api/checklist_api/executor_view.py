@@ -41,18 +41,23 @@ def change_view(
     run: Run, definition: Definition, now: datetime, photo_url: PhotoUrl, *, replayed: bool
 ) -> dict[str, Any]:
     """What became of the run by a write."""
-    return {
-        "run_id": run.name,
-        "status": run.phase_at(now).rest,
-        **_state(run, definition, photo_url),
-        "replayed": replayed,
-    }
+    return {**state_view(run, definition, now, photo_url), "replayed": replayed}
+
+
+def state_view(run: Run, definition: Definition, now: datetime, photo_url: PhotoUrl) -> dict[str, Any]:
+    """The run's state without its answers."""
+    return {"run_id": run.name, "status": run.phase_at(now).rest, **_state(run, definition, photo_url)}
 
 
 def answered_view(change: Mapping[str, Any], run: Run, step_id: str, photo_url: PhotoUrl) -> dict[str, Any]:
-    """A change with the answer as it is kept now; null when a later operation took it away."""
+    """A change with the answer as it is kept now."""
+    return {**change, "answer": answer_kept(run, step_id, photo_url)}
+
+
+def answer_kept(run: Run, step_id: str, photo_url: PhotoUrl) -> dict[str, Any] | None:
+    """None when a later operation took it away."""
     answer = run.status.answers.get(step_id)
-    return {**change, "answer": None if answer is None else answer_view(answer, photo_url)}
+    return None if answer is None else answer_view(answer, photo_url)
 
 
 def _state(run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, Any]:

@@ -254,6 +254,33 @@ ANSWERED: Final[Json] = {
 }
 SUBMITTED: Final[Json] = {**SKIPPED, "status": "completed", "receipt": RECEIPT}
 CANCELLED: Final[Json] = {**CHANGE, "status": "cancelled"}
+_SECOND_OP_ID: Final = "c3a1f0de-6a43-4e0f-9a58-30c1d0a4f8b7"
+BATCH_REQUEST: Final[Json] = {
+    "operations": [
+        {"type": "answer", "step_id": "s-fridge-temp", **ANSWER_REQUEST},
+        {"type": "skip", "step_id": "s-fridge-ok", "op_id": _SECOND_OP_ID},
+    ]
+}
+BATCH_RESULT: Final[Json] = {
+    **{name: value for name, value in CHANGE.items() if name != "replayed"},
+    "progress": {"total": 3, "answered": 2, "skipped": 0},
+    "results": [
+        {"op_id": OP_ID, "status": 200, "replayed": False, "answer": ANSWERS["s-fridge-temp"]},
+        {
+            "op_id": _SECOND_OP_ID,
+            "status": 422,
+            "error": "answer_invalid",
+            "message": "A required step cannot be skipped.",
+            "details": [
+                {
+                    "path": "s-fridge-ok",
+                    "code": "skip_not_allowed",
+                    "message": "A required step cannot be skipped.",
+                }
+            ],
+        },
+    ],
+}
 
 _PHOTO_URL: Final = f"https://checklists.example.com/v1/photos/{RUN_ID}/{PHOTO_ID}"
 _SIGNED: Final = f"o={ORGANIZATION_ID}&e=1795244600&s=2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ"

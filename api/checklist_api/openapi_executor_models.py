@@ -1,16 +1,20 @@
 """The shapes of the executor API: what the person with the link reads and sends (contract section 6)."""
 
-from pydantic import BaseModel, Field, JsonValue
+from typing import Annotated, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from checklist_crds.json_types import Absentable, is_absent
 from checklist_crds.template_types import Definition
 
-from .executor_commands import MAX_EMAIL, MAX_NAME, MAX_OP_ID, MAX_PHOTO_INDEX, MAX_REASON
+from .executor_commands import MAX_BATCH, MAX_EMAIL, MAX_NAME, MAX_OP_ID, MAX_PHOTO_INDEX, MAX_REASON
 from .openapi_models import (
     Answer,
     Geo,
     Identity,
     Moment,
     Photo,
+    Problem,
     Receipt,
     RunId,
     RunProgress,
@@ -21,6 +25,7 @@ from .openapi_models import (
     TemplateId,
     UserId,
     Version,
+    without_details_default,
 )
 
 
@@ -64,8 +69,8 @@ class ExecutorRun(Shape):
     missing_steps: list[StepId] = Field(description="Steps without which the run cannot be submitted, in order.")
 
 
-class RunChange(Shape):
-    """What became of the run."""
+class RunState(Shape):
+    """The run without its answers."""
 
     run_id: RunId
     status: RunStatusName
@@ -74,6 +79,11 @@ class RunChange(Shape):
     skipped_steps: list[StepId]
     signature_drawing: str | None = Field(description="Signed address of a drawn signature that waits for submit.")
     receipt: Receipt | None
+
+
+class RunChange(RunState):
+    """What became of the run."""
+
     replayed: bool = Field(description="Whether this op_id was applied before; then nothing was changed.")
 
 
@@ -87,6 +97,36 @@ class PhotoChange(AnswerChange):
     """What became of the run, the answer as it is kept now, and the photo of this upload."""
 
     photo: Photo | None = Field(description="null when a later operation took it away.")
+
+
+class OperationDone(Shape):
+    """An operation of a batch that is kept."""
+
+    op_id: str
+    status: Literal[200]
+    replayed: bool = Field(description="Whether this op_id was applied before; then nothing was changed.")
+    answer: Answer | None = Field(
+        description="Of an answer, as it is kept after the batch; null when a later operation took it away, and of all "
+        "other types."
+    )
+
+
+class OperationRefused(Shape):
+    """An operation of a batch that changed nothing: status and error as the single request would have had."""
+
+    model_config = ConfigDict(json_schema_extra=without_details_default)
+
+    op_id: str
+    status: int = Field(ge=400, le=599, description="503: neither this one nor those after it; send them again later.")
+    error: str = Field(description="Machine-readable code.")
+    message: str = Field(description="Human-readable text.")
+    details: Absentable[list[Problem]] = Field(default=None, exclude_if=is_absent, description="All problems at once.")
+
+
+class BatchResult(RunState):
+    """What became of the run, and of each operation."""
+
+    results: list[OperationDone | OperationRefused] = Field(description="One for each operation, in the same order.")
 
 
 class Operation(BaseModel):
@@ -137,3 +177,55 @@ class RemovePhotosRequest(Operation):
 
 class CancelRequest(Operation):
     reason: str | None = Field(default=None, max_length=MAX_REASON, description="Why, in the person's own words.")
+
+
+BatchOpId = Annotated[
+    str, Field(min_length=1, max_length=MAX_OP_ID, description="Made by the client, a new one for each wish. Required.")
+]
+
+
+class BatchedAnswer(AnswerRequest):
+    op_id: BatchOpId
+    type: Literal["answer"]
+    step_id: StepId
+
+
+class BatchedClear(BaseModel):
+    """Takes an answer or a skip back."""
+
+    op_id: BatchOpId
+    type: Literal["clear"]
+    step_id: StepId
+
+
+class BatchedSkip(BaseModel):
+    op_id: BatchOpId
+    type: Literal["skip"]
+    step_id: StepId
+
+
+class BatchedIdentity(IdentityRequest):
+    op_id: BatchOpId
+    type: Literal["identity"]
+
+
+class BatchedSubmit(SubmitRequest):
+    op_id: BatchOpId
+    type: Literal["submit"]
+
+
+class BatchedCancel(CancelRequest):
+    op_id: BatchOpId
+    type: Literal["cancel"]
+
+
+BatchedOperation = Annotated[
+    BatchedAnswer | BatchedClear | BatchedSkip | BatchedIdentity | BatchedSubmit | BatchedCancel,
+    Field(discriminator="type"),
+]
+
+
+class BatchRequest(BaseModel):
+    operations: list[BatchedOperation] = Field(
+        min_length=1, max_length=MAX_BATCH, description="In the order in which they are to be done."
+    )

@@ -18,9 +18,10 @@ from checklist_crds.errors import (
 
 from . import openapi_examples as examples
 from . import openapi_executor_models as shapes
-from .executor_commands import MAX_OP_ID
+from .executor_commands import MAX_BATCH, MAX_OP_ID
 from .executor_member import ANSWERING_MEMBER
 from .openapi_operations import Access, Body, Operation, Reply, header, problem, query
+from .request_body import MAX_BODY_BYTES
 
 BASE: Final = "/v1/executor/runs/{run_id}"
 TAG: Final = "Executor"
@@ -208,5 +209,34 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         parameters=OP_ID_PARAMETERS,
         body=Body(shapes.CancelRequest, {"with a reason": examples.CANCEL_REQUEST}, required=False),
         errors=WRITE_ERRORS,
+    ),
+    Operation(
+        "post",
+        f"{BASE}/operations",
+        "applyOperations",
+        TAG,
+        "Do several operations in order",
+        Access.TOKEN,
+        (
+            Reply(
+                200,
+                "Each was done or refused, as its result says.",
+                shapes.BatchResult,
+                {"one done, one refused": examples.BATCH_RESULT},
+            ),
+        ),
+        f"For a queue that waited for a network: at most {MAX_BATCH} operations and {MAX_BODY_BYTES // 1024} KiB. They "
+        "are decided one after the other as if each had come alone, make the same events, and are written together. A "
+        "refused one does not stop those after it. One that cannot be taken now (503) does: all after it have the same "
+        "result, so that nothing is overtaken. The whole batch can be sent again without harm. It counts as one "
+        "request of its address, and as one of the run for each operation.",
+        parameters=OP_ID_PARAMETERS[2:],
+        body=Body(shapes.BatchRequest, {"an answer and a skip": examples.BATCH_REQUEST}),
+        errors=(
+            MissingField("Missing: operations.", details=[problem("operations", "missing", "This field is required.")]),
+            RunNotFound(),
+            RunExpired(),
+            ValidationFailed(details=[problem("operations[3].op_id", "missing", "This field is required.")]),
+        ),
     ),
 )

@@ -68,7 +68,7 @@ class SignInDetails(Shape):
     sign_in: str = Field(description="Where a browser signs in. It comes back to the run's page, without the token.")
 
 
-def _without_details_default(schema: dict[str, Any]) -> None:
+def without_details_default(schema: dict[str, Any]) -> None:
     # null is no value of it: without details, the field is not there.
     schema["properties"]["details"].pop("default", None)
 
@@ -76,7 +76,7 @@ def _without_details_default(schema: dict[str, Any]) -> None:
 class Error(BaseModel):
     """Every error looks like this."""
 
-    model_config = ConfigDict(json_schema_extra=_without_details_default)
+    model_config = ConfigDict(json_schema_extra=without_details_default)
 
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")

@@ -51,8 +51,9 @@ DEFAULT_RUN_RATE: Final = Rate(50, 300)
 class RateLimiter(Protocol):
     """Counts requests of subjects."""
 
-    async def wait_for(self, subject: str, rate: Rate) -> float:
-        """Count one request of `subject`. 0.0: admitted; else seconds until one would be, and it is not counted."""
+    async def wait_for(self, subject: str, rate: Rate, count: int = 1) -> float:
+        """Count `count` requests of `subject` together; more than the burst count as the burst, or they would never be
+        admitted. 0.0: admitted; else seconds until they would be, and none is counted."""
         ...
 
     async def is_first(self, secret: str, within_s: float) -> bool:
@@ -67,14 +68,14 @@ class LocalRateLimiter:
         self._monotonic = monotonic
         self._arrivals: OrderedDict[str, float] = OrderedDict()
 
-    async def wait_for(self, subject: str, rate: Rate) -> float:
+    async def wait_for(self, subject: str, rate: Rate, count: int = 1) -> float:
         now = self._monotonic()
-        interval = 1 / rate.per_second
+        interval, count = 1 / rate.per_second, min(count, rate.burst)
         arrival = max(self._arrivals.get(subject, now), now)
-        early = arrival - now - (rate.burst - 1) * interval
+        early = arrival - now - (rate.burst - count) * interval
         if early > 1e-9:
             return early
-        self._arrivals[subject] = arrival + interval
+        self._arrivals[subject] = arrival + count * interval
         self._arrivals.move_to_end(subject)
         if len(self._arrivals) > _SUBJECTS:
             self._arrivals.popitem(last=False)

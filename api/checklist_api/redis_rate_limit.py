@@ -48,15 +48,16 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local waits = {}
 for number, key in ipairs(KEYS) do
-  local interval, tolerance = tonumber(ARGV[2 * number - 1]), tonumber(ARGV[2 * number])
+  local interval, tolerance = tonumber(ARGV[3 * number - 2]), tonumber(ARGV[3 * number - 1])
+  local count = tonumber(ARGV[3 * number])
   local kept = redis.pcall('GET', key)
   local arrival = type(kept) == 'string' and tonumber(kept) or now
   arrival = math.max(now, math.min(arrival, now + tolerance + interval))
-  local early = arrival - now - tolerance
+  local early = arrival - now - tolerance + (count - 1) * interval
   if early > 0.001 then
     waits[number] = math.ceil(early)
   else
-    local next = arrival + interval
+    local next = arrival + count * interval
     redis.call('SET', key, string.format('%.3f', next), 'PX', math.ceil((next - now) / 1000) + 1)
     waits[number] = 0
   end
@@ -70,6 +71,7 @@ _SHA: Final = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
 class _Question:
     subject: str
     rate: Rate
+    count: int
     answer: "asyncio.Future[float | None]"
 
 
@@ -111,10 +113,10 @@ class RedisRateLimiter:
         """Finds out whether Redis is there, before a request has to."""
         self._fall_back(None)
 
-    async def wait_for(self, subject: str, rate: Rate) -> float:
+    async def wait_for(self, subject: str, rate: Rate, count: int = 1) -> float:
         if self._trying is not None:
-            return await self._local.wait_for(subject, rate)
-        question = _Question(subject, rate, asyncio.get_running_loop().create_future())
+            return await self._local.wait_for(subject, rate, count)
+        question = _Question(subject, rate, min(count, rate.burst), asyncio.get_running_loop().create_future())
         self._waiting.append(question)
         if self._asking is None:
             self._asking = asyncio.create_task(self._ask_all(), name="shared rate limits")
@@ -122,7 +124,7 @@ class RedisRateLimiter:
         if wait_s is not None and wait_s > 0:
             return wait_s
         # What Redis admits is counted here as well: if it goes away, what was admitted a moment ago still counts.
-        alone_s = await self._local.wait_for(subject, rate)
+        alone_s = await self._local.wait_for(subject, rate, count)
         return alone_s if wait_s is None else 0.0
 
     async def is_first(self, secret: str, within_s: float) -> bool:
@@ -153,7 +155,8 @@ class RedisRateLimiter:
                 questions, self._waiting = self._waiting[:_MOST_AT_ONCE], self._waiting[_MOST_AT_ONCE:]
                 waits: Sequence[float | None]
                 try:
-                    waits = await self._ask([(each.subject, each.rate) for each in questions], self._answer_within_s)
+                    asked = [(each.subject, each.rate, each.count) for each in questions]
+                    waits = await self._ask(asked, self._answer_within_s)
                 except Exception as error:  # whatever it is: no request may suffer for it
                     self._fall_back(error)
                     questions, self._waiting = [*questions, *self._waiting], []
@@ -164,13 +167,13 @@ class RedisRateLimiter:
         finally:
             self._asking = None
 
-    async def _ask(self, subjects: Sequence[tuple[str, Rate]], within_s: float) -> list[float]:
+    async def _ask(self, subjects: Sequence[tuple[str, Rate, int]], within_s: float) -> list[float]:
         """Seconds to wait, for each. Raises whatever redis-py raises, and TimeoutError."""
-        keys = [self._key(subject) for subject, _ in subjects]
+        keys = [self._key(subject) for subject, _, _ in subjects]
         numbers = [
             text
-            for _, rate in subjects
-            for text in (f"{1e6 / rate.per_second:.3f}", f"{(rate.burst - 1) * 1e6 / rate.per_second:.3f}")
+            for _, rate, count in subjects
+            for text in (f"{1e6 / rate.per_second:.3f}", f"{(rate.burst - 1) * 1e6 / rate.per_second:.3f}", str(count))
         ]
         waits_us = await _soon(self._run_script(keys, numbers), within_s)
         return [wait_us / 1e6 for wait_us in waits_us]
@@ -198,7 +201,7 @@ class RedisRateLimiter:
         while True:
             await asyncio.sleep(pause_s * random.uniform(0.8, 1.2))
             try:
-                await self._ask([("try", Rate(1e6, 1000))], _AGAIN_WITHIN_S)
+                await self._ask([("try", Rate(1e6, 1000), 1)], _AGAIN_WITHIN_S)
             except Exception as error:
                 if not told:
                     self._tell_of_fall(error)

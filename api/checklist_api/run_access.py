@@ -13,8 +13,9 @@ from checklist_crds.ids import is_id
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.kube.run_store import Change, RunStore
-from checklist_crds.run_lifecycle import Command, decide
+from checklist_crds.kube.run_store import BatchChange, Change, RunStore
+from checklist_crds.run_batch import decide_in_turn
+from checklist_crds.run_lifecycle import Command
 from checklist_crds.run_types import Run
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock
@@ -88,24 +89,33 @@ class RunAccess:
 
         The list shows the change at once.
         """
-        if isinstance(run, ArchivedRun):
-            return await self._change_nothing(run, command)
-        try:
-            change = await self._runs.change(run.namespace, run.name, command, known=run)
-        except KubeNotFound:
-            raise RunNotFound() from None
-        self._tell(change)
-        return change
+        return (await self._change(run, [command])).single()
 
     async def change_by_link(self, run_id: str, organization: Organization, command: Command, who: Who) -> Change:
-        """Apply `command` to the run of `organization`, for the bearer of its link. Raises what `decide` and `who`
-        raise.
+        """As `change_in_turn_by_link` with one command. Raises what `decide` and `who` raise."""
+        return (await self.change_in_turn_by_link(run_id, organization, [command], who)).single()
+
+    async def change_in_turn_by_link(
+        self, run_id: str, organization: Organization, commands: Sequence[Command], who: Who
+    ) -> BatchChange:
+        """Apply `commands` (at least one) in order to the run of `organization`, for the bearer of its link. Raises
+        what `who` raises.
 
         Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
         without being read again.
         """
         async with self._turns.of(run_id):
-            return await self._change_by_link(run_id, organization, command, who)
+            remembered = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
+            run = next((run for run in remembered if run is not None and _is_of(run, organization)), None)
+            if run is not None:
+                batch = None
+                with contextlib.suppress(KubeNotFound):  # it is in the archive, or gone
+                    batch = await self._runs.change_remembered(run, await _by(commands, who, run))
+                if batch is not None:
+                    self._tell(batch.change)
+                    return batch
+            run = await self.of_organization(run_id, organization)
+            return await self._change(run, await _by(commands, who, run))
 
     async def definition(self, run: Run) -> Definition:
         """The snapshot of an admitted run."""
@@ -121,26 +131,23 @@ class RunAccess:
             raise RunNotFound()
         return found
 
-    async def _change_nothing(self, run: ArchivedRun, command: Command) -> Change:
-        """What a run that is over says to a command: a refusal, or that it was done before."""
-        definition = await self.definition(run)
-        decision = decide(run, definition, command, self._clock())
-        if decision.patch():
-            raise RunClosed()
-        return Change(run, decision, definition, None)
+    async def _change(self, run: Run, commands: Sequence[Command]) -> BatchChange:
+        if isinstance(run, ArchivedRun):
+            return await self._change_nothing(run, commands)
+        try:
+            batch = await self._runs.change_in_turn(run, commands)
+        except KubeNotFound:
+            raise RunNotFound() from None
+        self._tell(batch.change)
+        return batch
 
-    async def _change_by_link(self, run_id: str, organization: Organization, command: Command, who: Who) -> Change:
-        remembered = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
-        run = next((run for run in remembered if run is not None and _is_of(run, organization)), None)
-        if run is not None:
-            change = None
-            with contextlib.suppress(KubeNotFound):  # it is in the archive, or gone
-                change = await self._runs.change_remembered(run, await _by(command, who, run))
-            if change is not None:
-                self._tell(change)
-                return change
-        run = await self.of_organization(run_id, organization)
-        return await self.change(run, await _by(command, who, run))
+    async def _change_nothing(self, run: ArchivedRun, commands: Sequence[Command]) -> BatchChange:
+        """What a run that is over says to commands: refusals, or that they were done before."""
+        definition = await self.definition(run)
+        batch = decide_in_turn(run, definition, commands, self._clock())
+        if batch.decision.patch():
+            raise RunClosed()
+        return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)
 
     def _tell(self, change: Change) -> None:
         if change.body is not None:
@@ -198,6 +205,6 @@ def _is_of(run: Run, organization: Organization) -> bool:
     return run.resolved is not None and run.resolved.organization == organization.name
 
 
-async def _by(command: Command, who: Who, run: Run) -> Command:
+async def _by(commands: Sequence[Command], who: Who, run: Run) -> Sequence[Command]:
     member = await who(run)
-    return command if member is None else replace(command, by=member)
+    return commands if member is None else [replace(command, by=member) for command in commands]

@@ -41,6 +41,26 @@ async def test_answers_without_network_survive_the_tab_and_are_sent(stage: Stage
     assert len(stage.run(link)["answers"]["s-shelf"]["photos"]) == 1
 
 
+async def test_a_hundred_answers_without_network_go_in_two_requests_at_most_and_a_photo_in_its_own(
+    stage: Stage, new_device: NewDevice
+) -> None:
+    link = stage.dispatch(checklist(*(step(f"question-{number}") for number in range(100)), step("shelf", "photo")))
+    device, sent = await new_device(), list[str]()
+    screen = await installed(device, link)
+    await device.context.set_offline(True)
+    for number in range(100):
+        # By its control, wherever it is on the page: to scroll there takes longer than all of the rest.
+        await screen.card(f"Question {number}").get_by_role("radio", name="No").dispatch_event("click")
+    await screen.photo("Shelf", noise(40, 40))
+    await expect(screen.page.locator(".pill")).to_have_text("Offline: 101 waiting")
+    device.context.on("request", lambda request: sent.append(request.url) if request.method != "GET" else None)
+    await device.context.set_offline(False)
+    await expect(screen.page.locator(".pill")).to_have_text("Saved")
+    ends = sorted(url.partition("?")[0].rpartition("/")[2] for url in sent)
+    assert ends in (["operations", "photos"], ["operations", "operations", "photos"])
+    assert answers(stage, link) == {f"question-{number}": False for number in range(100)} | {"shelf": None}
+
+
 async def test_a_service_killed_during_an_upload_gets_the_photo_once(stage: Stage, new_device: NewDevice) -> None:
     device = await new_device()
     link, screen = await opened(stage, device, THREE)

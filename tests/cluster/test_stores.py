@@ -186,20 +186,21 @@ async def test_what_was_counted_too_long_ago_or_in_another_month_is_not_taken(
 async def test_a_remembered_run_is_changed_without_a_read_unless_it_was_written_since(lab: Lab) -> None:
     store, name = lab.store, await lab.dispatch()
     remembered = await store.get(lab.namespace, name)
-    first = await store.change_remembered(remembered, AnswerStep(step_id="s-0", value=1, op_id="a"))
+    first = await store.change_remembered(remembered, [AnswerStep(step_id="s-0", value=1, op_id="a")])
     assert first is not None
-    assert first.run.status.answers["s-0"].value == 1
+    written = first.change.run
+    assert written.status.answers["s-0"].value == 1
 
-    assert await store.change_remembered(remembered, AnswerStep(step_id="s-1", value=2, op_id="b")) is None
+    assert await store.change_remembered(remembered, [AnswerStep(step_id="s-1", value=2, op_id="b")]) is None
     assert set((await store.get(lab.namespace, name)).status.answers) == {"s-0"}
 
-    replayed = await store.change_remembered(first.run, AnswerStep(step_id="s-0", value=1, op_id="a"))
-    refused = await store.change_remembered(first.run, AnswerStep(step_id="s-9", value=1, op_id="c"))
+    replayed = await store.change_remembered(written, [AnswerStep(step_id="s-0", value=1, op_id="a")])
+    refused = await store.change_remembered(written, [AnswerStep(step_id="s-9", value=1, op_id="c")])
     assert (replayed, refused) == (None, None)
 
     await lab.client.delete(RUN, name, lab.namespace)
     with pytest.raises(KubeNotFound):
-        await store.change_remembered(first.run, AnswerStep(step_id="s-1", value=2, op_id="b"))
+        await store.change_remembered(written, [AnswerStep(step_id="s-1", value=2, op_id="b")])
 
 
 async def test_what_is_known_of_runs_is_written_later_when_the_cluster_does_not_answer(

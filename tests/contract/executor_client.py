@@ -26,6 +26,7 @@ OPERATIONS: tuple[tuple[str, str, Json], ...] = (
     ("POST", "/steps/s-a/skip", {}),
     ("POST", "/submit", {}),
     ("POST", "/cancel", {}),
+    ("POST", "/operations", {"operations": [{"type": "answer", "step_id": "s-a", "value": True, "op_id": "batched"}]}),
 )
 """All that is done with a link: method, path below the run, body. The first is the one that changes nothing."""
 WEBHOOK = {"url": "https://hooks.example.com/x", "secret": "a-secret-of-the-test", "events": ["*"]}
@@ -77,6 +78,17 @@ class Person:
 
     async def cancel(self, **members: Any) -> httpx.Response:
         return await self.call("POST", "/cancel", json=members)
+
+    async def batch(self, *operations: Json, **arguments: Any) -> httpx.Response:
+        return await self.call("POST", "/operations", json={"operations": operations}, **arguments)
+
+    async def results(self, *operations: Json) -> list[Json]:
+        """Of a batch that is taken: one for each operation."""
+        response = await self.batch(*operations)
+        assert response.status_code == 200, response.text
+        results: list[Json] = response.json()["results"]
+        assert [each["op_id"] for each in results] == [operation["op_id"] for operation in operations]
+        return results
 
     async def upload(self, name: str, image: bytes | Any, kind: str = "image/jpeg", **query: Any) -> httpx.Response:
         """Add a photo; `image` may be an async generator of chunks."""

@@ -24,6 +24,7 @@ from .pictures import picture
 
 SAME = {"X-Request-Id": "same"}
 ONCE = {"op_id": "once", "geo": {"lat": 1.5, "lng": 2.5}}
+QUEUE = [{"type": "answer", "step_id": "s-b", "value": True, **ONCE}, {"type": "cancel", "op_id": "late"}]
 
 
 @pytest.fixture
@@ -77,6 +78,7 @@ async def everything(api: Api, person: Person, desk: Desk, template: str) -> dic
         ("opens", "POST", "/open", {"json": {}, "headers": SAME}),
         ("answers", "PUT", "/answers/s-a", {"json": {"value": True}, "headers": SAME}),
         ("sends again", "PUT", "/answers/s-b", {"json": {"value": True, **ONCE}, "headers": SAME}),
+        ("sends a queue", "POST", "/operations", {"json": {"operations": QUEUE}, "headers": SAME}),
         ("uploads", "POST", "/answers/s-a/photos", picture_of),
     ):
         answers[what] = await person.call(method, path, **sent_as)
@@ -101,6 +103,7 @@ async def test_an_archived_run_is_told_byte_for_byte_as_when_it_was_live(frozen:
     after = await everything(frozen, person, desk, template)
     assert {what for what in before if before[what] != after[what]} == set()
     assert [before[what][0] for what in ("cancel", "looks", "sends again")] == [409, 200, 200]
+    assert [each["status"] for each in json.loads(before["sends a queue"][1])["results"]] == [200, 409]
     assert {status for path, (status, _) in before.items() if "export" in path} == {200}
     assert person.run_id.encode() in before["/v1/exports?format=geojson"][1]
     assert json.loads(after["/v1/runs"][1])["pagination"]["total"] == 1

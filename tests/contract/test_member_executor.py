@@ -23,6 +23,7 @@ EVERYTHING = [
     *OPERATIONS,
     ("PUT", "/answers/s-a", {"value": "no boolean"}),
     ("PUT", "/answers/s-a", {"value": True, "geo": "nowhere"}),
+    ("POST", "/operations", {"operations": [{"type": "answer", "step_id": "s-a", "op_id": "without a value"}]}),
 ]
 
 

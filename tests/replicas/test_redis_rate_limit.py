@@ -66,6 +66,9 @@ async def test_replicas_share_a_burst_and_subjects_do_not(open_limiter: OpenLimi
     first, second, _ = replicas
     assert [await admitted(first, 3), await admitted(second, 9), await admitted(first, 9)] == [3, 2, 0]
     assert await admitted(second, 9, "key:b") == 5
+    batches = [await replicas[n % 3].wait_for("key:batches", SLOW, count) for n, count in enumerate((3, 3, 2, 1))]
+    assert [wait == 0 for wait in batches] == [True, False, True, False]
+    assert await first.wait_for("key:large", SLOW, 200) == 0
     waits = [await first.wait_for("key:a", SLOW) for _ in range(50)]
     assert waits == sorted(waits, reverse=True), "a refusal says how long to wait, and costs nothing"
     assert 0 < waits[-1] <= waits[0] <= 60

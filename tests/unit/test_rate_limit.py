@@ -56,6 +56,15 @@ async def test_a_refusal_tells_how_long_to_wait_and_costs_nothing(limiter: Local
     assert await admitted(limiter, 10, "key:b") == 5, "subjects do not share their limits"
 
 
+async def test_several_count_together_or_not_at_all_and_at_most_as_the_burst(
+    limiter: LocalRateLimiter, ticker: Ticker
+) -> None:
+    waits = [await limiter.wait_for("key:a", RATE, count) for count in (3, 3, 2, 1)]
+    assert waits == pytest.approx([0, 0.1, 0, 0.1])
+    ticker.now += 0.5
+    assert [await limiter.wait_for("key:a", RATE, count) for count in (200, 1)] == pytest.approx([0, 0.1])
+
+
 def test_a_rate_reads_as_it_is_written() -> None:
     rates = {"100/s burst 200": Rate(100, 200), "30/min": Rate(0.5, 30), "0.5/s burst 2": Rate(0.5, 2), " OFF ": None}
     assert {text: Rate.parse(text) for text in rates} == rates

@@ -21,6 +21,7 @@ from checklist_crds.errors import (
     ValidationFailed,
 )
 from checklist_crds.events import EventName
+from checklist_crds.run_batch import decide_in_turn
 from checklist_crds.run_commands import (
     AddPhoto,
     AnswerStep,
@@ -375,5 +376,10 @@ def test_while_too_many_events_wait_answers_are_refused_for_now_but_the_run_can_
     life.update(outbox=waiting, seq=count)
     error = life.refuses(AnswerStep(step_id="s-a", value=True), ServiceUnavailable)
     assert int(error.headers["Retry-After"]) >= 1
+    # In a batch, what was decided is written, and nothing overtakes what has to wait.
+    asked = [ClearAnswer(step_id="s-a", op_id="1"), AnswerStep(step_id="s-a", value=True), Submit()]
+    assert [each.replayed for each in decide_in_turn(life.run, life.definition, asked, NOW).outcomes] == [False]  # type: ignore[union-attr]
+    refused = decide_in_turn(life.run, life.definition, asked[1:], NOW)
+    assert ([type(each) for each in refused.outcomes], refused.decision.patch()) == ([ServiceUnavailable] * 2, {})
     life.does(Submit())
     assert life.status.outbox[-1].seq == count + 1

@@ -12,6 +12,7 @@ from checklist_crds.conditions import applicable_step_ids
 from checklist_crds.conditions import progress as count_progress
 from checklist_crds.errors import ServiceError
 from checklist_crds.events import EventName
+from checklist_crds.run_batch import decide_in_turn
 from checklist_crds.run_commands import (
     AddPhoto,
     AnswerStep,
@@ -26,7 +27,7 @@ from checklist_crds.run_commands import (
     SkipStep,
     Submit,
 )
-from checklist_crds.run_lifecycle import decide
+from checklist_crds.run_lifecycle import Decision, decide
 from checklist_crds.run_photos import keys_in_use, photos_of
 from checklist_crds.run_types import Geo, PhotoRef, Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
@@ -175,3 +176,39 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
             again = decide(run, definition, old, now + timedelta(days=1))
             assert again.replayed
             assert again.patch() == {}
+
+
+@settings(max_examples=300)
+@given(runs(), st.lists(commands, min_size=1, max_size=30), st.integers(0, 30), st.integers(0, 600))
+def test_a_batch_does_what_its_operations_do_singly(
+    made: tuple[Run, Definition], asked: list[Command], half: int, max_added: int
+) -> None:
+    run, definition = made
+
+    def singly(run: Run, asked: list[Command]) -> tuple[Run, list[Any]]:
+        told: list[Any] = []
+        for command in asked:
+            try:
+                decision = decide(run, definition, command, NOW)
+                run, told = replace(run, status=stored(decision.after)), [*told, decision.replayed]
+            except ServiceError as error:
+                told.append(error.as_body())
+        return run, told
+
+    # Half of the batch may have come before; nobody heard of it.
+    run, before = singly(run, asked[:half])
+    expected, told = singly(run, asked)
+    heard: list[Any] = []
+    while len(heard) < len(asked):
+        batch = decide_in_turn(run, definition, asked[len(heard) :], NOW, max_added=max_added)
+        patched = merge_patch.apply(run.status.to_kube(), batch.decision.patch())
+        run = replace(run, status=RunStatus.model_validate(patched))
+        written = [each for each in batch.outcomes if isinstance(each, Decision) and each.patch()]
+        added = batch.decision.after.outbox[len(batch.decision.before.outbox) :]
+        assert len(written) <= 1 or sum(len(entry.encoded or "") for entry in added) <= max_added
+        heard += [each.as_body() if isinstance(each, ServiceError) else each.replayed for each in batch.outcomes]
+        assert batch.decision.replayed is all(replayed is True for replayed in heard[-len(batch.outcomes) :])
+    assert run.status == expected.status
+    assert heard == told
+    for command, first, again in zip(asked, before, heard, strict=False):
+        assert first is not False or again is True or not command.op_id or isinstance(command, Open)

@@ -74,6 +74,107 @@ export interface components {
             reason: "loading" | "unavailable" | "damaged";
             message: string;
         };
+        BatchRequest: {
+            /** @description In the order in which they are to be done. */
+            operations: (components["schemas"]["BatchedAnswer"] | components["schemas"]["BatchedClear"] | components["schemas"]["BatchedSkip"] | components["schemas"]["BatchedIdentity"] | components["schemas"]["BatchedSubmit"] | components["schemas"]["BatchedCancel"])[];
+        };
+        /** @description What became of the run, and of each operation. */
+        BatchResult: {
+            run_id: string;
+            /** @enum {string} */
+            status: "pending" | "in_progress" | "completed" | "cancelled" | "expired";
+            progress: components["schemas"]["RunProgress"];
+            /** @description Steps whose condition holds now, in order. */
+            applicable_steps: string[];
+            skipped_steps: string[];
+            /** @description Signed address of a drawn signature that waits for submit. */
+            signature_drawing: string | null;
+            receipt: components["schemas"]["Receipt"] | null;
+            /** @description One for each operation, in the same order. */
+            results: (components["schemas"]["OperationDone"] | components["schemas"]["OperationRefused"])[];
+        };
+        BatchedAnswer: {
+            /** @description Made by the client, a new one for each wish. Required. */
+            op_id: string;
+            /** @description The answer; its shape depends on the step's type, see Answer. */
+            value: components["schemas"]["JsonValue"];
+            /**
+             * @description Where it is answered; null when denied, which a step with `geo_required` refuses.
+             * @default null
+             */
+            geo?: components["schemas"]["GeoInput"] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "answer";
+            step_id: string;
+        };
+        BatchedCancel: {
+            /** @description Made by the client, a new one for each wish. Required. */
+            op_id: string;
+            /**
+             * @description Why, in the person's own words.
+             * @default null
+             */
+            reason?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "cancel";
+        };
+        /** @description Takes an answer or a skip back. */
+        BatchedClear: {
+            /** @description Made by the client, a new one for each wish. Required. */
+            op_id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "clear";
+            step_id: string;
+        };
+        BatchedIdentity: {
+            /** @description Made by the client, a new one for each wish. Required. */
+            op_id: string;
+            /** @description The person's name. */
+            name: string;
+            /**
+             * @description The person's e-mail address.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "identity";
+        };
+        BatchedSkip: {
+            /** @description Made by the client, a new one for each wish. Required. */
+            op_id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "skip";
+            step_id: string;
+        };
+        BatchedSubmit: {
+            /** @description Made by the client, a new one for each wish. Required. */
+            op_id: string;
+            /**
+             * @description Needed when `settings.signature_on_complete` is true.
+             * @default null
+             */
+            signature?: components["schemas"]["SignatureRequest"] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "submit";
+        };
         CancelRequest: {
             /**
              * @description Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. May also be given as the query parameter `op_id` or the header `Op-Id`.
@@ -544,6 +645,28 @@ export interface components {
              * @default null
              */
             op_id?: string | null;
+        };
+        /** @description An operation of a batch that is kept. */
+        OperationDone: {
+            op_id: string;
+            /** @constant */
+            status: 200;
+            /** @description Whether this op_id was applied before; then nothing was changed. */
+            replayed: boolean;
+            /** @description Of an answer, as it is kept after the batch; null when a later operation took it away, and of all other types. */
+            answer: components["schemas"]["Answer"] | null;
+        };
+        /** @description An operation of a batch that changed nothing: status and error as the single request would have had. */
+        OperationRefused: {
+            op_id: string;
+            /** @description 503: neither this one nor those after it; send them again later. */
+            status: number;
+            /** @description Machine-readable code. */
+            error: string;
+            /** @description Human-readable text. */
+            message: string;
+            /** @description All problems at once. */
+            details?: components["schemas"]["Problem"][];
         };
         /**
          * @description How a condition compares the answer of its source step with its value (contract section 3).
@@ -1449,6 +1572,14 @@ export type Answer = components['schemas']['Answer'];
 export type AnswerChange = components['schemas']['AnswerChange'];
 export type AnswerRequest = components['schemas']['AnswerRequest'];
 export type ArchiveInList = components['schemas']['ArchiveInList'];
+export type BatchRequest = components['schemas']['BatchRequest'];
+export type BatchResult = components['schemas']['BatchResult'];
+export type BatchedAnswer = components['schemas']['BatchedAnswer'];
+export type BatchedCancel = components['schemas']['BatchedCancel'];
+export type BatchedClear = components['schemas']['BatchedClear'];
+export type BatchedIdentity = components['schemas']['BatchedIdentity'];
+export type BatchedSkip = components['schemas']['BatchedSkip'];
+export type BatchedSubmit = components['schemas']['BatchedSubmit'];
 export type CancelRequest = components['schemas']['CancelRequest'];
 export type CancellationRequest = components['schemas']['CancellationRequest'];
 export type ChangedBy = components['schemas']['ChangedBy'];
@@ -1486,6 +1617,8 @@ export type LastReplay = components['schemas']['LastReplay'];
 export type LimitDetails = components['schemas']['LimitDetails'];
 export type MemberIdentity = components['schemas']['MemberIdentity'];
 export type Operation = components['schemas']['Operation'];
+export type OperationDone = components['schemas']['OperationDone'];
+export type OperationRefused = components['schemas']['OperationRefused'];
 export type Operator = components['schemas']['Operator'];
 export type Option = components['schemas']['Option'];
 export type Pagination = components['schemas']['Pagination'];

@@ -78,6 +78,20 @@ export function nextToSend(
   return next ?? null;
 }
 
+/** What would be sent one after the other if each were done, from the first that `wanted` picks. */
+export function* allToSend(
+  queue: readonly Operation[],
+  links: Links,
+  identityMissing: boolean,
+  wanted: (operation: Operation) => boolean,
+): Generator<Operation> {
+  let left = queue;
+  for (let next = nextToSend(left, links, identityMissing, wanted); next !== null; next = nextToSend(left, links, identityMissing, wanted)) {
+    yield next;
+    left = left.filter((operation) => operation !== next);
+  }
+}
+
 function* sourcesOf(when: When): Generator<string> {
   if ("step" in when && when.step) yield when.step;
   for (const parts of ["all" in when ? when.all : null, "any" in when ? when.any : null]) {

@@ -69,6 +69,13 @@ export function stepOf(wish: Wish): string | null {
   return "stepId" in wish ? wish.stepId : null;
 }
 
+/** What can be sent together with others: a refusal of it changes nothing about whether those after it are to be sent. */
+export type Batched = Extract<Operation, { readonly kind: "answer" | "clear" | "skip" }>;
+
+export function isBatched(operation: Operation): operation is Batched {
+  return operation.kind === "answer" || operation.kind === "clear" || operation.kind === "skip";
+}
+
 /** Whether a blob belongs to the operation. */
 export function hasBlob(wish: Wish): boolean {
   return wish.kind === "photo" || wish.kind === "signature";

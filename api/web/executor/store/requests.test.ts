@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { type Operation, THE_DRAWING, type Wish } from "./records";
-import { RunAddresses } from "./requests";
+import { batchOf, RunAddresses } from "./requests";
 
 const API = new URL("https://host.example/prefix/v1/");
 const ADDRESSES = new RunAddresses(API, "r-1", "the-token");
@@ -20,6 +20,33 @@ test("every operation goes to its address under the service's own path, with its
   expect(sent({ kind: "signature" })).toEqual(["PUT", "/signature?op_id=op-1", undefined]);
   expect(sent({ kind: "submit", signature: "Ada" })).toEqual(["POST", "/submit", { signature: { name: "Ada" }, op_id: "op-1" }]);
   expect(sent({ kind: "cancel", reason: null })).toEqual(["POST", "/cancel", { reason: null, op_id: "op-1" }]);
+});
+
+test("a batch has each operation as its own request has it, in order", () => {
+  const base = { seq: 1, at: "", attempts: 0, member: "u-1", stepId: "s-1" } as const;
+  const request = ADDRESSES.batch([
+    { ...base, kind: "answer", opId: "1", value: null, geo: null },
+    { ...base, kind: "clear", opId: "2" },
+    { ...base, kind: "skip", opId: "3" },
+  ]);
+  expect(request).toMatchObject({ method: "POST", token: "the-token", session: false, member: "u-1" });
+  expect(request.url.pathname).toBe("/prefix/v1/executor/runs/r-1/operations");
+  expect(request.json).toEqual({
+    operations: [
+      { type: "answer", step_id: "s-1", op_id: "1", value: null, geo: null },
+      { type: "clear", step_id: "s-1", op_id: "2" },
+      { type: "skip", step_id: "s-1", op_id: "3" },
+    ],
+  });
+});
+
+test("a batch is of one member, at most 200 operations, and smaller than the service takes", () => {
+  const clears = (count: number, member: string) =>
+    Array.from({ length: count }, (_, place) => ({ kind: "clear", stepId: `s-${place}`, opId: member, at: "", attempts: 0, seq: place, member }) as const);
+  const size = (...operations: Parameters<typeof batchOf>[0]) => batchOf(operations).length;
+  expect([size(...clears(201, "u-1")), size(...clears(3, "u-1"), ...clears(2, "u-2"))]).toEqual([200, 3]);
+  const long = clears(10, "u-1").map((clear) => ({ ...clear, kind: "answer", value: "\u{1F600}".repeat(10_000), geo: null }) as const);
+  expect(size(...long)).toBe(5);
 });
 
 test("a photo is removed by its index, the drawing of a signature without one", () => {

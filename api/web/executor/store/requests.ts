@@ -1,5 +1,5 @@
 /** From an operation to the request that carries it. The token goes into the Authorization header, and nowhere else. */
-import { type Operation, THE_DRAWING } from "./records";
+import { type Batched, type Operation, THE_DRAWING } from "./records";
 
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -56,6 +56,13 @@ export class RunAddresses {
     return { ...this.carrying(operation, blob), session: this.withSession, member: operation.member };
   }
 
+  /** Operations of one member, in order. */
+  batch(operations: readonly Batched[]): ApiRequest {
+    const json = { operations: operations.map(entryOf) };
+    const member = operations[0]?.member;
+    return { method: "POST", url: this.executor("/operations"), token: this.token, json, session: this.withSession, member };
+  }
+
   private carrying(operation: Operation, blob: Blob | null): Omit<ApiRequest, "session"> {
     const { token } = this;
     const op_id = operation.opId;
@@ -101,4 +108,24 @@ export class RunAddresses {
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     return url;
   }
+}
+
+const BATCH_OPERATIONS = 200;
+/** The service takes 256 KiB of JSON; proxies in front of it may take a little less. */
+const BATCH_BYTES = 200 * 1024;
+
+/** As many of `operations`, from the first on, as one request may carry; it is one member's. */
+export function batchOf(operations: readonly Batched[]): readonly Batched[] {
+  const encoder = new TextEncoder();
+  let bytes = 0;
+  const end = operations.findIndex((operation, place) => {
+    bytes += encoder.encode(JSON.stringify(entryOf(operation))).length + 1;
+    return place === BATCH_OPERATIONS || bytes > BATCH_BYTES || operation.member !== operations[0]?.member;
+  });
+  return end < 0 ? operations : operations.slice(0, end);
+}
+
+function entryOf(operation: Batched): unknown {
+  const entry = { type: operation.kind, step_id: operation.stepId, op_id: operation.opId };
+  return operation.kind === "answer" ? { ...entry, value: operation.value, geo: operation.geo } : entry;
 }

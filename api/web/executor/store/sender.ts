@@ -1,20 +1,21 @@
 /**
- * Sends what waits: one small change and one upload at a time, each until the server has said what becomes of it.
+ * Sends what waits: small changes, together where several wait, and one upload at a time, each until the server has said
+ * what becomes of it.
  *
  * Whatever happens between two lines here - the tab is killed, the reply is lost, another tab takes over - the
  * operation is still in the queue and is sent again under the same id, which the server recognises.
  */
 import type { Change } from "../../core/types";
 import { backoffMs } from "./backoff";
-import { type Lane, laneOf, type Links, nextToSend } from "./links";
-import { hasBlob, type Operation, type Records } from "./records";
-import type { RunAddresses } from "./requests";
+import { allToSend, type Lane, laneOf, type Links, nextToSend } from "./links";
+import { type Batched, hasBlob, isBatched, type Operation, type Records } from "./records";
+import { batchOf, type RunAddresses } from "./requests";
 import type { Timers } from "./timers";
 import { expired, isOpen } from "./server_state";
 import { attempted, closedTo, confirmed, identityForgotten, notTaken, refused } from "./transitions";
 import type { Send } from "./transport";
 import { StorageFull } from "./types";
-import { type Reply, type Verdict, verdictOf } from "./verdict";
+import { type Reply, type Verdict, verdictOf, verdictsOf } from "./verdict";
 
 /** What the sender needs of the store. */
 export interface Counter {
@@ -42,7 +43,14 @@ export interface Counter {
   traffic(traffic: { reached?: boolean; barred?: boolean; failures: number }): void;
 }
 
+/** An operation and what the server has said of it. */
+type Told<Kind extends Verdict["kind"] = Verdict["kind"]> = readonly [Operation, Extract<Verdict, { kind: Kind }>];
+
 const BARRED_MS = 60_000;
+/** How long no batch is tried where one was not let through: while a service is upgraded, an old replica may have answered. */
+const SINGLY_MS = 600_000;
+/** Answers that say nothing about what was sent: of proxies, and of a service that has too much to do. */
+const BUSY = new Set([408, 425, 429, 502, 503, 504]);
 const LANES: readonly Lane[] = ["changes", "uploads"];
 
 export class Sender {
@@ -51,11 +59,14 @@ export class Sender {
   /** Operations that this tab has sent, also where that could not be noted down. */
   readonly touched = new Set<string>();
   private readonly busy = new Set<Lane>();
+  /** Each of these may be the one that a batch failed of: alone it holds up no other. */
+  private readonly alone = new Set<string>();
   private readonly failures = new Map<string, number>();
   private readonly heldUntil = new Map<string, number>();
   private readonly laneHeldUntil = new Map<Lane, number>();
   private networkFailures = 0;
   private pausedUntil = 0;
+  private singlyUntil = 0;
 
   constructor(private readonly counter: Counter) {}
 
@@ -90,7 +101,10 @@ export class Sender {
         }
         // What was read may have changed what there is to send.
         const operation = this.next(lane);
-        if (operation !== null) await this.attempt(operation);
+        if (operation === null) continue;
+        const batch = this.batchFrom(operation);
+        if (batch.length > 1) await this.attemptTogether(batch);
+        else await this.attempt(operation);
       }
     } finally {
       this.busy.delete(lane);
@@ -102,9 +116,26 @@ export class Sender {
     const now = this.now();
     if (!this.counter.mayAnswer() || this.pausedUntil > now || (this.laneHeldUntil.get(lane) ?? 0) > now) return null;
     const records = this.counter.records();
-    const wanted = (operation: Operation) =>
+    return nextToSend(records.queue, this.counter.links(), identityMissing(records), this.wanted(lane, records));
+  }
+
+  private wanted(lane: Lane, records: Records): (operation: Operation) => boolean {
+    const now = this.now();
+    return (operation) =>
       laneOf(operation) === lane && (this.heldUntil.get(operation.opId) ?? 0) <= now && this.mayArrive(operation, records);
-    return nextToSend(records.queue, this.counter.links(), identityMissing(records), wanted);
+  }
+
+  /** `first` and those that would follow it one by one, as far as one request may carry them. */
+  private batchFrom(first: Operation): readonly Batched[] {
+    const fits = (operation: Operation): operation is Batched => isBatched(operation) && !this.alone.has(operation.opId);
+    if (this.singlyUntil > this.now() || !fits(first)) return [];
+    const records = this.counter.records();
+    const batch: Batched[] = [];
+    for (const operation of allToSend(records.queue, this.counter.links(), identityMissing(records), this.wanted("changes", records))) {
+      if (!fits(operation)) break;
+      batch.push(operation);
+    }
+    return batchOf(batch);
   }
 
   /** A closed run is asked only about what it may have taken before it was closed. */
@@ -114,32 +145,53 @@ export class Sender {
 
   private async attempt(chosen: Operation): Promise<void> {
     try {
-      const operation = await this.noted(chosen);
-      if (operation === null) return;
+      const [operation] = await this.noted([chosen]);
+      if (operation === undefined) return;
       const blob = hasBlob(operation) ? await this.counter.blob(operation.opId) : null;
       if (hasBlob(operation) && blob === null) {
-        await this.settle(operation, { kind: "refused", problems: [{ path: "photo", code: "lost_on_device" }] });
+        await this.settle([[operation, { kind: "refused", problems: [{ path: "photo", code: "lost_on_device" }] }]]);
         return;
       }
       const progress = (share: number) => this.counter.uploading(operation.opId, share);
       if (blob !== null) progress(0);
       const reply = await this.counter.send(this.counter.addresses.operation(operation, blob), progress);
       this.counter.heard(reply);
-      await this.settle(operation, verdictOf(reply, this.counter.runId, this.counter.timers.now()));
+      await this.settle([[operation, verdictOf(reply, this.counter.runId, this.counter.timers.now())]]);
     } catch {
       // Nothing could be noted down; the server knows the operation's id when it comes again.
-      this.hold(chosen, null);
+      this.hold([chosen], null);
     } finally {
       this.counter.uploading(chosen.opId, null);
     }
   }
 
-  /** The operation as it is kept now, marked as one that may have reached the server; null if it is not kept any more. */
-  private async noted(chosen: Operation): Promise<Operation | null> {
-    this.touched.add(chosen.opId);
+  private async attemptTogether(chosen: readonly Batched[]): Promise<void> {
     try {
-      const after = await this.counter.change((before) => attempted(before, chosen.opId));
-      return after.queue.find((operation) => operation.opId === chosen.opId) ?? null;
+      const operations = (await this.noted(chosen)).filter(isBatched);
+      if (operations.length === 0) return;
+      const reply = await this.counter.send(this.counter.addresses.batch(operations));
+      this.counter.heard(reply);
+      const opIds = operations.map((operation) => operation.opId);
+      const verdicts = verdictsOf(reply, opIds, this.counter.runId, this.counter.timers.now());
+      if (verdicts === null) {
+        this.singlyUntil = this.now() + SINGLY_MS;
+        return await this.takeBack(operations);
+      }
+      const failed = reply.kind === "http" && reply.status >= 400 && !BUSY.has(reply.status) && verdicts[0]?.kind === "again";
+      if (failed) for (const opId of opIds) this.alone.add(opId);
+      await this.settle(operations.map((operation, place) => [operation, verdicts[place]] as Told));
+    } catch {
+      this.hold(chosen, null);
+    }
+  }
+
+  /** The operations as they are kept now, marked as such that may have reached the server; without those kept no more. */
+  private async noted(chosen: readonly Operation[]): Promise<readonly Operation[]> {
+    const opIds = chosen.map((operation) => operation.opId);
+    for (const opId of opIds) this.touched.add(opId);
+    try {
+      const after = await this.counter.change((before) => opIds.reduce(attempted, before));
+      return after.queue.filter((operation) => opIds.includes(operation.opId));
     } catch (error) {
       // A full device gets room again by sending, so that must go on.
       if (error instanceof StorageFull) return chosen;
@@ -147,82 +199,100 @@ export class Sender {
     }
   }
 
-  private async settle(operation: Operation, verdict: Verdict): Promise<void> {
-    switch (verdict.kind) {
-      case "confirmed":
-        this.reached();
-        this.counter.arrived(operation, verdict.change);
-        await this.confirm(operation, verdict.change);
-        break;
-      case "refused":
-        this.reached();
-        await this.ifQueued(operation, (before) => refused(before, operation, verdict.problems));
-        break;
-      case "closed":
-        this.reached();
-        if (verdict.why === "closed") await this.counter.refresh();
-        if (verdict.why === "gone" && !(await this.counter.gone())) return this.pause();
-        await this.ifQueued(operation, (before) =>
-          closedTo(verdict.why === "expired" ? expired(before) : before, operation),
-        );
-        break;
-      case "identity_missing":
-        this.reached();
-        if (!identityMissing(await this.counter.change(identityForgotten))) this.hold(operation, null);
-        return;
-      case "not_the_member":
-        this.pause();
-        this.counter.traffic({ reached: true, failures: this.worst() });
-        // Its attempt does not count: a submit, say, can still be taken back.
-        if (operation.attempts === 1) this.touched.delete(operation.opId);
-        await this.counter.change((before) => notTaken(before, operation.opId));
-        await this.counter.refresh();
-        return;
-      case "barred":
-        this.pause();
-        this.counter.traffic({ reached: true, barred: true, failures: this.worst() });
-        return;
-      case "again":
-        if (verdict.cause === "network") this.networkFailed();
-        else this.hold(operation, verdict.afterMs);
-        return;
+  /** The server has not taken them, and that attempt does not count: a submit, say, can still be taken back. */
+  private async takeBack(operations: readonly Operation[]): Promise<void> {
+    for (const operation of operations) if (operation.attempts === 1) this.touched.delete(operation.opId);
+    await this.counter.change((before) => operations.reduce((records, { opId }) => notTaken(records, opId), before));
+  }
+
+  private async settle(told: readonly Told[]): Promise<void> {
+    const of = <Kind extends Verdict["kind"]>(...kinds: Kind[]) =>
+      told.filter(([, verdict]) => kinds.some((kind) => kind === verdict.kind)) as unknown as readonly Told<Kind>[];
+    const names = (some: readonly Told[]) => some.map(([operation]) => operation);
+    const [answered, closed, again] = [of("confirmed", "refused"), of("closed"), of("again")];
+    if (answered.length > 0) {
+      this.reached();
+      await this.conclude(answered);
+      this.over(names(answered));
     }
-    this.failures.delete(operation.opId);
-    this.heldUntil.delete(operation.opId);
+    if (closed.length > 0) await this.close(closed);
+    if (of("identity_missing").length > 0) {
+      this.reached();
+      if (!identityMissing(await this.counter.change(identityForgotten))) this.hold(names(of("identity_missing")), null);
+    }
+    if (of("not_the_member").length > 0) {
+      this.pause();
+      this.counter.traffic({ reached: true, failures: this.worst() });
+      await this.takeBack(names(of("not_the_member")));
+      await this.counter.refresh();
+    }
+    if (of("barred").length > 0) {
+      this.pause();
+      this.counter.traffic({ reached: true, barred: true, failures: this.worst() });
+    }
+    const [first] = again;
+    if (first === undefined) return;
+    if (first[1].cause === "network") this.networkFailed();
+    else this.hold(names(again), first[1].afterMs);
+  }
+
+  /** In one step, so that a queue of hundreds is not gone through once for each. */
+  private async conclude(answered: readonly Told<"confirmed" | "refused">[]): Promise<void> {
+    for (const [operation, verdict] of answered) if (verdict.kind === "confirmed") this.counter.arrived(operation, verdict.change);
+    const after = (before: Records) =>
+      answered.reduce((records, [operation, verdict]) => {
+        if (!isQueued(records, operation)) return records;
+        return verdict.kind === "confirmed" ? confirmed(records, operation, verdict.change) : refused(records, operation, verdict.problems);
+      }, before);
+    try {
+      await this.counter.change(after);
+    } catch (error) {
+      const done = new Set(answered.flatMap(([{ opId }, { kind }]) => (kind === "confirmed" ? [opId] : [])));
+      if (!(error instanceof StorageFull) || done.size === 0) throw error;
+      // Letting go needs no room; the state is read anew, and what was refused is refused again.
+      await this.counter.change((before) => ({ ...before, queue: before.queue.filter(({ opId }) => !done.has(opId)) }));
+      await this.counter.refresh();
+    }
+    if (answered.some(([{ kind }, verdict]) => verdict.kind === "confirmed" && (kind === "submit" || kind === "cancel"))) {
+      await this.counter.refresh();
+    }
+  }
+
+  private async close(closed: readonly Told<"closed">[]): Promise<void> {
+    this.reached();
+    const why = new Set(closed.map(([, verdict]) => verdict.why));
+    if (why.has("closed")) await this.counter.refresh();
+    if (why.has("gone") && !(await this.counter.gone())) return this.pause();
+    await this.counter.change((before) =>
+      closed.reduce((records, [operation]) => {
+        if (!isQueued(records, operation)) return records;
+        return closedTo(why.has("expired") ? expired(records) : records, operation);
+      }, before),
+    );
+    this.over(closed.map(([operation]) => operation));
+  }
+
+  /** Nothing more is to be sent of them. */
+  private over(operations: readonly Operation[]): void {
+    for (const { opId } of operations) {
+      this.failures.delete(opId);
+      this.alone.delete(opId);
+      this.heldUntil.delete(opId);
+    }
     this.counter.traffic({ failures: this.worst() });
-    // What waited for this one may be in the other lane.
+    // What waited for them may be in the other lane.
     this.wake();
   }
 
-  private async confirm(operation: Operation, change: Change): Promise<void> {
-    try {
-      await this.ifQueued(operation, (before) => confirmed(before, operation, change));
-    } catch (error) {
-      if (!(error instanceof StorageFull)) throw error;
-      // Letting go needs no room; the state is read anew.
-      const without = (before: Records) => ({
-        ...before,
-        queue: before.queue.filter((other) => other.opId !== operation.opId),
-      });
-      await this.counter.change(without);
-      await this.counter.refresh();
-    }
-    if (operation.kind === "submit" || operation.kind === "cancel") await this.counter.refresh();
-  }
-
-  /** Another tab may have heard of it before. */
-  private async ifQueued(operation: Operation, decide: (before: Records) => Records): Promise<void> {
-    await this.counter.change((before) =>
-      before.queue.some((other) => other.opId === operation.opId) ? decide(before) : before,
-    );
-  }
-
-  private hold(operation: Operation, afterMs: number | null): void {
-    const failures = (this.failures.get(operation.opId) ?? 0) + 1;
-    this.failures.set(operation.opId, failures);
+  /** All for the same time, so that they go together again. */
+  private hold(operations: readonly Operation[], afterMs: number | null): void {
+    const failures = 1 + Math.max(...operations.map(({ opId }) => this.failures.get(opId) ?? 0));
     const until = this.now() + (afterMs ?? backoffMs(failures, this.counter.timers.chance()));
-    if (afterMs === null) this.heldUntil.set(operation.opId, until);
-    else this.laneHeldUntil.set(laneOf(operation), until);
+    for (const operation of operations) {
+      this.failures.set(operation.opId, failures);
+      if (afterMs === null) this.heldUntil.set(operation.opId, until);
+      else this.laneHeldUntil.set(laneOf(operation), until);
+    }
     this.networkFailures = 0;
     this.counter.traffic({ reached: true, failures: this.worst() });
   }
@@ -265,6 +335,11 @@ export class Sender {
     ].filter((until) => until > this.now());
     if (waits.length > 0) this.timer = timers.set(() => this.wake(), Math.min(...waits) - this.now());
   }
+}
+
+/** Another tab may have heard of it before. */
+function isQueued(records: Records, { opId }: Operation): boolean {
+  return records.queue.some((operation) => operation.opId === opId);
 }
 
 function identityMissing({ run }: Records): boolean {

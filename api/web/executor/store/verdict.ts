@@ -58,6 +58,33 @@ export function verdictOf(reply: Reply, runId: string, now: Date): Verdict {
   return status >= 400 ? { kind: "refused", problems } : again;
 }
 
+/**
+ * The verdict on each operation of a batch. null: it has to be sent one by one, since the service has no batches yet (it
+ * is older than this app), or something on the way does not let this one through.
+ */
+export function verdictsOf(reply: Reply, opIds: readonly string[], runId: string, now: Date): readonly Verdict[] | null {
+  const whole = verdictOf(reply, runId, now);
+  const missing = reply.kind === "http" && (reply.status === 404 || reply.status === 405) && whole.kind !== "closed";
+  if (missing || whole.kind === "refused" || whole.kind === "identity_missing") return null;
+  if (reply.kind === "network" || whole.kind !== "confirmed") return opIds.map(() => whole);
+  const results = resultsIn(reply.body);
+  const fit = results.length === opIds.length && results.every((result, place) => result["op_id"] === opIds[place]);
+  if (!fit) return opIds.map(() => ({ kind: "again", cause: "network", afterMs: null }));
+  return results.map((result): Verdict => {
+    const status = Number(result["status"]);
+    const { answer, replayed } = result as unknown as Pick<Change, "answer" | "replayed">;
+    if (status >= 200 && status < 300) return { kind: "confirmed", change: { ...whole.change, answer: answer ?? null, replayed } };
+    return verdictOf({ ...reply, status, body: result }, runId, now);
+  });
+}
+
+type Body = { readonly [name: string]: JsonValue };
+
+function resultsIn(body: Body | null): readonly Body[] {
+  const results = body?.["results"];
+  return Array.isArray(results) ? (results as readonly Body[]).filter((result) => typeof result === "object" && result !== null) : [];
+}
+
 function problemsIn(body: { readonly [name: string]: JsonValue } | null, code: string): readonly Problem[] {
   const details = body?.["details"];
   const told = Array.isArray(details) ? (details as unknown as Problem[]) : [];

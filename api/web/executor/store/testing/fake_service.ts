@@ -20,6 +20,15 @@ interface Call {
   readonly body: unknown;
 }
 
+type Json = { readonly [name: string]: unknown };
+/** Status and body of an answer. */
+type Said = readonly [number, Json];
+const ROUTES: { readonly [type: string]: (stepId: string) => readonly [string, string] } = {
+  answer: (stepId) => ["PUT", `/answers/${stepId}`],
+  clear: (stepId) => ["DELETE", `/answers/${stepId}`],
+  skip: (stepId) => ["POST", `/steps/${stepId}/skip`],
+};
+
 export class FakeService {
   status: RunStatus = "pending";
   answers = new Map<string, Answer>();
@@ -34,6 +43,10 @@ export class FakeService {
   readonly calls: Call[] = [];
   fate: (call: Call) => Fate = () => "ok";
   expiresAt: string | null = null;
+  /** What a service from before there were batches answers to one. */
+  noBatches: 404 | 405 | null = null;
+  /** So many operations of a batch are taken; for the others the service has no room at the moment. */
+  roomInBatch = Number.POSITIVE_INFINITY;
   /** Of a run for members: who is signed in on the device, and who the members are. */
   signedIn: string | null = null;
   readonly members = new Set<string>();
@@ -105,31 +118,52 @@ export class FakeService {
   }
 
   private answer(call: Call, init: RequestInit | undefined, url: URL): Response {
+    return this.reply(...this.said(call, init, url));
+  }
+
+  private said(call: Call, init: RequestInit | undefined, url: URL): Said {
     const authorization = new Headers(init?.headers).get("Authorization");
-    if (url.pathname.endsWith("/preview")) return this.reply(200, this.preview());
+    if (url.pathname.endsWith("/preview")) return [200, this.preview()];
     if (url.pathname === "/prefix/dashboard/api/session") {
-      return this.signedIn === null ? this.refusal(401, "sign_in_required") : this.reply(200, { email: `${this.signedIn}@example.com` });
+      return this.signedIn === null ? this.refusal(401, "sign_in_required") : [200, { email: `${this.signedIn}@example.com` }];
     }
+    if (call.path === "/operations" && this.noBatches !== null) return this.refusal(this.noBatches, "not_found");
     if (authorization !== `Executor ${TOKEN}`) return this.refusal(401, "unauthorized");
     const refused = this.identity.mode === "member" ? this.refusedToMember(call, init) : null;
     if (refused !== null) return refused;
-    if (call.method === "GET") return this.isExpired() ? this.refusal(410, "run_expired") : this.reply(200, this.view());
+    if (call.method === "GET") return this.isExpired() ? this.refusal(410, "run_expired") : [200, this.view()];
+    return call.path === "/operations" ? this.batch(call.body as { operations: Json[] }, url) : this.single(call, url);
+  }
+
+  private batch({ operations }: { readonly operations: readonly Json[] }, url: URL): Said {
+    const results = operations.map((operation, place): Json => {
+      const [method, path] = ROUTES[String(operation["type"])]?.(String(operation["step_id"])) ?? ["", ""];
+      const op_id = String(operation["op_id"]);
+      const room = place < this.roomInBatch;
+      const [status, body] = room ? this.single({ method, path, opId: op_id, body: operation }, url) : this.refusal(503, "service_unavailable");
+      return { op_id, status, ...(status === 200 ? { replayed: body["replayed"], answer: body["answer"] ?? null } : body) };
+    });
+    this.roomInBatch = Number.POSITIVE_INFINITY;
+    return [200, { ...this.state(), results }];
+  }
+
+  private single(call: Call, url: URL): Said {
     const stepId = /^\/(?:answers|steps)\/([^/?]+)/.exec(call.path)?.[1] ?? null;
-    if (call.opId !== null && this.applied.includes(call.opId)) return this.reply(200, this.change(stepId, true, call.opId));
+    if (call.opId !== null && this.applied.includes(call.opId)) return [200, this.change(stepId, true, call.opId)];
     if (this.isExpired()) return this.refusal(410, "run_expired");
     if (this.status !== "pending" && this.status !== "in_progress") return this.refusal(409, "run_closed");
     const refusal = this.apply(call, stepId, url);
     if (refusal !== null) return refusal;
     if (call.opId !== null) this.applied.push(call.opId);
     if (call.opId !== null && this.signedIn !== null) this.by.set(call.opId, this.signedIn);
-    return this.reply(200, this.change(stepId, false, call.opId));
+    return [200, this.change(stepId, false, call.opId)];
   }
 
   /** In the service's order: session, membership, to whom it is assigned. Opening assigns. */
-  private refusedToMember(call: Call, init: RequestInit | undefined): Response | null {
+  private refusedToMember(call: Call, init: RequestInit | undefined): Said | null {
     const who = init?.credentials === "same-origin" ? this.signedIn : null;
     const details = { organization: "Bright Kitchens", template_name: this.template.name, created_by_name: "Ada" };
-    if (who === null) return this.reply(401, { error: "sign_in_required", message: "Sign in.", details });
+    if (who === null) return [401, { error: "sign_in_required", message: "Sign in.", details }];
     if (!this.members.has(who)) return this.refusal(404, "run_not_found");
     const giver = new Headers(init?.headers).get("Answering-Member") ?? who;
     const assigned = this.identity.mode === "member" ? this.identity.user_id : null;
@@ -138,7 +172,7 @@ export class FakeService {
     return null;
   }
 
-  private apply(call: Call, stepId: string | null, url: URL): Response | null {
+  private apply(call: Call, stepId: string | null, url: URL): Said | null {
     const action = `${call.method} ${call.path.replace(/\?.*/, "").replace(stepId ?? "-", "*")}`;
     const body = (call.body ?? {}) as Record<string, JsonValue>;
     const asked = this.identity.mode === "external" && !this.identity.email;
@@ -250,9 +284,9 @@ export class FakeService {
     return { run_id: RUN_ID, status: this.status, template_name: this.template.name, step_count: 1, created_by_name: "Ada", expires_at: null };
   }
 
-  private refusal(status: number, error: string, code?: string): Response {
+  private refusal(status: number, error: string, code?: string): Said {
     const details = code === undefined ? {} : { details: [{ path: "value", code, message: "No." }] };
-    return this.reply(status, { error, message: "No.", ...details });
+    return [status, { error, message: "No.", ...details }];
   }
 
   private reply(status: number, body: unknown, headers: Record<string, string> = {}): Response {

@@ -1,0 +1,233 @@
+import "fake-indexeddb/auto";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { always, image, kinds, PLAIN, Rig, shown } from "./testing/rig";
+import { step, template, when } from "./testing/templates";
+import { settle } from "./testing/virtual_time";
+import type { RunStore } from "./types";
+
+const MANY = template(Array.from({ length: 100 }, (_, place) => step(`s-${place}`)));
+let rig: Rig;
+beforeEach(() => {
+  rig = new Rig();
+});
+afterEach(() => rig.close());
+
+/** The requests that changed something, or were meant to. */
+const writes = () => rig.service.calls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`);
+const BATCH = "POST /operations";
+
+/** What is given while there is no network is sent when there is one, the calls of before forgotten. */
+async function afterOffline(store: RunStore, give: () => Promise<unknown>): Promise<void> {
+  rig.service.fate = always("lost_request");
+  await give();
+  await rig.time.pass(1_000);
+  rig.service.calls.length = 0;
+  rig.service.fate = always("ok");
+  store.retry();
+  // Without time, as far as that goes: the stand-in for IndexedDB takes a turn for each row.
+  for (let turns = 0; turns < 100 && store.sync.value.waiting > 0; turns += 1) await settle();
+  await rig.time.pass(1_000);
+}
+
+async function answerAll(store: RunStore, count: number, text = "fine"): Promise<void> {
+  for (let place = 0; place < count; place += 1) await store.answer(`s-${place}`, text);
+}
+
+describe("a queue that waited", () => {
+  test("goes in one request, and a submit alone after it", async () => {
+    rig.serve(MANY);
+    const store = await rig.visit();
+    await afterOffline(store, async () => {
+      await answerAll(store, 100);
+      await store.clear("s-7");
+      await store.skip("s-8");
+      await store.submit(null);
+    });
+    expect(writes()).toEqual([BATCH, "POST /submit"]);
+    expect(rig.service.answers.size).toBe(98);
+    expect([...rig.service.skipped]).toEqual(["s-8"]);
+    expect(store.phase.value).toBe("done");
+    expect(shown(store, "s-99")).toMatchObject({ value: "fine", pending: false });
+    expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
+  });
+
+  test("is cut where a request would be larger than the service takes", async () => {
+    rig.serve(MANY);
+    const store = await rig.visit();
+    await afterOffline(store, () => answerAll(store, 100, "\u{1F600}".repeat(900)));
+    expect(writes()).toEqual([BATCH, BATCH]);
+    expect(rig.service.answers.size).toBe(100);
+    for (const { body } of rig.service.calls) expect(new TextEncoder().encode(JSON.stringify(body)).length).toBeLessThan(256 * 1024);
+  });
+
+  test("has its photos sent one by one, in order with what depends on them", async () => {
+    rig.serve(template([step("s-ok", { type: "boolean", config: {} }), step("s-why", { type: "photo", config: { min: 1, max: 3 }, condition: when("s-ok", false) }), step("s-note")]));
+    const store = await rig.visit();
+    await afterOffline(store, async () => {
+      await store.answer("s-ok", false);
+      await store.answer("s-note", "before");
+      await store.addPhoto("s-why", image());
+      await store.answer("s-ok", true);
+    });
+    expect(writes()).toEqual([BATCH, "POST /answers/s-why/photos", "PUT /answers/s-ok"]);
+    expect(rig.service.answers.get("s-why")?.photos).toHaveLength(1);
+    expect(rig.service.answers.get("s-ok")?.value).toBe(true);
+    expect(kinds(store)).toEqual([]);
+  });
+
+  test("whose answer was lost is sent again, and counts once", async () => {
+    rig.serve(MANY);
+    const store = await rig.visit();
+    await afterOffline(store, async () => {
+      await answerAll(store, 3);
+      rig.service.fate = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+      store.retry();
+      await rig.time.pass(1);
+      await answerAll(store, 5, "more");
+    });
+    expect(rig.service.history.map(([stepId, value]) => `${stepId} ${value}`)).toEqual([
+      ...["s-0 fine", "s-1 fine", "s-2 fine", "s-0 more", "s-1 more", "s-2 more", "s-3 more", "s-4 more"],
+    ]);
+    expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
+    expect(kinds(store)).toEqual([]);
+  });
+});
+
+describe("what is said of one operation of a batch", () => {
+  test("a refusal stops none of the others, stays on screen, and takes the submit behind it back", async () => {
+    rig.serve(MANY);
+    const store = await rig.visit();
+    await afterOffline(store, async () => {
+      await answerAll(store, 3);
+      await store.answer("s-1", "refuse me");
+      await store.submit(null);
+    });
+    expect(writes()).toEqual([BATCH]);
+    expect([...rig.service.answers.keys()]).toEqual(["s-0", "s-2"]);
+    expect(shown(store, "s-1")).toMatchObject({ value: "refuse me", pending: false, problem: { code: "out_of_range" } });
+    expect(store.notices.value).toEqual([{ id: "refused", kind: "refused", stepIds: ["s-1"] }]);
+    expect(store.submitQueued.value).toBe(false);
+    expect(store.sync.value).toEqual({ state: "attention", waiting: 0 });
+  });
+
+  test("what there is no room for now is sent again later", async () => {
+    rig.serve(MANY);
+    const store = await rig.visit();
+    await afterOffline(store, async () => {
+      await answerAll(store, 5);
+      rig.service.roomInBatch = 2;
+    });
+    expect(rig.service.answers.size).toBe(5);
+    expect(writes()).toEqual([BATCH, BATCH]);
+    expect(rig.service.history).toHaveLength(5);
+    expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
+  });
+
+  test("of a run that was closed meanwhile what did not arrive is shown, and only that", async () => {
+    rig.serve(MANY);
+    const store = await rig.visit();
+    rig.service.fate = always("lost_request");
+    await answerAll(store, 2);
+    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "lost_reply");
+    store.retry();
+    await rig.time.pass(1);
+    rig.service.fate = always("lost_request");
+    await store.answer("s-2", "too late");
+    rig.service.close("completed");
+    rig.service.fate = always("ok");
+    store.retry();
+    await rig.time.pass(60_000);
+    expect(store.notArrived.value).toMatchObject([{ stepId: "s-2", value: "too late" }]);
+    expect(store.sync.value.waiting).toBe(0);
+    expect(store.phase.value).toBe("done");
+  });
+
+  test("who has to say first who they are keeps what they answered", async () => {
+    rig.serve(PLAIN, { mode: "external", name: "Ada", email: "ada@example.com" });
+    const store = await rig.visit();
+    await afterOffline(store, async () => {
+      await store.answer("s-a", "warm");
+      await store.answer("s-b", "dry");
+      rig.service.identity = { mode: "external", name: null, email: null };
+      rig.service.fate = (call) => (call.method === "GET" ? "lost_request" : "ok");
+    });
+    expect(store.phase.value).toBe("identity");
+    expect(store.sync.value.waiting).toBe(2);
+    await store.identify("Ada", "ada@example.com");
+    await rig.time.pass(10_000);
+    expect(rig.service.history).toHaveLength(2);
+  });
+});
+
+test("a queue that met a busy proxy goes in one request again", async () => {
+  rig.serve(MANY);
+  const store = await rig.visit();
+  await afterOffline(store, async () => {
+    await answerAll(store, 3);
+    rig.service.fate = (call) => (call.method === "GET" ? "ok" : "busy");
+    for (let tries = 0; tries < 4; tries += 1) {
+      store.retry();
+      await rig.time.pass(3_000);
+    }
+  });
+  expect(writes()).toEqual([BATCH]);
+});
+
+describe("a service that takes no batches", () => {
+  for (const status of [404, 405] as const) {
+    test(`(${status}: it is older than the app) gets everything one by one`, async () => {
+      rig.serve(MANY);
+      const store = await rig.visit();
+      rig.service.noBatches = status;
+      await afterOffline(store, async () => {
+        await answerAll(store, 3);
+        await store.submit(null);
+      });
+      expect(writes()).toEqual([BATCH, "PUT /answers/s-0", "PUT /answers/s-1", "PUT /answers/s-2", "POST /submit"]);
+      expect(rig.service.history).toHaveLength(3);
+      expect(store.phase.value).toBe("done");
+      expect(kinds(store)).toEqual([]);
+    });
+  }
+
+  test("is asked again after a while; nothing of what it did not take counts as sent", async () => {
+    rig.serve(MANY);
+    const store = await rig.visit();
+    rig.service.noBatches = 404;
+    rig.service.fate = always("lost_request");
+    await answerAll(store, 3);
+    await rig.time.pass(1_000);
+    rig.service.fate = (call) => (call.method === "GET" || call.path === "/operations" ? "ok" : "busy");
+    store.retry();
+    await rig.time.pass(100);
+    expect(writes().slice(-2)).toEqual([BATCH, "PUT /answers/s-0"]);
+    // Not yet sent, it gives way to the newer answer.
+    await store.answer("s-2", "newer");
+    rig.service.noBatches = null;
+    rig.service.fate = always("ok");
+    await rig.time.pass(10_000);
+    expect(rig.service.history.filter(([stepId]) => stepId === "s-2")).toEqual([["s-2", "newer"]]);
+    await rig.time.pass(600_000);
+    await afterOffline(store, () => answerAll(store, 2, "again"));
+    expect(writes()).toEqual([BATCH]);
+  });
+
+  test("but fails is asked about each operation, so that a single one holds up no other", async () => {
+    rig.serve(MANY);
+    const store = await rig.visit();
+    rig.service.fate = always("lost_request");
+    await answerAll(store, 3);
+    await rig.time.pass(1_000);
+    rig.service.fate = (call) => (JSON.stringify([call.path, call.body]).includes("s-1") ? "broken" : "ok");
+    store.retry();
+    await rig.time.pass(5_000);
+    expect([...rig.service.answers.keys()]).toEqual(["s-0", "s-2"]);
+    expect(store.sync.value.waiting).toBe(1);
+    rig.service.fate = always("ok");
+    store.retry();
+    await rig.time.pass(1_000);
+    expect(store.sync.value).toEqual({ state: "saved", waiting: 0 });
+  });
+});
