@@ -126,7 +126,7 @@ class DeliveryAccess:
     async def replay(self, event_id: str, caller: Caller, claim: Claim | None, act: Act) -> tuple[Delivery, bool]:
         """The delivery with its replay asked for, and whether an earlier request with the same Idempotency-Key did so.
 
-        Raises DeliveryNotFound, ReplayRefused, PayloadNotKept, IdempotencyKeyReused,
+        Raises DeliveryNotFound, ReplayRefused, PayloadNotKept, IdempotencyKeyReused, LimitReached,
         ResourceDeleted.
         """
         organization = caller.organization
@@ -141,6 +141,7 @@ class DeliveryAccess:
                 raise _refused(delivery.refusal)
             replayed, event = False, delivery.event
             target = AuditTarget(kind="delivery", id=event_id, name=event.event)
+            await self._idempotency.require_room(claim, organization)
             await act.announce("delivery.replayed", target, run_id=event.run_id)
             if found.kept is not None and claim is None:
                 await self._annotate(found.kept, requested_by)
@@ -159,7 +160,7 @@ class DeliveryAccess:
     ) -> tuple[RequestedReplay, bool]:
         """A new DeliveryReplay, and whether an earlier request with the same Idempotency-Key made it.
 
-        Raises IdempotencyKeyReused, ResourceDeleted.
+        Raises IdempotencyKeyReused, LimitReached, ResourceDeleted.
         """
         organization = caller.organization
         if claim is not None:
@@ -169,6 +170,7 @@ class DeliveryAccess:
         requested_by = await self._members.sender(caller)
         spec = _spec(organization, wish.filter, requested_by, dry_run=wish.dry_run)
         name = _name(claim)
+        await self._idempotency.require_room(claim, organization)
         if not wish.dry_run:  # which only counts
             chosen = {key: str(value) for key, value in replay_filter_view(wish.filter).items() if value}
             await act.announce("replay.created", AuditTarget(kind="replay", id=name), **chosen)

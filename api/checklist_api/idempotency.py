@@ -10,7 +10,8 @@ finalizer holds a deletion up while the operator is down, and a deletion can nev
 answer. Written before the object, it would turn a crash between the two into a deletion that never was. A process that
 dies between the two leaves the object, and the next request with the key writes the record. So the cost is one small
 write for each object made with a key, and there are at most as many records as were made with keys in 24 hours; the
-operator removes them then.
+operator removes them then. How many that may be is bounded: of runs by the quota, which counts those that are deleted,
+too; of templates and replays, which somebody may make and delete without end, by a cap on keys (`require_room`).
 """
 
 import asyncio
@@ -32,6 +33,7 @@ from checklist_crds.ids import keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.kinds import IDEMPOTENCY_RECORD, Kind
+from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.resource_types import (
     API_VERSION,
     CREATED_AT_ANNOTATION,
@@ -86,8 +88,9 @@ def requested_key(request: web.Request) -> str | None:
 class Idempotency:
     """Turns keys into claims, and keeps two requests of this process with one key apart."""
 
-    def __init__(self, client: KubeClient, server_keys: ServerKeys, clock: Clock) -> None:
+    def __init__(self, client: KubeClient, server_keys: ServerKeys, limits: LimitLedger, clock: Clock) -> None:
         self._client = client
+        self._limits = limits
         self._clock = clock
         self._keys = server_keys
         self._under_way: set[str] = set()
@@ -148,6 +151,11 @@ class Idempotency:
         if body is None:
             raise ResourceDeleted()
         return body
+
+    async def require_room(self, claim: Claim | None, organization: Organization) -> None:
+        """Count the key of a request that is about to make a template or a replay. Raises LimitReached, KubeError."""
+        if claim is not None:
+            await self._limits.count_key(organization.name, organization.home)
 
     async def remember(
         self, place: tuple[str, str], made_at: datetime, claim: Claim | None, organization: Organization

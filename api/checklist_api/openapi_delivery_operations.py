@@ -22,8 +22,8 @@ from .endpoint_figures import MAX_WINDOW_HOURS
 from .openapi_examples import COMPLETED_AT, PAGINATION, REPLAY_ID, RUN_ID
 from .openapi_operations import (
     BAD_PAGE,
+    COUNTED_KEY_ERRORS,
     DATE_TIME,
-    IDEMPOTENCY_ERRORS,
     IDEMPOTENCY_KEY,
     PAGES,
     Access,
@@ -138,7 +138,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             ReplayRefused(ReplayRefusal.REPLAY_UNDER_WAY.message),
             ReplayRefused(ReplayRefusal.RUN_DELETED.message),
             PayloadNotKept(),
-            *IDEMPOTENCY_ERRORS,
+            *COUNTED_KEY_ERRORS,
         ),
     ),
     Operation(
@@ -169,7 +169,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
                 "The replay is not valid.",
                 details=[problem("filter.hots", "unknown_field", "There is no such field.")],
             ),
-            *IDEMPOTENCY_ERRORS,
+            *COUNTED_KEY_ERRORS,
         ),
     ),
     Operation(

@@ -56,7 +56,9 @@ class LimitDetails(Shape):
 
     limit: Count = Field(description="The cap.")
     used: Count = Field(description="What there is without the refused addition.")
-    what: str = Field(description="What the cap is on: templates, template_bytes, versions or run_bytes.")
+    what: str = Field(
+        description="What the cap is on: templates, template_bytes, versions, idempotency_keys or run_bytes."
+    )
 
 
 class SignInDetails(Shape):

@@ -27,6 +27,7 @@ from checklist_crds.errors import (
     Unauthorized,
     UnsupportedMediaType,
 )
+from checklist_crds.limits import LimitName, limit_reached
 
 from . import openapi_examples as examples
 from .pagination import MAX_PAGE
@@ -209,3 +210,8 @@ IDEMPOTENCY_ERRORS: Final = (
     ResourceDeleted(),
     IdempotencyKeyReused(),
 )
+COUNTED_KEY_ERRORS: Final = (
+    limit_reached(LimitName.IDEMPOTENCY_KEYS, limit=10_000, used=10_000),
+    *IDEMPOTENCY_ERRORS,
+)
+"""Of operations that count their keys: those that make anything but runs."""

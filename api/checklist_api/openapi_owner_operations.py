@@ -24,6 +24,7 @@ from .openapi_export_operations import RUN_FILTERS
 from .openapi_generation import GENERATE_TEMPLATE
 from .openapi_operations import (
     BAD_PAGE,
+    COUNTED_KEY_ERRORS,
     IDEMPOTENCY_ERRORS,
     IDEMPOTENCY_KEY,
     PAGES,
@@ -80,7 +81,7 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         "The service assigns `id`, `v` and `org_id`; they must not be sent. Fields left out get their defaults.",
         parameters=(_STRICT, IDEMPOTENCY_KEY),
         body=Body(Definition, {"kitchen": examples.TEMPLATE_REQUEST}),
-        errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, _TOO_MANY, *IDEMPOTENCY_ERRORS),
+        errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, _TOO_MANY, *COUNTED_KEY_ERRORS),
     ),
     Operation(
         "get",

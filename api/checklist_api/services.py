@@ -184,7 +184,7 @@ class Services:
         limits = LimitLedger(client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace)
         templates = TemplateCatalogue(client, watcher)
         template_versions = TemplateVersions(client, settings.caps.limits)
-        idempotency = Idempotency(client, settings.server_key, clock)
+        idempotency = Idempotency(client, settings.server_key, limits, clock)
         uploads = WorkingFolder(settings.upload_folder)
         workers = ImageWorkers(
             processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads.path

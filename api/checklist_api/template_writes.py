@@ -106,6 +106,7 @@ class TemplateWriter:
         }
         try:
             async with self._limits.room(organization.name, Counted.TEMPLATE, name, organization.home, size=size):
+                await self._idempotency.require_room(claim, organization)
                 await act.announce("template.created", AuditTarget(kind=TARGET, id=name, name=definition.name))
                 stored = await self._client.create(TEMPLATE, body, organization.home)
         except KubeInvalid as error:

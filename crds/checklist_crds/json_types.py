@@ -39,7 +39,8 @@ def tidy_number(number: float) -> float:
 
 def has_visible_text(text: str) -> bool:
     """Whether a reader sees anything: spaces, controls and zero-width characters of Unicode do not count."""
-    return any(unicodedata.category(character)[0] not in "ZC" for character in text)
+    # The first look is for most texts all, and a large template has thousands.
+    return "!" <= text[:1] <= "~" or any(unicodedata.category(character)[0] not in "ZC" for character in text)
 
 
 def text_fault(text: str) -> str | None:
@@ -120,9 +121,9 @@ class JsonModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _null_is_absent(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
         if isinstance(data, dict) and None not in data.values():
+            return data
+        if not isinstance(data, Mapping):
             return data
         known = cls.model_fields
         return {key: value for key, value in data.items() if value is not None or key not in known}

@@ -6,12 +6,12 @@ writes into the organization's status first (`kube/limit_ledger.py`). All of it 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from .errors import LimitReached
-from .organization_types import OrganizationLimits
+from .organization_types import KeysOfHour, OrganizationLimits
 from .times import format_timestamp, parse_timestamp
 
 
@@ -25,6 +25,7 @@ class LimitName(StrEnum):
     API_KEY_RECORDS = "api_key_records"
     MEMBERS = "members"
     ACCOUNTS = "accounts"
+    IDEMPOTENCY_KEYS = "idempotency_keys"
     RUN_BYTES = "run_bytes"
 
 
@@ -39,6 +40,8 @@ _EXPLAINED = {
     LimitName.MEMBERS: "The organization may have {limit:,} members. Remove some first.",
     LimitName.ACCOUNTS: "The organization may have {limit:,} accounts that its admins made. Ask whoever runs this "
     "installation to remove some.",
+    LimitName.IDEMPOTENCY_KEYS: "The organization may make {limit:,} templates and replays with an Idempotency-Key in "
+    "24 hours. Without the header, nothing is remembered of a request and it is not counted.",
     LimitName.RUN_BYTES: "All photos and drawings that were ever stored for this run may have {limit:,} bytes.",
 }
 
@@ -65,6 +68,7 @@ class Limits:
     api_keys: int = 100
     members: int = 500
     accounts: int = 1_000
+    idempotency_keys: int = 10_000
     run_bytes: int = 4 * 1024**3
     audit_entries: int = 100_000
 
@@ -77,12 +81,13 @@ class Limits:
 
 
 class Counted(StrEnum):
-    """What is counted object by object."""
+    """What is counted object by object; Idempotency-Keys are so by the hour (`with_one_key`)."""
 
     TEMPLATE = "template"
     API_KEY = "api_key"
     MEMBER = "member"
     ACCOUNT = "account"
+    IDEMPOTENCY_KEY = "idempotency_key"
 
     @property
     def limit_name(self) -> LimitName:
@@ -159,3 +164,21 @@ def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Res
         at_best = stored + wanted.size - existing.get(wanted.name, 0)
         return Full(error, may_change=at_best <= limits.template_bytes)
     return None
+
+
+_KEY_COUNTS_FOR = timedelta(hours=25)
+"""From the beginning of the hour in which a key was used: what is remembered of it is remembered for 24 hours."""
+
+
+def with_one_key(hours: Iterable[KeysOfHour], limits: Limits, now: datetime) -> list[KeysOfHour]:
+    """The counts of Idempotency-Keys by the hour with another one, without those that no longer count.
+
+    Raises LimitReached.
+    """
+    counts = {one.hour: one.used for one in hours if now < one.hour + _KEY_COUNTS_FOR}
+    used = sum(counts.values())
+    if used >= limits.idempotency_keys:
+        raise limit_reached(LimitName.IDEMPOTENCY_KEYS, limit=limits.idempotency_keys, used=used)
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    counts[hour] = counts.get(hour, 0) + 1
+    return [KeysOfHour(hour=hour, used=used) for hour, used in sorted(counts.items())]

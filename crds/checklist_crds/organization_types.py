@@ -64,6 +64,9 @@ class OrganizationLimits(KubeModel):
     accounts: int | None = Field(
         default=None, ge=0, le=100_000, description="Local accounts that the organization's admins made."
     )
+    idempotency_keys: int | None = Field(
+        default=None, ge=0, le=1_000_000, description="Idempotency-Keys of templates and replays in 24 hours."
+    )
     run_bytes: int | None = Field(
         default=None, ge=0, le=2**50, description="Bytes of photos and drawings ever stored for one run."
     )
@@ -126,6 +129,13 @@ class ReservationStatus(KubeModel):
     since: Timestamp = Field(description="When it was made; it ends after two minutes.")
 
 
+class KeysOfHour(KubeModel):
+    """What was made with an Idempotency-Key in one hour, but for runs, which are counted as such."""
+
+    hour: Timestamp = Field(description="The beginning of the hour.")
+    used: int = Field(ge=1, description="Templates and replays; written before each is made.")
+
+
 class OrganizationStatus(KubeModel):
     """What the service knows of the organization."""
 
@@ -133,6 +143,9 @@ class OrganizationStatus(KubeModel):
     quota: QuotaStatus | None = Field(default=None, description="Runs counted in the current month.")
     reservations: list[ReservationStatus] = Field(
         default_factory=list, max_length=1_000, description="Room within the caps for what is being created."
+    )
+    idempotency_keys: list[KeysOfHour] = Field(
+        default_factory=list, max_length=50, description="Idempotency-Keys that were used in the last 24 hours."
     )
     conditions: list[StatusCondition] = ConditionsField()
 

@@ -1,7 +1,8 @@
 """What is paused: an organization with all of its runs, or one run. Nothing of it is sent, nor is a run of it admitted.
 
-Known from the watch. In the first moments of a term the watch may bring a run before its organization, which the
-cluster is then asked for: an event that has left cannot be called back.
+Known from the watch, and from what a controller has read before it writes that it is paused. In the first moments of a
+term the watch may bring a run before its organization, which the cluster is then asked for: an event that has left
+cannot be called back.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +32,8 @@ class Pauses:
         self._organizations: dict[str, bool] = {}
         self._versions: dict[str, int] = {}
         """Of each organization, the newest resource version that was seen."""
-        self._runs: set[Key] = set()
+        self._runs: dict[Key, int] = {}
+        """Of each paused run, the newest resource version that was seen of it."""
 
     def observe_organization(self, type_: str | None, body: JsonObject) -> None:
         """Shown by the watch, and by whoever has read it anew: what is older than what was seen changes nothing."""
@@ -46,11 +48,13 @@ class Pauses:
             self._on_resume()
 
     def observe_run(self, type_: str | None, body: JsonObject) -> None:
-        key = key_of(body)
+        """Shown by the watch, and by whoever has read it anew, as organizations are."""
+        key, version = key_of(body), version_of(body)
+        if version < self._runs.get(key, 0):
+            return
         if type_ != "DELETED" and is_paused(body["metadata"]):
-            self._runs.add(key)
-        elif key in self._runs:
-            self._runs.discard(key)
+            self._runs[key] = version
+        elif self._runs.pop(key, None) is not None:
             self._on_resume()
 
     def check_known(self, run: Key, organization: str) -> None:

@@ -213,7 +213,13 @@ class Term:
             on_change=self._template_changed,
             on_bug=self._count_bug,
         )
-        self.run_pauses = RunPauses(client, events=events, clock=clock, on_bug=self._count_bug)
+        self.run_pauses = RunPauses(
+            client,
+            events=events,
+            clock=clock,
+            on_read=lambda body: pauses.observe_run(None, body),
+            on_bug=self._count_bug,
+        )
         archive = ArchiveStore.open(settings.archive_store, settings.s3_keys)
         self.archiver = Archiver(
             client,

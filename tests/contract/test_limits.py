@@ -9,13 +9,24 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, TEMPLATE, Kind
+from checklist_crds.kube.kinds import (
+    API_KEY,
+    AUDIT_ENTRY,
+    DELIVERY_REPLAY,
+    IDEMPOTENCY_RECORD,
+    LOCAL_ACCOUNT,
+    MEMBER,
+    ORGANIZATION,
+    TEMPLATE,
+    Kind,
+)
 from checklist_crds.limits import Counted, Reserved
 from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi, definition
 from .dashboard_client import Desk, at_desk
+from .executor_client import error_of
 
 AT_ONCE = 50
 Post = Callable[[Api, Desk], Awaitable[httpx.Response]]
@@ -23,6 +34,11 @@ Post = Callable[[Api, Desk], Awaitable[httpx.Response]]
 
 async def _template(api: Api, _: Desk) -> httpx.Response:
     return await api.http.post("/v1/templates", json=definition())
+
+
+async def _keyed(api: Api, key: str = "", path: str = "/v1/templates", **body: object) -> httpx.Response:
+    headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+    return await api.http.post(path, json=body or definition(), headers=headers)
 
 
 async def _key(_: Api, desk: Desk) -> httpx.Response:
@@ -39,6 +55,7 @@ async def _member(_: Api, desk: Desk) -> httpx.Response:
         ("CHECKLISTS_MAX_TEMPLATES", "templates", TEMPLATE, _template),
         ("CHECKLISTS_MAX_API_KEYS", "api_keys", API_KEY, _key),
         ("CHECKLISTS_MAX_MEMBERS", "members", MEMBER, _member),
+        ("CHECKLISTS_MAX_IDEMPOTENCY_KEYS", "idempotency_keys", TEMPLATE, lambda api, _: _keyed(api)),
     ],
 )
 async def test_a_cap_is_exact_over_two_replicas_and_nothing_is_changed_beyond_it(
@@ -141,3 +158,30 @@ async def test_a_revoked_key_leaves_room_for_another_but_its_record_stays_and_co
     made = (await _key(api, desk)).json()
     assert (await desk.post(f"/keys/{made['id']}/revoke")).status_code == 200
     assert (await _key(api, desk)).json()["details"] == {"limit": 20, "used": 20, "what": "api_key_records"}
+
+
+async def test_at_the_cap_a_new_key_makes_nothing_and_used_ones_runs_and_requests_without_a_key_go_on(
+    start_api: StartApi,
+) -> None:
+    """Deleting what was made leaves no room: its record stays for 24 hours."""
+    now = made_at = utc_now().replace(minute=30)
+    api = await start_api(clock=lambda: now, CHECKLISTS_MAX_IDEMPOTENCY_KEYS="3")
+    template = (await _keyed(api, "one")).json()
+    replays = "/v1/deliveries/replay"
+    assert (await _keyed(api, "replay", replays, filter={"host": "a.example"})).status_code == 202
+    again = (await _keyed(api, "two")).json()["id"]
+    assert (await api.http.delete(f"/v1/templates/{again}")).status_code == 204
+    kinds = (TEMPLATE, DELIVERY_REPLAY, IDEMPOTENCY_RECORD, AUDIT_ENTRY)
+    before = [await api.all_of(kind) for kind in kinds]
+    for refused in (await _keyed(api), await _keyed(api, path=replays, filter={"host": "b.example"})):
+        assert error_of(refused) == (409, "limit_reached")
+        assert refused.json()["details"] == {"limit": 3, "used": 3, "what": "idempotency_keys"}
+    assert [await api.all_of(kind) for kind in kinds] == before
+
+    assert (await _keyed(api, "one")).json() == template
+    assert error_of(await _keyed(api, "two")) == (410, "resource_deleted")
+    assert (await api.http.post("/v1/templates", json=definition())).status_code == 201
+    assert (await _keyed(api, path="/v1/runs", template_id=template["id"])).status_code == 201
+    for hours, status in ((23.9, 409), (24.6, 201)):
+        now = made_at + timedelta(hours=hours)
+        assert (await _keyed(api)).status_code == status

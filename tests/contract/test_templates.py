@@ -3,11 +3,13 @@
 import asyncio
 from typing import Any
 
+from tests.waiting import eventually
+
 from checklist_crds.ids import derived_id, new_id
-from checklist_crds.kube.kinds import AUDIT_ENTRY, TEMPLATE
+from checklist_crds.kube.kinds import AUDIT_ENTRY, TEMPLATE, Kind
 from checklist_crds.times import parse_timestamp
 
-from .conftest import Api, http_client, owned, shared_api, until
+from .conftest import Api, StartApi, http_client, owned, shared_api, until
 from .executor_client import error_of, paths, without_request_id
 
 api = shared_api
@@ -206,3 +208,31 @@ async def test_every_version_is_kept_and_read_as_it_was_until_the_template_is_de
         assert error_of(again) == (404, "template_not_found")
     assert [each["id"] for each in (await api.http.get("/v1/templates")).json()["data"]] == others[::-1]
     assert (await api.http.get(f"/v1/runs/{run['run_id']}")).json()["template_name"] == "Third"
+
+
+async def test_whoever_reads_many_templates_takes_no_place_from_another_organization(start_api: StartApi) -> None:
+    """Nor do bodies that are not kept come from etcd, which costs the API server several times as much."""
+    api = await start_api()
+    many = [(await api.account.create_template())["id"] for _ in range(12)]
+    neighbour = await api.make_account()
+    theirs = (await neighbour.create_template())["id"]
+    cold = await start_api()
+    await until(lambda: cold.http.get("/v1/templates"), lambda answer: answer.json()["pagination"]["total"] == 12)
+    get, go_on, versions = cold.services.client.get, asyncio.Event(), dict[str, str | None]()
+
+    async def slow(kind: Kind, name: str, *given: Any, not_older_than: str | None = None) -> Any:
+        if kind is TEMPLATE:
+            versions[name] = not_older_than
+        if name in many:
+            await go_on.wait()
+        return await get(kind, name, *given, not_older_than=not_older_than)
+
+    cold.services.client.get = slow  # type: ignore[method-assign]
+    reads = [asyncio.create_task(cold.http.get(f"/v1/templates/{each}")) for each in many]
+    await eventually(lambda: versions)
+    async with http_client(cold.base_url, neighbour.key) as http, asyncio.timeout(30):
+        assert (await http.get(f"/v1/templates/{theirs}")).status_code == 200
+    go_on.set()
+    assert {answer.status_code for answer in await asyncio.gather(*reads)} == {200}
+    assert versions.keys() == {*many, theirs}
+    assert all(versions.values())

@@ -12,13 +12,14 @@ from tests.unit.memory_cluster import MemoryCluster
 from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeUnavailable
-from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, TEMPLATE, WEBHOOK_DELIVERY, Kind
+from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, RUN, TEMPLATE, WEBHOOK_DELIVERY, Kind
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits import Limits
 from checklist_crds.pausing import PAUSED_ANNOTATION
 from checklist_operator import kube_events
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
+from checklist_operator.controllers.run_pauses import RunPauses
 from checklist_operator.controllers.templates import Templates
 from checklist_operator.kube_events import EventRecorder, ObjectReference
 from checklist_operator.pauses import Held, Pauses
@@ -205,26 +206,38 @@ async def test_an_organization_without_its_namespace_is_reported_and_so_is_its_r
     assert await see(HOME) == ["Normal Resumed"]
 
 
-async def test_what_says_that_an_organization_is_paused_is_true_before_its_watch_has_brought_it(
-    cluster: MemoryCluster, recorder: Recorder
+@pytest.mark.parametrize("kind", [ORGANIZATION, RUN], ids=lambda kind: kind.kind)
+async def test_what_says_that_something_is_paused_is_true_before_its_watch_has_brought_it(
+    cluster: MemoryCluster, recorder: Recorder, kind: Kind
 ) -> None:
-    pauses = Pauses(cast(Any, cluster), on_resume=lambda: None)
-    organizations = Organizations(
-        *(cast(Any, cluster), cast(Any, None), Tenancy(cast(Any, cluster), HOME), Timers(clock)),
-        events=cast(Any, recorder), clock=clock, installation_namespace=HOME, pending_after_s=30,
-        on_change=lambda _: None, on_read=lambda body: pauses.observe_organization(None, body), on_bug=never,
-    )  # fmt: skip
-    before = copy.deepcopy(cluster.put(ORGANIZATION, "acme", {"displayName": "A", "namespace": HOME}))
-    pauses.observe_organization(None, before)
-    pauses.check_known((HOME, "r-1"), "acme")
-    cluster.put(ORGANIZATION, "acme", {"displayName": "A", "namespace": HOME}, **{PAUSED_ANNOTATION: "true"})
-    organizations.observe(None, before)
-    await eventually(lambda: organizations.queue.is_idle)
+    resumed: list[None] = []
+    client, pauses = cast(Any, cluster), Pauses(cast(Any, cluster), on_resume=lambda: resumed.append(None))
+    events, see = cast(Any, recorder), pauses.observe_organization if kind is ORGANIZATION else pauses.observe_run
+    told = {"events": events, "clock": clock, "on_read": lambda body: see(None, body), "on_bug": never}
+    made = {
+        ORGANIZATION: lambda: Organizations(
+            *(client, cast(Any, None), Tenancy(client, HOME), Timers(clock)), **told,
+            installation_namespace=HOME, pending_after_s=30, on_change=lambda _: None,
+        ),
+        RUN: lambda: RunPauses(client, **told),
+    }[kind]()  # fmt: skip
+    spec = {"displayName": "A", "namespace": HOME} if kind is ORGANIZATION else {"organizationRef": {"name": "acme"}}
+    pause = {PAUSED_ANNOTATION: "true"}
+    for annotations in (pause, {}):
+        shown = copy.deepcopy(cluster.put(kind, "acme", spec, **annotations))
+        see("MODIFIED", shown)
+        made.observe("MODIFIED", shown)
+    pauses.check_known((HOME, "acme"), "acme")
+    cluster.put(kind, "acme", spec, **pause)
+    await eventually(lambda: made.queue.is_idle)
     assert recorder.reasons == ["Normal Paused"]
-    pauses.observe_organization("MODIFIED", before)  # the watch is late
+    see("MODIFIED", shown)  # the watch is late
     with pytest.raises(Held):
-        pauses.check_known((HOME, "r-1"), "acme")
-    await organizations.queue.close()
+        pauses.check_known((HOME, "acme"), "acme")
+    see("MODIFIED", cluster.put(kind, "acme", spec))
+    pauses.check_known((HOME, "acme"), "acme")
+    assert len(resumed) == 2
+    await made.queue.close()
 
 
 @pytest.mark.parametrize("kind", [MEMBER, API_KEY], ids=lambda kind: kind.kind)

@@ -62,7 +62,7 @@ class _Cluster(dict[str, dict[str, Any]]):
 
 async def test_a_request_that_comes_again_after_the_key_was_replaced_meets_what_the_first_one_made() -> None:
     cluster, keys = _Cluster(), ServerKeys(OLD)
-    idempotency = Idempotency(cluster, keys, lambda: NOW)  # type: ignore[arg-type]
+    idempotency = Idempotency(cluster, keys, None, lambda: NOW)  # type: ignore[arg-type]
     with idempotency.claim("again", "org", "r", {"template_id": "t"}) as claim:
         assert claim is not None
         notes = {FINGERPRINT_ANNOTATION: claim.fingerprint, CREATED_AT_ANNOTATION: "2026-11-22T11:00:00Z"}

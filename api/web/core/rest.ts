@@ -626,7 +626,7 @@ export interface components {
             limit: number;
             /** @description What there is without the refused addition. */
             used: number;
-            /** @description What the cap is on: templates, template_bytes, versions or run_bytes. */
+            /** @description What the cap is on: templates, template_bytes, versions, idempotency_keys or run_bytes. */
             what: string;
         };
         MemberIdentity: {

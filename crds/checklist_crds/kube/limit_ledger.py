@@ -16,6 +16,9 @@ that is in both is counted once, by its name.
 reservation or not at all, and an API server gives up a request after one minute, so no object appears later than that,
 also where the clocks of replicas differ by half a minute.
 
+Idempotency-Keys are not reserved but counted for good, by the hour, in the same status: to list all records for each
+would take the longer the more runs anybody in the namespace makes.
+
 Objects made with kubectl reserve nothing. The operator reserves room for a template when it admits it, and keys,
 members and accounts made with kubectl count as soon as they exist.
 """
@@ -25,14 +28,14 @@ import contextlib
 import logging
 import random
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from ..errors import LimitReached
-from ..limits import REVOKED, Counted, Limits, Reserved, room_for
-from ..organization_types import OrganizationSpec
+from ..limits import REVOKED, Counted, Limits, Reserved, room_for, with_one_key
+from ..organization_types import KeysOfHour, OrganizationSpec
 from ..resource_types import ORGANIZATION_LABEL
 from ..template_resource import counted_size
 from ..times import Clock
@@ -79,6 +82,36 @@ class _Account:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+@dataclass(slots=True)
+class _Round:
+    """What one patch leaves in the status, and whom it answers what."""
+
+    reservations: list[Reserved]
+    keys: list[KeysOfHour]
+    granted: list[_Request] = field(default_factory=list)
+    refused: list[tuple[_Request, LimitReached | KubeError]] = field(default_factory=list)
+    waiting: list[_Request] = field(default_factory=list)
+
+    def count_key(self, request: _Request, limits: Limits, now: datetime) -> None:
+        try:
+            self.keys = with_one_key(self.keys, limits, now)
+        except LimitReached as error:
+            self.refused.append((request, error))
+        else:
+            self.granted.append(request)
+
+    def reserve(self, request: _Request, existing: Mapping[str, int], limits: Limits, *, may_wait: bool) -> None:
+        full = room_for(request.wanted, existing, self.reservations, limits)
+        if full is None and len(self.reservations) < _MOST_RESERVATIONS:
+            self.granted.append(request)
+            self.reservations = [*self.reservations, request.wanted]
+        elif (full is None or full.may_change) and may_wait:
+            self.waiting.append(request)
+        else:
+            error = KubeUnavailable("too much is created at once") if full is None else full.error
+            self.refused.append((request, error))
+
+
 class LimitLedger:
     """Reserves room for objects; see `checklist_crds.limits` for the rules."""
 
@@ -112,6 +145,14 @@ class LimitLedger:
             self._release(organization, wanted.id)
             raise
         self._release(organization, wanted.id)
+
+    async def count_key(self, organization: str, namespace: str) -> None:
+        """Count an Idempotency-Key, before anything is made with it. It stays counted whatever becomes of that.
+
+        Raises LimitReached, KubeNotFound and other KubeErrors as `room` does.
+        """
+        wanted = Reserved(uuid.uuid4().hex, Counted.IDEMPOTENCY_KEY, namespace, 0, self._clock())
+        await self._reserve(organization, wanted, namespace)
 
     async def limits_of(self, organization: str) -> Limits:
         """As they are now; of an organization that is not there, those of the installation. Raises KubeError."""
@@ -185,7 +226,9 @@ class LimitLedger:
             body = await self._client.get(ORGANIZATION, organization)
             spec = OrganizationSpec.model_validate(body["spec"])
             limits = self.limits.of(spec.limits)
-            before = [Reserved.parse(entry) for entry in (body.get("status") or {}).get("reservations") or ()]
+            status = body.get("status") or {}
+            before = [Reserved.parse(entry) for entry in status.get("reservations") or ()]
+            keys = [KeysOfHour.model_validate(entry) for entry in status.get("idempotencyKeys") or ()]
             oldest = self._clock() - _ENDS_AFTER
             after = [one for one in before if one.id not in done and one.since > oldest]
             namespaces = tuple(
@@ -193,40 +236,36 @@ class LimitLedger:
             )
             existing = {
                 counted: await _COUNTS[counted](self._client, _KINDS[counted], organization, namespaces)
-                for counted in {request.wanted.counted for request in batch}
+                for counted in {request.wanted.counted for request in batch} & _COUNTS.keys()
             }
-            granted: list[_Request] = []
-            refused: list[tuple[_Request, LimitReached | KubeError]] = []
-            waiting: list[_Request] = []
+            round_ = _Round(after, keys)
             for request in batch:
                 wanted = request.wanted
                 if wanted.counted is not Counted.ACCOUNT and request.namespace not in namespaces:
-                    refused.append((request, KubeNotFound(f"{request.namespace} is no namespace of {organization}")))
-                    continue
-                full = room_for(wanted, existing[wanted.counted], after, limits)
-                if full is None and len(after) < _MOST_RESERVATIONS:
-                    granted.append(request)
-                    after.append(wanted)
-                elif (full is None or full.may_change) and now() < request.until:
-                    waiting.append(request)
+                    error = KubeNotFound(f"{request.namespace} is no namespace of {organization}")
+                    round_.refused.append((request, error))
+                elif wanted.counted is Counted.IDEMPOTENCY_KEY:
+                    round_.count_key(request, limits, self._clock())
                 else:
-                    refused.append(
-                        (request, KubeUnavailable("too much is created at once") if full is None else full.error)
-                    )
-            if after != before:
-                status = {"reservations": [one.as_status() for one in after]}
+                    round_.reserve(request, existing[wanted.counted], limits, may_wait=now() < request.until)
+            patch = dict[str, object]()
+            if round_.reservations != before:
+                patch["reservations"] = [one.as_status() for one in round_.reservations]
+            if round_.keys != keys:
+                patch["idempotencyKeys"] = [one.to_kube() for one in round_.keys]
+            if patch:
                 version = body["metadata"]["resourceVersion"]
                 try:
-                    await self._client.patch_status(ORGANIZATION, organization, status, resource_version=version)
+                    await self._client.patch_status(ORGANIZATION, organization, patch, resource_version=version)
                 except KubeConflict:
                     await asyncio.sleep(0.002 * min(number + 1, 20) * (0.5 + random.random()))
                     continue
-            for request in granted:
+            for request in round_.granted:
                 if not request.future.done():
                     request.future.set_result(None)
-            for request, error in refused:
-                _fail([request], error)
-            return waiting
+            for request, refusal in round_.refused:
+                _fail([request], refusal)
+            return round_.waiting
         raise KubeContended("the organization changes too fast")
 
 

@@ -62,6 +62,12 @@ class LimitSettings(Group):
     accounts: Whole = setting(
         Limits().accounts, "local accounts that the admins of an organization made", ge=0, le=100_000
     )
+    idempotency_keys: Whole = setting(
+        Limits().idempotency_keys,
+        "templates and replays that an organization makes with an Idempotency-Key in 24 hours",
+        ge=0,
+        le=1_000_000,
+    )
     run_bytes: Whole = setting(
         Limits().run_bytes,
         "photos and drawings ever stored for one run, those that were replaced or taken back included",

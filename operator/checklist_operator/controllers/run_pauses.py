@@ -18,9 +18,17 @@ class RunPauses:
     """Shown every unsettled run."""
 
     def __init__(
-        self, client: KubeClient, *, events: EventRecorder, clock: Clock, on_bug: Callable[[str], None]
+        self,
+        client: KubeClient,
+        *,
+        events: EventRecorder,
+        clock: Clock,
+        on_read: Callable[[JsonObject], None],
+        on_bug: Callable[[str], None],
     ) -> None:
+        """`on_read` is shown what is read anew, before its status says so: whoever sees the status may rely on it."""
         self._client = client
+        self._on_read = on_read
         self._events = events
         self._clock = clock
         self.queue: WorkQueue[Key] = WorkQueue("run_pauses", self._reconcile, workers=4, on_bug=on_bug)
@@ -34,6 +42,7 @@ class RunPauses:
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(RUN, key[1], key[0])
+            self._on_read(body)
             if tells_pause(body):
                 return None
             metadata = body["metadata"]
