@@ -11,7 +11,8 @@ from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
 from .models import tagger
 from .overlooked import Likelihood, overlooked, with_overlooked
 from .repairs import repaired
-from .token_features import BULLET, token_features
+from .sentences import Sentences
+from .token_features import token_features
 from .tokens import TokenizedText
 
 MODEL: Final = "spans.crfsuite"
@@ -47,7 +48,8 @@ def labelled(text: TokenizedText) -> Labelled:
         return float(sum(model.marginal(name, index) for name in names if name in known))
 
     outside = [model.marginal(OUTSIDE, index) for index in range(len(labels))]
-    spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span))]
+    sentences = Sentences(text)
+    spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span), sentences)]
     spans = [_judged(span, likelihood) for span in spans]
     certainty = [model.marginal(label, index) for index, label in enumerate(labels)]
     hard = is_hard_to_read(text, spans, certainty)
@@ -102,7 +104,7 @@ def _judged(span: LabelledSpan, likelihood: Likelihood) -> LabelledSpan:
     return replace(span, label=label, confidence=own / max(own, every))
 
 
-def _within_sentences(text: TokenizedText, span: LabelledSpan) -> Iterator[LabelledSpan]:
+def _within_sentences(text: TokenizedText, span: LabelledSpan, sentences: Sentences) -> Iterator[LabelledSpan]:
     """The span, or its parts before and behind a full stop, the end of a list's line and the like."""
     start = span.start
     for index in range(span.start, span.end):
@@ -113,7 +115,9 @@ def _within_sentences(text: TokenizedText, span: LabelledSpan) -> Iterator[Label
             stops = stops and text.tokens[index - 1].is_number
         elif token.text == "." and following is not None and following.start > token.end:
             stops = "abbreviated" not in text.roles[index - 1]  # many write no capitals
-        new_line = following is not None and following.line != token.line and BULLET.match(text.lines[following.line])
+        new_line = (
+            following is not None and sentences.of[index] != sentences.of[index + 1] and following.line != token.line
+        )
         if (stops and following is not None) or new_line:
             end = index if stops and token.text not in "?!" else index + 1
             if any(text.tokens[one].is_word for one in range(start, end)):
