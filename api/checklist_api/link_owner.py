@@ -38,22 +38,18 @@ class LinkOwners:
         is_unbound = is_unbound_token(self._keys, run_id, token)
         if owners and not is_unbound:
             return None
-        return await self._of_unbound(run_id) if is_unbound else await self._of_unknown(run_id, token)
+        try:
+            admitted = (await self._runs.of_anybody(run_id)).admitted_as
+        except RunNotFound:
+            if is_unbound:
+                raise
+            return None
+        owner = await self._organizations.get(admitted.organization)
+        if owner is None or is_unbound:
+            return None if admitted.bound else owner
+        # Another process may have made the organization and the run just now.
+        return owner if is_executor_token(self._keys, owner.id, run_id, token) else None
 
     def _likely_first(self, owners: set[str]) -> Iterator[Organization]:
         yield from (one for one in self._organizations.all() if one.name in owners)
         yield from (one for one in list(self._organizations.all()) if one.name not in owners)
-
-    async def _of_unbound(self, run_id: str) -> Organization | None:
-        run = await self._runs.of_anybody(run_id)
-        return None if run.admitted_as.bound else await self._organizations.get(run.admitted_as.organization)
-
-    async def _of_unknown(self, run_id: str, token: str) -> Organization | None:
-        """Another process may have made the organization and the run just now."""
-        try:
-            run = await self._runs.of_anybody(run_id)
-        except RunNotFound:
-            return None
-        organization = await self._organizations.get(run.admitted_as.organization)
-        is_its = organization is not None and is_executor_token(self._keys, organization.id, run_id, token)
-        return organization if is_its else None
