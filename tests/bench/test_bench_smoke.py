@@ -27,6 +27,7 @@ TINY = Sizes(
     viewers=20,
     viewer_rounds=1,
     listed_runs=150,
+    large_templates=3,
     prompts=120,
     revocations=4,
     archived_runs=700,

@@ -9,6 +9,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from checklist_crds.account_links import account_name
 from checklist_crds.kube.kinds import (
     API_KEY,
     AUDIT_ENTRY,
@@ -21,7 +22,7 @@ from checklist_crds.kube.kinds import (
     Kind,
 )
 from checklist_crds.limits import Counted, Reserved
-from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
 from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi, definition
@@ -137,10 +138,15 @@ async def test_versions_of_a_template_are_capped_until_the_earlier_ones_are_gone
 
 async def test_accounts_that_admins_make_are_capped(start_api: StartApi) -> None:
     api = await start_api(CHECKLISTS_MAX_ACCOUNTS="2")
-    desk = await at_desk(api)
-    answers = [await _member(api, desk) for _ in range(3)]
-    assert [answer.status_code for answer in answers] == [201, 201, 409]
-    assert answers[2].json()["details"] == {"limit": 2, "used": 2, "what": "accounts"}
+    desk, email = await at_desk(api), f"{uuid.uuid4().hex}@example.com"
+    labels = {ORGANIZATION_LABEL: api.organization}
+    earlier = {"metadata": {"name": account_name(email), "labels": labels}, "spec": {"email": email, "name": "Ada"}}
+    identity = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind}
+    await api.kube.create(LOCAL_ACCOUNT, identity | earlier, api.namespace)
+    answers = [await _member(api, desk) for _ in range(2)]
+    answers.append(await desk.post("/members", {"email": email, "name": "Ada", "role": "viewer"}))
+    assert [answer.status_code for answer in answers] == [201, 409, 201], "the last one has an account, by its old name"
+    assert answers[1].json()["details"] == {"limit": 2, "used": 2, "what": "accounts"}
     assert len(await api.all_of(MEMBER)) == 2 + 2
     made, _ = await api.kube.list_all(
         LOCAL_ACCOUNT, api.namespace, label_selector=f"{ORGANIZATION_LABEL}={api.organization}"

@@ -1,9 +1,6 @@
 """What one organization stores leaves the API its memory, and the caps hold over processes."""
 
 import asyncio
-import base64
-import json
-import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -11,14 +8,15 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.etcd_gateway import encoded, gateway
 from tests.replicas.api_processes import ApiProcess
 from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import TEMPLATE
 from checklist_crds.template_validation import canonical_size
+from checklist_dev.bench.large_templates import LARGE
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
+from checklist_dev.etcd_keys import copy_template
 
 from .conftest import Account, Api, definition, http_client
 from .own_process import own_process
@@ -26,24 +24,6 @@ from .test_photos_memory import peak_mib
 
 LIMIT_MIB = 512
 TEMPLATES = 600
-LARGE = definition(
-    sections=[
-        {
-            "id": f"g-{section}",
-            "title": "Part",
-            "steps": [
-                {
-                    "id": f"s-{section}-{step}",
-                    "type": "choice",
-                    "label": "Which?",
-                    "config": {"options": [{"id": f"o-{option}", "label": "One"} for option in range(8)]},
-                }
-                for step in range(10)
-            ],
-        }
-        for section in range(50)
-    ]
-)
 
 
 @pytest.fixture
@@ -58,25 +38,10 @@ UNCAPPED = {"CHECKLISTS_MAX_TEMPLATE_BYTES": str(2**30), "CHECKLISTS_RATE_LIMIT"
 
 
 async def _fill(api: Api, http: httpx.AsyncClient, control_plane: ControlPlane) -> list[str]:
-    """Ids of large templates: one by REST, the others as copies of it in etcd, each as the API server has stored it.
-
-    Asked for each, the API server would judge it for half a second of processor time.
-    """
+    """Ids of large templates: one by REST, the others as copies of it in etcd."""
     made = await http.post("/v1/templates", json=LARGE)
     assert made.status_code == 201, made.text
-    first = str(made.json()["id"])
-    ids = [first]
-    async with httpx.AsyncClient(base_url=gateway(control_plane), timeout=60) as etcd:
-        key = f"/registry/checklists.dev/templates/{api.namespace}/{first}"
-        found = (await etcd.post("/range", json={"key": encoded(key.encode())})).json()["kvs"]
-        stored = base64.b64decode(found[0]["value"]).decode()
-        uid = json.loads(stored)["metadata"]["uid"]
-        for number in range(1, TEMPLATES):
-            name = f"t-00000000-0000-4000-8000-{number:012}"
-            copy = stored.replace(first, name).replace(uid, str(uuid.uuid4()))
-            pair = {"key": encoded(key.replace(first, name).encode()), "value": encoded(copy.encode())}
-            (await etcd.post("/put", json=pair)).raise_for_status()
-            ids.append(name)
+    ids = await copy_template(control_plane, str(made.json()["id"]), TEMPLATES, namespace=api.namespace)
     await eventually(lambda: _lists_all(http), within_s=300, every_s=0.2)
     return ids
 

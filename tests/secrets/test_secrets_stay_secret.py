@@ -22,7 +22,6 @@ import pytest
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver
 from tests.contract.conftest import definition, http_client, key_object
 from tests.dashboard_auth.person import PersonAt
-from tests.etcd_gateway import encoded, gateway
 from tests.replicas.api_processes import ApiProcess, api_processes
 from tests.secrets.needles import Needle
 from tests.waiting import eventually
@@ -37,6 +36,7 @@ from checklist_crds.resource_types import API_VERSION
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
+from checklist_dev.etcd_keys import encoded, gateway
 from checklist_dev.kubectl import Kubectl
 
 

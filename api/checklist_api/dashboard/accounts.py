@@ -140,6 +140,10 @@ class LocalAccounts:
         change = {"sealedPassword": self._seal(account.name, hashed), "passwordChangedAt": self._now(), "link": None}
         return await self._write(account, change)
 
+    async def name_of(self, email: str, organization: str) -> str:
+        """The name of the organization's account of the address (metadata.name), which need not be there."""
+        return (await self._names(email.strip().lower(), organization))[0]
+
     async def invite(self, *, email: str, name: str, organization: str) -> tuple[str, datetime]:
         """A link for a person whom an organization's admin invites (metadata.name): its token, and until when.
 
@@ -147,7 +151,7 @@ class LocalAccounts:
         AccountExists when it has one.
         """
         email = email.strip().lower()
-        own = (await self._names(email, organization))[0]
+        own = await self.name_of(email, organization)
         token = token_to(own)
         link = one_time_link(token, now=self._clock(), purpose=LinkPurpose.INVITATION)
         spec = LocalAccountSpec(email=email, name=name, link=link).to_kube()

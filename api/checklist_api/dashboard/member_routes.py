@@ -6,12 +6,12 @@ Everybody sees names and roles. E-mail addresses, and who has signed in how, are
 import contextlib
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.account_links import account_name, address
+from checklist_crds.account_links import address
 from checklist_crds.errors import NotFound, Problem, ValidationFailed
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.limits import Counted
@@ -118,11 +118,13 @@ class MemberRoutes:
             await self._services.member_admin.remove(caller.organization, _id_in(request), act)
         return web.Response(status=204)
 
-    def _room_for_account(self, caller: Caller, email: str) -> contextlib.AbstractAsyncContextManager[None]:
+    @contextlib.asynccontextmanager
+    async def _room_for_account(self, caller: Caller, email: str) -> AsyncIterator[None]:
         """Raises LimitReached, KubeError. An account that the organization has already needs no room."""
-        organization, namespace = caller.organization.name, self._services.settings.namespace
-        name = account_name(email, organization)
-        return self._services.limits.room(organization, Counted.ACCOUNT, name, namespace)
+        services, organization = self._services, caller.organization.name
+        name = await services.accounts.name_of(email, organization)
+        async with services.limits.room(organization, Counted.ACCOUNT, name, services.settings.namespace):
+            yield
 
     async def _new_link(self, member: Member) -> dict[str, str]:
         """Raises AccountExists, KubeError."""

@@ -9,8 +9,9 @@ import asyncio
 import hmac
 import logging
 from base64 import b64decode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from secrets import token_urlsafe
 from typing import Final, TypeVar
@@ -47,6 +48,25 @@ def _unknown_account_hash() -> str:
     return _HASHER.hash(token_urlsafe())
 
 
+class _Places:
+    """Bounds how many are under way and wait together."""
+
+    def __init__(self, most: int, refusal: str) -> None:
+        self._free = most
+        self._refusal = refusal
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Raises ServiceUnavailable."""
+        if not self._free:
+            raise ServiceUnavailable(self._refusal)
+        self._free -= 1
+        try:
+            yield
+        finally:
+            self._free += 1
+
+
 class Passwords:
     """Hashes and verifies; `close` it at the end. `judging_s`: processor time to judge one password, in seconds."""
 
@@ -54,9 +74,9 @@ class Passwords:
         self._hasher = _HASHER
         self._judging_s = judging_s
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="passwords")
-        self._waiting = 0
+        self._signing_in = _Places(_WAITING, "Too many people sign in at this moment; please try again.")
         self._judges = asyncio.Semaphore(_JUDGED_AT_ONCE)
-        self._waiting_for_judges = 0
+        self._judged = _Places(_WAITING_TO_BE_JUDGED, "Too many passwords are set at this moment; please try again.")
         self._unknown_account = _unknown_account_hash()
 
     async def hash(self, password: str, *, salt_of: str | None = None) -> str:
@@ -98,29 +118,20 @@ class Passwords:
         return []
 
     async def _guesses(self, password: str, words: Sequence[str]) -> float | None:
-        if self._waiting_for_judges >= _WAITING_TO_BE_JUDGED:
-            raise ServiceUnavailable("Too many passwords are set at this moment; please try again.")
-        self._waiting_for_judges += 1
-        try:
-            async with self._judges:
-                return await guesses(password, words, processor_s=self._judging_s)
-        except OSError as error:
-            logger.warning("password.not_judged", extra={"reason": error.strerror})
-            raise ServiceUnavailable("The password could not be judged; please try again.") from None
-        finally:
-            self._waiting_for_judges -= 1
+        with self._judged.one():
+            try:
+                async with self._judges:
+                    return await guesses(password, words, processor_s=self._judging_s)
+            except OSError as error:
+                logger.warning("password.not_judged", extra={"reason": error.strerror})
+                raise ServiceUnavailable("The password could not be judged; please try again.") from None
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _work(self, work: Callable[[], _Made]) -> _Made:
-        if self._waiting >= _WAITING:
-            raise ServiceUnavailable("Too many people sign in at this moment; please try again.")
-        self._waiting += 1
-        try:
+        with self._signing_in.one():
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
-        finally:
-            self._waiting -= 1
 
     def _matching(self, hashes: Sequence[str], password: str) -> list[bool]:
         # What nobody could have set is not hashed in its length.

@@ -12,7 +12,8 @@ from aiohttp import web
 from checklist_crds.errors import NotFound
 from checklist_crds.photo_keys import parts_of
 from checklist_crds.photo_urls import IN_ANSWERS, PhotoUrl
-from checklist_crds.run_types import PhotoRef, Run
+from checklist_crds.run_photos import photos_of
+from checklist_crds.run_types import PhotoRef
 
 from ..auth import Caller
 from ..services import Services
@@ -49,7 +50,7 @@ class StablePhotoRoutes:
     async def _redirect(self, request: web.Request, caller: Caller, *, thumbnail: bool) -> web.Response:
         run_id, photo_id = request.match_info["run_id"], request.match_info["photo_id"]
         run = await self._services.run_access.of_organization(run_id, caller.organization)
-        key = next((photo.key for photo in photos_of(run) if _id_of(photo) == photo_id), None)
+        key = next((photo.key for photo in photos_of(run.status) if _id_of(photo) == photo_id), None)
         if key is None:
             raise NotFound(_NOT_FOUND)
         location = self._services.photo_urls.url(key, IN_ANSWERS, thumbnail=thumbnail)
@@ -59,11 +60,3 @@ class StablePhotoRoutes:
 def _id_of(photo: PhotoRef) -> str | None:
     parts = parts_of(photo.key)
     return None if parts is None else parts[1]
-
-
-def photos_of(run: Run) -> list[PhotoRef]:
-    """All images of the run: photos, drawn answers, the signature on completion."""
-    images = [photo for answer in run.status.answers.values() for photo in answer.photos]
-    images += [answer.drawing for answer in run.status.answers.values() if answer.drawing is not None]
-    signature = run.status.signature
-    return images + ([signature.photo] if signature is not None and signature.photo is not None else [])

@@ -21,6 +21,8 @@ from checklist_dev.bench.erasure import measure_erasure
 from checklist_dev.bench.exporting import measure_exports
 from checklist_dev.bench.fairness import loopback_hosts, measure_fairness
 from checklist_dev.bench.idle import measure_idle
+from checklist_dev.bench.large_templates import SETTINGS as LARGE_TEMPLATES_SETTINGS
+from checklist_dev.bench.large_templates import measure_large_templates
 from checklist_dev.bench.latency import RawPipeline, measure_latency
 from checklist_dev.bench.neighbours import watching
 from checklist_dev.bench.other_routes import OtherRoutes
@@ -53,6 +55,7 @@ PARTS = (
     "photos",
     "web",
     "dashboard",
+    "templates",
     "scale",
     "composing",
     "start",
@@ -68,8 +71,11 @@ PARTS = (
 )
 
 PEOPLE = 64
-WITHOUT_FSYNC = frozenset({"photos", "dashboard", "archive-lists", "exports", "erasure"})
+WITHOUT_FSYNC = frozenset({"photos", "dashboard", "templates", "archive-lists", "exports", "erasure"})
 """A small machine's disk pauses for hundreds of milliseconds whenever it likes: that would hide what these cost."""
+
+
+SETTINGS = {"takeover": TAKEOVER_SETTINGS, "archive": ARCHIVE_SETTINGS, "templates": LARGE_TEMPLATES_SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,7 @@ class Sizes:
     viewers: int = 500
     viewer_rounds: int = 4
     listed_runs: int = 20_000
+    large_templates: int = 600
     prompts: int = 10_000
     revocations: int = 200
     replicas: int = 4
@@ -132,6 +139,7 @@ QUICK = Sizes(
     viewers=20,
     viewer_rounds=1,
     listed_runs=300,
+    large_templates=12,
     prompts=300,
     revocations=10,
     replicas=2,
@@ -161,6 +169,7 @@ class Bench:
             "photos": lambda rig: self._serve(rig, self._photos),
             "web": lambda rig: self._serve(rig, self._web),
             "dashboard": lambda rig: self._serve(rig, self._dashboard),
+            "templates": lambda rig: self._serve(rig, self._templates),
             "retries": lambda rig: self._serve(rig, self._retries),
             "fairness": lambda rig: self._serve(rig, self._fairness),
             "scale": self._scale,
@@ -188,7 +197,7 @@ class Bench:
                     measured = await asyncio.to_thread(alone[part])
                 figures += [*measured, *share.as_figure(part)]
                 continue
-            settings = {"takeover": TAKEOVER_SETTINGS, "archive": ARCHIVE_SETTINGS}.get(part)
+            settings = SETTINGS.get(part)
             rig = Rig(self._folder / part, fsync=part not in WITHOUT_FSYNC, settings=settings, memory_target=None)
             try:
                 await asyncio.to_thread(rig.start)
@@ -326,6 +335,17 @@ class Bench:
         example = await stage.cluster.get_run(reply.body["run_id"])
         return viewers + await measure_lists(
             stage.url, people[0], stage.cluster, example, stage.rig.keys, live_runs=sizes.listed_runs
+        )
+
+    async def _templates(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        return await measure_large_templates(
+            stage.rig,
+            stage.kube,
+            await asyncio.to_thread(stage.rig.new_account),
+            await stage.others(template_id),
+            templates=self._sizes.large_templates,
+            rounds=self._sizes.viewer_rounds,
+            round_s=self._sizes.quiet_s,
         )
 
     async def _web(self, stage: "_Stage", template_id: str) -> list[Figure]:
