@@ -228,6 +228,9 @@ class Services:
             accounts=accounts.informer,
             sessions=sessions.informer if isinstance(sessions, ClusterSessions) else None,
         )
+        run_access = RunAccess(
+            client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
+        )
         return cls(
             settings=settings,
             seals=seals,

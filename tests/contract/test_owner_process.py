@@ -253,7 +253,9 @@ async def test_keys_change_without_a_restart_old_links_open_and_new_ones_are_of_
 # --- a model's server that repeats everything: what the API writes down of it at debug level
 
 MODEL_KEY = "sk-3f1d0a97b2c84e65a1f0d3c9"
-PROMPT = "Checklist:\n- Door behind the bookcase of Mnemosyne closed\n- Windows closed\n- Lights off"
+PROMPT = """Checklist for the bookcase of Mnemosyne:
+- Temperature of the cold room in °C
+- State of the door seal: good or broken. If it is broken, describe the damage."""
 
 
 async def echoes(asked: Asked, writer: Writer) -> None:
