@@ -38,7 +38,8 @@ def _configure(parser: ArgumentParser) -> None:
         "--check-keys",
         action=BooleanOptionalAction,
         default=True,
-        help="see first that the server key is the same and that all that is sealed opens (default)",
+        help="see first that the server key is the same and that all that is sealed opens, and believe no run that has "
+        "no seal of the service (default)",
     )
     parser.add_argument("--parallel", metavar="N", type=_from_one, default=16, help="objects written at a time (16)")
     add_cluster_options(parser)
@@ -98,6 +99,11 @@ def _tell(result: "Result") -> None:
     if result.were_finished:
         print(f"restored before, and left alone: {', '.join(result.were_finished)}")
     print(f"organizations: {len(result.finished)} restored")
+    if result.unproved:
+        print(
+            f"not believed: {len(result.unproved):,} runs say that they were admitted, without a seal under the server "
+            f"key; an operator admits or refuses them: {', '.join(sorted(result.unproved)[:20])}"
+        )
     for need in result.secrets_missing:
         print(
             f"missing (or not to be seen from here): the Secret {need.namespace}/{need.name} with the key {need.key}, "

@@ -54,12 +54,17 @@ class RunSeals:
         resolved = (body.get("spec") or {}).get("resolved") if kind is RUN else None
         if resolved is None:
             return
-        if self._is_sealed(body):
+        if self.is_sealed(body):
             body["spec"]["resolved"] = {**resolved, "bound": True}
         elif self._is_older(body["metadata"]):
             body["spec"]["resolved"] = {name: value for name, value in resolved.items() if name != "bound"}
         else:
             del body["spec"]["resolved"]
+
+    def is_sealed(self, body: Mapping[str, Any]) -> bool:
+        """Whether a run with `spec.resolved` bears a seal for its place, under any of the server keys."""
+        given = _seal_of(body)
+        return given is not None and self._keys.is_mac(_PURPOSE, _sealed_part(body), given)
 
     def links_are_unbound(self, created: datetime) -> bool:
         """Whether the link of a run that was made then, and has no seal, may have been made for its id alone: by a
@@ -72,10 +77,6 @@ class RunSeals:
         if given is None or len(self._keys.all) == 1:
             return given is not None
         return hmac.compare_digest(given, self._keys.mac(_PURPOSE, _sealed_part(body)))
-
-    def _is_sealed(self, body: Mapping[str, Any]) -> bool:
-        given = _seal_of(body)
-        return given is not None and self._keys.is_mac(_PURPOSE, _sealed_part(body), given)
 
     def _is_older(self, metadata: Mapping[str, Any]) -> bool:
         created = metadata.get("creationTimestamp")

@@ -26,6 +26,7 @@ from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import TRIES, Stores
 from checklist_cli.command import CommandFailed
 from checklist_cli.program import main
+from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
 from checklist_crds.kube.kinds import (
@@ -41,6 +42,7 @@ from checklist_crds.kube.kinds import (
 )
 from checklist_crds.pausing import is_paused
 from checklist_crds.resource_types import RESTORING_ANNOTATION
+from checklist_crds.run_seal import SEAL_ANNOTATION
 
 from .lab import (
     Site,
@@ -365,6 +367,44 @@ async def test_what_must_not_be_is_noticed_before_anything_is_written_and_then_i
         await operator.stop()
     (folder / f"snapshots/{taken.name}/manifest.json").unlink()
     assert await program("backup", "--verify", url) == 1
+
+
+async def test_a_run_that_says_of_itself_that_it_was_admitted_is_not_believed_in_another_cluster_either(
+    source: Site, target: Site, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that was over before there were seals is: only the service writes a status."""
+    account, [made, *_] = await simple_source(source)
+    sealed = str(made["run_id"])
+    spec = (await source.kube.get(RUN, sealed, source.namespace))["spec"]
+    expired = {"phase": "Expired", "settled": True}
+    refused = [{"type": "Admitted", "status": "False", "reason": "No", "lastTransitionTime": spec["createdAt"]}]
+    plain, forged, closed, earlier = names = sorted(new_id("r") for _ in range(4))
+    statuses = {closed: {**expired, "conditions": refused}, earlier: expired}
+    for name in names:
+        run = made_by_hand(RUN, name, account, source.namespace, **spec)
+        run["metadata"]["annotations"] = {SEAL_ANNOTATION: "A" * 43} if name == forged else {}
+        await source.kube.create(RUN, run, source.namespace)
+        await source.kube.patch_status(RUN, name, statuses.get(name, {}), source.namespace)
+    await source.backup(url)
+    with pytest.raises(CommandFailed, match="set CHECKLISTS_SERVER_KEY"):
+        await target.restore(url, server_keys=None)
+
+    for variable, value in target.environment().items():
+        monkeypatch.setenv(variable, value)
+    assert await program("restore", "--from", url) == 0
+    assert "not believed: 3 runs say that they were admitted, without a seal" in (told := capsys.readouterr().out)
+    assert f"{plain}, {forged}, {closed}" in told
+    for where in (target.namespace, f"{target.namespace}-new"):
+        if where != target.namespace:
+            await clear(target.kube)
+            await make_namespace(target.kube, where)
+            result = await target.restore(url, namespaces={source.namespace: where})
+            assert sorted(result.unproved) == [plain, forged, closed]
+        found = {name: await target.kube.get(RUN, name, where) for name in (*names, sealed)}
+        assert {name for name, run in found.items() if run["spec"].get("resolved")} == {earlier, sealed}
+        kept = {name: run["status"].get("resolved") for name, run in found.items()}
+        bound = {name: resolved.get("bound") for name, resolved in kept.items() if resolved}
+        assert bound == {earlier: None} | ({} if where == target.namespace else {sealed: True})
 
 
 async def test_a_backup_of_a_busy_service_is_consistent(source: Site, url: str) -> None:

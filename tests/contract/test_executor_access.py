@@ -1,6 +1,7 @@
 """Who gets in: the token of the link opens one run and nothing else (contract section 6)."""
 
 from datetime import timedelta
+from itertools import product
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import RUN
@@ -30,13 +31,13 @@ async def test_every_operation_refuses_a_missing_and_a_wrong_token_alike(api: Ap
     other = api.token(new_id("r"))
     wrong = [None, f"Executor {other}", "Executor", f"Bearer {person.token}", "Executor \xe9" + "a" * 42]
     answers = set()
-    for method, path, body in OPERATIONS:
+    for (method, path, body), run_id in product(OPERATIONS, (person.run_id, new_id("r"))):
         for authorization in wrong:
             headers: dict[str, str | bytes] = {"X-Request-Id": "same"}
             if authorization:
                 headers["Authorization"] = authorization.encode("latin-1")
             response = await api.anonymous.request(
-                method, f"/v1/executor/runs/{person.run_id}{path}", headers=headers, **({"json": body} if body else {})
+                method, f"/v1/executor/runs/{run_id}{path}", headers=headers, **({"json": body} if body else {})
             )
             assert error_of(response) == (401, "unauthorized")
             assert response.headers["WWW-Authenticate"] == "Executor"

@@ -48,12 +48,14 @@ def test_api_keys_have_the_published_form_and_never_repeat() -> None:
 
 
 def test_a_sealed_secret_opens_for_its_run_only_and_is_sealed_differently_each_time() -> None:
-    sealed = KEYS.seal("correct horse", owner="r-1")
+    own = sealing.run_owner("home", "r-1")
+    sealed = KEYS.seal("correct horse", owner=own)
     assert "horse" not in sealed
-    assert KEYS.seal("correct horse", owner="r-1") != sealed
-    assert KEYS.open(sealed, owner="r-1") == "correct horse"
-    with pytest.raises(sealing.SealBroken):
-        KEYS.open(sealed, owner="r-2")
+    assert KEYS.seal("correct horse", owner=own) != sealed
+    assert KEYS.open(sealed, owner=own) == "correct horse"
+    for namespace, run in (("home", "r-2"), ("elsewhere", "r-1")):
+        with pytest.raises(sealing.SealBroken):
+            KEYS.open(sealed, owner=sealing.run_owner(namespace, run))
 
 
 def test_keys_are_rotated_by_putting_the_new_one_first_under_which_secrets_are_sealed_again() -> None:

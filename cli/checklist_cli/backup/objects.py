@@ -32,7 +32,8 @@ from checklist_crds.resource_types import (
     RESTORING_ANNOTATION,
     VERSION_OFFSET_ANNOTATION,
 )
-from checklist_crds.run_seal import SEAL_ANNOTATION
+from checklist_crds.run_seal import SEAL_ANNOTATION, RunSeals
+from checklist_crds.run_types import RunPhase
 from checklist_crds.sealing import KeyRing, SealBroken, run_owner
 
 KINDS: Final = (
@@ -54,6 +55,7 @@ again), and so is what only the cluster itself means, leases and Events."""
 APPLIED: Final = frozenset({ORGANIZATION, MEMBER, API_KEY, TEMPLATE})
 """What GitOps may manage; who does is in managedFields, and is kept."""
 
+_FINAL: Final = frozenset(phase.value for phase in RunPhase if phase.is_final)
 _METADATA: Final = ("name", "namespace", "labels", "annotations")
 
 
@@ -93,6 +95,8 @@ class Wanted:
     body: JsonObject
     status: JsonObject | None
     managers: list[JsonObject] = field(default_factory=list)
+    unproved: bool = False
+    """A run that said of itself that it was admitted: without that, so that an operator admits or refuses it."""
 
     @property
     def name(self) -> str:
@@ -111,11 +115,15 @@ class Wanted:
 class Rewriting:
     """Makes objects for another cluster, and perhaps for other namespaces."""
 
-    def __init__(self, snapshot: str, namespaces: Mapping[str, str], ring: KeyRing | None) -> None:
-        """`namespaces`: new by old, of those that change; then `ring` must open what is sealed for the old ones."""
+    def __init__(
+        self, snapshot: str, namespaces: Mapping[str, str], ring: KeyRing | None, *, seals: RunSeals | None
+    ) -> None:
+        """`namespaces`: new by old, of those that change; then `ring` must open what is sealed for the old ones.
+        `seals`: None believes all runs."""
         self._snapshot = snapshot
         self._namespaces = namespaces
         self._ring = ring
+        self._seals = seals
 
     def wanted(self, kind: Kind, body: JsonObject) -> Wanted:
         """Raises SealBroken where something has to be sealed anew and cannot be opened."""
@@ -145,13 +153,27 @@ class Rewriting:
             metadata["namespace"] = self.namespace(old["namespace"])
             self._reseal(kind, old, metadata["namespace"], spec)
         made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
-        status = body.get("status")
+        status, unproved = body.get("status"), False
         if kind is RUN and spec.get("resolved") and not (status or {}).get("resolved"):
-            status = {**(status or {}), **_admission(made, old["namespace"])}
-        return Wanted(kind, made, _status(status, generation), list(old.get("managedFields") or ()))
+            unproved = self._is_unproved(body)
+            if unproved:
+                del spec["resolved"]
+            else:
+                status = {**(status or {}), **_admission(made, old["namespace"])}
+        return Wanted(kind, made, _status(status, generation), list(old.get("managedFields") or ()), unproved)
 
     def namespace(self, old: str) -> str:
         return self._namespaces.get(old, old)
+
+    def _is_unproved(self, run: JsonObject) -> bool:
+        """Whether nothing shows that the service has admitted the run: whoever may create runs may write
+        `spec.resolved`. A seal does, and a status does that tells of its end and of no refusal: nobody else writes it,
+        and runs of versions without seals that were over by then have no more than that."""
+        if self._seals is None or self._seals.is_sealed(run):
+            return False
+        status = run.get("status") or {}
+        refused = any(one["type"] == "Admitted" and one["status"] == "False" for one in status.get("conditions") or ())
+        return refused or status.get("phase") not in _FINAL
 
     def _reseal(self, kind: Kind, old: Mapping[str, Any], namespace: str, spec: JsonObject) -> None:
         """A sealed text is bound to its object's namespace."""

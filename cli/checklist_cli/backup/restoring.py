@@ -16,6 +16,7 @@ from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeNot
 from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN, SECRET, WEBHOOK_DELIVERY, Kind
 from checklist_crds.pausing import is_paused
 from checklist_crds.resource_types import ORGANIZATION_LABEL, RESTORED_ANNOTATION, RESTORING_ANNOTATION
+from checklist_crds.run_seal import RunSeals
 from checklist_crds.sealing import KeyRing, SealBroken, ServerKeys
 from checklist_crds.times import Clock, utc_now
 
@@ -36,6 +37,8 @@ from .taking import Stores, crd_versions, secret_owner
 
 _LOOK_FOR_LEADERS_S: Final = 3.0
 _TOLD: Final = 20
+_SEALS_SINCE: Final = 10
+"""The version of the definitions since which the API seals runs: those of earlier backups have no seals."""
 
 
 @dataclass(slots=True)
@@ -48,6 +51,8 @@ class Result:
     copies: CopyingResult | None = None
     finished: list[str] = field(default_factory=list)
     """Organizations that this restore brought back."""
+    unproved: list[str] = field(default_factory=list)
+    """Runs whose word that they were admitted was left out."""
     were_finished: list[str] = field(default_factory=list)
     secrets_missing: list[SecretNeed] = field(default_factory=list)
     """Not there, without that key, or not to be seen by who restores."""
@@ -85,7 +90,9 @@ class Restore:
         self._parallel = parallel
         self._progress = progress or Progress()
         self._clock = clock
-        self._rewriting = Rewriting(manifest.name, namespaces, ring)
+        are_sealed = check_keys and server_keys is not None and manifest.crd_version >= _SEALS_SINCE
+        seals = RunSeals(server_keys) if server_keys is not None and are_sealed else None
+        self._rewriting = Rewriting(manifest.name, namespaces, ring, seals=seals)
         self._placing = Placing(client, ring)
         self._there: frozenset[tuple[str | None, str]] = frozenset()
         self._archived: frozenset[str] = frozenset()
@@ -151,8 +158,13 @@ class Restore:
 
     async def _check_that_keys_fit(self, chosen: list[OrganizationEntry]) -> None:
         """Links and tokens go on under the same server key alone, and what is sealed opens under its own keys alone."""
+        given = fingerprints(self._server_keys)
+        if not given and self._manifest.counts.get(RUN.plural):
+            raise CommandFailed(
+                "the server key is not known here, which tells whether runs were admitted: set CHECKLISTS_SERVER_KEY "
+                "to the one of the backup"
+            )
         if self._manifest.server_key:
-            given = fingerprints(self._server_keys)
             if not given:
                 raise CommandFailed(
                     "the server key is not known here: set CHECKLISTS_SERVER_KEY to the one of the backup"
@@ -296,6 +308,8 @@ class Restore:
                 raise
             placed = Placed.PRESENT
         self.result.placed[placed] += 1
+        if wanted.unproved:
+            self.result.unproved.append(wanted.name)
 
     async def _bring_copies(self, stores: Stores, todo: list[OrganizationEntry]) -> None:
         copies = await copies_of(self._store, self._manifest)
