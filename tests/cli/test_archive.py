@@ -7,25 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.test_archive_format import FOLDER, START, a_run, run_id
 
 from checklist_cli.program import main
 from checklist_crds.archive import EncodedPart, Folder, Record, encode_part
 
-FOLDER = Folder("org-00000000-0000-4000-8000-000000000001", "2026-11")
 OTHER = Folder("org-00000000-0000-4000-8000-000000000002", "2026-12")
-START = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
-
-
-def run_id(number: int) -> str:
-    return f"r-00000000-0000-4000-8000-{number:012d}"
 
 
 def a_record(number: int, *, version: int = 7, created_at: datetime = START) -> Record:
-    resolved = {"templateId": "t-1", "templateVersion": 1, "templateName": "Opening", "identityMode": "anonymous"}
-    resolved |= {"organization": "acme", "applicableSteps": 1}
-    metadata = {"name": run_id(number), "namespace": "main", "resourceVersion": str(version)}
-    spec = {"createdAt": created_at.isoformat(), "resolved": resolved}
-    return Record.of({"metadata": metadata, "spec": spec, "status": {"phase": "Cancelled"}}, None, [])
+    run = a_run(number, version=version)
+    run["spec"]["createdAt"] = created_at.isoformat()
+    return Record.of(run, None, [])
 
 
 class Archive:

@@ -37,9 +37,8 @@ def test_header_lines_may_bear_the_marks_of_curl_and_need_no_request_line() -> N
     assert (request.method, request.target) == ("PUT", "")
 
 
-@pytest.mark.parametrize(
-    ("raw", "why"),
-    [
+def test_what_is_no_request_is_refused_with_the_reason() -> None:
+    for raw, why in (
         (b"POST / HTTP/1.1\r\nHost: x", "no empty line"),
         (b"POST / HTTP/1.1\r\n\r\n", "no header fields"),
         (b"POST / HTTP/1.1\r\nHost x\r\n\r\n", "line 1"),
@@ -48,11 +47,9 @@ def test_header_lines_may_bear_the_marks_of_curl_and_need_no_request_line() -> N
         (b"{" * 100_000, "damaged"),
         (b'{"checklist_dispatch_capture": 1}', "damaged"),
         (b'{"checklist_dispatch_capture": 1, "method": 1, "target": "", "headers": [], "body_base64": ""}', "damaged"),
-    ],
-)
-def test_what_is_no_request_is_refused_with_the_reason(raw: bytes, why: str) -> None:
-    with pytest.raises(CaptureUnreadable, match=why):
-        capture_formats.read(raw)
+    ):
+        with pytest.raises(CaptureUnreadable, match=why):
+            capture_formats.read(raw)
 
 
 texts = st.text(st.characters(max_codepoint=255))

@@ -147,9 +147,12 @@ MANIFEST = ("generate", "check", "--format", "manifest")
 SERVER = ("generate", "check", "--server", "http://127.0.0.1:9")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
+def test_what_cannot_be_done_is_one_clear_line(
+    capture: Path, service: Service, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(capture.parent)
+    monkeypatch.setenv(KEY_VARIABLE, "cds_live_of_the_test")
+    cases: list[tuple[tuple[str, ...], str]] = [
         (("verify",), "give a file with the whole request"),
         (("verify", "none.http", *URL), "none.http cannot be read: No such file"),
         (("verify", "{capture}"), "--url is needed"),
@@ -183,23 +186,12 @@ SERVER = ("generate", "check", "--server", "http://127.0.0.1:9")
         (("listen", "--tls-certificate", "{capture}"), "cannot be used"),
         (("listen", "--host", "192.0.2.1"), "cannot listen on 192.0.2.1"),
         (("listen", "--port", "0", "--save", "{capture}/x"), "--save: Not a directory"),
-    ],
-)
-def test_what_cannot_be_done_is_one_clear_line(
-    *,
-    arguments: tuple[str, ...],
-    why: str,
-    capture: Path,
-    service: Service,
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(capture.parent)
-    monkeypatch.setenv(KEY_VARIABLE, "cds_live_of_the_test")
-    assert main([argument.format(capture=capture, url=service.url) for argument in arguments]) == 2
-    said = capsys.readouterr().err
-    # (A server of this process may complain of a caller that went away, in between.)
-    said = said[said.index(f"checklist-dispatch {arguments[0]}: ") :]
-    assert why in said
-    assert said.count("\n") == 1
-    assert SECRET not in said
+    ]
+    for arguments, why in cases:
+        assert main([argument.format(capture=capture, url=service.url) for argument in arguments]) == 2, arguments
+        said = capsys.readouterr().err
+        # (A server of this process may complain of a caller that went away, in between.)
+        said = said[said.index(f"checklist-dispatch {arguments[0]}: ") :]
+        assert why in said, arguments
+        assert said.count("\n") == 1, said
+        assert SECRET not in said

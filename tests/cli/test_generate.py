@@ -50,20 +50,17 @@ def test_it_prints_the_same_complete_tdl_as_json_as_yaml_and_as_a_manifest(capsy
     assert parse_definition(spec).to_tdl() == document
 
 
-@pytest.mark.parametrize(
-    ("title", "name"),
-    [
+def test_a_manifest_gets_its_name_from_the_templates() -> None:
+    for title, name in (
         ("Van pre-trip check", "van-pre-trip-check"),
         ("Wohnungsübergabe Straße 7", "wohnungsubergabe-strasse-7"),
         ("  ***  ", "template"),
         ("温度", "template"),
         ("a" * 80, "a" * 63),
         ("x" * 62 + " y", "x" * 62),
-    ],
-)
-def test_a_manifest_gets_its_name_from_the_templates(title: str, name: str) -> None:
-    assert template_text.object_name(title) == name
-    assert template_text.is_object_name(name)
+    ):
+        assert template_text.object_name(title) == name
+        assert template_text.is_object_name(name)
 
 
 @pytest.mark.parametrize("text", ["y", "no", "1e3", "0o7", "012", "1_000", "null", "~", "a: b", "# x", "12:30", "- x"])
@@ -165,9 +162,8 @@ CLOSEST = {"path": "prompt", "code": "closest_job", "message": "Boat check"}
 REFUSED = json.dumps({"error": "generation_failed", "message": "No list.", "details": [CLOSEST]}).encode()
 
 
-@pytest.mark.parametrize(
-    ("answer", "exit_status", "why"),
-    [
+def test_another_answer_of_a_service_is_explained(service: Service, capsys: Capture) -> None:
+    for answer, exit_status, why in (
         (Answer(b'{"error": "generation_failed", "message": "No\\u001b list."}', 422), 1, "generate: No� list.\n"),
         (Answer(REFUSED, 422), 1, "No list. Closest in the library: Boat check\n"),
         (Answer(b'{"error": "unauthorized", "message": "Wrong key.\\u001b[2J"}', 401), 2, "401: Wrong key."),
@@ -175,13 +171,9 @@ REFUSED = json.dumps({"error": "generation_failed", "message": "No list.", "deta
         (Answer(b"<html>"), 2, "something that is no template"),
         (Answer(b'{"name": "x"}'), 2, "something that is no template"),
         (Answer(b"[]"), 2, "something that is no template"),
-    ],
-)
-def test_another_answer_of_a_service_is_explained(
-    service: Service, capsys: Capture, answer: Answer, exit_status: int, why: str
-) -> None:
-    service.answers = [answer]
-    assert main(["generate", PROMPT, "--server", service.url, "--key", "x"]) == exit_status
-    said = capsys.readouterr().err
-    assert why in said
-    assert "\x1b" not in said
+    ):
+        service.answers = [answer]
+        assert main(["generate", PROMPT, "--server", service.url, "--key", "x"]) == exit_status, why
+        said = capsys.readouterr().err
+        assert why in said
+        assert "\x1b" not in said

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from checklist_crds.kube.kinds import TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.management import Manager, manager_of
 
@@ -96,9 +94,8 @@ async def test_a_managed_template_says_so_and_members_cannot_change_it(api: Api)
 SPEC = {"f:spec": {}}
 
 
-@pytest.mark.parametrize(
-    ("metadata", "manager"),
-    [
+def test_who_manages_an_object_is_read_from_its_metadata() -> None:
+    cases: list[tuple[dict[str, Any], str | None]] = [
         ({}, None),
         ({"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}, None),
         ({"annotations": {"argocd.argoproj.io/tracking-id": "shop:checklists.dev/Template:a/b"}}, "Argo CD"),
@@ -108,11 +105,10 @@ SPEC = {"f:spec": {}}
         ({"managedFields": [{"manager": "infra-pipeline", "operation": "Apply", "fieldsV1": SPEC}]}, "infra-pipeline"),
         ({"managedFields": [{"manager": "kubectl-edit", "operation": "Update", "fieldsV1": SPEC}]}, None),
         ({"managedFields": [{"manager": "x", "operation": "Apply", "subresource": "status", "fieldsV1": SPEC}]}, None),
-    ],
-)
-def test_who_manages_an_object_is_read_from_its_metadata(metadata: dict[str, Any], manager: str | None) -> None:
-    found = manager_of(metadata)
-    assert (found.name if isinstance(found, Manager) else None) == manager
+    ]
+    for metadata, manager in cases:
+        found = manager_of(metadata)
+        assert (found.name if isinstance(found, Manager) else None) == manager, metadata
 
 
 async def test_a_repeated_request_makes_one_template_and_its_deletion_says_what_it_leaves(api: Api) -> None:

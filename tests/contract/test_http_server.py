@@ -57,6 +57,7 @@ async def test_what_is_no_http_or_expects_too_much_is_an_error_like_any_other(
         refused(await answer_to(shared_api, sent), "400", "invalid_parameter")
     assert SECRET.decode() not in caplog.text
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+    assert [record.message for record in caplog.records].count("http.malformed") == len(NO_HTTP)
     for path in (b"/v1/runs", b"/nothing"):
         sent = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nExpect: " + SECRET + b"\r\nContent-Length: 2\r\n\r\n{}"
         refused(await answer_to(shared_api, sent), "417", "expectation_failed")

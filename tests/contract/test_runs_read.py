@@ -174,13 +174,6 @@ async def test_the_list_is_newest_first_and_filters_by_status_template_reference
     assert await listed(api, created_after=created) == [three]
     assert await listed(api, created_before=created) == [one]
     assert await listed(api, created_after=created.replace("Z", "+00:00"), status="in_progress") == [three]
-    for query in (
-        "status=open",
-        "status=",
-        "status=pending&status=expired",
-        "created_after=yesterday",
-        "created_before=2026-11-21T13:50:00",
-        "created_after=",
-        "created_after=0001-01-01T00:00:00%2B23:59",
-    ):
+    # Other ways to get them wrong: test_deliveries.py.
+    for query in ("status=open", "created_after=", "created_after=0001-01-01T00:00:00%2B23:59"):
         assert error_of(await api.http.get(f"/v1/runs?{query}")) == (400, "invalid_parameter"), query

@@ -13,29 +13,20 @@ import httpx
 import pytest
 
 from checklist_crds.kube.errors import KubeInvalid
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, Kind
+from checklist_crds.kube.kinds import ORGANIZATION, RUN
 from checklist_crds.times import utc_now
 
 from .conftest import Account, Api, StartApi
+from .test_owner_idempotency import Gate
 
 TAKEN_OVER_AFTER = timedelta(seconds=12)
 GIVEN_UP_AFTER = timedelta(seconds=26)
 
 
-class Held:
+def held(api: Api, monkeypatch: pytest.MonkeyPatch) -> Gate:
     """The next creation of a run by `api` waits at the point of being sent, until `go_on`."""
-
-    def __init__(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.reached, self.go_on = asyncio.Event(), asyncio.Event()
-        plain = api.services.client.create
-
-        async def create(kind: Kind, *given: Any) -> Any:
-            if kind is RUN:
-                self.reached.set()
-                await self.go_on.wait()
-            return await plain(kind, *given)
-
-        monkeypatch.setattr(api.services.client, "create", create)
+    monkeypatch.setattr(api.services.client, "create", gate := Gate(api.services.client.create))
+    return gate
 
 
 async def refuse(*_: Any) -> Any:
@@ -60,16 +51,16 @@ async def test_the_slow_one_takes_no_count_back_that_is_another_s_by_now(
     now = utc_now()
     slow, quick = await start_api(clock=lambda: now), await start_api(clock=lambda: now)
     template = (await slow.account.create_template())["id"]
-    held = Held(slow, monkeypatch)
+    gate = held(slow, monkeypatch)
     first = asyncio.create_task(dispatch(slow.account, template))
-    await held.reached.wait()
+    await gate.reached.wait()
     now += TAKEN_OVER_AFTER
     confirmed: list[Callable[[], None]] = []
     confirm = quick.services.quota.confirm
     monkeypatch.setattr(quick.services.quota, "confirm", lambda *which: confirmed.append(lambda: confirm(*which)))
     second = await dispatch(quick.account, template)
     assert second.status_code == 201
-    held.go_on.set()
+    gate.go_on.set()
     assert (await first).json() == second.json()
     assert await counted(slow, quick) == (1, 1, 1), "whoever made the run has not confirmed it yet"
     for confirm_now in confirmed:
@@ -86,13 +77,13 @@ async def test_whoever_took_a_count_over_in_vain_leaves_it_to_the_run_that_the_s
     monkeypatch.setattr(refused.services.client, "create", refuse)
     assert (await dispatch(refused.account, template)).status_code == 500
     assert await counted(refused) == (0, 0, 0), "what the cluster refuses is not counted"
-    held = Held(slow, monkeypatch)
+    gate = held(slow, monkeypatch)
     first = asyncio.create_task(dispatch(slow.account, template))
-    await held.reached.wait()
+    await gate.reached.wait()
     now += TAKEN_OVER_AFTER
     assert (await dispatch(refused.account, template)).status_code == 500
     await refused.services.quota.settle(slow.organization)
-    held.go_on.set()
+    gate.go_on.set()
     assert (await first).status_code == 201
     assert await counted(slow, refused) == (1, 0, 1)
 

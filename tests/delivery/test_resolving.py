@@ -48,39 +48,33 @@ async def test_addresses_of_both_families_are_found_those_of_ipv6_first(name_ser
     assert sorted(name_server.asked) == [("hooks.example", "A"), ("hooks.example", "AAAA")]
 
 
-@pytest.mark.parametrize(
-    ("a", "aaaa", "expected"),
-    [
+async def test_one_family_is_enough(name_server: NameServer) -> None:
+    for a, aaaa, expected in (
         (Reply(), addresses("2001:db8::7"), "2001:db8::7"),
         (addresses("192.0.2.7"), Reply(), "192.0.2.7"),
         (addresses("192.0.2.7"), SILENCE, "192.0.2.7"),
         (Reply(("192.0.2.7",), truncated=True), Reply(), "192.0.2.7"),  # asked for again over TCP
-    ],
-)
-async def test_one_family_is_enough(a: Reply, aaaa: Reply, expected: str, name_server: NameServer) -> None:
-    name_server.answer = lambda name, kind: a if kind == "A" else aaaa
-    assert await found(name_server) == [expected]
+    ):
+        replies = {"A": a, "AAAA": aaaa}
+        name_server.answer = lambda name, kind, replies=replies: replies[kind]
+        assert await found(name_server) == [expected], replies
 
 
-@pytest.mark.parametrize(
-    ("reply", "detail"),
-    [
-        (NXDOMAIN, "the name does not exist"),
-        (Reply(), "the name has no address"),
-        (Reply(rcode="SERVFAIL"), "the name's servers failed"),
-        (Reply(rcode="REFUSED"), "the name's servers refused to answer"),
-        (Reply(rcode="NOTIMP"), "the name could not be resolved"),
-        (Reply(alias="hooks.example"), "the name has no address"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
 async def test_a_name_that_leads_nowhere_is_a_dns_failure_that_says_why(
-    reply: Reply, detail: str, name_server: NameServer, authority: Authority
+    name_server: NameServer, authority: Authority
 ) -> None:
-    name_server.answer = lambda name, kind: reply
     async with asking(name_server, authority) as sender:
-        outcome = await deliver(sender, URL)
-    assert (outcome.outcome_class, outcome.http_status, outcome.detail) == ("dns", None, detail)
+        for reply, detail in (
+            (NXDOMAIN, "the name does not exist"),
+            (Reply(), "the name has no address"),
+            (Reply(rcode="SERVFAIL"), "the name's servers failed"),
+            (Reply(rcode="REFUSED"), "the name's servers refused to answer"),
+            (Reply(rcode="NOTIMP"), "the name could not be resolved"),
+            (Reply(alias="hooks.example"), "the name has no address"),
+        ):
+            name_server.answer = lambda name, kind, reply=reply: reply
+            outcome = await deliver(sender, URL)
+            assert (outcome.outcome_class, outcome.http_status, outcome.detail) == ("dns", None, detail)
 
 
 async def test_of_a_name_with_hundreds_of_addresses_only_a_few_are_tried(name_server: NameServer) -> None:
@@ -98,24 +92,22 @@ async def test_no_failure_is_kept(name_server: NameServer) -> None:
             assert len(await asked.resolve("hooks.example")) == 1
 
 
-@pytest.mark.parametrize(
-    ("reply", "limit_s", "questions"),
-    [
+async def test_addresses_are_kept_as_long_as_their_name_says_up_to_the_limit(
+    name_server: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for reply, limit_s, questions in (
         (Reply(("192.0.2.7",), ttl=0), 30.0, 6),
         (Reply(("192.0.2.7",), ttl=20), 30.0, 2),
         (Reply(("192.0.2.7",), ttl=0, alias="elsewhere.example"), 30.0, 6),
         (Reply(("192.0.2.7",), ttl=86_400), 0.0, 6),
-    ],
-)
-async def test_addresses_are_kept_as_long_as_their_name_says_up_to_the_limit(
-    reply: Reply, limit_s: float, questions: int, name_server: NameServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(resolving, "MAX_KEPT_S", limit_s)
-    name_server.answer = lambda name, kind: reply
-    async with resolver(name_server.address) as asked:
-        for _ in range(3):
-            await asked.resolve("hooks.example")
-    assert len(name_server.asked) == questions
+    ):
+        monkeypatch.setattr(resolving, "MAX_KEPT_S", limit_s)
+        name_server.asked.clear()
+        name_server.answer = lambda name, kind, reply=reply: reply
+        async with resolver(name_server.address) as asked:
+            for _ in range(3):
+                await asked.resolve("hooks.example")
+        assert len(name_server.asked) == questions, (reply, limit_s)
 
 
 async def test_names_are_absolute_except_in_development(
@@ -163,21 +155,18 @@ async def _healthy_among_silent(authority: Authority, silent: int) -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-@pytest.mark.parametrize(
-    "of_the_root",
-    [NXDOMAIN, Reply(rcode="SERVFAIL"), Reply(rcode="REFUSED"), Reply()],
-    ids=["NXDOMAIN", "SERVFAIL", "REFUSED", "nothing"],
-)
 async def test_the_silence_of_a_names_servers_is_a_timeout_when_our_name_server_is_alive(
-    of_the_root: Reply, name_server: NameServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    name_server: NameServer, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolving, "LOOKUP_S", 0.2)
     monkeypatch.setattr(resolving, "PROBE_S", 9.0)
-    name_server.answer = lambda name, kind: of_the_root if kind == "NS" else SILENCE
-    async with asking(name_server, authority) as sender:
-        outcome = await deliver(sender, URL)
-    assert (outcome.outcome_class, outcome.detail) == ("timeout", "the name was not resolved in time")
-    assert (".", "NS") in name_server.asked
+    for of_the_root in (NXDOMAIN, Reply(rcode="SERVFAIL"), Reply(rcode="REFUSED"), Reply()):
+        name_server.asked.clear()
+        name_server.answer = lambda name, kind, reply=of_the_root: reply if kind == "NS" else SILENCE
+        async with asking(name_server, authority) as sender:
+            outcome = await deliver(sender, URL)
+        assert (outcome.outcome_class, outcome.detail) == ("timeout", "the name was not resolved in time"), of_the_root
+        assert (".", "NS") in name_server.asked
 
 
 async def test_a_silent_name_server_of_ours_uses_up_no_attempt(

@@ -38,20 +38,15 @@ def found(text: str) -> list[bytes]:
     return [place for needle in NEEDLES for place in needle.found_in(text.encode())]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: DispatchRequest.read(DISPATCH, allow_insecure=False),
-        lambda: ApiSettings.from_environment(ENVIRONMENT),
-        lambda: OperatorSettings.from_environment(ENVIRONMENT),
-        lambda: KeyRing({"k1": KEY}),
-        lambda: Expectation("https://hooks.example.com/", SECRET.encode()),
-    ],
-    ids=["dispatch request", "settings of the API", "settings of the operator", "key ring", "expectation"],
-)
-def test_an_object_that_holds_a_secret_does_not_show_it(make: Callable[[], object]) -> None:
-    held = make()
-    assert found(repr(held) + str(held) + f"{held}") == []
+def test_an_object_that_holds_a_secret_does_not_show_it() -> None:
+    for held in (
+        DispatchRequest.read(DISPATCH, allow_insecure=False),
+        ApiSettings.from_environment(ENVIRONMENT),
+        OperatorSettings.from_environment(ENVIRONMENT),
+        KeyRing({"k1": KEY}),
+        Expectation("https://hooks.example.com/", SECRET.encode()),
+    ):
+        assert found(repr(held) + str(held) + f"{held}") == [], type(held)
 
 
 def sign(**changes: Any) -> object:

@@ -1,8 +1,4 @@
-import socket
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
 from checklist_operator.delivery.addresses import AddressPolicy, BlockedAddress
@@ -57,12 +53,6 @@ def test_every_notation_of_loopback_is_refused_in_a_url_and_denied_when_dialled(
         assert refused.value.code == "denied_address", host
         dialled = canonical_url(f"https://{host}/", allow_insecure=True).split("/")[2].strip("[]")
         assert not AddressPolicy().permits(dialled), host
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_a_mapped_address_is_judged_like_the_address_inside(number: int) -> None:
-    inside = socket.inet_ntoa(number.to_bytes(4, "big"))
-    assert AddressPolicy().permits(f"::ffff:{inside}") == AddressPolicy().permits(inside)
 
 
 def test_the_operators_own_ranges_are_denied_but_for_an_explicit_exception() -> None:

@@ -276,19 +276,31 @@ def test_the_kubernetes_api_is_never_dialled_as_a_receiver_even_at_a_public_addr
         assert operator_settings().addresses.permits(denied)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("SEALING_KEYS", "k1:c2hvcnQ="),
-        ("RETRY_GAPS", "1,2,3"),
-        ("SERVER_KEY", "c2hvcnQ="),
-        ("DNS_SERVERS", "dns.example"),
-        ("DNS_SERVERS", "10.0.0.1:99999"),
-        ("DENIED_ADDRESSES", "10.0.0.0/99"),
-        ("ALLOWED_ADDRESSES", "hooks.example"),
-    ],
-)
-def test_a_wrong_setting_is_named(name: str, value: str) -> None:
-    with pytest.raises(InvalidSetting, match=f"CHECKLISTS_{name}") as caught:
-        operator_settings(**{f"CHECKLISTS_{name}": value})
-    assert "c2" not in str(caught.value), "a key is never repeated"
+WRONG: dict[Program, dict[str, list[str]]] = {
+    OperatorSettings: {
+        "SEALING_KEYS": ["k1:c2hvcnQ=", "k1:c2 not base64"],
+        "SERVER_KEY": [base64.b64encode(b"x" * 31).decode()],
+        "RETRY_GAPS": ["1,2,3"],
+        "DNS_SERVERS": ["dns.example", "10.0.0.1:99999"],
+        "DENIED_ADDRESSES": ["10.0.0.0/99"],
+        "ALLOWED_ADDRESSES": ["hooks.example"],
+    },
+    ApiSettings: {
+        "NAMESPACE": [""],
+        "RATE_LIMIT": ["fast"],
+        "BASE_URL": ["checklists.example", "https://a.example/api?x=1", "https://somebody@a.example"],
+    },
+}
+
+
+@BOTH
+def test_a_wrong_setting_is_named(program: Program) -> None:
+    for name, value in ((name, value) for name, values in WRONG[program].items() for value in values):
+        [problem] = problems(program, **GOOD | prefixed({name: value}))
+        assert problem.startswith(f"CHECKLISTS_{name}"), problem
+        assert "c2" not in problem and KEY not in problem, "a key is never repeated"
+
+
+def test_the_base_url_may_have_a_path_before_all_addresses() -> None:
+    prefix = ApiSettings.from_environment(GOOD | {"CHECKLISTS_BASE_URL": "https://example.com/tools/checklists/"})
+    assert (prefix.base_url, prefix.path_prefix) == ("https://example.com/tools/checklists", "/tools/checklists")
