@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""What one organization stores leaves the API its memory."""
-=======
 """What one organization stores leaves the API its memory. (Caps over replicas: test_limits.py.)"""
->>>>>>> fewer-test-lines
 
 import asyncio
 from collections import Counter
