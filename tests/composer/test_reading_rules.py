@@ -40,6 +40,7 @@ def told(labelled: Labelled) -> list[str]:
             "<yes>Lights off</yes>. <set>Firing time in minutes</set>.",
             ["yes: Lights off", "num: Firing time in minutes"],
         ),
+        ("<yes>Lamp on</yes>. Is <yes>there damage</yes>?", ["yes: Lamp on", "yes: Is there damage"]),
         ("<set>Takes 10 minutes</set>. <yes>Lights off</yes>", ["set: Takes 10 minutes", "yes: Lights off"]),
         (
             "<name>Kiln</name>. <name>Door sealed</name>: <opts>yes/no</opts>",

@@ -53,10 +53,20 @@ def _asking(
         return replace(span, label=Label.TEXT if told else Label.CHECK) if asked or answered or told else span
     if span.label is Label.SIGNATURE and asked:  # `signed by the client?`
         return replace(span, label=Label.CHECK)
+    if span.label is Label.CHECK and asked and _opens_question(text, span.start - 1):  # `Is | there damage?`
+        return replace(span, start=span.start - 1)
     if span.label is Label.IF and following is not None and following.label is Label.OPTIONS:
         headed = [token.text for token in text.tokens[span.end : following.start]] == [":"]
         return replace(span, label=Label.CHECK) if headed and span.confidence < _SURE else span
     return span
+
+
+def _opens_question(text: TokenizedText, index: int) -> bool:
+    """Whether a token is a verb that a question begins with, at the start of its sentence."""
+    if index < 0 or "question" not in text.roles[index]:
+        return False
+    before = text.tokens[index - 1] if index else None
+    return before is None or before.line != text.tokens[index].line or before.text in ".;?!:"
 
 
 def _asks_back(text: TokenizedText, span: LabelledSpan) -> bool:
