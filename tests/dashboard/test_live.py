@@ -66,6 +66,8 @@ async def test_a_tab_that_was_hidden_catches_up_and_one_that_is_seen_is_current(
     await page.add_init_script(HIDDEN)
     await screen.open("runs")
     await expect(badge).to_have_text("Live")
+    # A request that is still under way would be given up when the clock is put forward.
+    await expect(screen.row("Cold store check")).to_be_visible()
     await page.evaluate("hide(true)")
     await page.clock.fast_forward("05:01")
     await expect(badge).to_have_text("Paused")
