@@ -90,8 +90,9 @@ class Restore:
         self._parallel = parallel
         self._progress = progress or Progress()
         self._clock = clock
-        are_sealed = check_keys and server_keys is not None and manifest.crd_version >= _SEALS_SINCE
-        seals = RunSeals(server_keys) if server_keys is not None and are_sealed else None
+        seals = None
+        if check_keys and server_keys is not None and manifest.crd_version >= _SEALS_SINCE:
+            seals = RunSeals(server_keys)
         self._rewriting = Rewriting(manifest.name, namespaces, ring, seals=seals)
         self._placing = Placing(client, ring)
         self._there: frozenset[tuple[str | None, str]] = frozenset()
