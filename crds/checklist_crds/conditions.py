@@ -12,7 +12,7 @@ Sources are earlier steps only, so one pass in order decides everything. All fun
 problems; a comparison that makes no sense is false.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -76,6 +76,17 @@ def applicable_step_ids(
         if step.condition is None or holds(step.condition.when):
             applicable[step.id] = step
     return frozenset(applicable)
+
+
+def comparisons_of(part: When | Clause | Comparison) -> Iterator[Comparison]:
+    """All comparisons of a condition, in their order."""
+    if isinstance(part, Comparison):
+        yield part
+    elif part.step is not None:
+        yield Comparison(step=part.step, op=part.op, value=part.value)
+    else:
+        for each in part.all or part.any or ():
+            yield from comparisons_of(each)
 
 
 def has_value(step: Step, answer: AnswerLike) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checklist_crds.condition_types import Clause, Comparison, When
-from checklist_crds.conditions import applicable_step_ids
+from checklist_crds.condition_types import Comparison
+from checklist_crds.conditions import applicable_step_ids, comparisons_of
 from checklist_crds.step_bounds import photo_bounds, rating_bounds
 from checklist_crds.template_types import Condition, Definition, Section, Step, StepType
 
@@ -134,17 +134,6 @@ def _condition_fits(wanted: Sequence[Sequence[Any]], step: Step, definition: Def
             ):
                 return True
     return False
-
-
-def comparisons_of(part: When | Clause | Comparison) -> Iterator[Comparison]:
-    """All comparisons of a condition, in their order."""
-    if isinstance(part, Comparison):
-        yield part
-    elif part.step is not None:
-        yield Comparison(step=part.step, op=part.op, value=part.value)
-    else:
-        for each in part.all or part.any or ():
-            yield from comparisons_of(each)
 
 
 def _applies(source: Step, comparisons: Sequence[Comparison], step: Step, answer: Any) -> bool:

@@ -7,11 +7,11 @@ from itertools import product
 from typing import Any, Final
 
 from checklist_crds.condition_types import Clause, Comparison, When
-from checklist_crds.conditions import applicable_step_ids
+from checklist_crds.conditions import applicable_step_ids, comparisons_of
 from checklist_crds.template_types import Condition, Definition, Section, Step, StepType
 
 from .batches import Item
-from .features import Given, comparisons_of
+from .features import Given
 from .findings import Finding, harm, misfit
 from .serving import How, Place, Service, say_of
 from .step_answers import text_of
