@@ -4,7 +4,7 @@ import pytest
 
 from checklist_composer.language import language_of
 from checklist_composer.reading.conditions import Triggers
-from checklist_composer.reading.doubt import in_own_words, is_hard_to_read
+from checklist_composer.reading.doubt import Passage, in_own_words, is_hard_to_read, passages_of
 from checklist_composer.reading.items import items_of
 from checklist_composer.reading.labels import ITEMS, Label, LabelledSpan
 from checklist_composer.reading.repairs import repaired
@@ -26,6 +26,10 @@ def tagged(text: str, language: str = "en", confidence: float = 1.0) -> Labelled
         inside = [at for at, token in enumerate(tokens.tokens) if token.start < span.end and token.end > span.start]
         spans.append(LabelledSpan(span.label, inside[0], inside[-1] + 1, confidence))
     return tokens, spans
+
+
+def passages(tokens: TokenizedText, spans: list[LabelledSpan], certainty: list[float]) -> list[Passage]:
+    return passages_of(tokens, spans, Sentences(tokens), certainty)
 
 
 def told(labelled: Labelled) -> list[str]:
@@ -69,7 +73,7 @@ def told(labelled: Labelled) -> list[str]:
 )
 def test_labels_that_contradict_each_other_lose_nothing(text: str, wanted: list[str]) -> None:
     tokens, spans = tagged(text)
-    assert told((tokens, repaired(tokens, spans))) == wanted
+    assert told((tokens, repaired(tokens, spans, Sentences(tokens)))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -116,9 +120,9 @@ def test_a_passage_that_was_not_understood_stays_in_its_own_words() -> None:
     tokens, spans = tagged(text)
     outside = [0.0] * len(tokens)
     sure = [1.0] * len(tokens)
-    assert in_own_words(tokens, spans, sure, outside, hard=False) == spans
+    assert in_own_words(tokens, spans, passages(tokens, spans, sure), outside, hard=False) == spans
     unsure = [0.2 if tokens.tokens[at].text == "low" else 1.0 for at in range(len(tokens))]
-    found = in_own_words(tokens, spans, unsure, outside, hard=False)
+    found = in_own_words(tokens, spans, passages(tokens, spans, unsure), outside, hard=False)
     assert told((tokens, found)) == ["yes: Doors shut", "txt: oil if low top up", "name: Van"]
     assert [span.confidence for span in found if span.label in ITEMS] == [1.0, 0.0]
     step = step_of(tokens, items_of(tokens, found, Sentences(tokens))[1])
@@ -128,8 +132,8 @@ def test_a_passage_that_was_not_understood_stays_in_its_own_words() -> None:
 def test_words_that_ask_for_nothing_become_no_step_however_unsure_their_labels_are() -> None:
     tokens, spans = tagged("<yes>Doors shut</yes>, the boss has been away since Monday. <yes>Lamp on</yes>")
     unsure = [0.6] * len(tokens)
-    assert is_hard_to_read(tokens, spans, unsure)
-    assert not is_hard_to_read(tokens, spans, [0.9] * len(tokens))
+    assert is_hard_to_read(passages(tokens, spans, unsure))
+    assert not is_hard_to_read(passages(tokens, spans, [0.9] * len(tokens)))
     outside = [0.0 if any(span.start <= at < span.end for span in spans) else 0.7 for at in range(len(tokens))]
-    found = in_own_words(tokens, spans, unsure, outside, hard=True)
+    found = in_own_words(tokens, spans, passages(tokens, spans, unsure), outside, hard=True)
     assert told((tokens, found)) == ["txt: Doors shut", "txt: Lamp on"]

@@ -12,12 +12,12 @@ from checklist_composer.language import fold, language_of
 from checklist_composer.language_detection import detect
 from checklist_composer.locales import LOCALES
 from checklist_composer.reading.answers import numbers_of, unit_in, unit_of
+from checklist_composer.reading.conditions import SUPPOSING
 from checklist_composer.reading.items import Item, items_of
 from checklist_composer.reading.labeller import labelled
 from checklist_composer.reading.labels import Label, LabelledSpan
-from checklist_composer.reading.sentences import Sentences
 from checklist_composer.reading.tokens import TokenizedText
-from checklist_crds.condition_types import Clause, Comparison, When
+from checklist_crds.conditions import comparisons_of
 from checklist_crds.step_bounds import photo_bounds
 from checklist_crds.template_types import MAX_STEPS, Definition, Section, Step, StepConfig, StepType
 from checklist_crds.template_validation import parse_definition
@@ -40,7 +40,6 @@ _SAYS_LITTLE: Final = frozenset(
     | {"none_word"}
 )
 """Roles of words that a template may well say otherwise: what is done, how it should be, what kind of answer it is."""
-_SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
 _EXCEPTING: Final = frozenset({"only", "except", "yes_no"})
 """Roles of words that in an item's own sentence may state a condition, too."""
 _UNCOUNTED: Final = (Label.EACH, Label.HOW, Label.NAME, Label.SETTING, Label.IF, Label.OPTIONS, Label.RANGE)
@@ -91,8 +90,7 @@ class _Wish:
         self.language = language_of(self.locale)
         self.text = TokenizedText(self.language, prompt)
         found = labelled(self.text)
-        self.spans, self.outside = found.spans, found.outside
-        self.sentences = Sentences(self.text)
+        self.spans, self.sentences, self.outside = found.spans, found.sentences, found.outside
         self.items = items_of(self.text, self.spans, self.sentences)
         known = self.language.function_words | self.language.vocabulary
         words = [token for token in self.text.tokens if token.is_word]
@@ -271,7 +269,7 @@ class _Wish:
     def _may_be_conditional(self, item: Item) -> bool:
         """Whether words of a condition, or a question, stand where they can be about the item."""
         start, end = self.sentences.bounds(item.start)
-        if item.has(Label.OPTIONAL) or self._supposition(start, end, _SUPPOSING | _EXCEPTING) is not None:
+        if item.has(Label.OPTIONAL) or self._supposition(start, end, SUPPOSING | _EXCEPTING) is not None:
             return True
         is_question = any(token.text == "?" for token in self.text.tokens[item.end - 1 : item.end + 1])
         line = self.text.tokens[start].line
@@ -282,7 +280,7 @@ class _Wish:
             is_next = sentences_back == 1
             if is_next and not is_question and self.text.tokens[end - 1].text == "?":
                 return True  # `Any damage? Describe it.`
-            supposed = self._supposition(start, end, _SUPPOSING)
+            supposed = self._supposition(start, end, SUPPOSING)
             if supposed is not None and (
                 (is_next and self.text.tokens[end - 1].line == line)
                 or not any(supposed < other.start < end for other in self.items)  # a heading: `In case of damage:`
@@ -330,12 +328,4 @@ def _follows_other(step: Step, served: Mapping[str, Sequence[Item]]) -> bool:
 
 
 def _sources(step: Step) -> set[str]:
-    return set() if step.condition is None else set(_compared(step.condition.when))
-
-
-def _compared(part: When | Clause | Comparison) -> Iterator[str]:
-    if part.step is not None:
-        yield part.step
-    if not isinstance(part, Comparison):
-        for each in part.all or part.any or ():
-            yield from _compared(each)
+    return set() if step.condition is None else {each.step for each in comparisons_of(step.condition.when)}

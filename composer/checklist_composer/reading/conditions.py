@@ -13,8 +13,11 @@ from ..language import fold
 from .answers import limits_of, numbers_of, options_of, roles_of
 from .items import Item
 from .labels import Label, LabelledSpan
+from .sentences import asks_back
 from .tokens import TokenizedText
 
+SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
+"""Roles of words that begin a condition."""
 _NEGATING: Final = frozenset({"not", "bad"})
 _POLAR: Final = frozenset({"not", "bad", "good"})
 _REACH: Final = 40
@@ -120,9 +123,7 @@ class Triggers:
     def _asks_back(self, item: Item) -> bool:
         if item.label is Label.CHOICE:
             return self._yes_or_no(item, yes=False) is not None
-        return item.label is Label.CHECK and any(
-            self.text.tokens[at].text == "?" for at in (item.end - 1, item.end) if at < len(self.text)
-        )
+        return item.label is Label.CHECK and asks_back(self.text, item.end)
 
     def _answered(self, before: list[Item], *, yes: bool) -> Trigger | None:
         """The last item, answered with yes or no; a reading with limits is out of them for no."""

@@ -6,6 +6,7 @@ is likely; where many passages of a prompt are not, the labels of the others are
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from .labels import ITEMS, Label, LabelledSpan
@@ -29,20 +30,43 @@ _LONGEST: Final = 40
 _KEPT: Final = frozenset({Label.NAME, Label.SECTION, Label.SETTING})
 
 
-def is_hard_to_read(text: TokenizedText, spans: Sequence[LabelledSpan], certainty: Sequence[float]) -> bool:
-    """Whether so many passages are doubtful that the others are worth less, too.
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Tokens from `start` to before `end`, and the probability of the least likely label of their words."""
 
-    `certainty`: for each token the probability of its label.
-    """
-    sure = [_certainty(text, start, end, certainty) for start, end in _passages(text, spans)]
-    doubtful = sum(one < _SURE for one in sure)
-    return doubtful >= _SEVERAL and doubtful > _MESSY * len(sure)
+    start: int
+    end: int
+    certainty: float
+
+
+def passages_of(
+    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences, certainty: Sequence[float]
+) -> list[Passage]:
+    """The passages in order; no span is cut. `certainty`: for each token the probability of its label."""
+    inside = {index for span in spans for index in range(span.start + 1, span.end)}
+    found: list[Passage] = []
+    start = 0
+    for index in range(1, len(text) + 1):
+        if index == len(text) or (
+            index not in inside
+            and (text.tokens[index - 1].text in _CUTS or sentences.of[index] != sentences.of[index - 1])
+        ):
+            least = min((certainty[at] for at in range(start, index) if text.carries_meaning(at)), default=1.0)
+            found.append(Passage(start, index, least))
+            start = index
+    return found
+
+
+def is_hard_to_read(passages: Sequence[Passage]) -> bool:
+    """Whether so many passages are doubtful that the others are worth less, too."""
+    doubtful = sum(passage.certainty < _SURE for passage in passages)
+    return doubtful >= _SEVERAL and doubtful > _MESSY * len(passages)
 
 
 def in_own_words(
     text: TokenizedText,
     spans: Sequence[LabelledSpan],
-    certainty: Sequence[float],
+    passages: Sequence[Passage],
     outside: Sequence[float],
     *,
     hard: bool,
@@ -54,18 +78,18 @@ def in_own_words(
     least = _UNDERSTOOD_OF_HARD if hard else _UNDERSTOOD
     starts = [span.start for span in spans]
     found: list[LabelledSpan] = []
-    passages = list(_passages(text, spans))
     at = 0
     while at < len(passages):
-        start, end = passages[at]
+        start, end = passages[at].start, passages[at].end
+        is_understood = passages[at].certainty >= least
         at += 1
         first = bisect_left(starts, start)
         inside = spans[first : bisect_left(starts, end)]
-        if _certainty(text, start, end, certainty) >= least or not _may_ask(text, start, end, inside, outside):
+        if is_understood or not _may_ask(text, start, end, inside, outside):
             found += inside
             continue
         while hard and at < len(passages) and _goes_on(text, start, end, passages[at]):
-            end = passages[at][1]
+            end = passages[at].end
             at += 1
         kept = [span for span in spans[first : bisect_left(starts, end)] if span.label in _KEPT]
         taken = {index for span in kept for index in range(span.start, span.end)}
@@ -86,29 +110,12 @@ def _may_ask(
     return sum(1 - outside[index] for index in meaning) >= _ASKING * len(meaning)
 
 
-def _goes_on(text: TokenizedText, start: int, end: int, following: tuple[int, int]) -> bool:
+def _goes_on(text: TokenizedText, start: int, end: int, following: Passage) -> bool:
     """Whether the next passage says more about one before a colon or an opened parenthesis."""
-    same_line = text.tokens[following[0]].line == text.tokens[end - 1].line
+    same_line = text.tokens[following.start].line == text.tokens[end - 1].line
     opened = any(token.text in ":(" for token in text.tokens[start:end])
     stopped = text.tokens[end - 1].text in ".;!?"
-    return same_line and opened and not stopped and following[1] - start <= _LONGEST
-
-
-def _certainty(text: TokenizedText, start: int, end: int, certainty: Sequence[float]) -> float:
-    return min((certainty[index] for index in range(start, end) if text.carries_meaning(index)), default=1.0)
-
-
-def _passages(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[tuple[int, int]]:
-    sentences = Sentences(text)
-    inside = {index for span in spans for index in range(span.start + 1, span.end)}
-    start = 0
-    for index in range(1, len(text) + 1):
-        if index == len(text) or (
-            index not in inside
-            and (text.tokens[index - 1].text in _CUTS or sentences.of[index] != sentences.of[index - 1])
-        ):
-            yield start, index
-            start = index
+    return same_line and opened and not stopped and following.end - start <= _LONGEST
 
 
 def _left(text: TokenizedText, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:

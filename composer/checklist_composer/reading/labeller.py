@@ -6,7 +6,7 @@ from typing import Final
 
 import pycrfsuite
 
-from .doubt import in_own_words, is_hard_to_read
+from .doubt import in_own_words, is_hard_to_read, passages_of
 from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
 from .models import tagger
 from .overlooked import Likelihood, overlooked, with_overlooked
@@ -28,6 +28,7 @@ class Labelled:
     """A prompt's spans in order, and how far they can be trusted."""
 
     spans: list[LabelledSpan]
+    sentences: Sentences
     outside: list[float]
     """For each token the probability that it is in no span."""
     hard_to_read: bool
@@ -36,8 +37,9 @@ class Labelled:
 
 def labelled(text: TokenizedText) -> Labelled:
     """What the labeller finds in a prompt."""
+    sentences = Sentences(text)
     if not text.tokens:
-        return Labelled([], [], hard_to_read=False)
+        return Labelled([], sentences, [], hard_to_read=False)
     model = tagger(MODEL)
     model.set(pycrfsuite.ItemSequence(token_features(text)))
     labels = model.tag()
@@ -48,15 +50,15 @@ def labelled(text: TokenizedText) -> Labelled:
         return float(sum(model.marginal(name, index) for name in names if name in known))
 
     outside = [model.marginal(OUTSIDE, index) for index in range(len(labels))]
-    sentences = Sentences(text)
     spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span), sentences)]
     spans = [_judged(span, likelihood) for span in spans]
     certainty = [model.marginal(label, index) for index, label in enumerate(labels)]
-    hard = is_hard_to_read(text, spans, certainty)
-    spans = in_own_words(text, spans, certainty, outside, hard=hard)
+    passages = passages_of(text, spans, sentences, certainty)
+    hard = is_hard_to_read(passages)
+    spans = in_own_words(text, spans, passages, outside, hard=hard)
     for span in overlooked(text, spans, outside, likelihood):
         spans = with_overlooked(text, spans, span)
-    return Labelled(repaired(text, spans), outside, hard)
+    return Labelled(repaired(text, spans, sentences), sentences, outside, hard)
 
 
 def _spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:

@@ -11,7 +11,7 @@ from ..language import language_of
 from ..locales import Locale
 from ..naming import label_of
 from .answers import options_of
-from .conditions import Trigger, Triggers
+from .conditions import SUPPOSING, Trigger, Triggers
 from .items import Item, items_of
 from .labeller import Labelled, labelled
 from .labels import ITEMS, Label, LabelledSpan
@@ -19,7 +19,6 @@ from .repairs import TELLING
 from .repetition import MOST, things_of
 from .request import probability
 from .scopes import governed, repeated
-from .sentences import Sentences
 from .settings import take_setting
 from .steps import SURE, own_words, step_of
 from .tokens import TokenizedText
@@ -32,7 +31,6 @@ _NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if"})
 _BEFORE: Final = 8
 _ANSWERS: Final = frozenset({"grade_word", "good", "bad", "verdict", "yes_no", "state", "na"})
 """Roles of words that are answers, and no things."""
-_SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
 _MOST_REPEATED: Final = 60
 """Steps that repetitions of one prompt may make."""
 _ASKS: Final = 0.4
@@ -97,7 +95,7 @@ class _Reader:
         self.spans = spans = labelled.spans
         self.outside = labelled.outside
         self.hard_to_read = labelled.hard_to_read
-        self.sentences = Sentences(text)
+        self.sentences = labelled.sentences
         self.items = items_of(text, spans, self.sentences)
         self.steps: dict[Item, DraftStep] = {item: step_of(text, item) for item in self.items}
         self.name = self._best(Label.NAME)
@@ -197,10 +195,10 @@ class _Reader:
             if (
                 step.condition is None
                 and step.required is None
-                and roles & _SUPPOSING
+                and roles & SUPPOSING
                 and self.text.tokens[item.end - 1].text != "?"
             ):
-                first = next(at for at in range(start, end) if self.text.roles[at].keys() & _SUPPOSING)
+                first = next(at for at in range(start, end) if self.text.roles[at].keys() & SUPPOSING)
                 self._depends(step, self.text.slice(first, item.start) if first < item.start else "")
 
     def _cuts(self, index: int) -> bool:

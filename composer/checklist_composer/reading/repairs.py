@@ -6,7 +6,7 @@ from itertools import groupby, zip_longest
 from typing import Final
 
 from .labels import DETAILS, ITEMS, Label, LabelledSpan
-from .sentences import Sentences
+from .sentences import Sentences, asks_back
 from .settings import says_setting
 from .tokens import TokenizedText
 
@@ -26,13 +26,13 @@ TELLING: Final = 2
 _LEADING: Final = frozenset({"preposition", "of", "article"})
 
 
-def repaired(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[LabelledSpan]:
+def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
     """The spans in order, without what contradicts itself."""
     name = next((span for span in spans if span.label is Label.NAME), None)
     found = [_asking(text, span, following, name) for span, following in _with_next(spans)]
-    found = list(_joined(text, _without_remarks(text, found)))
+    found = list(_joined(text, _with_answers(text, found)))
     found = list(_with_headed(text, found))
-    return list(_with_unasked(text, found, Sentences(text)))
+    return list(_with_unasked(text, found, sentences))
 
 
 def _with_next(spans: Sequence[LabelledSpan]) -> Iterator[tuple[LabelledSpan, LabelledSpan | None]]:
@@ -46,7 +46,7 @@ def _asking(
     if span.label is Label.SETTING and not says_setting(text, span):
         counted = any("in_unit" in text.roles[index] for index in range(span.start, span.end))
         return replace(span, label=Label.NUMBER if counted else Label.TEXT)
-    asked = _asks_back(text, span)
+    asked = asks_back(text, span.end)
     if span.label is Label.NAME and span is not name:
         answered = following is not None and following.label in _ANSWERED and _close(text, span, following)
         told = bool(text.roles[span.start].keys() & _TASKS)
@@ -69,10 +69,6 @@ def _opens_question(text: TokenizedText, index: int) -> bool:
     return before is None or before.line != text.tokens[index].line or before.text in ".;?!:"
 
 
-def _asks_back(text: TokenizedText, span: LabelledSpan) -> bool:
-    return "?" in {token.text for token in text.tokens[span.end - 1 : span.end + 1]}
-
-
 def _close(text: TokenizedText, span: LabelledSpan, following: LabelledSpan) -> bool:
     return not any(text.tokens[at].is_word or text.tokens[at].text in ".;" for at in range(span.end, following.start))
 
@@ -89,7 +85,7 @@ def _joined(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[Labe
             yield whole
 
 
-def _without_remarks(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[LabelledSpan]:
+def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[LabelledSpan]:
     """Without items that only say how options are to be answered (`tick all that apply`), with the options of a
     condition (`if it is worn or cracked`) as a part of it, and with what follows a choice as its options."""
     found: list[LabelledSpan] = []
@@ -166,7 +162,7 @@ def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, l
         or text.tokens[later.start].line != line
         or any(token.text in ".;?!" for token in text.tokens[following.end - 1 : later.start])
     )
-    return alone and (span.label is Label.SECTION or span.confidence <= _VAGUE or _asks_back(text, following))
+    return alone and (span.label is Label.SECTION or span.confidence <= _VAGUE or asks_back(text, following.end))
 
 
 def _with_headed(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:

@@ -12,6 +12,11 @@ LONG: Final = 40
 """A sentence of more tokens is speech without punctuation: its end tells nothing about what belongs together."""
 
 
+def asks_back(text: TokenizedText, end: int) -> bool:
+    """Whether words that end before a token end with a question mark, or have one right behind them."""
+    return "?" in {token.text for token in text.tokens[end - 1 : end + 1]}
+
+
 class Sentences:
     """The sentences of a prompt, numbered, as seen from its tokens."""
 

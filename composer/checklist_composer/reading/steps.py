@@ -11,6 +11,7 @@ from .answers import known_unit, numbers_of, options_of, scale_of, unit_in, unit
 from .items import Item
 from .labels import Label
 from .overlooked import named_kinds
+from .sentences import asks_back
 from .tokens import TokenizedText
 
 SURE: Final = 0.5
@@ -101,8 +102,11 @@ def _is_doubted(item: Item) -> bool:
 
 def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
     """Whether a question mark ends it, and no word asks what, when or how much."""
-    marked = any(text.tokens[at].text == "?" for at in (item.end - 1, item.end) if at < len(text))
-    return marked and item.label is Label.CHECK and not text.any_of(_OPEN_QUESTIONS, item.start, item.end)
+    return (
+        item.label is Label.CHECK
+        and asks_back(text, item.end)
+        and not text.any_of(_OPEN_QUESTIONS, item.start, item.end)
+    )
 
 
 def _names_its_kind(text: TokenizedText, item: Item) -> bool:
@@ -123,8 +127,9 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     beside = (behind, min(behind + 2, len(text))) if behind > item.end else (item.start, item.end)
     if text.has("text_type", *beside):
         return StepType.TEXT
-    asks_back = "?" in {token.text for token in text.tokens[item.end - 1 : item.end + 1]}
-    counted = text.has("number_type", *beside) or (asks_back and text.any_of(_COUNTING, item.start, item.end))
+    counted = text.has("number_type", *beside) or (
+        asks_back(text, item.end) and text.any_of(_COUNTING, item.start, item.end)
+    )
     return StepType.NUMBER if counted or _own_unit(text, item) is not None else None
 
 

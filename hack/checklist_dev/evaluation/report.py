@@ -10,7 +10,7 @@ from typing import Any, Final
 from .scoring import Score
 
 OVERALL_FLOOR: Final = 0.8
-"""What the composer reached when its reader became a trained one, less two points."""
+"""What the composer reaches since doubtful passages stay in their own words, less a point."""
 LANGUAGE_FLOORS: Final = {"en": 0.77, "de": 0.79, "es": 0.82, "fr": 0.85}
 """The same of each language."""
 LOW: Final = 0.75
