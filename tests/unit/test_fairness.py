@@ -272,11 +272,13 @@ async def test_after_a_success_everything_that_waits_for_the_host_goes_on_at_ful
     await end(*waiting)
     for name in "abc":
         time_out(permits, f"{name}.example")
-    assert await started([Attempt(permits, "a.example"), Attempt(permits, "b.example")]) == 2
+    under_way = [Attempt(permits, "a.example"), Attempt(permits, "b.example")]  # collected, they would give it back
+    assert await started(under_way) == 2
     blocked = Attempt(permits, "c.example")
     assert await started([blocked]) == 0
     permits.record("c.example", OutcomeClass.SUCCESS)
     assert await started([blocked]) == 1
+    await end(*under_way, blocked)
 
 
 async def test_the_memory_of_hosts_is_bounded() -> None:
