@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_dev.bench.answer_cost import measure_answer_cost
 from checklist_dev.bench.answers import SECRET, answers_to, open_runs, runs_needed
 from checklist_dev.bench.archive_lists import measure_archive_lists
 from checklist_dev.bench.archiving import ARCHIVE_SETTINGS, measure_archive
@@ -48,6 +49,7 @@ from checklist_dev.tether import end_with_parent
 
 PARTS = (
     "requests",
+    "answers",
     "latency",
     "deliveries",
     "retries",
@@ -84,6 +86,8 @@ class Sizes:
 
     rounds: int = 9
     posts: int = 500
+    answers: int = 600
+    answer_rounds: int = 3
     gets: int = 1500
     latency_rounds: int = 4
     latency_round_s: float = 5.0
@@ -120,6 +124,8 @@ class Sizes:
 QUICK = Sizes(
     rounds=3,
     posts=60,
+    answers=100,
+    answer_rounds=1,
     gets=120,
     latency_rounds=2,
     latency_round_s=1.5,
@@ -164,6 +170,7 @@ class Bench:
     async def run(self, parts: list[str]) -> list[Figure]:
         measures: dict[str, Callable[[Rig], Awaitable[list[Figure]]]] = {
             "requests": lambda rig: self._serve(rig, self._requests),
+            "answers": lambda rig: self._serve(rig, self._answers),
             "latency": lambda rig: self._serve(rig, self._latency),
             "deliveries": lambda rig: self._serve(rig, self._deliveries),
             "photos": lambda rig: self._serve(rig, self._photos),
@@ -245,6 +252,12 @@ class Bench:
             Figure("quota used, less the runs acknowledged", difference, "", None, f"{len(made)} runs"),
             *gets,
         ]
+
+    async def _answers(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        sizes = self._sizes
+        return await measure_answer_cost(
+            stage.rig, stage.client, stage.cluster, stage.hook, answers=sizes.answers, rounds=sizes.answer_rounds
+        )
 
     async def _latency(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes
