@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from checklist_crds.delivery_records import DeliveryPhase, fields_of, raw_records
 from checklist_crds.delivery_types import REPLAY_ANNOTATION
 from checklist_crds.event_names import EventName
 from checklist_crds.outcome_class import OutcomeClass
 from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.times import parse_timestamp
 
 from .delivery_history import DELIVERED, FAILED, IN_FLIGHT, OUTCOMES, PENDING, Attempt, Event, FromRun, Kept, Replay
@@ -40,7 +40,7 @@ class RunEntry:
     """One event as a run holds it; read only when it is new, since most of a run's events stay as they are."""
 
     run: JsonObject
-    entry: JsonObject
+    entry: JsonObject | str
     recorded: bool
 
     @property
@@ -48,23 +48,25 @@ class RunEntry:
         """Another one when the run says something else of the event."""
         if not self.recorded:
             return 0  # what the outbox says of an event never changes
-        return hash(orjson.dumps(self.entry)) & 0xFFFF_FFFF_FFFF or 1
+        said = self.entry if isinstance(self.entry, str) else orjson.dumps(self.entry)
+        return hash(said) & 0xFFFF_FFFF_FFFF or 1
 
     def read(self) -> tuple[Event, FromRun]:
         metadata, spec, status = self.run["metadata"], self.run["spec"], self.run["status"]
         resolved = spec.get("resolved") or status["resolved"]
+        entry = fields_of(self.entry) if isinstance(self.entry, str) else self.entry
         event = Event(
-            event_id=self.entry["eventId"],
+            event_id=entry["eventId"],
             run_id=metadata["name"],
             namespace=metadata["namespace"],
             organization=resolved.get("organization") or (metadata.get("labels") or {}).get(ORGANIZATION_LABEL) or "",
-            event=EventName(self.entry["event"]).value,
-            seq=self.entry["seq"],
+            event=EventName(entry["event"]).value,
+            seq=entry["seq"],
             host=host_of(spec["webhook"]["url"]),
         )
         if self.recorded:
-            return event, _recorded(self.entry, spec, status)
-        return event, FromRun(None, milliseconds(self.entry["ts"]))
+            return event, _recorded(entry, spec, status)
+        return event, FromRun(None, milliseconds(entry["ts"]))
 
 
 def events_of_run(body: JsonObject) -> dict[str, RunEntry]:
@@ -73,7 +75,7 @@ def events_of_run(body: JsonObject) -> dict[str, RunEntry]:
     if spec.get("webhook") is None or (spec.get("resolved") or status.get("resolved")) is None:
         return {}
     found = {entry["eventId"]: RunEntry(body, entry, False) for entry in status.get("outbox") or ()}
-    return found | {entry["eventId"]: RunEntry(body, entry, True) for entry in status.get("deliveries") or ()}
+    return found | {event_id: RunEntry(body, record, True) for event_id, record in raw_records(status).items()}
 
 
 def kept_delivery(body: JsonObject) -> tuple[Event, Kept]:

@@ -65,7 +65,7 @@ def _state(run: Run, definition: Definition, photo_url: PhotoUrl) -> dict[str, A
     applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
     return {
         "progress": progress_view(run.progress),
-        "applicable_steps": [step.id for _, step in definition.steps() if step.id in applicable],
+        "applicable_steps": [step.id for step in definition.all_steps if step.id in applicable],
         "skipped_steps": list(status.skipped_steps),
         "signature_drawing": None if status.drawing is None else photo_url(status.drawing),
         "receipt": receipt_view(run),

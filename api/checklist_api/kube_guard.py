@@ -98,7 +98,7 @@ class GuardedKubeClient(KubeClient):
         method: str,
         path: str,
         *,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         params: Mapping[str, str] | None = None,
         content_type: str = "application/json",
         accept: str | None = None,

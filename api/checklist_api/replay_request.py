@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.errors import Problem, ValidationFailed
 from checklist_crds.event_names import EVENT_NAMES, EventName
 from checklist_crds.ids import is_id
 from checklist_crds.outcome_class import OutcomeClass
 from checklist_crds.replay_types import MAX_EVENT_IDS, ReplayFilter
-from checklist_crds.run_types import DeliveryPhase, ObjectNameRef
+from checklist_crds.run_types import ObjectNameRef
 from checklist_crds.times import parse_timestamp
 
 from .delivery_history import DELIVERED, FAILED, OUTCOMES

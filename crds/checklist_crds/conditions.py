@@ -72,7 +72,7 @@ def applicable_step_ids(
             return False
         return _compare(applicable.get(part.step), part.op, part.value, value_of(part.step))
 
-    for _, step in definition.steps():
+    for step in definition.all_steps:
         if step.condition is None or holds(step.condition.when):
             applicable[step.id] = step
     return frozenset(applicable)
@@ -132,7 +132,7 @@ def missing_required(definition: Definition, answers: Mapping[str, AnswerLike], 
 
 def _answerable(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> list[Step]:
     applicable = applicable_step_ids(definition, answers, skipped)
-    return [step for _, step in definition.steps() if step.id in applicable and step.type is not StepType.INSTRUCTION]
+    return [step for step in definition.all_steps if step.id in applicable and step.type is not StepType.INSTRUCTION]
 
 
 def _compare(source: Step | None, op: Operator, wanted: Any, given: Any) -> bool:

@@ -12,7 +12,7 @@ from .crd_schema import Schema, structural_schema
 from .resource_types import GROUP, VERSION
 
 CRD_VERSION_ANNOTATION = f"{GROUP}/crd-version"
-CRD_VERSION = 12
+CRD_VERSION = 13
 """Raised with every change of the CRDs, so that an older release does not replace newer ones."""
 
 _HEADER = "# Generated from the models in checklist_crds by `make crds`; do not edit.\n"

@@ -4,10 +4,11 @@ from typing import Final
 
 from pydantic import Field
 
+from .delivery_records import DeliveryPhase
 from .event_names import EventName
 from .outcome_class import OutcomeClass
 from .resource_types import GROUP, ConditionsField, KubeModel, OrganizationRef, StatusCondition
-from .run_types import DeliveryPhase, ObjectNameRef
+from .run_types import ObjectNameRef
 from .times import Timestamp
 
 __all__ = [

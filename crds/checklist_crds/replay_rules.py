@@ -3,9 +3,10 @@
 from enum import StrEnum
 from typing import Final
 
+from .delivery_records import DeliveryRecord
 from .delivery_types import WebhookDeliveryStatus
 from .event_names import EventName
-from .run_types import DeliveryRecord, Run
+from .run_types import Run
 
 FINAL_EVENTS: Final = frozenset({EventName.RUN_COMPLETED, EventName.RUN_CANCELLED, EventName.RUN_EXPIRED})
 """Events that a final run tells anew at any time, since it can no longer change."""

@@ -5,10 +5,11 @@ from typing import Annotated, Final
 
 from pydantic import Field, JsonValue
 
+from .delivery_records import DeliveryPhase
 from .event_names import EventName
 from .outcome_class import OutcomeClass
 from .resource_types import ConditionsField, KubeModel, OrganizationRef, StatusCondition
-from .run_types import DeliveryPhase, ObjectNameRef
+from .run_types import ObjectNameRef
 from .times import Timestamp
 
 MAX_EVENT_IDS: Final = 100

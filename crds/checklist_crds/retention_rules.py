@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from .delivery_records import DeliveryPhase, recorded_events
 from .ids import object_id
 from .legal_hold import is_held
 from .organization_types import OrganizationSpec, Retention
 from .resource_types import made_at
-from .run_types import DeliveryPhase
 from .times import parse_timestamp
 
 _LONGEST_PATIENCE: Final = timedelta(hours=6)
@@ -97,10 +97,9 @@ def is_settled(body: Mapping[str, Any]) -> bool:
 
 def deliveries_told(run: Mapping[str, Any]) -> set[str]:
     """Names of deliveries that there must be, or must have been: of events that did not arrive at once."""
-    records = run["status"].get("deliveries") or ()
     return {
-        str(record["eventId"])
-        for record in records
+        event_id
+        for event_id, record in recorded_events(run["status"]).items()
         if record["attempts"] != 1 or record["phase"] != DeliveryPhase.DELIVERED.value
     }
 

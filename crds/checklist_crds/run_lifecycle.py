@@ -86,6 +86,10 @@ __all__ = [
 ]
 
 CANCELLED_BY_OWNER: Final = "cancelled_by_owner"
+_MOST_OF_A_CHARACTER: Final = 6
+_MOST_OF_AN_ANSWER: Final = 2_000
+_MOST_OF_A_PHOTO: Final = 2_000
+"""Bytes that one of these takes as JSON, escaped, with all its fields (a drawing is part of the answer)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +263,7 @@ class _Change:
             raise ValidationFailed("This checklist is for members of the organization.", details=[problem])
 
     def _step(self, step_id: str) -> Step:
-        step = next((step for _, step in self.definition.steps() if step.id == step_id), None)
+        step = next((step for step in self.definition.all_steps if step.id == step_id), None)
         if step is None or step.type is StepType.INSTRUCTION:
             raise NotFound("There is no such step to answer in this run.")
         return step
@@ -341,7 +345,7 @@ class _Change:
         answers = {**self.status.answers, step.id: answer}
         self._require_room(answers)
         skipped = [step_id for step_id in self.status.skipped_steps if step_id != step.id]
-        status = self._touched(step, answers, skipped)
+        status, progress = self._touched(step, answers, skipped)
         if not is_answered(step, answer):
             return status
         frozen = {
@@ -352,7 +356,7 @@ class _Change:
             "at": format_timestamp(self.now),
             "by": answer.by,
             "revision": revision,
-            "progress": progress_view(self._progress(answers, skipped)),
+            "progress": progress_view(progress),
         }
         if answer.drawing is not None:
             frozen["drawing"] = answer.drawing.to_kube()
@@ -365,7 +369,8 @@ class _Change:
             return self.status
         answers = {step_id: answer for step_id, answer in self.status.answers.items() if step_id != step.id}
         skipped = [step_id for step_id in self.status.skipped_steps if step_id != step.id]
-        return self._touched(step, answers, skipped).model_copy(update={"revisions": self._revisions_without(step)})
+        status, _ = self._touched(step, answers, skipped)
+        return status.model_copy(update={"revisions": self._revisions_without(step)})
 
     def _revisions_without(self, step: Step) -> dict[str, int]:
         """The revisions to remember once the answer to `step` is taken away."""
@@ -383,12 +388,13 @@ class _Change:
             return self.status
         answers = {step_id: answer for step_id, answer in self.status.answers.items() if step_id != step.id}
         skipped = [*self.status.skipped_steps, step.id]
-        status = self._touched(step, answers, skipped).model_copy(update={"revisions": self._revisions_without(step)})
+        status, progress = self._touched(step, answers, skipped)
+        status = status.model_copy(update={"revisions": self._revisions_without(step)})
         frozen = {
             "step_id": step.id,
             "at": format_timestamp(self.now),
             "by": command.by,
-            "progress": progress_view(self._progress(answers, skipped)),
+            "progress": progress_view(progress),
         }
         return _record_event(self.run, status, EventName.STEP_SKIPPED, at=self.now, frozen=frozen)
 
@@ -428,17 +434,20 @@ class _Change:
         status = self.status.model_copy(update={"cancelled_at": self.now, "cancel_reason": command.reason})
         return _close(self.run, status, RunPhase.CANCELLED, EventName.RUN_CANCELLED, at=self.now, now=self.now)
 
-    def _touched(self, step: Step, answers: Mapping[str, Answer], skipped: list[str]) -> RunStatus:
-        return self.status.model_copy(
+    def _touched(self, step: Step, answers: Mapping[str, Answer], skipped: list[str]) -> tuple[RunStatus, Progress]:
+        """The run with these answers, and how far it is then."""
+        progress = self._progress(answers, skipped)
+        status = self.status.model_copy(
             update={
                 "phase": RunPhase.IN_PROGRESS,
                 "started_at": self.status.started_at or self.now,
                 "answers": dict(answers),
                 "skipped_steps": skipped,
-                "progress": self._progress(answers, skipped),
+                "progress": progress,
                 "last_step_id": step.id,
             }
         )
+        return status, progress
 
     def _progress(self, answers: Mapping[str, Answer], skipped: list[str]) -> Progress:
         counted = count_progress(self.definition, answers, skipped)
@@ -451,6 +460,11 @@ class _Change:
             raise AnswerInvalid("This step does not apply now.", details=[problem])
 
     def _require_room(self, answers: Mapping[str, Answer]) -> None:
+        # Exactly only where it matters: hardly ever.
+        at_most = sum(_MOST_OF_A_CHARACTER * len(answer.encoded) for answer in answers.values())
+        at_most += sum(_MOST_OF_AN_ANSWER + _MOST_OF_A_PHOTO * len(answer.photos) for answer in answers.values())
+        if at_most <= MAX_ANSWERS_BYTES:
+            return
         size = len(to_json({step_id: answer.to_kube() for step_id, answer in answers.items()}))
         if size > MAX_ANSWERS_BYTES:
             raise AnswerInvalid(

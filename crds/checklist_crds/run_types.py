@@ -7,15 +7,16 @@ computes. A run made by the API carries `spec.resolved`; for one made with kubec
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
+from .delivery_records import DeliveryRecord, merge, parse_records, waiting_events
 from .event_names import EventName
-from .outcome_class import OutcomeClass
 from .resource_types import (
     OBJECT_NAME_PATTERN,
     ConditionsField,
@@ -32,6 +33,7 @@ MAX_OUTBOX_ENTRIES = 1000
 MAX_OUTBOX_BYTES = 384 * 1024
 MAX_OPERATIONS = 600
 MAX_DELIVERY_RECORDS = 600
+MAX_RECORDS_TEXT = 256 * (MAX_DELIVERY_RECORDS + MAX_OUTBOX_ENTRIES)
 MAX_PHOTOS = 500
 MAX_PHOTO_BYTES = 2 * 1024**3
 MAX_PHOTOS_EVER = 1000
@@ -188,8 +190,14 @@ class Answer(KubeModel):
 
     @property
     def value(self) -> JsonValue:
-        decoded: JsonValue = json.loads(self.encoded)
-        return decoded
+        is_changeable = self.encoded[:1] in {"[", "{"}
+        return _decoded.__wrapped__(self.encoded) if is_changeable else _decoded(self.encoded)
+
+
+@lru_cache(maxsize=8192)
+def _decoded(encoded: str) -> JsonValue:
+    decoded: JsonValue = json.loads(encoded)
+    return decoded
 
 
 class Progress(KubeModel):
@@ -236,34 +244,6 @@ class OutboxEntry(KubeModel):
     def frozen(self) -> dict[str, Any]:
         decoded: dict[str, Any] = json.loads(self.encoded) if self.encoded else {}
         return decoded
-
-
-class DeliveryPhase(StrEnum):
-    """Where the delivery of one event stands."""
-
-    PENDING = "Pending"
-    IN_FLIGHT = "InFlight"
-    DELIVERED = "Delivered"
-    FAILED = "Failed"
-
-    @property
-    def is_final(self) -> bool:
-        return self in {DeliveryPhase.DELIVERED, DeliveryPhase.FAILED}
-
-
-class DeliveryRecord(KubeModel):
-    """How one event of the run got on. Pending means: a WebhookDelivery retries it."""
-
-    seq: int = Field(ge=1, description="Number of the event in the run.")
-    event: EventName = Field(description="Kind of the event.")
-    event_id: str = Field(max_length=64, description="Id of the event, evt-<uuid>.")
-    ts: Timestamp | None = Field(default=None, description="When the event happened.")
-    phase: DeliveryPhase = Field(description="Delivered, Failed, or Pending while it is retried.")
-    attempts: int = Field(ge=0, le=5, description="Attempts made so far.")
-    started_at: Timestamp | None = Field(default=None, description="Start of the last attempt.")
-    duration_ms: int | None = Field(default=None, ge=0, description="Length of the last attempt.")
-    outcome: OutcomeClass | None = Field(default=None, description="How the last attempt ended.")
-    http_status: int | None = Field(default=None, ge=0, le=999, description="Status of the last answer.")
 
 
 class RunStatus(KubeModel):
@@ -320,14 +300,38 @@ class RunStatus(KubeModel):
         description="Digests of the operations already applied, newest last.",
     )
     seq: int = Field(default=0, ge=0, description="Number of the last event.")
-    outbox: list[OutboxEntry] = Field(
-        default_factory=list, max_length=MAX_OUTBOX_ENTRIES + 8, description="Events not yet handed to delivery."
+    changes: int = Field(
+        default=0, ge=0, description="How often the run was changed; the next change holds on it, as on `seq`."
     )
-    deliveries: list[DeliveryRecord] = Field(
-        default_factory=list, max_length=2 * MAX_DELIVERY_RECORDS, description="Events that left the outbox."
+    outbox: list[OutboxEntry] = Field(
+        default_factory=list,
+        max_length=MAX_OUTBOX_ENTRIES + 8,
+        description="Events to be delivered; those with a line in `records` are, and leave it with the next change.",
+    )
+    structured_records: list[DeliveryRecord] = Field(
+        default_factory=list,
+        alias="deliveries",
+        max_length=2 * MAX_DELIVERY_RECORDS,
+        description="What `records` says, of runs that a version before it has written.",
+    )
+    records: str = Field(
+        default="",
+        max_length=MAX_RECORDS_TEXT,
+        description="How the events got on, a line each: seq event phase attempts outcome status duration happened "
+        "started event_id.",
+    )
+    recordings: int = Field(
+        default=0, ge=0, description="How often the operator wrote `records`; its next write holds on it."
     )
     settled: bool | None = Field(default=None, description="True: final, and nothing is left to send.")
     conditions: list[StatusCondition] = ConditionsField()
+
+    @property
+    def deliveries(self) -> tuple[DeliveryRecord, ...]:
+        """Every event that left the outbox, by number."""
+        if not self.structured_records:
+            return parse_records(self.records)
+        return merge(self.structured_records, parse_records(self.records))
 
 
 class TemplateRevisionSpec(KubeModel):
@@ -351,12 +355,21 @@ class Run:
     spec: RunSpec
     status: RunStatus
     generation: int = 1
+    stored: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The status as the cluster gave it: what a write may hold on."""
 
     @classmethod
-    def parse(cls, body: Mapping[str, Any]) -> "Run":
-        """From the object as the cluster gives it. Raises pydantic.ValidationError."""
-        metadata = body["metadata"]
+    def parse(cls, body: Mapping[str, Any], *, answers: bool = True) -> "Run":
+        """From the object as the cluster gives it. Raises pydantic.ValidationError.
+
+        `answers=False` leaves out the answers, most of a run, for whoever neither reads nor changes them.
+        """
+        metadata, stored = body["metadata"], body.get("status") or {}
         spec = RunSpec.model_validate(body.get("spec") or {})
+        # What is recorded is not to be sent, though it stands in the outbox until the next change takes it out.
+        status = {**stored, "outbox": waiting_events(stored)} if stored.get("outbox") else dict(stored)
+        if not answers:
+            status.pop("answers", None)
         return cls(
             name=metadata["name"],
             uid=metadata.get("uid", ""),
@@ -364,9 +377,34 @@ class Run:
             resource_version=metadata.get("resourceVersion", ""),
             created_at=spec.created_at or parse_timestamp(metadata["creationTimestamp"]),
             spec=spec,
-            status=RunStatus.model_validate(body.get("status") or {}),
+            status=RunStatus.model_validate(status),
             generation=metadata.get("generation", 1),
+            stored=stored,
         )
+
+    def written(self, after: RunStatus, body: Mapping[str, Any]) -> "Run":
+        """The run as the cluster has it after a change of this process made `after` of its status.
+
+        What was just written is not read again; what others write is. Raises pydantic.ValidationError.
+        """
+        metadata, stored = body["metadata"], body["status"]
+        if (
+            metadata.get("generation", 1) != self.generation
+            or any(stored.get(name) != self.stored.get(name) for name in ("resolved", "deliveries", "expiresAt"))
+            or (stored.get("conditions") or []) != [each.to_kube() for each in after.conditions]
+        ):
+            return Run.parse(body)
+        waiting = {entry["seq"] for entry in waiting_events(stored)}
+        status = after.model_copy(
+            update={
+                "outbox": [entry for entry in after.outbox if entry.seq in waiting],
+                "changes": stored["changes"],
+                "records": stored.get("records", ""),
+                "recordings": stored.get("recordings", 0),
+                "settled": stored.get("settled"),
+            }
+        )
+        return replace(self, resource_version=metadata["resourceVersion"], status=status, stored=stored)
 
     @property
     def resolved(self) -> ResolvedTemplate | None:

@@ -10,6 +10,7 @@ of a comparison.
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
@@ -277,6 +278,11 @@ class Definition(JsonModel):
         max_length=MAX_SECTIONS, description="Sections, in order; at most 500 steps in all of them together."
     )
     execution: Execution = Field(default=Execution(), description="Who executes the checklist.")
+
+    @cached_property
+    def all_steps(self) -> tuple[Step, ...]:
+        """All steps, in the order in which they are executed."""
+        return tuple(step for _, step in self.steps())
 
     def steps(self) -> Iterator[tuple[Section, Step]]:
         """All steps with their sections, in the order in which they are executed."""

@@ -12,12 +12,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checklist_crds import merge_patch
+from checklist_crds.delivery_records import DeliveryRecord
 from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
 from checklist_crds.resource_types import OrganizationRef
-from checklist_crds.run_types import DeliveryRecord, ObjectNameRef, OutboxEntry, Run
+from checklist_crds.run_types import ObjectNameRef, OutboxEntry, Run
 from checklist_crds.slots import labels_of
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.tracing import TRACEPARENT_ANNOTATION, traceparent_of

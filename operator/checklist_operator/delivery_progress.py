@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.delivery_types import (
     MAX_ATTEMPTS,
     MAX_RECORDED,
@@ -21,7 +22,6 @@ from checklist_crds.delivery_types import (
     WebhookDeliveryStatus,
 )
 from checklist_crds.resource_types import with_condition
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord
 from checklist_crds.times import format_timestamp
 
 CLAIM_S: Final = 30.0

@@ -8,13 +8,14 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.run_types import DeliveryPhase, Run
+from checklist_crds.run_types import Run
 from checklist_operator.json_logging import about
 from checklist_operator.replay_progress import is_half_made
 from checklist_operator.replay_selection import Choice, Tally, Target, Verdict
@@ -102,7 +103,8 @@ async def _runs(client: KubeClient, namespace: str, choice: Choice) -> AsyncIter
         return
     pages = client.pages(RUN, namespace, label_selector=f"{ORGANIZATION_LABEL}={choice.organization}")
     async for body in _in_small_steps(pages):
-        if not (body.get("status") or {}).get("deliveries"):
+        status = body.get("status") or {}
+        if not (status.get("records") or status.get("deliveries")):
             continue
         try:
             run = Run.parse(body)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.delivery_types import (
     REPLAY_ANNOTATION,
     REPLAY_BY_ANNOTATION,
@@ -23,7 +24,6 @@ from checklist_crds.delivery_types import (
 )
 from checklist_crds.replay_rules import ReplayRefusal, refusal_of
 from checklist_crds.resource_types import with_condition
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord
 from checklist_operator.delivery_progress import cause_of, finished, settled, with_attempt
 
 REPLAYED: Final = "Replayed"

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.delivery_types import (
     LastReplay,
     OutcomeClass,
@@ -19,7 +20,7 @@ from checklist_crds.delivery_types import (
 from checklist_crds.event_names import EventName
 from checklist_crds.replay_rules import ReplayRefusal, refusal_of, refusal_of_record
 from checklist_crds.replay_types import RefusalCount, ReplayFilter
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, Run
+from checklist_crds.run_types import Run
 from checklist_operator.delivery.fairness import host_of
 from checklist_operator.replay_progress import ended_at, is_same
 

@@ -7,9 +7,10 @@ photos (delivery profile, "Body").
 
 from datetime import datetime
 
+from checklist_crds.delivery_records import DeliveryRecord
 from checklist_crds.events import EventName, envelope, final_data
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.run_types import DeliveryRecord, OutboxEntry, Run
+from checklist_crds.run_types import OutboxEntry, Run
 from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
 from checklist_operator.delivery_objects import new_delivery
 from checklist_operator.event_photos import key_of

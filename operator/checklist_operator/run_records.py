@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from checklist_crds.delivery_records import DeliveryRecord
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, version_of
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.run_types import DeliveryRecord
 from checklist_crds.times import Clock
 from checklist_operator.batches import Batches
 from checklist_operator.fresh_reads import FreshReads
@@ -49,7 +49,7 @@ class RunRecords:
             body = await change_run_status(
                 self._client,
                 *run,
-                lambda now: with_delivering(now, with_records(now.status, records), None, now=self._clock()),
+                lambda now: with_delivering(now, with_records(now, records), None, now=self._clock()),
                 known=self._freshest(run, [body for _, body in told if body is not None]),
             )
         except KubeNotFound:

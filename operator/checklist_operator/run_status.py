@@ -1,39 +1,37 @@
 """The operator's own writes to a run's status: what happened to its events, and whether they can be sent at all.
 
-Pure functions on RunStatus, and the one way in which they reach the cluster: read, change, write on condition that
-nobody wrote in between.
+Pure functions on runs, and the one way in which they reach the cluster: read, change, write on condition that nobody
+wrote the same fields in between (`run_patch`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 
-from checklist_crds import merge_patch
+from checklist_crds.delivery_records import DeliveryRecord, merge, text_of
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.kinds import RUN
+from checklist_crds.kube.run_patch import status_patch
 from checklist_crds.resource_types import ConditionStatus, with_condition
 from checklist_crds.run_lifecycle import is_settled
-from checklist_crds.run_types import MAX_DELIVERY_RECORDS, DeliveryPhase, DeliveryRecord, Run, RunStatus
+from checklist_crds.run_types import MAX_DELIVERY_RECORDS, Run, RunStatus
 
 DELIVERING = "Delivering"
 
 StatusChange = Callable[[Run], RunStatus]
 
 
-def with_records(status: RunStatus, records: Iterable[DeliveryRecord]) -> RunStatus:
+def with_records(run: Run, records: Iterable[DeliveryRecord]) -> RunStatus:
     """The status after these events left the outbox, or got further after they had. `settled` when nothing is left.
 
     A recorded success stays, and a failure is only replaced by a success, whatever comes late.
     """
-    known = {record.event_id: record for record in status.deliveries}
-    named = set()
-    for record in records:
-        named.add(record.event_id)
-        before = known.get(record.event_id)
-        if before is None or not before.phase.is_final or _is_late_success(before, record):
-            known[record.event_id] = record
+    status = run.status
+    merged = merge(status.deliveries, records)
+    named = {record.event_id for record in merged}
     outbox = [entry for entry in status.outbox if entry.event_id not in named]
-    deliveries = _trimmed(sorted(known.values(), key=lambda record: record.seq))
-    return settled_if_done(status.model_copy(update={"outbox": outbox, "deliveries": deliveries}))
+    kept = _trimmed(merged, still_in_outbox={entry["seq"] for entry in run.stored.get("outbox") or ()})
+    update = {"outbox": outbox, "records": text_of(kept), "structured_records": []}
+    return settled_if_done(status.model_copy(update=update))
 
 
 def settled_if_done(status: RunStatus) -> RunStatus:
@@ -61,36 +59,41 @@ def with_delivering(run: Run, status: RunStatus, fault: tuple[str, str] | None, 
 
 
 async def change_run_status(
-    client: KubeClient, namespace: str, name: str, change: StatusChange, *, known: JsonObject | None = None
+    client: KubeClient,
+    namespace: str,
+    name: str,
+    change: StatusChange,
+    *,
+    known: JsonObject | None = None,
+    tidy: bool = False,
 ) -> JsonObject:
-    """Writes `change(run)` and returns the run as it is then. `known` is a copy that spares the first read.
+    """Writes `change(run)` and returns the run as it is then. `known` is a copy that spares the first read, `tidy`
+    takes recorded events out of the outbox, unless the run is just being changed.
 
-    Raises KubeNotFound, KubeUnavailable and other KubeErrors. `change` may be called several times.
+    `change` is given the run without its answers, and may be called several times. Raises KubeNotFound,
+    KubeUnavailable and other KubeErrors.
     """
     remembered = [known] if known is not None else []
 
     async def attempt() -> JsonObject:
+        nonlocal tidy
         body = remembered.pop() if remembered else await client.get(RUN, name, namespace)
-        run = Run.parse(body)
-        patch = merge_patch.diff(run.status.to_kube(), change(run).to_kube())
-        if not patch:
-            return body
-        return await client.patch_status(RUN, name, patch, namespace, resource_version=run.resource_version)
+        run = Run.parse(body, answers=False)
+        patch = status_patch(run, change(run), tidy=tidy)
+        tidy = False
+        return await client.json_patch_status(RUN, name, patch, namespace) if patch else body
 
     written: JsonObject = await retry_conflicts(attempt)
     return written
 
 
-def _is_late_success(before: DeliveryRecord, record: DeliveryRecord) -> bool:
-    return before.phase is DeliveryPhase.FAILED and record.phase is DeliveryPhase.DELIVERED
-
-
-def _trimmed(records: list[DeliveryRecord]) -> list[DeliveryRecord]:
-    """The newest records; of a long run the oldest finished ones go first, unfinished ones never."""
+def _trimmed(records: Sequence[DeliveryRecord], *, still_in_outbox: Container[int]) -> list[DeliveryRecord]:
+    """The newest records; of a long run the oldest finished ones go first, unfinished ones never, nor those whose
+    event would count as unsent without them."""
     excess = len(records) - MAX_DELIVERY_RECORDS
     kept = []
     for record in records:
-        if excess > 0 and record.phase.is_final:
+        if excess > 0 and record.phase.is_final and record.seq not in still_in_outbox:
             excess -= 1
         else:
             kept.append(record)

@@ -17,6 +17,7 @@ from checklist_cli.doctor.finding import Finding, Level
 from checklist_cli.doctor.rights import needed
 from checklist_cli.program import main
 from checklist_crds.crd import CRD_VERSION, CRD_VERSION_ANNOTATION
+from checklist_crds.delivery_records import waiting_events
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import CUSTOM_RESOURCE_DEFINITION, ORGANIZATION, RUN, Kind
 from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION
@@ -197,7 +198,7 @@ async def test_a_service_that_works_is_not_blamed(
     await lab.submit(await lab.dispatch(receiver.url))
     run = await lab.dispatch(receiver.url, expires_in_s=3600)
     await lab.answer(run)
-    await lab.until(RUN, run, lambda body: not body["status"].get("outbox"))
+    await lab.until(RUN, run, lambda body: not waiting_events(body["status"]))
     keys = [part.partition(":")[0] for part in SEALING_KEYS.split(",")]
     findings = [
         *await found(work.runs(here, keys, utc_now, silent)),

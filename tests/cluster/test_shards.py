@@ -9,9 +9,9 @@ import pytest
 from tests.cluster.operator_lab import Lab, Receiver, StartOperator
 from tests.waiting import eventually
 
+from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.slots import SLOT_LABEL, slot_of
 from checklist_operator.sharding import Shard
 

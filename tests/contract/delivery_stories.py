@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, text_of
 from checklist_crds.delivery_types import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.outcome_class import OutcomeClass
 from checklist_crds.resource_types import OrganizationRef
 from checklist_crds.run_lifecycle import AnswerStep, Command, Submit
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, ObjectNameRef, OutboxEntry, Run
+from checklist_crds.run_types import ObjectNameRef, OutboxEntry, Run
 from checklist_crds.times import utc_now
 
 from .conftest import Account, Api, owned
@@ -44,9 +45,9 @@ class Story:
         entry = next(entry for entry in run.status.outbox if entry.seq == seq)
         record = _record(entry, attempts)
         outbox = [other.to_kube() for other in run.status.outbox if other.seq != seq]
-        deliveries = [known.to_kube() for known in run.status.deliveries] + [record.to_kube()]
+        records = text_of([*run.status.deliveries, record])
         await self.api.kube.patch_status(
-            RUN, self.run_id, {"outbox": outbox, "deliveries": deliveries}, self.account.namespace
+            RUN, self.run_id, {"outbox": outbox, "records": records}, self.account.namespace
         )
         return entry.event_id
 

@@ -122,14 +122,14 @@ async def test_the_answer_tells_the_state_after_all_of_it_and_the_answers_as_the
 
 async def test_forty_answers_are_one_write_and_very_large_ones_a_few(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [step(str(number), "text", config={"multiline": True}) for number in range(40)]
-    client, patch_status = api.services.client, api.services.client.patch_status
+    client, patch_status = api.services.client, api.services.client.json_patch_status
     writes: list[str] = []
 
     async def counted(*given: Any, **named: Any) -> Any:
         writes.append(given[0].plural)
         return await patch_status(*given, **named)
 
-    monkeypatch.setattr(client, "patch_status", counted)
+    monkeypatch.setattr(client, "json_patch_status", counted)
     for text, most in (("short", 1), ("x" * 4_000, 3)):
         person = await person_for(api, *steps)
         asked = [operation("answer", str(number), value=text) for number in range(40)]
@@ -146,7 +146,7 @@ async def test_of_a_batch_whose_second_write_fails_the_first_is_kept_and_the_res
     person = await person_for(api, *(step(str(number), "text") for number in range(4)))
     asked = [operation("answer", str(number), value="x" * 400) for number in range(4)]
     monkeypatch.setattr(run_batch.decide_in_turn, "__kwdefaults__", {"max_added": 2_000})
-    client, patch_status, runs = api.services.client, api.services.client.patch_status, 0
+    client, patch_status, runs = api.services.client, api.services.client.json_patch_status, 0
 
     async def second_fails(kind: Any, *given: Any, **named: Any) -> Any:
         nonlocal runs
@@ -155,7 +155,7 @@ async def test_of_a_batch_whose_second_write_fails_the_first_is_kept_and_the_res
             raise KubeOutcomeUnknown("gone")
         return await patch_status(kind, *given, **named)
 
-    monkeypatch.setattr(client, "patch_status", second_fails)
+    monkeypatch.setattr(client, "json_patch_status", second_fails)
     response = await person.batch(*asked)
     assert error_of(response) == (503, "service_unavailable")
     assert response.json()["details"][0]["code"] == "outcome_unknown"

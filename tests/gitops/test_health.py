@@ -9,6 +9,7 @@ from tests.gitops.judges import cel_expressions, health, healths, lua_scripts
 from tests.waiting import eventually
 
 from checklist_crds.crd_kinds import RESOURCES
+from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import (
     API_KEY,
@@ -22,7 +23,7 @@ from checklist_crds.kube.kinds import (
     Kind,
 )
 from checklist_crds.pausing import PAUSED_ANNOTATION
-from checklist_crds.run_types import DeliveryPhase, RunPhase
+from checklist_crds.run_types import RunPhase
 
 
 async def becomes(lab: Lab, kind: Kind, name: str, wanted: str) -> JsonObject:

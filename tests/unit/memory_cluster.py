@@ -3,7 +3,7 @@
 import asyncio
 import copy
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from checklist_crds import merge_patch
@@ -72,7 +72,40 @@ class MemoryCluster:
     ) -> JsonObject:
         return await self.patch(kind, name, {"status": patch}, **options)
 
+    async def json_patch_status(
+        self, kind: Kind, name: str, operations: Sequence[Mapping[str, Any]], *_: Any
+    ) -> JsonObject:
+        self.asked["patch"] += 1
+        await asyncio.sleep(0.01)
+        body = self.read(kind, name)
+        try:
+            for operation in operations:
+                _apply(body, **operation)
+        except (LookupError, ValueError) as error:
+            self.asked["conflict"] += 1
+            raise KubeConflict("the patch does not fit") from error
+        self.objects[kind, name] = body
+        return self._written(kind, name)
+
     def _written(self, kind: Kind, name: str) -> JsonObject:
         self._version += 1
         self.objects[kind, name]["metadata"]["resourceVersion"] = str(self._version)
         return self.read(kind, name)
+
+
+def _apply(body: Any, op: str, path: str, value: Any = None) -> None:
+    """One operation of a JSON Patch (RFC 6902), as Kubernetes takes it: what is absent passes for null in a test."""
+    *parents, last = (part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:])
+    place = body
+    for part in parents:
+        place = place[int(part) if isinstance(place, list) else part]
+    key: Any = int(last) if isinstance(place, list) and last != "-" else last
+    match op:
+        case "add" if isinstance(place, list):
+            place.insert(len(place) if key == "-" else key, value)
+        case "add":
+            place[key] = value
+        case "remove":
+            del place[key]
+        case "test" if (place[key] if isinstance(place, list) else place.get(key)) != value:
+            raise ValueError(path)

@@ -1,5 +1,6 @@
 """The life of a WebhookDelivery, its replays, and what a run records of them: pure functions of what was stored."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, text_of
 from checklist_crds.delivery_types import (
     MAX_RECORDED,
     REPLAY_ANNOTATION,
@@ -20,7 +22,7 @@ from checklist_crds.delivery_types import (
 from checklist_crds.event_names import EventName
 from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.run_types import MAX_DELIVERY_RECORDS as MOST
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, RunPhase, RunStatus
+from checklist_crds.run_types import OutboxEntry, Run, RunPhase, RunSpec, RunStatus
 from checklist_crds.times import format_timestamp
 from checklist_operator.delivery_progress import (
     CLAIM_S,
@@ -184,15 +186,22 @@ def record(seq: int, phase: DeliveryPhase = DeliveryPhase.DELIVERED) -> Delivery
     return DeliveryRecord(seq=seq, event=EventName.RUN_CANCELLED, event_id=f"evt-{seq}", phase=phase, attempts=1)
 
 
+def a_run(status: RunStatus, *, outbox: Sequence[OutboxEntry] = ()) -> Run:
+    """`outbox`: what is stored of it, the recorded ones included."""
+    stored = {"outbox": [one.to_kube() for one in outbox]}
+    spec = RunSpec(created_at=NOW)
+    return Run("r-1", "uid", "n", "1", NOW, spec, status, stored=stored)
+
+
 def test_a_recorded_event_leaves_the_outbox_and_a_final_run_settles_with_the_end_of_its_last_one() -> None:
-    assert with_records(RunStatus(outbox=[entry(1)]), [record(1)]).settled is None
+    assert with_records(a_run(RunStatus(outbox=[entry(1)])), [record(1)]).settled is None
     status = RunStatus(phase=RunPhase.CANCELLED, outbox=[entry(1), entry(2)])
     for news, left, is_settled in (
         (record(2, DeliveryPhase.PENDING), [1], None),
         (record(1), [], None),
         (record(2, DeliveryPhase.FAILED), [], True),
     ):
-        status = with_records(status, [news])
+        status = with_records(a_run(status), [news])
         assert ([one.seq for one in status.outbox], status.settled) == (left, is_settled)
     records = [(1, DeliveryPhase.DELIVERED), (2, DeliveryPhase.FAILED)]
     assert sorted((one.seq, one.phase) for one in status.deliveries) == records
@@ -207,15 +216,22 @@ def test_late_news_never_undo_an_end() -> None:
         (failed, delivered, delivered),
         (pending, failed, failed),
     ):
-        status = with_records(RunStatus(deliveries=[record(1, before)]), [record(1, late)])
-        assert [one.phase for one in status.deliveries] == [stays], (before, late)
+        for known in (
+            RunStatus(structured_records=[record(1, before)]),
+            RunStatus(records=text_of([record(1, before)])),
+        ):
+            status = with_records(a_run(known), [record(1, late)])
+            assert [one.phase for one in status.deliveries] == [stays], (before, late)
+            assert status.structured_records == []
 
 
 def test_a_long_run_forgets_its_oldest_finished_records_and_no_others() -> None:
     many = [record(1, DeliveryPhase.PENDING), *(record(seq) for seq in range(2, MOST + 1))]
-    status = with_records(RunStatus(deliveries=many), [record(MOST + 1)])
+    run = a_run(RunStatus(records=text_of(many)), outbox=[entry(2)])
+    status = with_records(run, [record(MOST + 1)])
     assert len(status.deliveries) == MOST
-    assert [one.seq for one in status.deliveries[:2]] == [1, 3]
+    # 2 still stands in the outbox, and would be sent again if nothing said that it was.
+    assert [one.seq for one in status.deliveries[:3]] == [1, 2, 4]
 
 
 def test_every_form_of_rfc_3339_names_a_request_to_the_millisecond_and_nothing_else_does() -> None:

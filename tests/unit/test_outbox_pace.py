@@ -11,12 +11,11 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import Kind
 from checklist_operator.controllers.outbox_lane import HEAD_START_S, Turn
 from checklist_operator.controllers.record_pace import (
+    ACTIVE_S,
     ENOUGH,
     GATHER_S,
     LONGEST_S,
     MOST_WAITING,
-    QUIET_S,
-    WRITES_PER_S,
     RecordPace,
 )
 from checklist_operator.controllers.run_outbox import RunOutbox
@@ -161,43 +160,45 @@ def pace(time: Time) -> RecordPace:
     return RecordPace(time)
 
 
-def crowd(pace: RecordPace, runs: int, results: int = 1) -> None:
-    for number in range(runs):
-        pace.waits(number, results)
-
-
-def patience(pace: RecordPace, run: int = 0, *, more: bool = False, urgent: bool = False) -> float:
+def patience(pace: RecordPace, run: str, *, more: bool = False, urgent: bool = False) -> float:
     return pace.patience_s(run, more_to_come=more, urgent=urgent)
 
 
-def test_writes_keep_to_a_pace_and_what_a_crash_would_repeat_is_bounded(pace: RecordPace) -> None:
-    crowd(pace, 1)
-    assert (patience(pace), patience(pace, more=True)) == (0, GATHER_S)
-    crowd(pace, 45)
-    assert patience(pace) == pytest.approx(45 / WRITES_PER_S)
-    crowd(pace, 400)
-    assert (patience(pace), patience(pace, urgent=True)) == (LONGEST_S, 0)
-    assert patience(pace, more=True, urgent=True) == GATHER_S
-    pace.waits(7, ENOUGH)  # of one run, enough are worth a write
-    assert (patience(pace, 7), patience(pace, 8)) == (0, LONGEST_S)
-    crowd(pace, MOST_WAITING // 2, results=2)
-    pace.waits("one more", 1)
-    assert patience(pace) == 0
+def answered(pace: RecordPace, time: Time, run: str, *, gap_s: float) -> None:
+    """Two changes of the run, so far apart; the second one now."""
+    pace.changed(run, 1)
+    time.now += gap_s
+    pace.changed(run, 2)
 
 
-def test_when_the_load_is_over_everything_is_written_and_what_was_written_counts_no_more(
-    pace: RecordPace, time: Time
-) -> None:
-    crowd(pace, 60)
-    time.now += QUIET_S + 0.01
-    assert patience(pace) == 0
-    pace.waits("another", 1)
-    assert patience(pace) > 1
-    for number in range(59):
+def test_results_of_a_run_that_is_being_answered_wait_and_others_do_not(pace: RecordPace, time: Time) -> None:
+    assert (patience(pace, "unknown"), patience(pace, "unknown", more=True)) == (0, GATHER_S)
+    answered(pace, time, "fast", gap_s=ACTIVE_S - 0.5)
+    answered(pace, time, "slow", gap_s=ACTIVE_S + 0.5)
+    pace.changed("fast", 3)
+    assert (patience(pace, "fast"), patience(pace, "slow")) == (0, 0), "both had paused"
+    time.now += 0.5
+    pace.changed("fast", 4)
+    assert (patience(pace, "fast"), patience(pace, "fast", more=True)) == (LONGEST_S, LONGEST_S)
+    assert patience(pace, "fast", urgent=True) == 0
+    assert patience(pace, "fast", more=True, urgent=True) == GATHER_S
+    pace.changed("fast", 4)  # the watch shows the same again
+    time.now += ACTIVE_S + 0.1
+    assert patience(pace, "fast") == 0, "nobody has answered since"
+
+
+def test_what_a_crash_would_repeat_is_bounded(pace: RecordPace, time: Time) -> None:
+    for run in ("a", "b"):
+        answered(pace, time, run, gap_s=0.0)
+    pace.waits("a", ENOUGH)
+    assert (patience(pace, "a"), patience(pace, "b")) == (0, LONGEST_S)
+    for number in range(MOST_WAITING):
+        pace.waits(number, 1)
+    assert patience(pace, "b") == 0
+    for number in range(MOST_WAITING):
         pace.waits(number, 0)
-    pace.waits("another", 0)
     pace.waits("never seen", 0)
-    assert patience(pace, 59) == 0
+    assert patience(pace, "b") == LONGEST_S
 
 
 ENTRY = {"eventId": "evt-0b0f6f5e-8d5c-4d0c-9a55-2f4f0d1c9a11", "event": "step.completed", "seq": 1, "data": "{}"}

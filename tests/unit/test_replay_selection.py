@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.delivery_types import (
     Attempt,
     LastReplay,
@@ -20,7 +21,7 @@ from checklist_crds.delivery_types import (
 from checklist_crds.event_names import EventName
 from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.replay_types import ReplayFilter
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, ObjectNameRef, Run
+from checklist_crds.run_types import ObjectNameRef, Run
 from checklist_crds.times import format_timestamp
 from checklist_operator.delivery_search import search
 from checklist_operator.replay_places import Places

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.unit.memory_cluster import MemoryCluster
 
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, recorded_events
 from checklist_crds.delivery_types import Claim, WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.event_names import EventName
 from checklist_crds.ids import new_id
 from checklist_crds.kube.errors import KubeConflict, KubeUnavailable
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord
 from checklist_operator.claims import Claims, LeadNotConfirmed
 from checklist_operator.delivery.failure import OwnFault
 from checklist_operator.delivery.fairness import Permits
@@ -219,7 +219,7 @@ def records_of(cluster: Any) -> RunRecords:
 
 
 def recorded(cluster: MemoryCluster, name: str) -> list[int]:
-    return [one["seq"] for one in cluster.read(RUN, name)["status"]["deliveries"]]
+    return [one["seq"] for one in recorded_events(cluster.read(RUN, name)["status"]).values()]
 
 
 async def test_a_hundred_that_end_together_are_few_writes_and_each_is_recorded() -> None:
@@ -255,8 +255,11 @@ async def test_a_foreign_write_is_found_and_kept_and_a_run_that_is_gone_is_none(
     await runs.tell(("n", "r-1"), record(1), known=cluster.read(RUN, "r-1"))
     await cluster.patch_status(RUN, "r-1", {"phase": "InProgress"}, "n")
     await runs.tell(("n", "r-1"), record(2))
-    assert recorded(cluster, "r-1") == [1, 2]
+    assert cluster.asked["conflict"] == 0, "a change of the run is none of its records' business"
+    await records_of(cluster).tell(("n", "r-1"), record(3))
+    await runs.tell(("n", "r-1"), record(4))
+    assert recorded(cluster, "r-1") == [1, 2, 3, 4]
     assert cluster.read(RUN, "r-1")["status"]["phase"] == "InProgress"
     assert cluster.asked["conflict"] == 1
     del cluster.objects[RUN, "r-1"]
-    assert await runs.tell(("n", "r-1"), record(3)) is None
+    assert await runs.tell(("n", "r-1"), record(5)) is None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from checklist_crds.delivery_records import waiting_events
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
@@ -130,7 +131,7 @@ def _judge_run(  # noqa: PLR0917 - one look, several lists
         expired.note(name, now - ends)
     if paused.holds(body, organization_of(body)):
         return
-    if events := status.get("outbox"):
+    if events := waiting_events(status):
         unsent.note(name, now - parse_timestamp(events[0]["ts"]))
     if any(each["type"] == "Admitted" and each["status"] == "False" for each in status.get("conditions") or ()):
         refused.append(name)

@@ -8,7 +8,7 @@
     │   └── KubeContended       others wrote each time in between
     ├── KubeNotFound       404
     ├── KubeAlreadyExists  409 on create
-    ├── KubeConflict       409 on a conditional write: read again, decide again
+    ├── KubeConflict       409 on a conditional write, 422 for a JSON Patch that does not fit: read and decide again
     ├── KubeInvalid        400, 413, 422: the object is refused, with the server's reason
     ├── KubeForbidden      403: the service account lacks a right
     └── KubeGone           410: the resource version is too old; list again
@@ -72,6 +72,8 @@ def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
         case 409:
             exists = body.get("reason") == "AlreadyExists"
             return (KubeAlreadyExists if exists else KubeConflict)(message, status=status)
+        case 422 if _is_patch_that_does_not_fit(body):
+            return KubeConflict(message, status=status)
         case 400 | 413 | 422:
             return KubeInvalid(message, status=status)
         case 403:
@@ -80,3 +82,8 @@ def from_status(status: int, body: Mapping[str, Any]) -> KubeError:
             return KubeGone(message, status=status)
         case _:  # 401, too: a token that is renewed late, or of a pod that is deleted and has not ended yet
             return KubeUnavailable(message, status=status)
+
+
+def _is_patch_that_does_not_fit(body: Mapping[str, Any]) -> bool:
+    """A JSON Patch that cannot be applied to the object as it is now; an object that is invalid names its kind."""
+    return not (body.get("details") or {}).get("kind")

@@ -1,4 +1,4 @@
-"""Runs in the cluster: read, decide, write on condition that nobody wrote in between."""
+"""Runs in the cluster: read, decide, write on condition that nobody changed the run in between."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from .client import JsonObject, KubeClient, retry_conflicts
 from .errors import KubeConflict
 from .kinds import RUN
 from .revisions import RevisionStore
+from .run_patch import status_patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +121,12 @@ class RunStore:
         return BatchChange(change, (*first.outcomes, *rest.outcomes))
 
     async def _write(self, run: Run, definition: Definition, batch: BatchDecision) -> BatchChange:
-        """Raises KubeConflict when somebody wrote since `run` was read."""
-        patch = batch.decision.patch()
+        """Raises KubeConflict when somebody changed the run since it was read."""
+        patch = status_patch(run, batch.decision.after)
         if not patch:
             return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)
-        body = await self._client.patch_status(
-            RUN, run.name, patch, run.namespace, resource_version=run.resource_version
-        )
+        body = await self._client.json_patch_status(RUN, run.name, patch, run.namespace)
         relate(traceparent_of(body))
-        return BatchChange(Change(Run.parse(body), batch.decision, definition, body), batch.outcomes)
+        return BatchChange(
+            Change(run.written(batch.decision.after, body), batch.decision, definition, body), batch.outcomes
+        )

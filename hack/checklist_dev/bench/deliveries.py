@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from checklist_crds.delivery_records import waiting_events
 from checklist_crds.ids import derived_id
 from checklist_dev.bench.answers import SECRET, answers_to
 from checklist_dev.bench.raw import CONCURRENCY, RawCluster, rate_of
@@ -127,7 +128,7 @@ async def _account(cluster: RawCluster, people: Sequence[Person], arrived: Seque
             raise Failure(f"{len(waiting)} runs still have events in their outbox, for example {next(iter(waiting))}")
         for body in await asyncio.gather(*(cluster.get_run(name) for name in list(waiting)[:64])):
             status: Mapping[str, Any] = body["status"]
-            if not status.get("outbox"):
+            if not waiting_events(status):
                 waiting.discard(body["metadata"]["name"])
                 expected |= {derived_id("evt", body["metadata"]["uid"], str(n + 1)) for n in range(status["seq"])}
     bad = sum(each.signature_problem(SECRET) is not None for each in arrived)

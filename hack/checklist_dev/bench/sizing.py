@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+from checklist_crds.delivery_records import recorded_events, waiting_events
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeConnection
 from checklist_dev.bench.answers import SECRET
@@ -82,7 +83,7 @@ async def _answered(client: ServiceClient, cluster: RawCluster, wish: Json, step
     for _ in range(int(_SETTLED_WITHIN_S / 0.2)):
         run = await cluster.get_run(person.run_id)
         status = run["status"]
-        sent = len(status.get("deliveries") or ()) == events and not status.get("outbox")
+        sent = len(recorded_events(status)) == events and not waiting_events(status)
         if sent and bool(status.get("settled")) == submit:
             return run
         await asyncio.sleep(0.2)
@@ -94,8 +95,8 @@ async def _fill(cluster: RawCluster, factory: RunFactory, example: Json, count: 
 
     async def one(name: str, body: bytes) -> None:
         status = copy.deepcopy(example["status"])
-        for delivery in status["deliveries"]:  # the API lists events by their ids
-            delivery["eventId"] = new_id("evt")
+        for event_id in recorded_events(status):  # the API lists events by their ids
+            status["records"] = status["records"].replace(event_id, new_id("evt"))
         await cluster.create_run(body)
         await cluster.patch_run_status(name, status)
 

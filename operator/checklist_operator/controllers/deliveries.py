@@ -15,13 +15,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
+from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.delivery_types import Attempt, WebhookDeliveryStatus
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.run_types import DeliveryPhase, Run, Webhook
+from checklist_crds.run_types import Run, Webhook
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.webhook_url import Openness
 from checklist_operator.claims import Claims, LeadNotConfirmed, Taken

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 
+from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.delivery_types import (
     MAX_ATTEMPTS,
     LastReplay,
@@ -14,7 +15,6 @@ from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import Key
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.run_types import DeliveryPhase
 from checklist_crds.times import Clock
 from checklist_operator.delivery.fairness import host_of
 from checklist_operator.delivery_objects import Delivery, DeliveryObjects

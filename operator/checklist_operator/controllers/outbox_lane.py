@@ -2,14 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from checklist_crds.delivery_records import DeliveryRecord, has_unfinished, waiting_events
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import version_of
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, Run, RunPhase
+from checklist_crds.run_types import OutboxEntry, Run, RunPhase
 from checklist_crds.template_types import Definition
 from checklist_operator.faults import OurFault
 
@@ -70,9 +70,15 @@ class Lane:
 
     @property
     def run(self) -> Run:
+        """Without answers before its end: events of steps have frozen what they tell."""
         if self.parsed is None:
-            self.parsed = Run.parse(self.body)
+            self.parsed = Run.parse(self.body, answers=self.has_ended)
         return self.parsed
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run is final."""
+        return (self.body.get("status") or {}).get("phase") in _FINAL
 
     @property
     def is_idle(self) -> bool:
@@ -93,18 +99,14 @@ class FirstAttempt:
 def has_work(body: JsonObject) -> bool:
     """Something in the outbox, or a final run whose `settled` may be due."""
     status = body.get("status") or {}
-    if status.get("outbox"):
+    if waiting_events(status):
         return True
     if status.get("phase") not in _FINAL or status.get("settled"):
         return False
-    return not _unfinished(status.get("deliveries") or ())
+    return not has_unfinished(status)
 
 
 def awaits_retries(body: JsonObject) -> bool:
     """A final run that is unsettled only because deliveries are being retried."""
     status = body.get("status") or {}
     return status.get("phase") in _FINAL and not status.get("settled")
-
-
-def _unfinished(records: Iterable[JsonObject]) -> bool:
-    return any(record["phase"] in (DeliveryPhase.PENDING, DeliveryPhase.IN_FLIGHT) for record in records)

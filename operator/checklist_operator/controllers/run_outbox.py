@@ -12,16 +12,17 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, waiting_events
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.run_types import DeliveryPhase, DeliveryRecord, OutboxEntry, Run, RunStatus
+from checklist_crds.run_types import OutboxEntry, Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.webhook_url import Openness
 from checklist_operator.controllers.outbox_lane import FirstAttempt, Lane, Turn, awaits_retries, has_work
-from checklist_operator.controllers.record_pace import GATHER_S, QUIET_S, RecordPace
+from checklist_operator.controllers.record_pace import GATHER_S, RecordPace
 from checklist_operator.delivery.outcome import Outcome
 from checklist_operator.delivery_objects import DeliveryObjects
 from checklist_operator.envelopes import body_of, first_envelope
@@ -35,7 +36,7 @@ from checklist_operator.metrics import Metrics
 from checklist_operator.patience import Patience
 from checklist_operator.pauses import Held, Pauses
 from checklist_operator.run_deliveries import target_of
-from checklist_operator.run_status import change_run_status, settled_if_done, with_delivering, with_records
+from checklist_operator.run_status import change_run_status, with_delivering, with_records
 from checklist_operator.signing_secrets import SigningSecrets
 from checklist_operator.transmission import Origin, Transmitter
 from checklist_operator.work_queue import Backoff, WorkQueue
@@ -100,6 +101,8 @@ class RunOutbox:
         else:
             lane.seen = max(lane.seen, version_of(body))
             lane.learn(body)
+        status = body.get("status") or {}
+        self._pace.changed(key, status.get("seq", 0))
         lane.look_up |= type_ is None and not lane.in_flight and not lane.results
         if lane.is_idle:
             self._drop_if_caught_up(key, lane)
@@ -122,7 +125,7 @@ class RunOutbox:
             entry["ts"]
             for key, lane in self._lanes.items()
             if key not in self._held
-            for entry in (lane.body.get("status") or {}).get("outbox") or ()
+            for entry in waiting_events(lane.body.get("status") or {})
             if entry["eventId"] not in lane.results
         )
         oldest = min(waiting, default=None)
@@ -177,19 +180,19 @@ class RunOutbox:
             await self._write_results(key, lane)  # final, and only `settled` is missing
         self._drop_if_caught_up(key, lane)
         if lane.results:
-            return min(max(0.01, self._patience_s(key, lane)), QUIET_S)
+            return max(0.01, self._patience_s(key, lane))
         return self._waits_for_records_s(lane) or None
 
     def _waits_for_records_s(self, lane: Lane) -> float:
         """How long nothing of this run is sent, as the leader before us is writing down what it has sent of it."""
-        outbox = (lane.body.get("status") or {}).get("outbox") or ()
+        outbox = waiting_events(lane.body.get("status") or {})
         return self._being_recorded.for_s((entry["eventId"] for entry in outbox), attempt=1)
 
     def _patience_s(self, key: Key, lane: Lane) -> float:
         """How much longer the lane's results may wait to be written."""
         urgent = (
             self._stopping
-            or lane.run.status.phase.is_final
+            or lane.has_ended
             or any(record.phase is not DeliveryPhase.DELIVERED for record in lane.results.values())
         )
         patience = self._pace.patience_s(key, more_to_come=bool(lane.in_flight), urgent=urgent)
@@ -340,11 +343,11 @@ class RunOutbox:
         records = dict(lane.results)
 
         def change(run: Run) -> RunStatus:
-            status = with_records(run.status, records.values())
-            return with_delivering(run, settled_if_done(status), None, now=self._clock())
+            return with_delivering(run, with_records(run, records.values()), None, now=self._clock())
 
         try:
-            body = await change_run_status(self._client, *key, change, known=lane.body)
+            tidy = not self._pace.is_active(key)
+            body = await change_run_status(self._client, *key, change, known=lane.body, tidy=tidy)
         except KubeNotFound:
             self._forget(key)
             return

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
+from checklist_crds.delivery_records import DeliveryPhase, recorded_events
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
-from checklist_crds.run_types import DeliveryPhase
 from checklist_dev.chaos.cuts.course import Course
 from checklist_dev.chaos.cuts.patience import insist
 from checklist_operator.handlers import SELECTED, Observe
@@ -116,8 +116,8 @@ class Strand:
             return
         self.body = body
         self.settled_at = now if type_ == "DELETED" else None
-        for record in (body.get("status") or {}).get("deliveries") or ():
-            phases = self.phases.setdefault(record["eventId"], [])
+        for event_id, record in recorded_events(body.get("status") or {}).items():
+            phases = self.phases.setdefault(event_id, [])
             if not phases or phases[-1][1] != record["phase"]:
                 phases.append((now, DeliveryPhase(record["phase"])))
 

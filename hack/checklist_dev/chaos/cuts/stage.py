@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
+from checklist_crds.delivery_records import DeliveryPhase, recorded_events, waiting_events
 from checklist_crds.delivery_types import REPLAY_ANNOTATION
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.run_types import DeliveryPhase, Run
+from checklist_crds.run_types import Run
 from checklist_crds.times import format_timestamp
 from checklist_dev.chaos.cuts.course import Course, Cut, Fate
 from checklist_dev.chaos.cuts.feed import Feed, Strand
@@ -267,9 +268,8 @@ class _Case:
         if scenario.final:
             return strand.settled_at is not None
         status = (strand.body or {}).get("status") or {}
-        records = status.get("deliveries") or ()
-        phases = [DeliveryPhase(record["phase"]) for record in records]
-        return not status.get("outbox") and len(phases) == len(scenario.ends) and all(one.is_final for one in phases)
+        phases = [DeliveryPhase(record["phase"]) for record in recorded_events(status).values()]
+        return not waiting_events(status) and len(phases) == len(scenario.ends) and all(one.is_final for one in phases)
 
     async def _ask_for_a_replay(self) -> None:
         """As soon as everything has ended; waits until it is answered, whoever answers."""
