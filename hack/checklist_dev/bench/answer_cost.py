@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from checklist_crds.delivery_records import waiting_events
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.answers import Planned, open_runs
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
@@ -53,12 +54,25 @@ class Cost:
         return sum(self.ms.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """A service whose answers are measured."""
+
+    rig: Rig
+    client: ServiceClient
+    cluster: RawCluster
+    log: ReceiverLog
+    url: str
+
+
 async def measure_answer_cost(
-    rig: Rig, client: ServiceClient, cluster: RawCluster, url: str, *, answers: int, rounds: int
+    stage: Answering, *, answers: int, rounds: int, before: Answering | None = None
 ) -> list[Figure]:
-    """`answers` in each round and size; the sizes take turns."""
+    """`answers` in each round and size; the sizes take turns. `before`: an earlier release, measured in turn."""
+    client, cluster = stage.client, stage.cluster
     templates = {size: await client.create_template(template_of(size)) for size in SIZES}
-    stage = _Stage(rig, client, cluster, ReceiverLog(rig.receiver_log()), url)
+    older = None if before is None else await before.client.create_template(template_of(_USUAL))
+    over_before: list[float] = []
     costs: dict[int, list[Cost]] = {size: [] for size in SIZES}
     shares: dict[int, list[float]] = {size: [] for size in SIZES}
     await _round(stage, templates[SIZES[0]], size=SIZES[0], answers=answers // 4)  # warms up
@@ -71,6 +85,9 @@ async def measure_answer_cost(
             shares[size].append(cost.rate / raw)
             if size == _USUAL:
                 finished = await _finished(cluster, people[0])
+                if before is not None and older is not None:
+                    earlier, _ = await _round(before, older, size=size, answers=answers)
+                    over_before.append(cost.rate / earlier.rate)
     usual, small, large = costs[_USUAL], costs[SIZES[0]], costs[SIZES[-1]]
     growth = [of_large.ms_in_all / of_small.ms_in_all for of_large, of_small in zip(large, small, strict=True)]
     return [
@@ -89,7 +106,19 @@ async def measure_answer_cost(
         Figure(
             f"bytes of a finished run of {_USUAL} steps with its records", len(finished) / 1024, "KiB", Goal("<=", 14)
         ),
-        *await _offline_queues(client, cluster, templates[SIZES[-1]], url),
+        *await _offline_queues(client, cluster, templates[SIZES[-1]], stage.url),
+        *(
+            [
+                of_rounds(
+                    f"answers with a webhook over those of the release before, {_USUAL} steps",
+                    over_before,
+                    "x",
+                    goal=Goal(">=", 3),
+                )
+            ]
+            if over_before
+            else []
+        ),
     ]
 
 
@@ -108,16 +137,7 @@ def _text(number: int) -> str:
     return f"Nothing unusual at point {number}, all as it was the week before."
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    rig: Rig
-    client: ServiceClient
-    cluster: RawCluster
-    log: ReceiverLog
-    url: str
-
-
-async def _round(stage: _Stage, template_id: str, *, size: int, answers: int) -> tuple[Cost, list[Person]]:
+async def _round(stage: Answering, template_id: str, *, size: int, answers: int) -> tuple[Cost, list[Person]]:
     """Every step of so many runs, step by step through all of them."""
     rig, cluster, log = stage.rig, stage.cluster, stage.log
     people = await open_runs(stage.client, template_id, [stage.url], -(-answers // size))
@@ -137,7 +157,7 @@ async def _round(stage: _Stage, template_id: str, *, size: int, answers: int) ->
     return Cost(rate, spent, succeeded / count, refused / count), people
 
 
-async def _raw_rate(stage: _Stage, people: Sequence[Person], *, size: int) -> float:
+async def _raw_rate(stage: Answering, people: Sequence[Person], *, size: int) -> float:
     """The same answers as merge patches of runs without webhook and records."""
     cluster = stage.cluster
     example = await cluster.get_run(people[0].run_id)
@@ -208,7 +228,7 @@ async def _all_recorded(cluster: RawCluster, people: Sequence[Person]) -> None:
             raise Failure(f"{len(waiting)} runs still have unrecorded events, for example {next(iter(waiting))}")
         for name in sorted(waiting):
             status = (await cluster.get_run(name))["status"]
-            if all(entry["eventId"] in status.get("records", "") for entry in status.get("outbox") or ()):
+            if not waiting_events(status):
                 waiting.discard(name)
         await asyncio.sleep(0.25)
 

@@ -5,10 +5,7 @@ The release before is taken from this repository's history: the same programs fr
 
 import asyncio
 import contextlib
-import io
 import random
-import subprocess
-import tarfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -26,26 +23,13 @@ from checklist_dev.chaos.receivers import Receivers
 from checklist_dev.chaos.settling import Stage, judge, repetitions
 from checklist_dev.chaos.transcript import Result, Transcript
 from checklist_dev.crd_install import install_crds
-from checklist_dev.failures import Failure
 from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import ServiceClient
+from checklist_dev.load.release_before import RELEASE_BEFORE, code_of, install_older_crds
 from checklist_dev.load.rig import Program, Rig
 from checklist_dev.repository import ROOT
 
-RELEASE_BEFORE: Final = "317c7014dbe013145141d81ed4d55cd615583398"
-"""The last commit with structured delivery records."""
 _CLEAN_END_S: Final = 30.0
-
-
-def code_of(revision: str, folder: Path) -> Path:
-    """The source code of a revision of this repository, in `folder`. Raises Failure where the history is missing."""
-    archive = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=False)
-    if archive.returncode:
-        reason = archive.stderr.decode(errors="replace").strip()
-        raise Failure(f"the release before is revision {revision[:7]}, which this clone lacks: {reason}")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
-    return folder
 
 
 class Changeover:
@@ -107,7 +91,7 @@ async def upgrade_and_roll_back(
     """Raises Failure when the service cannot be started or the release before cannot be had."""
     rng = random.Random(seed)
     before = await asyncio.to_thread(code_of, RELEASE_BEFORE, rig.folder / "before")
-    await asyncio.to_thread(_install_older_crds, rig, before)
+    await asyncio.to_thread(install_older_crds, rig, before)
     account = await asyncio.to_thread(rig.new_account)
     receivers = Receivers(rig, seed=seed)
     apis = [rig.add_api(f"api-{number}") for number in range(size.apis)]
@@ -147,13 +131,6 @@ async def upgrade_and_roll_back(
         "runs_with_records_as_objects": forms[1],
     }
     return Result("upgrade and rollback", findings, figures, rig.logs())
-
-
-def _install_older_crds(rig: Rig, before: Path) -> None:
-    """The cluster of the rig is new and empty, so its definitions may be replaced by older ones."""
-    kubectl = rig.cluster.run_kubectl
-    kubectl("delete", "crds", "-l", "app.kubernetes.io/part-of=checklist-dispatch", "--wait")
-    install_crds(kubectl, before / "crds")
 
 
 async def _forms(kube: KubeClient) -> tuple[int, int]:

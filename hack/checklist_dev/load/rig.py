@@ -116,6 +116,7 @@ class Rig:
         report: Report = say,
     ) -> None:
         self.folder = folder
+        self.fsync = fsync
         self.cluster = ControlPlane(
             folder / "controlplane",
             ephemeral=not fsync,
