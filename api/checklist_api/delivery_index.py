@@ -220,7 +220,9 @@ class DeliveryIndex:
                 logger.warning("run.unreadable", extra={"run_id": run_id, "reason": type(error).__name__})
         rows = self._db.execute("SELECT event_id, digest FROM deliveries WHERE run = ? AND namespace = ?", (run, place))
         known: dict[bytes | None, int | None] = dict(rows.fetchall())
-        for event_id in said.keys() if read_to else known.keys() | said.keys():
+        # What was recorded before stays as it is; what waited is recorded now, or waits, or is gone.
+        again = {event_id for event_id, digest in known.items() if digest == 0} if read_to else known.keys()
+        for event_id in said.keys() | again:
             entry = said.get(event_id)
             digest = entry.digest if entry is not None else None
             if event_id is not None and (event_id not in known or known[event_id] != digest):
