@@ -1,6 +1,7 @@
 """What waits for the Kubernetes API, for how long, in which order, and what those hear that may not wait."""
 
 import asyncio
+import contextlib
 import itertools
 from collections import Counter
 from collections.abc import Sequence
@@ -105,10 +106,35 @@ async def test_a_server_that_stalls_holds_nobody_in_the_queue() -> None:
     server = Server(call_s=10.0)
     answers = await asyncio.gather(*(server.request() for _ in range(20)))
     assert Counter(retry is None for _, retry in answers) == {True: SLOTS, False: 20 - SLOTS}
+    assert server.queue.limit < SLOTS
     assert max(seconds for seconds, retry in answers if retry is not None) <= LONGEST_WAIT_S + 0.001
     server.call_s = CALL_S
+    await server.offer(0.5 * PER_S, 5)
     after = await server.offer(0.9 * PER_S, 10)
     assert {retry for _, retry in after} == {None}, "it is forgotten"
+
+
+@pytest.mark.parametrize("per_s", [5, 10, 30])
+async def test_a_server_that_can_do_little_has_few_calls_under_way_so_that_each_is_fast(per_s: int) -> None:
+    """It does one after the other, so that with 32 under way each would take 32 times as long as alone."""
+    queue, one = CallQueue(32), asyncio.Lock()
+    taken: list[float] = []
+
+    async def request() -> None:
+        open_ticket()
+        started = now()
+        with contextlib.suppress(KubeOverloaded):
+            async with queue.slot(), one:
+                await asyncio.sleep(1 / per_s)
+            taken.append(now() - started)
+
+    for _ in range(30 * 3 * per_s):
+        asyncio.create_task(request())  # noqa: RUF006 - they end below
+        await asyncio.sleep(1 / (3 * per_s))
+    await asyncio.sleep(10)
+    assert len(taken) > 0.95 * 30 * per_s
+    settled = sorted(taken[len(taken) // 3 :])
+    assert settled[int(0.99 * len(settled))] <= {5: 4.0, 10: 3.0, 30: 2.0}[per_s]
 
 
 async def test_a_flood_of_one_organization_costs_the_others_nothing() -> None:
@@ -176,13 +202,13 @@ async def test_a_block_of_calls_has_one_slot() -> None:
     async def request() -> None:
         open_ticket()
         async with server.queue.slot(for_all_calls=True):
-            assert server.queue._free == SLOTS - 1
+            assert server.queue._in_use == 1
             await asyncio.gather(*(server.call() for _ in range(2 * SLOTS)))
-            assert server.queue._free == SLOTS - 1
+            assert server.queue._in_use == 1
         await server.call()
 
     await asyncio.create_task(request())
-    assert server.queue._free == SLOTS
+    assert server.queue._in_use == 0
 
 
 async def test_slots_of_callers_that_go_away_are_not_lost() -> None:
@@ -194,4 +220,4 @@ async def test_slots_of_callers_that_go_away_are_not_lost() -> None:
         for task in (*tasks, *background):
             task.cancel()
         await asyncio.gather(*tasks, *background, return_exceptions=True)
-        assert (server.queue._free, server.queue.waiting) == (SLOTS, 0), cut_s
+        assert (server.queue._in_use, server.queue.waiting) == (0, 0), cut_s
