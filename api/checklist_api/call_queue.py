@@ -33,8 +33,8 @@ LONGEST_RETRY_AFTER_S: Final = 30
 _LONG_CALL_S: Final = 1.0
 """From here on fewer calls are under way. With c calls a second of a server that is at its limit, that are about the
 root of (`concurrency` x c): each takes longer than with one under way, and shorter than with all."""
-_FEWEST: Final = 4
-"""Of `concurrency`, one part: for a server that is slow without being busy."""
+_FEWEST: Final = 0.5
+"""Of `concurrency`: a server that is far away is slow, and has room for more all the same."""
 _FIRST_GUESS_S: Final = 0.05
 _WEIGHT: Final = 0.1
 """Of the newest call in the average time of a call."""
@@ -88,7 +88,7 @@ class CallQueue:
     @property
     def limit(self) -> int:
         """How many slots there are at the moment."""
-        return max(self._concurrency // _FEWEST, int(self._concurrency * min(1.0, _LONG_CALL_S / self._held_s)))
+        return max(int(self._concurrency * _FEWEST), int(self._concurrency * min(1.0, _LONG_CALL_S / self._held_s)))
 
     @property
     def waiting(self) -> int:

@@ -114,7 +114,7 @@ async def test_a_server_that_stalls_holds_nobody_in_the_queue() -> None:
     assert {retry for _, retry in after} == {None}, "it is forgotten"
 
 
-@pytest.mark.parametrize("per_s", [5, 10, 30])
+@pytest.mark.parametrize("per_s", [8, 10, 30])
 async def test_a_server_that_can_do_little_has_few_calls_under_way_so_that_each_is_fast(per_s: int) -> None:
     """It does one after the other, so that with 32 under way each would take 32 times as long as alone."""
     queue, one = CallQueue(32), asyncio.Lock()
@@ -134,7 +134,7 @@ async def test_a_server_that_can_do_little_has_few_calls_under_way_so_that_each_
     await asyncio.sleep(10)
     assert len(taken) > 0.95 * 30 * per_s
     settled = sorted(taken[len(taken) // 3 :])
-    assert settled[int(0.99 * len(settled))] <= {5: 4.0, 10: 3.0, 30: 2.0}[per_s]
+    assert settled[int(0.99 * len(settled))] <= {8: 3.5, 10: 3.0, 30: 2.0}[per_s]
 
 
 async def test_a_flood_of_one_organization_costs_the_others_nothing() -> None:

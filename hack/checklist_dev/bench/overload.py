@@ -47,10 +47,12 @@ class _Stage:
     template_id: str
 
     async def plan(self, answers: int) -> tuple[list[Person], Iterator[Planned]]:
-        """Runs, and an answer to each of their steps, step by step through all of them."""
-        people = await open_runs(self.client, self.template_id, [self.url], -(-answers // STEPS))
+        """Runs, and so many answers, step by step through all of them: more runs than there are requests under way,
+        since changes of one run wait for each other."""
+        people = await open_runs(self.client, self.template_id, [self.url], max(2 * _AT_ONCE, -(-answers // STEPS)))
         text = "Nothing unusual at this point, all as it was the week before."
-        return people, (Planned(person, f"s-{number}", text) for number in range(STEPS) for person in people)
+        planned = (Planned(person, f"s-{number}", text) for number in range(STEPS) for person in people)
+        return people, islice(planned, answers)
 
 
 async def measure_overload(
@@ -84,7 +86,7 @@ async def _window(stage: _Stage, where: str, capacity: float, for_s: float) -> l
 
         return once
 
-    offered = at_steady_rate(map(give, islice(planned, int(per_s * for_s))), per_second=per_s)
+    offered = at_steady_rate(map(give, planned), per_second=per_s)
     rate, revoked_s, late_s = await asyncio.gather(
         offered, _revocation_s(stage, for_s / 3), _lateness_of_expiry_s(stage, for_s / 2)
     )
