@@ -34,6 +34,8 @@ _PROBE_WHILE_DOWN_EVERY_S: Final = 0.25
 # A starved API server was seen to answer nothing for 1.3 s, and one behind a bad line takes three. With the pause
 # before the probe, callers of a server that hangs hear of it within five seconds.
 _SILENT_S: Final = 4.0
+# As a hang is noticed by its silence, this only ends calls whose own connection is lost.
+_ANSWER_WITHIN_S: Final = 20.0
 _TICK_S: Final = 0.25
 _TOO_MANY: Final = 429
 _NO_ANSWER: Final = "the Kubernetes API does not answer in time"
@@ -54,7 +56,13 @@ class GuardedKubeClient(KubeClient):
         namespaces: Sequence[str] = (),
         check: Callable[[Kind, JsonObject], None] = lambda _, __: None,
     ) -> None:
-        super().__init__(connection, pool_size=concurrency + 2, namespaces=namespaces, check=check)
+        super().__init__(
+            connection,
+            pool_size=concurrency + 2,
+            answer_within_s=_ANSWER_WITHIN_S,
+            namespaces=namespaces,
+            check=check,
+        )
         self._metrics = metrics
         self._queue = CallQueue(concurrency, metrics.overloaded.inc)
         metrics.calls_waiting.set_function(lambda: self._queue.waiting)

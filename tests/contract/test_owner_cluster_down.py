@@ -102,7 +102,7 @@ async def test_while_the_cluster_hangs_or_is_gone_every_request_is_503_soon(
 
 
 async def test_a_server_that_is_slow_is_waited_for(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slow is not down: as long as anything is answered, a call has its ten seconds."""
+    """Slow is not down: as long as anything is answered, a call has its time."""
     call = KubeClient._call
 
     async def slow(self: KubeClient, method: str, path: str, **others: object) -> object:
