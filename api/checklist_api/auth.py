@@ -14,6 +14,7 @@ from checklist_crds.errors import RateLimited, Unauthorized
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
+from .call_queue import charge_to
 from .key_directory import ApiKey, KeyDirectory
 from .kube_guard import GuardedKubeClient
 from .member_directory import Member
@@ -87,6 +88,7 @@ class Gate:
             if sha256 is not None:
                 self._organizations.require_all_whole()
             raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
+        charge_to(organization.name)
         await self._count(f"key:{key.sha256}", organization.rate or self._settings.rate)
         # While the cluster is down nobody can tell whether the key was revoked, or whether a copy is still right.
         self._client.require_up()

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
@@ -32,6 +32,7 @@ from .archive.reading import ArchivedRuns
 from .auth import Caller
 from .dispatch_request import DispatchRequest
 from .idempotency import Claim, Idempotency, require_same_payload
+from .kube_guard import GuardedKubeClient
 from .member_names import MemberNames
 from .metrics import Metrics
 from .organizations import Organization
@@ -58,7 +59,7 @@ class Dispatcher:
     def __init__(
         self,
         *,
-        client: KubeClient,
+        client: GuardedKubeClient,
         templates: TemplateCatalogue,
         revisions: RevisionStore,
         quota: QuotaLedger,
@@ -95,7 +96,14 @@ class Dispatcher:
         template = await self._templates.get(organization, wanted.template_id)
         snapshot = template.snapshot_in(organization.home)
         sender = await self._members.sender(caller)
+        # The quota is written for many dispatches at once, so none of them would wait for its own turn there.
+        async with self._client.slot():
+            return await self._count_and_create(caller, wanted, claim, snapshot, sender)
 
+    async def _count_and_create(
+        self, caller: Caller, wanted: DispatchRequest, claim: Claim | None, snapshot: Snapshot, sender: str
+    ) -> Dispatched:
+        organization = caller.organization
         if claim is not None:
             run_id, reservation = claim.name, await self._quota.reserve(organization.name, claim.name)
         else:

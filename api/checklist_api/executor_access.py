@@ -9,6 +9,7 @@ from aiohttp import web
 from checklist_crds.errors import InvalidParameter, Problem, Unauthorized
 
 from . import executor_commands as commands
+from .call_queue import charge_to
 from .organizations import Organization
 from .services import Services
 
@@ -49,6 +50,7 @@ class ExecutorGate:
             raise Unauthorized(
                 "The token of the run's link is missing or not valid.", headers={"WWW-Authenticate": "Executor"}
             )
+        charge_to(organization.name)
         return organization
 
 

@@ -17,6 +17,7 @@ from checklist_crds.run_types import Run, RunPhase
 from .executor_page import ExecutorPage
 from .executor_page_texts import PageTexts, texts_for
 from .markup import SECURITY_HEADERS
+from .middleware import unavailable
 from .run_view import run_preview
 from .services import Services
 from .web_files import BUILT, PAGE, WebFiles
@@ -81,8 +82,8 @@ class ExecutorApp:
         except (RunNotFound, RunExpired) as error:
             return self._refusal(error, texts)
         except (KubeUnavailable, ServiceUnavailable) as error:
-            unavailable = error if isinstance(error, ServiceUnavailable) else ServiceUnavailable()
-            return self._refusal(unavailable, texts)
+            refusal = error if isinstance(error, ServiceUnavailable) else unavailable(error)
+            return self._refusal(refusal, texts)
 
     async def _preview(self, run: Run) -> dict[str, Any]:
         organization = (

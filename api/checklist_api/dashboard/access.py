@@ -21,6 +21,7 @@ from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
 from ..auth import Caller, Gate, Handler, OwnerHandler
+from ..call_queue import charge_to
 from ..kube_guard import GuardedKubeClient
 from ..member_directory import Member, MemberDirectory
 from ..organizations import Organization, OrganizationDirectory, require_whole
@@ -170,6 +171,7 @@ class DashboardGate:
         for organization, member in await self.memberships(session):
             if organization.id == organization_id:
                 require_whole(organization)
+                charge_to(organization.name)
                 return Caller(organization, member)
         raise NotFound()
 

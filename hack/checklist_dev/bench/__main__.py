@@ -28,6 +28,7 @@ from checklist_dev.bench.large_templates import measure_large_templates
 from checklist_dev.bench.latency import RawPipeline, measure_latency
 from checklist_dev.bench.neighbours import watching
 from checklist_dev.bench.other_routes import OtherRoutes
+from checklist_dev.bench.overload import measure_overload
 from checklist_dev.bench.photos import measure_uploads
 from checklist_dev.bench.raw import RawCluster, RunFactory
 from checklist_dev.bench.report import Figure, table, write_report
@@ -51,6 +52,7 @@ from checklist_dev.tether import end_with_parent
 PARTS = (
     "requests",
     "answers",
+    "overload",
     "latency",
     "deliveries",
     "retries",
@@ -89,6 +91,7 @@ class Sizes:
     posts: int = 500
     answers: int = 600
     answer_rounds: int = 3
+    overload_s: float = 60.0
     gets: int = 1500
     latency_rounds: int = 4
     latency_round_s: float = 5.0
@@ -127,6 +130,7 @@ QUICK = Sizes(
     posts=60,
     answers=100,
     answer_rounds=1,
+    overload_s=3.0,
     gets=120,
     latency_rounds=2,
     latency_round_s=1.5,
@@ -174,6 +178,7 @@ class Bench:
         measures: dict[str, Callable[[Rig], Awaitable[list[Figure]]]] = {
             "requests": lambda rig: self._serve(rig, self._requests),
             "answers": lambda rig: self._serve(rig, self._answers),
+            "overload": lambda rig: self._serve(rig, self._overload),
             "latency": lambda rig: self._serve(rig, self._latency),
             "deliveries": lambda rig: self._serve(rig, self._deliveries),
             "photos": lambda rig: self._serve(rig, self._photos),
@@ -282,6 +287,18 @@ class Bench:
                 )
         finally:
             await asyncio.to_thread(rig.stop)
+
+    async def _overload(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        sizes = self._sizes
+        return await measure_overload(
+            stage.rig,
+            stage.client,
+            stage.cluster,
+            stage.kube,
+            stage.hook,
+            answers=sizes.answers,
+            for_s=sizes.overload_s,
+        )
 
     async def _latency(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes
