@@ -64,9 +64,8 @@ def dead_ends(texts: Mapping[str, str], paths: frozenset[str]) -> Iterator[str]:
             wanted = re.findall(r"\d+", cited["numbers"] or "")
             wanted += [re.sub(_GAP, " ", cited["title"])] if cited["title"] else []
             yield from (f"{path}: {cited['name']} has no section {one!r}" for one in wanted if one not in known)
-        targets = [f"/{target}" for target in _PATH.findall(text)]
-        if path.endswith(".md"):
-            targets += [one or other for one, other in _LINK.findall(_CODE.sub("", text))]
+        links = [one or other for one, other in _LINK.findall(_CODE.sub("", text))] if path.endswith(".md") else []
+        targets = [*links, *(f"/{target}" for target in _PATH.findall(_LINK.sub("", text) if links else text))]
         for target in targets:
             file, _, anchor = target.partition("#")
             if re.match(r"[a-z]+:", target):
