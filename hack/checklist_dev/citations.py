@@ -28,8 +28,10 @@ _DESIGN: Final = {
 _GAP: Final = r"[\s#*]+"  # citations are wrapped in comments, too
 _NAME: Final = "|".join(sorted((name.replace(" ", _GAP) for name in _DESIGN), key=len, reverse=True))
 _NUMBERS: Final = rf"{_GAP}sections?{_GAP}(?P<numbers>\d{{1,2}}\b(?:(?:,|{_GAP}(?:and|to)){_GAP}\d{{1,2}}\b)*)"
+_TITLES: Final = rf'"[^"]+"(?:,?{_GAP}(?:and{_GAP})?"[^"]+")*'
 _CITATION: Final = re.compile(
-    rf'\b(?P<name>{_NAME})(?=,{_GAP}"|{_GAP}sections?{_GAP}\d)(?:{_NUMBERS})?(?:,{_GAP}"(?P<title>[^"]+)")?', re.I
+    rf'\b(?P<name>{_NAME})(?=,{_GAP}"|{_GAP}sections?{_GAP}\d)(?:{_NUMBERS})?(?:,{_GAP}(?P<titles>{_TITLES}))?',
+    re.I,
 )
 _PATH: Final = re.compile(r"\bdocs/[\w/.-]+\.md(?:#[\w-]+)?")
 _CODE: Final = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -62,7 +64,7 @@ def dead_ends(texts: Mapping[str, str], paths: frozenset[str]) -> Iterator[str]:
             if cited["name"].lower() == "delivery" and not cited["numbers"]:
                 continue  # a word like any other, before a text in quotes
             wanted = re.findall(r"\d+", cited["numbers"] or "")
-            wanted += [re.sub(_GAP, " ", cited["title"])] if cited["title"] else []
+            wanted += [re.sub(_GAP, " ", title) for title in re.findall('"([^"]+)"', cited["titles"] or "")]
             yield from (f"{path}: {cited['name']} has no section {one!r}" for one in wanted if one not in known)
         links = [one or other for one, other in _LINK.findall(_CODE.sub("", text))] if path.endswith(".md") else []
         targets = [*links, *(f"/{target}" for target in _PATH.findall(_LINK.sub("", text) if links else text))]

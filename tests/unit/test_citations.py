@@ -55,6 +55,7 @@ def test_a_citation_of_a_heading_is_accepted(citation: str) -> None:
         (f'contract {SECTION} 5, "Rates"', "'Rates'"),
         (f"contract\n    # {SECTION} 7", "'7'"),
         ("specification" + ', "Runs"', "'Runs'"),
+        ("contract" + ', "Runs" and "Rates"', "'Rates'"),
     ],
 )
 def test_a_citation_without_a_heading_is_named_with_its_file(citation: str, missing: str) -> None:
