@@ -13,7 +13,7 @@ import aiohttp
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.bench.answer_cost import Answering, measure_answer_cost
-from checklist_dev.bench.answers import SECRET, answers_to, open_runs, runs_needed
+from checklist_dev.bench.answers import SECRET, USUAL_STEPS, answers_to, open_runs, runs_needed, template_of
 from checklist_dev.bench.archive_lists import measure_archive_lists
 from checklist_dev.bench.archiving import ARCHIVE_SETTINGS, measure_archive
 from checklist_dev.bench.composing import measure_composing
@@ -41,7 +41,6 @@ from checklist_dev.bench.start import measure_imports
 from checklist_dev.bench.takeover import TAKEOVER_SETTINGS, measure_takeovers
 from checklist_dev.bench.web import measure_web
 from checklist_dev.failures import end_on_signals, run_tool, say
-from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import Person, ServiceClient
 from checklist_dev.load.received import ReceiverLog
 from checklist_dev.load.release_before import code_of, install_older_crds
@@ -221,7 +220,7 @@ class Bench:
 
     async def _serve(self, rig: Rig, measure: "Callable[[_Stage, str], Awaitable[list[Figure]]]") -> list[Figure]:
         async with self._stage(rig) as stage:
-            return await measure(stage, await stage.client.create_template(TEMPLATE))
+            return await measure(stage, await stage.client.create_template(template_of(USUAL_STEPS)))
 
     @asynccontextmanager
     async def _stage(self, rig: Rig, code: Path | None = None) -> "AsyncIterator[_Stage]":
