@@ -29,7 +29,7 @@ from checklist_crds.times import format_timestamp, utc_now
 
 
 def unbound_token(api: Api, run_id: str) -> str:
-    """As versions before 0.2 made it."""
+    """As versions before 0.1.0 made it."""
     return url_safe(api.services.settings.server_key.mac(_EXECUTOR_LINK, run_id.encode()))
 
 

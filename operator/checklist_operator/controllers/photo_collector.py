@@ -4,7 +4,7 @@ A run that is deleted takes its photos with it at once, when that is seen; one t
 seen (deleted while nobody watched) and orphans are found by a sweep through the store, which touches only what is a day
 old: younger objects may belong to an upload under way, and a mistake in the settings has a day to be noticed.
 
-Several runs may have had one id, in namespaces of different organizations, and folders of versions before 0.2 do not
+Several runs may have had one id, in namespaces of different organizations, and folders of versions before 0.1.0 do not
 say whose they are. So before each deletion both the cluster and the archive are looked at for every run with the id:
 what any of them uses stays.
 """
