@@ -1,0 +1,78 @@
+"""Moments that no calendar has, in what an editor of one namespace may write: no other organization notices.
+
+The API server takes each of them for a date and time, and in UTC none of them is one.
+"""
+
+from typing import Any
+
+import pytest
+from tests.contract.conftest import ALL_NAMESPACES, Account, Api, StartApi, definition, owned
+from tests.waiting import eventually
+
+from checklist_crds.ids import new_id
+from checklist_crds.kube.kinds import API_KEY, DELIVERY_REPLAY, MEMBER, NAMESPACE, RUN, TEMPLATE, Kind
+from checklist_crds.resource_types import CREATED_AT_ANNOTATION
+
+BEFORE_YEAR_1, AFTER_YEAR_9999 = "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"
+
+
+@pytest.fixture
+async def api(start_api: StartApi) -> Api:
+    return await start_api(**ALL_NAMESPACES)
+
+
+async def _neighbour(api: Api) -> Account:
+    home = f"test-{new_id('r')[2:14]}"
+    await api.kube.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
+    return await api.make_account(home=home)
+
+
+async def _create(api: Api, account: Account, kind: Kind, name: str, spec: dict[str, Any], created_at: str) -> None:
+    body = owned(kind, name, account.organization, account.namespace, spec)
+    body["metadata"]["annotations"] = {CREATED_AT_ANNOTATION: created_at}
+    await api.kube.create(kind, body, account.namespace)
+
+
+@pytest.mark.parametrize("moment", [BEFORE_YEAR_1, AFTER_YEAR_9999])
+async def test_a_moment_that_no_calendar_has_ends_nobody_s_view_of_the_cluster(api: Api, moment: str) -> None:
+    editor = await _neighbour(api)
+    run = await api.kube.get(RUN, await editor.new_run(), editor.namespace)
+    dated, expiring = new_id("r"), new_id("r")
+    for name, times in ((dated, {"createdAt": moment}), (expiring, {"expiresAt": moment})):
+        await _create(api, editor, RUN, name, {"templateId": run["spec"]["templateId"], **times}, moment)
+        await api.kube.patch_status(RUN, name, {"resolved": run["spec"]["resolved"]}, editor.namespace)
+    await _create(api, editor, TEMPLATE, "odd", definition(), moment)
+    await _create(api, editor, DELIVERY_REPLAY, "odd", {"filter": {"finishedAfter": moment}}, moment)
+    await _create(api, editor, MEMBER, "odd", {"email": "odd@example.com", "name": "Odd", "role": "viewer"}, moment)
+    await _create(api, editor, API_KEY, "odd", {"sha256": "0" * 64, "name": "odd"}, moment)
+
+    # What others bring into the cluster afterwards, past this process, is seen all the same.
+    name = f"t-{new_id('r')[2:]}"
+    await api.kube.create(TEMPLATE, owned(TEMPLATE, name, api.organization, api.namespace, definition()), api.namespace)
+    later = new_id("r")
+    body = owned(RUN, later, api.organization, api.namespace, {"templateId": run["spec"]["templateId"]})
+    await api.kube.create(RUN, body, api.namespace)
+    resolved = run["spec"]["resolved"] | {"organization": api.organization}
+    await api.kube.patch_status(RUN, later, {"resolved": resolved}, api.namespace)
+
+    async def ids(path: str, member: str) -> set[str]:
+        return {str(one[member]) for one in (await api.http.get(path)).json()["data"]}
+
+    async def all_seen() -> bool:
+        return name in await ids("/v1/templates", "id") and later in await ids("/v1/runs", "run_id")
+
+    await eventually(all_seen)
+    services = api.services
+    readers = (
+        services.templates,
+        services.index,
+        services.deliveries,
+        services.replays,
+        services.keys,
+        services.members,
+        services.audit_index,
+        services.organizations,
+    )
+    await eventually(lambda: all(one.informer.connected for one in readers))
+    assert (await editor.http.get("/v1/templates")).status_code == 200
+    assert (await editor.http.get("/v1/runs")).status_code == 200
