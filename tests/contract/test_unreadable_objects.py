@@ -1,17 +1,21 @@
-"""Moments that no calendar has, in what an editor of one namespace may write: no other organization notices.
+"""What an editor of one namespace may write and nobody can read: no other organization notices.
 
-The API server takes each of them for a date and time, and in UTC none of them is one.
+Moments that no calendar has, which the API server takes for dates and times; and values that are nested deeper than
+parsers go, which it takes in fields of any shape.
 """
 
 from typing import Any
 
 import pytest
 from tests.contract.conftest import ALL_NAMESPACES, Account, Api, StartApi, definition, owned
+from tests.nested_templates import NESTED, apply_nested
 from tests.waiting import eventually
 
 from checklist_crds.ids import new_id
+from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.kinds import API_KEY, DELIVERY_REPLAY, MEMBER, NAMESPACE, RUN, TEMPLATE, Kind
 from checklist_crds.resource_types import CREATED_AT_ANNOTATION
+from checklist_dev.controlplane import ControlPlane
 
 BEFORE_YEAR_1, AFTER_YEAR_9999 = "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"
 
@@ -76,3 +80,25 @@ async def test_a_moment_that_no_calendar_has_ends_nobody_s_view_of_the_cluster(a
     await eventually(lambda: all(one.informer.connected for one in readers))
     assert (await editor.http.get("/v1/templates")).status_code == 200
     assert (await editor.http.get("/v1/runs")).status_code == 200
+
+
+@pytest.mark.parametrize("nested", NESTED)
+async def test_a_value_that_is_nested_deeper_than_a_parser_goes_hides_nobody_s_templates(
+    api: Api, control_plane: ControlPlane, nested: str
+) -> None:
+    editor = await _neighbour(api)
+    connection = await KubeConnection.load(str(control_plane.kubeconfig))
+    await apply_nested(connection, editor.organization, editor.namespace, nested)
+    name = f"t-{new_id('r')[2:]}"
+    await api.kube.create(TEMPLATE, owned(TEMPLATE, name, api.organization, api.namespace, definition()), api.namespace)
+
+    async def listed(account: Account) -> set[str]:
+        return {str(one["id"]) for one in (await account.http.get("/v1/templates")).json()["data"]}
+
+    async def is_listed() -> bool:
+        return name in await listed(api.account)
+
+    await eventually(is_listed)
+    (deep,) = await listed(editor)
+    assert (await editor.http.get(f"/v1/templates/{deep}")).status_code == 200
+    assert (await editor.http.delete(f"/v1/templates/{deep}")).status_code == 204
