@@ -1,4 +1,4 @@
-"""Templates with values that are nested deeper than Python's parsers go. The Kubernetes API takes ten thousand levels."""
+"""Templates with values that are nested deeper than our parsers go. The Kubernetes API takes ten thousand levels."""
 
 import json
 from typing import Final

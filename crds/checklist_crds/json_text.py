@@ -17,7 +17,11 @@ def to_json(document: Any) -> bytes:
         return orjson.dumps(document)
     except TypeError:
         # An integer of more than 64 bits, which JSON knows and orjson does not.
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        # Or something nested deeper than orjson goes.
+        try:
+            return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        except RecursionError:
+            raise ValueError("it is nested too deep") from None
 
 
 def from_json(text: bytes) -> Any:

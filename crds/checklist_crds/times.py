@@ -41,6 +41,14 @@ def parse_timestamp(text: str) -> datetime:
     return _required_in_utc(moment).astimezone(UTC)
 
 
+def readable_timestamp(text: str) -> datetime | None:
+    """The same; None for what `parse_timestamp` raises over."""
+    try:
+        return parse_timestamp(text)
+    except ValueError:
+        return None
+
+
 def later(moment: datetime, by: timedelta) -> datetime:
     """`moment` and `by` after it; the last moment of the calendar where that is later still."""
     try:

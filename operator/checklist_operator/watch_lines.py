@@ -1,8 +1,8 @@
 """Lines of Kopf's watches that Kopf can read.
 
-Kopf parses each line with Python's own parser, which goes about a thousand levels deep and raises RecursionError beyond.
-That ends Kopf with all of its watches, and again at each new start, while the Kubernetes API takes ten thousand levels
-in a field of any shape. So what is nested too deep is taken out of a line before Kopf has it.
+Kopf parses each line with Python's own parser, which raises RecursionError for about a thousand levels of nesting. That
+ends Kopf with all of its watches, and again at each new start, while the Kubernetes API takes ten thousand levels in a
+field of any shape. So what is nested too deep is taken out of a line before Kopf has it.
 """
 
 import json

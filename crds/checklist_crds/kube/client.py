@@ -21,7 +21,7 @@ import aiohttp
 from yarl import URL
 
 from ..json_text import from_cluster_json, to_json
-from .errors import KubeError, KubeGone, KubeOutcomeUnknown, KubeUnavailable, from_status
+from .errors import KubeError, KubeGone, KubeInvalid, KubeOutcomeUnknown, KubeUnavailable, from_status
 from .kinds import Kind
 from .official import import_only_what_is_used
 
@@ -346,7 +346,10 @@ class KubeClient:
             headers["Accept"] = accept
         data = None
         if body is not None:
-            data = to_json(body)
+            try:
+                data = to_json(body)
+            except ValueError as error:
+                raise KubeInvalid(f"the object is no JSON: {error}") from None
             headers["Content-Type"] = content_type
         url = URL(self._base + path, encoded=True)
         if params:
