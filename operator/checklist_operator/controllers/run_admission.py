@@ -153,7 +153,8 @@ class RunAdmission:
             try:
                 run = Run.parse(body)
             except ValidationError as error:
-                return await self._refuse_unreadable(key, body, error)
+                await self._refuse_unreadable(key, body, error)
+                return None
             if run.resolved is not None or run.status.phase.is_final:
                 self._forget(key)
                 return None
