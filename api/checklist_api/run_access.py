@@ -8,6 +8,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from pydantic import ValidationError
+
 from checklist_crds.errors import RunClosed, RunNotFound
 from checklist_crds.ids import is_id
 from checklist_crds.kube.client import KubeClient
@@ -195,6 +197,9 @@ class RunAccess:
             try:
                 run = await self._runs.get(namespace, run_id)
             except KubeNotFound:
+                continue
+            except ValidationError as error:  # of what was admitted all can be read
+                logger.warning("run.unreadable", extra={"run_id": run_id, "reason": error.errors()[0]["msg"]})
                 continue
             if fits(run):
                 return run

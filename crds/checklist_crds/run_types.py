@@ -26,7 +26,7 @@ from .resource_types import (
     to_json_text,
 )
 from .template_types import Definition
-from .times import Timestamp, parse_timestamp
+from .times import Timestamp, later, parse_timestamp
 
 MAX_ANSWERS_BYTES = 512 * 1024
 MAX_OUTBOX_ENTRIES = 1000
@@ -424,7 +424,7 @@ class Run:
         if written is not None:
             return written
         if self.spec.expires_in_hours is not None:
-            return self.created_at + timedelta(hours=self.spec.expires_in_hours)
+            return later(self.created_at, timedelta(hours=self.spec.expires_in_hours))
         return None
 
     def phase_at(self, now: datetime) -> RunPhase:

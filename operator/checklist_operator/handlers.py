@@ -23,6 +23,7 @@ from checklist_crds.kube.kinds import (
     Kind,
 )
 from checklist_operator.sharding import Shard
+from checklist_operator.watch_lines import WatchResponse
 
 WATCHED: Final = (ORGANIZATION, TEMPLATE, MEMBER, API_KEY, RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY)
 SELECTED: Final = dict.fromkeys((RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY), "status.settled!=true")
@@ -141,6 +142,7 @@ def _login() -> Callable[..., Awaitable[kopf.AiohttpSession]]:
             headers={**connection.headers(), "User-Agent": "checklist-dispatch-operator"},
             trust_env=False,
             read_bufsize=2**20,
+            response_class=WatchResponse,
         )
         return kopf.AiohttpSession(server=connection.server, aiohttp_session=session)
 

@@ -1,5 +1,6 @@
 """values.schema.json refuses what is no value; what a schema cannot say, the chart says itself."""
 
+import base64
 import json
 import shutil
 from collections.abc import Iterator
@@ -112,6 +113,18 @@ def test_every_refusal_is_provoked() -> None:
 
 def test_what_is_generated_is_current() -> None:
     assert stale() == []
+
+
+def test_artifact_hub_is_told_what_there_is_to_tell() -> None:
+    """The kinds: below. An address that there is not yet is named nowhere."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["annotations"]["artifacthub.io/license"] == "Apache-2.0"
+    assert [one["name"] for one in chart["maintainers"]] == ["Checklist Dispatch maintainers"]
+    media_type, _, picture = chart["icon"].removeprefix("data:").partition(";base64,")
+    assert media_type == "image/svg+xml"
+    assert base64.b64decode(picture, validate=True).startswith(b"<svg ")
+    assert not {"home", "sources"} & chart.keys()
+    assert "until the project has a public address" in " ".join((CHART / "README.md").read_text().split())
 
 
 def test_the_chart_carries_the_definitions_as_they_are() -> None:

@@ -7,6 +7,7 @@ or a Kubernetes API that does not answer, only means that it is derived once mor
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter
 from collections.abc import Callable
@@ -14,14 +15,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from pydantic import ValidationError
+
 from checklist_crds import merge_patch
 from checklist_crds.delivery_types import LastReplay, ReplayRequest
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.errors import KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import DELIVERY_REPLAY
 from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.replay_types import DeliveryReplayStatus, ReplayPhase
+from checklist_crds.replay_types import KEPT_FOR_S, DeliveryReplayStatus, ReplayPhase
 from checklist_crds.resource_types import with_condition
 from checklist_crds.run_types import ObjectNameRef
 from checklist_crds.times import Clock
@@ -101,18 +104,18 @@ class DeliveryReplays:
         """Removes those that ended long enough ago; how many. Raises KubeError."""
         removed = 0
         async for page in pages(self._client, DELIVERY_REPLAY, self._namespaces, field_selector="status.settled=true"):
-            for replay in map(BulkReplay.parse, page):
-                ended_at = replay.status.finished_at
-                keep = timedelta(seconds=replay.spec.ttl_seconds_after_finished)
+            for body in page:  # one that was refused may have a spec that cannot be read
+                ended_at = DeliveryReplayStatus.model_validate(body["status"]).finished_at
+                keep = timedelta(seconds=body["spec"].get("ttlSecondsAfterFinished", KEPT_FOR_S))
                 if ended_at is not None and self._clock() - ended_at >= keep:
-                    removed += await self._remove(replay)
+                    removed += await self._remove(body)
         return removed
 
-    async def _remove(self, replay: BulkReplay) -> int:
+    async def _remove(self, body: JsonObject) -> int:
+        namespace, name = key_of(body)
+        version = body["metadata"]["resourceVersion"]
         try:
-            await self._client.delete(
-                DELIVERY_REPLAY, replay.name, replay.namespace, resource_version=replay.resource_version
-            )
+            await self._client.delete(DELIVERY_REPLAY, name, namespace, resource_version=version)
         except (KubeNotFound, KubeConflict):
             return 0
         self._on_removed(DELIVERY_REPLAY.kind)
@@ -123,7 +126,11 @@ class DeliveryReplays:
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(DELIVERY_REPLAY, key[1], key[0])
-            replay = BulkReplay.parse(body)
+            try:
+                replay = BulkReplay.parse(body)
+            except ValidationError as error:
+                await self._refuse_unreadable(key, body, error)
+                return None
             if not replay.status.settled:
                 owner = (replay.spec.organization_ref.name, bool(replay.spec.filter.event_ids))
                 if not self._room.take(owner, key):
@@ -139,6 +146,19 @@ class DeliveryReplays:
                 self.queue.add(successor)
         self._known.discard(key)
         return None
+
+    async def _refuse_unreadable(self, key: Key, body: JsonObject, error: ValidationError) -> None:
+        """The API server takes more for a date and time than there are. For some of these it refuses every later write,
+        ours too; then the Event alone tells."""
+        first, now = error.errors(include_url=False)[0], self._clock()
+        message = f"{'.'.join(map(str, ('spec', *first['loc'])))}: {first['msg']}."
+        conditions = with_condition(
+            [], COMPLETE, False, "Invalid", message, now=now, generation=body["metadata"]["generation"]
+        )
+        status = DeliveryReplayStatus(phase=ReplayPhase.REFUSED, finished_at=now, settled=True, conditions=conditions)
+        with contextlib.suppress(KubeInvalid):
+            await self._client.patch_status(DELIVERY_REPLAY, key[1], status.to_kube(), key[0])
+        self._events.warn(ObjectReference.of(DELIVERY_REPLAY, body), "Invalid", message)
 
     async def _work_off(self, replay: BulkReplay) -> None:
         organization = replay.spec.organization_ref.name

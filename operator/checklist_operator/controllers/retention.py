@@ -22,6 +22,8 @@ from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.retention_rules import (
     Keep,
     deliveries_told,
+    is_admitted,
+    is_leaving,
     last_finished_at,
     organization_of,
 )
@@ -107,11 +109,14 @@ class Retention:
                 async for page in self._pages(RUN):
                     for body in page:
                         keep = keeps.get(organization_of(body))
-                        if keep is None or keep.runs is None:
+                        if keep is None or keep.runs is None or is_leaving(body):
                             continue
                         held += keep.held or is_held(body)
                         at = keep.due_at(body)
                         if at is None or at > self._clock():
+                            continue
+                        if not is_admitted(body):
+                            deleted += await self._delete(RUN, body)
                             continue
                         if keep.archive and self._archiver.takes_nothing:
                             self._archiver.leave(at)
@@ -166,7 +171,7 @@ class Retention:
         async for page in self._pages(WEBHOOK_DELIVERY):
             for body in page:
                 keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
-                if keep is not None and keep.archive and self._archiver.takes_nothing:
+                if is_leaving(body) or (keep is not None and keep.archive and self._archiver.takes_nothing):
                     continue
                 at = await self._leaves_at(body, keep, now)
                 if at is None:

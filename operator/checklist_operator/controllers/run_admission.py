@@ -5,16 +5,19 @@ comes last, so that a run that cannot be made uses none. Then the snapshot is ma
 A refused run is tried again when its cause may be gone: its template or organization changed, or time has passed.
 """
 
+import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import ValidationError
+
 from checklist_crds import merge_patch
 from checklist_crds.errors import TemplateNotRunnable
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.errors import KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import RUN, TEMPLATE
 from checklist_crds.kube.quota_ledger import QuotaLedger
@@ -147,7 +150,11 @@ class RunAdmission:
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(RUN, key[1], key[0])
-            run = Run.parse(body)
+            try:
+                run = Run.parse(body)
+            except ValidationError as error:
+                await self._refuse_unreadable(key, body, error)
+                return None
             if run.resolved is not None or run.status.phase.is_final:
                 self._forget(key)
                 return None
@@ -305,6 +312,29 @@ class RunAdmission:
                 self._events.warn(_reference(run), refusal.reason, refusal.message)
             logger.info("run not admitted: %s", refusal.message, extra=about(run_id=run.name, reason=refusal.reason))
         return _AGAIN.after(tries)
+
+    async def _refuse_unreadable(self, key: Key, body: JsonObject, error: ValidationError) -> None:
+        """The API server takes more for a date and time than there are. The spec never changes: told once, for good.
+
+        For some of these the API server refuses every later write, ours too; then the Event alone tells.
+        """
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, ("spec", *first["loc"])))
+        status = RunStatus.model_validate(body.get("status") or {})
+        now, generation = self._clock(), body["metadata"]["generation"]
+        message = f"{where}: {first['msg']}."
+        conditions = with_condition(
+            status.conditions, "Admitted", False, "Invalid", message, now=now, generation=generation
+        )
+        patch = merge_patch.diff(status.to_kube(), status.model_copy(update={"conditions": conditions}).to_kube())
+        if patch:
+            version = body["metadata"]["resourceVersion"]
+            with contextlib.suppress(KubeInvalid):
+                await self._client.patch_status(RUN, key[1], patch, key[0], resource_version=version)
+            self._metrics.admissions.labels("Invalid").inc()
+            self._events.warn(ObjectReference.of(RUN, body), "Invalid", message)
+        self._forget(key)
+        self._refused[key] = _Held()
 
     def _hold(self, key: Key, run: Run, refused: Refused) -> int:
         """Remembers what the run may be waiting for; how often it was tried."""

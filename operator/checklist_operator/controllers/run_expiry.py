@@ -16,7 +16,7 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_lifecycle import Expire, decide
 from checklist_crds.run_types import Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
-from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.times import Clock, later, readable_timestamp
 from checklist_operator.json_logging import about
 from checklist_operator.kube_events import EventRecorder, ObjectReference
 from checklist_operator.metrics import Metrics
@@ -62,12 +62,12 @@ class RunExpiry:
             self._due.cancel(key)
             return
         spec = body["spec"]
-        expires_at = spec.get("expiresAt")
-        if expires_at is not None:
-            self._due.set(key, parse_timestamp(expires_at))
-        elif spec.get("expiresInHours") is not None:
-            created_at = parse_timestamp(spec.get("createdAt") or body["metadata"]["creationTimestamp"])
-            self._due.set(key, created_at + timedelta(hours=spec["expiresInHours"]))
+        expires_at = readable_timestamp(spec.get("expiresAt") or "")
+        if spec.get("expiresInHours") is not None:
+            created_at = readable_timestamp(spec.get("createdAt") or body["metadata"]["creationTimestamp"])
+            expires_at = created_at and later(created_at, timedelta(hours=spec["expiresInHours"]))
+        if expires_at is not None:  # or none, or no time: the run's admission says so
+            self._due.set(key, expires_at)
 
     async def _reconcile(self, key: Key) -> float | None:
         seen: list[tuple[Run, RunStatus]] = []
