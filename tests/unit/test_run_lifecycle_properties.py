@@ -94,7 +94,7 @@ def stored(status: RunStatus) -> RunStatus:
     return RunStatus.model_validate(status.to_kube())
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(runs(), stories)
 def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story: list[tuple[Command, int]]) -> None:
     run, definition = made
@@ -178,7 +178,7 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
             assert again.patch() == {}
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(runs(), st.lists(commands, min_size=1, max_size=30), st.integers(0, 30), st.integers(0, 600))
 def test_a_batch_does_what_its_operations_do_singly(
     made: tuple[Run, Definition], asked: list[Command], half: int, max_added: int

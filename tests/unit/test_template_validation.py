@@ -63,7 +63,7 @@ def test_each_kind_of_mistake_is_reported_once_and_alone(what: str) -> None:
     assert {problem.code for problem in definition_problems(data)} == {code}
 
 
-@settings(max_examples=60)
+@few
 @given(json_values)
 @example([])
 @example({"name": "x", "sections": [[]]})
@@ -125,7 +125,7 @@ def test_no_extreme_value_in_any_place_makes_validation_raise() -> None:
     for path, value in product(list(places(data)), EXTREMES):
         changed = with_value(data, path, value)
         problems = definition_problems(changed, strict=True)
-        if not definition_problems(changed):
+        if all(problem.code == "unknown_field" for problem in problems):
             json.dumps(parse_definition(changed).to_tdl(), allow_nan=False)
         assert all(problem.message for problem in problems), path
 
