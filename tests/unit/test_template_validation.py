@@ -35,8 +35,8 @@ def without_foreign(config: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if not name.startswith("zz")}
 
 
-@few
-@given(definitions())
+@settings(max_examples=20)
+@given(definitions(max_steps=5))
 def test_what_an_author_may_write_is_accepted_and_its_written_form_is_complete_and_strict(data: dict[str, Any]) -> None:
     assert definition_problems(data) == []
     written = parse_definition(data).to_tdl()
