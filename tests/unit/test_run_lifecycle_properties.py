@@ -1,5 +1,6 @@
 """What holds for every life of a run, whatever is asked of it and in whatever order."""
 
+import json
 from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
@@ -91,7 +92,13 @@ def runs(draw: st.DrawFn) -> tuple[Run, Definition]:
 
 def stored(status: RunStatus) -> RunStatus:
     """The status after a journey through the cluster."""
-    return RunStatus.model_validate(status.to_kube())
+    return RunStatus.model_validate(json.loads(json.dumps(status.to_kube())))
+
+
+def of_others(status: RunStatus, step_id: str) -> tuple[dict[str, Any], list[str]]:
+    """Answers to other steps than this one, and which of them are skipped."""
+    answers = {other: answer for other, answer in status.answers.items() if other != step_id}
+    return answers, [other for other in status.skipped_steps if other != step_id]
 
 
 @settings(max_examples=100)
@@ -119,6 +126,10 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
         assert patched == after.to_kube()
         assert stored(after) == after
 
+        # What is done to one step is done to no other.
+        if isinstance(command, AnswerStep | ClearAnswer | SkipStep | AddPhoto | RemovePhotos):
+            assert of_others(after, command.step_id) == of_others(before, command.step_id)
+
         # A final phase is final, and nothing happens after the link's last instant but expiry.
         if before.phase.is_final:
             assert decision.patch() == {}
@@ -138,7 +149,7 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
             assert [entry.event for entry in new] == ([EventName(f"run.{after.phase.rest}")] if wanted else [])
 
         # Progress tells the truth about the answers.
-        run = replace(run, status=after)
+        run = replace(run, status=stored(after))
         counted = count_progress(definition, after.answers, after.skipped_steps)
         if after.progress is not None:
             assert after.progress.model_dump() == asdict(counted)
