@@ -29,7 +29,7 @@ from checklist_crds.run_commands import (
     Submit,
 )
 from checklist_crds.run_lifecycle import Decision, decide
-from checklist_crds.run_photos import keys_in_use, photos_of
+from checklist_crds.run_photos import bytes_ever, keys_in_use, photos_of
 from checklist_crds.run_types import Geo, PhotoRef, Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
 
@@ -129,6 +129,10 @@ def test_no_story_breaks_the_rules_of_a_run(made: tuple[Run, Definition], story:
         # What is done to one step is done to no other.
         if isinstance(command, AnswerStep | ClearAnswer | SkipStep | AddPhoto | RemovePhotos):
             assert of_others(after, command.step_id) == of_others(before, command.step_id)
+
+        # Whatever was stored is counted, and stays so when it is taken away.
+        drawn = command.photo if isinstance(command, AddPhoto | DrawSignature) and not decision.replayed else None
+        assert bytes_ever(after) == bytes_ever(before) + (drawn.bytes if drawn else 0)
 
         # A final phase is final, and nothing happens after the link's last instant but expiry.
         if before.phase.is_final:
