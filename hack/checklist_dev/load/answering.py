@@ -24,8 +24,7 @@ from checklist_dev.load.client import ServiceClient
 from checklist_dev.load.rig import lasting_port
 from checklist_dev.ports import port_is_free
 from checklist_dev.processes import Child
-from checklist_dev.repository import ROOT
-from checklist_dev.service import STATE
+from checklist_dev.repository import ROOT, STATE
 from checklist_dev.service_state import ServiceState, read_json
 from checklist_dev.soak.measures import resident_mib
 
