@@ -1,6 +1,5 @@
 """What holds for every life of a run, whatever is asked of it and in whatever order."""
 
-import json
 from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
@@ -33,7 +32,7 @@ from checklist_crds.run_photos import bytes_ever, keys_in_use, photos_of
 from checklist_crds.run_types import Geo, PhotoRef, Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
 
-from .test_run_lifecycle import NOW, Life, checklist
+from .test_run_lifecycle import NOW, Life, checklist, stored
 
 EXPIRES = NOW + timedelta(minutes=30)
 
@@ -88,11 +87,6 @@ def runs(draw: st.DrawFn) -> tuple[Run, Definition]:
     definition = checklist(*STEPS, identity=identity, **flags)
     events = draw(st.sampled_from([["*"], ["run.completed", "step.skipped"], None]))
     return Life(definition, events=events, expires_at=draw(st.sampled_from([None, EXPIRES]))).run, definition
-
-
-def stored(status: RunStatus) -> RunStatus:
-    """The status after a journey through the cluster."""
-    return RunStatus.model_validate(json.loads(json.dumps(status.to_kube())))
 
 
 def of_others(status: RunStatus, step_id: str) -> tuple[dict[str, Any], list[str]]:
