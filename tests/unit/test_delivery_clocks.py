@@ -75,6 +75,7 @@ class HandOver:
         return (await self.objects.get("n", "evt-1")).status.attempt
 
 
+@pytest.mark.looptime
 @pytest.mark.parametrize("hours", [-2, 0, 2])
 async def test_a_delivery_stays_in_hand_until_the_cluster_has_taken_it(hours: int) -> None:
     making = HandOver(NOW + timedelta(hours=hours))

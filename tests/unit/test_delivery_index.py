@@ -240,7 +240,7 @@ def index_after(changes: list[Any]) -> DeliveryIndex:
     return index
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.lists(st.one_of(RUN_CHANGES, OBJECT_CHANGES), max_size=12))
 def test_after_any_history_the_index_is_as_one_that_learned_only_the_end(changes: list[Any]) -> None:
     last: dict[Any, Any] = {}

@@ -236,7 +236,7 @@ async def test_a_request_has_exactly_the_fields_of_the_profile_and_needs_a_secre
 def test_the_signature_is_the_profile_byte_for_byte() -> None:
     nonce, created = "bm9uY2Vub25jZW5vbmNlMQ", AT.replace(microsecond=987_000)
     body = b'{"event_id": "evt-1", "delivery_attempt": 1}'
-    fields = {"secret": b"a secret of sixteen", "key_id": "r-1", "created": created, "nonce": nonce, "expires_s": 300}
+    fields = {"secret": b"a secret of sixteen", "key_id": "r-1", "created": created, "nonce": nonce}
     assert sign("https://hooks.example.com/in?run=1", body, **fields) == {
         "Content-Type": "application/json",
         "Content-Digest": "sha-256=:IBnDpQVvy34U+SwBFS2Dc4oFWVZOnDz0n/WCn8J80IM=:",
