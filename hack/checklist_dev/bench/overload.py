@@ -17,8 +17,7 @@ from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import API_KEY, Kind
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import parse_timestamp
-from checklist_dev.bench.answer_cost import template_of
-from checklist_dev.bench.answers import SECRET, Planned, open_runs
+from checklist_dev.bench.answers import SECRET, Planned, open_runs, template_of
 from checklist_dev.bench.latency import at_steady_rate
 from checklist_dev.bench.raw import RawCluster, rate_of
 from checklist_dev.bench.report import Figure, Goal, percentile
