@@ -26,12 +26,12 @@ from checklist_crds.run_seal import RunSeals
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import utc_now
 from checklist_crds.tracing import tracing_to
-from checklist_operator.division import OtherDivisions
-from checklist_operator.handover import Handover
-from checklist_operator.health import HealthServer
-from checklist_operator.json_logging import about, configure_logging
-from checklist_operator.leader import Leadership
-from checklist_operator.metrics import Metrics
+from checklist_operator.runtime.division import OtherDivisions
+from checklist_operator.runtime.handover import Handover
+from checklist_operator.runtime.health import HealthServer
+from checklist_operator.runtime.json_logging import about, configure_logging
+from checklist_operator.runtime.leader import Leadership
+from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.settings import InvalidSetting, Settings, help_text
 from checklist_operator.term import Term
 

@@ -6,7 +6,6 @@ change (`checklist_crds.settings.rotation`).
 
 import socket
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from checklist_crds.settings.declaring import setting
@@ -15,24 +14,16 @@ from checklist_crds.settings.held import Certificates
 from checklist_crds.settings.reading import InvalidSetting, read
 from checklist_crds.settings.shared import BASE_URL, BASE_URL_SCHEMA, NAMESPACE, SERVER_KEY, SharedSettings, SigningKeys
 from checklist_crds.settings.table import help_text as table
-from checklist_operator.delivery.addresses import AddressPolicy, Network
-from checklist_operator.delivery.fairness import Limits
-from checklist_operator.delivery.resolving import parse_servers
-from checklist_operator.delivery.schedule import DEFAULT_GAPS, RetrySchedule
-from checklist_operator.sharding import Shard
+from checklist_operator.attempts.schedule import DEFAULT_GAPS, RetrySchedule
+from checklist_operator.runtime.leader import LeaseTimes
+from checklist_operator.runtime.sharding import Shard
+from checklist_operator.transport.addresses import AddressPolicy, Network
+from checklist_operator.transport.fairness import Limits
+from checklist_operator.transport.resolving import parse_servers
 
 __all__ = ["InvalidSetting", "LeaseTimes", "Settings", "help_text"]
 
 _CLUSTER: Final = "The cluster is that of KUBECONFIG, else of ~/.kube/config, else of the pod's service account."
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseTimes:
-    """Seconds of the leader election: how long a lease holds, when its holder gives up, how often it is renewed."""
-
-    duration: int = 15
-    renew_deadline: int = 10
-    retry_period: int = 2
 
 
 def _ranges(text: str) -> tuple[Network, ...]:

@@ -35,16 +35,19 @@ from checklist_crds.readiness import Check
 from checklist_crds.run_seal import RunSeals
 from checklist_crds.times import Clock
 from checklist_crds.tracing import NO_TRACES, Tracing
-from checklist_operator.archived_runs import ArchivedRuns
-from checklist_operator.claims import Claims
-from checklist_operator.controllers.archiver import Archiver
+from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.archive.archiver import Archiver
+from checklist_operator.attempts.claim import Claims
+from checklist_operator.attempts.delivery_objects import DeliveryObjects
+from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.pauses import Pauses
+from checklist_operator.attempts.send import Transmitter
+from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.controllers.deliveries import Deliveries
-from checklist_operator.controllers.delivery_replays import DeliveryReplays
 from checklist_operator.controllers.expired_collector import ExpiredCollector
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.photo_collector import PhotoCollector
-from checklist_operator.controllers.replay_requests import ReplayRequests
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.controllers.revisions import RevisionCollector
 from checklist_operator.controllers.run_admission import RunAdmission
@@ -52,32 +55,29 @@ from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_outbox import RunOutbox
 from checklist_operator.controllers.run_pauses import RunPauses
 from checklist_operator.controllers.run_seals import RunSealKeeper
-from checklist_operator.controllers.settled_deliveries import SettledDeliveries
 from checklist_operator.controllers.slot_labels import SlotLabels
 from checklist_operator.controllers.templates import Templates
-from checklist_operator.crd_discovery import wait_for_crds
-from checklist_operator.delivery.fairness import Permits
-from checklist_operator.delivery.sender import Sender
-from checklist_operator.delivery_objects import DeliveryObjects
-from checklist_operator.embedding import EmbeddedKopf
-from checklist_operator.event_photos import EventPhotos
-from checklist_operator.fresh_reads import FreshReads
-from checklist_operator.handlers import DIVIDED
-from checklist_operator.handover import MOST_ATTEMPTS, NO_HANDOVER, BeingRecorded, Handover
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder
-from checklist_operator.leader import Lead
-from checklist_operator.metrics import Metrics
-from checklist_operator.patience import Patience
-from checklist_operator.pauses import Pauses
-from checklist_operator.resync import resync
+from checklist_operator.controllers.tenancy import Tenancy
+from checklist_operator.replays.delivery_replays import DeliveryReplays
+from checklist_operator.replays.requests import ReplayRequests
+from checklist_operator.replays.settled_deliveries import SettledDeliveries
+from checklist_operator.runtime.crd_discovery import wait_for_crds
+from checklist_operator.runtime.deadlines import Patience
+from checklist_operator.runtime.embedding import EmbeddedKopf
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.runtime.handlers import DIVIDED
+from checklist_operator.runtime.handover import MOST_ATTEMPTS, NO_HANDOVER, BeingRecorded, Handover
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder
+from checklist_operator.runtime.leader import Lead
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.resync import resync
+from checklist_operator.runtime.sharding import has_slot
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.work_queue import WorkQueue
 from checklist_operator.settings import Settings
-from checklist_operator.sharding import has_slot
-from checklist_operator.signing_secrets import SigningSecrets
-from checklist_operator.tenancy import Tenancy
-from checklist_operator.timers import Timers
-from checklist_operator.transmission import Transmitter
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.transport.fairness import Permits
+from checklist_operator.transport.sender import Sender
 
 logger = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import key_of
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import Clock, format_timestamp, utc_now
-from checklist_operator.controllers.archiver import Archiver
+from checklist_operator.archive.archiver import Archiver
 from checklist_operator.controllers.retention import Retention
-from checklist_operator.metrics import Metrics
-from checklist_operator.sharding import Shard
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.sharding import Shard
 
 DAY = timedelta(days=1)
 URL = "https://receiver.test/hook"

@@ -32,7 +32,7 @@ from checklist_crds.run_photos import keys_in_use
 from checklist_crds.slots import SLOT_LABEL
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
-from checklist_operator.sharding import Shard
+from checklist_operator.runtime.sharding import Shard
 
 HOLD = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: "true"}}}
 RELEASE = {"metadata": {"annotations": {LEGAL_HOLD_ANNOTATION: None}}}

@@ -17,7 +17,7 @@ from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, TEMPLATE, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
-from checklist_operator.replay_turns import PER_HOST
+from checklist_operator.replays.turns import PER_HOST
 
 
 def sent(receiver: Receiver) -> Counter[str]:

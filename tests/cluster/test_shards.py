@@ -13,7 +13,7 @@ from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.slots import SLOT_LABEL, slot_of
-from checklist_operator.sharding import Shard
+from checklist_operator.runtime.sharding import Shard
 
 
 def as_shard(start_operator: StartOperator, shard: str, name: str = "", word: str = "leading") -> Any:

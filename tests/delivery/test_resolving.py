@@ -13,9 +13,9 @@ from tests.delivery.name_server import NXDOMAIN, SILENCE, NameServer, Reply, add
 from tests.delivery.sending import asking, deliver
 from tests.waiting import eventually
 
-from checklist_operator.delivery import resolving
-from checklist_operator.delivery.failure import OwnFault
-from checklist_operator.delivery.resolving import LookupFailed, Resolver, ResolverUnavailable, parse_servers
+from checklist_operator.transport import resolving
+from checklist_operator.transport.failure import OwnFault
+from checklist_operator.transport.resolving import LookupFailed, Resolver, ResolverUnavailable, parse_servers
 
 URL = "https://hooks.example/"
 

@@ -1,7 +1,7 @@
 import pytest
 
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
-from checklist_operator.delivery.addresses import AddressPolicy, BlockedAddress
+from checklist_operator.transport.addresses import AddressPolicy, BlockedAddress
 
 DENIED = """
 168.63.129.16

@@ -19,7 +19,8 @@ from checklist_operator.controllers.record_pace import (
     RecordPace,
 )
 from checklist_operator.controllers.run_outbox import RunOutbox
-from checklist_operator.handover import (
+from checklist_operator.runtime.deadlines import FOR_ANSWERS_S, FOR_RECORDS_S, FOR_STARTS_S, Patience
+from checklist_operator.runtime.handover import (
     MOST_ATTEMPTS,
     NO_HANDOVER,
     AttemptMade,
@@ -28,7 +29,6 @@ from checklist_operator.handover import (
     note_of,
     read_note,
 )
-from checklist_operator.patience import FOR_ANSWERS_S, FOR_RECORDS_S, FOR_STARTS_S, Patience
 
 
 class Attempts:

@@ -16,12 +16,12 @@ from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.times import Clock, format_timestamp, utc_now
-from checklist_operator.archived_runs import ArchivedRuns
-from checklist_operator.controllers.archiver import Archiver
+from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.archive.archiver import Archiver
 from checklist_operator.controllers.photo_collector import PhotoCollector
 from checklist_operator.controllers.retention import Retention
-from checklist_operator.metrics import Metrics
-from checklist_operator.sharding import Shard
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.sharding import Shard
 
 HERE, ELSEWHERE = "checklists", "team-a"
 MANY = 120

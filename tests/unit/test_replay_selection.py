@@ -23,12 +23,12 @@ from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.replay_types import ReplayFilter
 from checklist_crds.run_types import ObjectNameRef, Run
 from checklist_crds.times import format_timestamp
-from checklist_operator.delivery_search import search
-from checklist_operator.replay_places import Places
-from checklist_operator.replay_progress import Known, Refuse, judge
-from checklist_operator.replay_selection import Choice, Tally, Target
-from checklist_operator.replay_turns import PER_HOST, Turns
-from checklist_operator.replay_under_way import AT_ONCE, HELD_UP, UnderWay
+from checklist_operator.attempts.replay_progress import Known, Refuse, judge
+from checklist_operator.replays.places import Places
+from checklist_operator.replays.search import search
+from checklist_operator.replays.selection import Choice, Tally, Target
+from checklist_operator.replays.turns import PER_HOST, Turns
+from checklist_operator.replays.under_way import AT_ONCE, HELD_UP, UnderWay
 
 from .test_delivery_progress import MESSAGE, OBJECT
 

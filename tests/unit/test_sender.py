@@ -27,14 +27,14 @@ from tests.waiting import eventually
 from checklist_crds.internal_hosts import InternalHosts
 from checklist_crds.settings.held import Certificates
 from checklist_dev.repository import ROOT
-from checklist_operator.delivery import addresses, dialing
-from checklist_operator.delivery import sender as sender_module
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.failure import OwnFault
-from checklist_operator.delivery.outcome import Outcome, OutcomeClass
-from checklist_operator.delivery.resolving import LookupFailed, ResolverUnavailable
-from checklist_operator.delivery.sender import Sender
-from checklist_operator.delivery.signing import sign
+from checklist_operator.transport import addresses, dialing
+from checklist_operator.transport import sender as sender_module
+from checklist_operator.transport.addresses import AddressPolicy
+from checklist_operator.transport.failure import OwnFault
+from checklist_operator.transport.outcome import Outcome, OutcomeClass
+from checklist_operator.transport.resolving import LookupFailed, ResolverUnavailable
+from checklist_operator.transport.sender import Sender
+from checklist_operator.transport.signing import sign
 
 SECRET = b"sixteen or more characters"
 BODY = b'{"event_id":"evt-1","delivery_attempt":1}'

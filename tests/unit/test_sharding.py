@@ -11,8 +11,8 @@ import pytest
 
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.slots import SLOT_LABEL, SLOTS, slot_of
-from checklist_operator.division import OtherDivisions
-from checklist_operator.sharding import Shard, has_slot
+from checklist_operator.runtime.division import OtherDivisions
+from checklist_operator.runtime.sharding import Shard, has_slot
 
 COUNTS = [1, 2, 3, 4, 5, 7, 60]
 

@@ -10,8 +10,8 @@ import pytest
 from checklist_crds.kube.errors import KubeError, KubeForbidden, KubeNotFound, KubeUnavailable
 from checklist_crds.run_types import SecretRef, Webhook
 from checklist_crds.sealing import KeyRing
+from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.faults import OurFault
-from checklist_operator.signing_secrets import SigningSecrets
 
 RING = KeyRing({"k1": b"1" * 32})
 SECRET = "a secret of sixteen"

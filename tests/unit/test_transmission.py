@@ -14,17 +14,17 @@ from checklist_crds.event_names import EventName
 from checklist_crds.ids import new_id
 from checklist_crds.kube.errors import KubeConflict, KubeUnavailable
 from checklist_crds.kube.kinds import RUN
-from checklist_operator.claims import Claims, LeadNotConfirmed
-from checklist_operator.delivery.failure import OwnFault
-from checklist_operator.delivery.fairness import Permits
-from checklist_operator.delivery.outcome import Outcome, OutcomeClass
-from checklist_operator.delivery_objects import Delivery
-from checklist_operator.delivery_progress import Send
+from checklist_operator.attempts.claim import Claims, LeadNotConfirmed
+from checklist_operator.attempts.delivery_objects import Delivery
+from checklist_operator.attempts.progress import Send
+from checklist_operator.attempts.run_records import RunRecords
+from checklist_operator.attempts.send import Transmitter
 from checklist_operator.faults import OurFault
-from checklist_operator.fresh_reads import FreshReads
-from checklist_operator.metrics import Metrics
-from checklist_operator.run_records import RunRecords
-from checklist_operator.transmission import Transmitter
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.failure import OwnFault
+from checklist_operator.transport.fairness import Permits
+from checklist_operator.transport.outcome import Outcome, OutcomeClass
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ATTEMPT = Send(2)

@@ -12,11 +12,11 @@ import pytest
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.kinds import RUN
-from checklist_operator.batches import Batches
 from checklist_operator.controllers.slot_labels import SlotLabels
-from checklist_operator.latest import Latest
-from checklist_operator.timers import Timers
-from checklist_operator.work_queue import Backoff, WorkQueue
+from checklist_operator.runtime.call_coalescer import Batches
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.ttl_cache import Latest
+from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 pytestmark = pytest.mark.looptime
 

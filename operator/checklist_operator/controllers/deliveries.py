@@ -25,11 +25,13 @@ from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.run_types import Run, Webhook
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.webhook_url import Openness
-from checklist_operator.claims import Claims, LeadNotConfirmed, Taken
-from checklist_operator.controllers.delivery_end import DeliveryEnd
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery_objects import Delivery, DeliveryObjects
-from checklist_operator.delivery_progress import (
+from checklist_operator.attempts.claim import Claims, LeadNotConfirmed, Taken
+from checklist_operator.attempts.delivery_end import DeliveryEnd
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
+from checklist_operator.attempts.envelopes import body_of, kept_message
+from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.progress import (
     Conclude,
     Send,
     Step,
@@ -38,25 +40,23 @@ from checklist_operator.delivery_progress import (
     next_step,
     settled,
 )
-from checklist_operator.envelopes import body_of, kept_message
-from checklist_operator.event_photos import EventPhotos
+from checklist_operator.attempts.replay_progress import held_up, is_half_made, replayed
+from checklist_operator.attempts.run_deliveries import target_of
+from checklist_operator.attempts.run_records import RunRecords
+from checklist_operator.attempts.run_status import change_run_status, with_delivering
+from checklist_operator.attempts.send import Origin, Transmitter, attempt_record
+from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.faults import OurFault
-from checklist_operator.fresh_reads import FreshReads
-from checklist_operator.handover import BeingRecorded
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder
-from checklist_operator.latest import Latest
-from checklist_operator.metrics import Metrics
-from checklist_operator.patience import Patience
-from checklist_operator.pauses import Held, Pauses
-from checklist_operator.replay_progress import held_up, is_half_made, replayed
-from checklist_operator.run_deliveries import target_of
-from checklist_operator.run_records import RunRecords
-from checklist_operator.run_status import change_run_status, with_delivering
-from checklist_operator.signing_secrets import SigningSecrets
-from checklist_operator.timers import Timers
-from checklist_operator.transmission import Origin, Transmitter, attempt_record
-from checklist_operator.work_queue import Backoff, WorkQueue
+from checklist_operator.runtime.deadlines import Patience
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.runtime.handover import BeingRecorded
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.ttl_cache import Latest
+from checklist_operator.runtime.work_queue import Backoff, WorkQueue
+from checklist_operator.transport.outcome import Outcome
 
 logger = logging.getLogger(__name__)
 

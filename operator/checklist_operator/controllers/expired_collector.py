@@ -11,8 +11,8 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_operator.json_logging import about
-from checklist_operator.paging import pages
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.paging import pages
 
 logger = logging.getLogger(__name__)
 

@@ -19,11 +19,11 @@ from checklist_crds.pausing import tells_pause, with_pause
 from checklist_crds.quota import Quota
 from checklist_crds.resource_types import with_condition
 from checklist_crds.times import Clock
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
-from checklist_operator.tenancy import Refusal, Tenancy
-from checklist_operator.timers import Timers
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.controllers.tenancy import Refusal, Tenancy
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 

@@ -28,10 +28,10 @@ from checklist_crds.retention_rules import organization_of
 from checklist_crds.run_photos import keys_in_use
 from checklist_crds.run_types import Run
 from checklist_crds.times import Clock
-from checklist_operator.archived_runs import ArchivedRuns
-from checklist_operator.json_logging import about
-from checklist_operator.paging import pages
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.paging import pages
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 

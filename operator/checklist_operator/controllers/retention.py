@@ -26,11 +26,11 @@ from checklist_crds.retention_rules import (
     organization_of,
 )
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_operator.controllers.archiver import Archiver
-from checklist_operator.json_logging import about
-from checklist_operator.metrics import Metrics
-from checklist_operator.paging import pages
-from checklist_operator.sharding import Shard
+from checklist_operator.archive.archiver import Archiver
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.paging import pages
+from checklist_operator.runtime.sharding import Shard
 
 logger = logging.getLogger(__name__)
 

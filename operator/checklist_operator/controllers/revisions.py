@@ -18,8 +18,8 @@ from checklist_crds.kube.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.template_resource import TemplateMeta
 from checklist_crds.times import Clock
-from checklist_operator.json_logging import about
-from checklist_operator.paging import pages
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.paging import pages
 
 logger = logging.getLogger(__name__)
 

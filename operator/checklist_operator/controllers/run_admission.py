@@ -31,18 +31,18 @@ from checklist_crds.template_resource import TemplateMeta
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
-from checklist_operator.archived_runs import ArchivedRuns
+from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.signing_secrets import SigningSecrets
+from checklist_operator.controllers.labels import labelled
 from checklist_operator.controllers.templates import problems_text
+from checklist_operator.controllers.tenancy import Refusal, Tenancy
 from checklist_operator.faults import OurFault
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.labels import labelled
-from checklist_operator.metrics import Metrics
-from checklist_operator.pauses import Held, Pauses
-from checklist_operator.sharding import has_slot
-from checklist_operator.signing_secrets import SigningSecrets
-from checklist_operator.tenancy import Refusal, Tenancy
-from checklist_operator.work_queue import Backoff, WorkQueue
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.sharding import has_slot
+from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
 

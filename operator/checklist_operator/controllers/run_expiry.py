@@ -17,12 +17,12 @@ from checklist_crds.run_lifecycle import Expire, decide
 from checklist_crds.run_types import Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.metrics import Metrics
-from checklist_operator.run_status import change_run_status
-from checklist_operator.timers import Timers
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.attempts.run_status import change_run_status
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 

@@ -21,25 +21,25 @@ from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.run_types import OutboxEntry, Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.webhook_url import Openness
+from checklist_operator.attempts.delivery_objects import DeliveryObjects
+from checklist_operator.attempts.envelopes import body_of, first_envelope
+from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.event_photos import key_of as key_of_photo
+from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.run_deliveries import target_of
+from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
+from checklist_operator.attempts.send import Origin, Transmitter
+from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.controllers.outbox_lane import FirstAttempt, Lane, Turn, awaits_retries, has_work
 from checklist_operator.controllers.record_pace import GATHER_S, RecordPace
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery_objects import DeliveryObjects
-from checklist_operator.envelopes import body_of, first_envelope
-from checklist_operator.event_photos import EventPhotos
-from checklist_operator.event_photos import key_of as key_of_photo
 from checklist_operator.faults import OurFault
-from checklist_operator.handover import BeingRecorded
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.metrics import Metrics
-from checklist_operator.patience import Patience
-from checklist_operator.pauses import Held, Pauses
-from checklist_operator.run_deliveries import target_of
-from checklist_operator.run_status import change_run_status, with_delivering, with_records
-from checklist_operator.signing_secrets import SigningSecrets
-from checklist_operator.transmission import Origin, Transmitter
-from checklist_operator.work_queue import Backoff, WorkQueue
+from checklist_operator.runtime.deadlines import Patience
+from checklist_operator.runtime.handover import BeingRecorded
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.work_queue import Backoff, WorkQueue
+from checklist_operator.transport.outcome import Outcome
 
 logger = logging.getLogger(__name__)
 

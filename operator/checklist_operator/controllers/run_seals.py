@@ -12,9 +12,9 @@ from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_seal import RunSeals
-from checklist_operator.json_logging import about
-from checklist_operator.tenancy import Tenancy
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.controllers.tenancy import Tenancy
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 

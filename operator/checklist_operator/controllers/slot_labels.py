@@ -15,8 +15,8 @@ from checklist_crds.kube.informer import key_of
 from checklist_crds.kube.kinds import WEBHOOK_DELIVERY, Kind
 from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.slots import SLOT_LABEL, slot_of
-from checklist_operator.json_logging import about
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 

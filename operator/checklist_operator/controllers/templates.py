@@ -26,11 +26,11 @@ from checklist_crds.snapshot import revision_of
 from checklist_crds.template_resource import ADMITTED, TemplateMeta, TemplateStatus, counted_size, definition_of
 from checklist_crds.template_validation import canonical_size, definition_problems
 from checklist_crds.times import Clock
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
-from checklist_operator.labels import labelled, lacks_label
-from checklist_operator.tenancy import Refusal, Tenancy
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.controllers.labels import labelled, lacks_label
+from checklist_operator.controllers.tenancy import Refusal, Tenancy
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 

@@ -24,10 +24,10 @@ from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_dev.chaos.cuts.course import API, Course
 from checklist_operator import term as term_module
-from checklist_operator.delivery.fairness import Limits, Permits
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.sender import Sender, tls_context
-from checklist_operator.handlers import Observe
+from checklist_operator.runtime.handlers import Observe
+from checklist_operator.transport.fairness import Limits, Permits
+from checklist_operator.transport.outcome import Outcome
+from checklist_operator.transport.sender import Sender, tls_context
 
 RECEIVER_HOST: Final = "receiver.test"
 

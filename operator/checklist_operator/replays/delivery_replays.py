@@ -1,0 +1,290 @@
+"""Bulk replay: a DeliveryReplay is worked off, with its progress in its status, until everything was dealt with.
+
+Each delivery is asked for as if by hand, and goes the way of every attempt: so permits pace it, and first attempts
+have their reserved room. Hosts take turns and have a few requests under way each, and organizations a few replays, so
+that one whose receivers do not answer holds up no other. What this process knows is derived from the cluster; a crash,
+or a Kubernetes API that does not answer, only means that it is derived once more.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from checklist_crds import merge_patch
+from checklist_crds.delivery_types import LastReplay, ReplayRequest
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import DELIVERY_REPLAY
+from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.replay_types import DeliveryReplayStatus, ReplayPhase
+from checklist_crds.resource_types import with_condition
+from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.times import Clock
+from checklist_operator.attempts.delivery_objects import DeliveryObjects
+from checklist_operator.attempts.replay_progress import is_held_up
+from checklist_operator.controllers.labels import labelled
+from checklist_operator.controllers.tenancy import Tenancy
+from checklist_operator.replays.bulk_replay import BulkReplay
+from checklist_operator.replays.places import Places
+from checklist_operator.replays.requests import ReplayRequests
+from checklist_operator.replays.search import Found, search
+from checklist_operator.replays.selection import Choice, Tally, Target
+from checklist_operator.replays.turns import Turns
+from checklist_operator.replays.under_way import UnderWay
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.paging import pages
+from checklist_operator.runtime.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+COMPLETE: Final = "Complete"
+"""The condition to wait for: `kubectl wait --for=condition=Complete`."""
+_TELL_EVERY_S: Final = 1.0
+_LOOK_AGAIN_S: Final = 15.0
+_SEARCHES_AT_ONCE: Final = 8
+
+
+class DeliveryReplays:
+    """Shown every unsettled DeliveryReplay."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        requests: ReplayRequests,
+        objects: DeliveryObjects,
+        tenancy: Tenancy,
+        events: EventRecorder,
+        clock: Clock,
+        namespaces: tuple[str, ...],
+        on_removed: Callable[[str], None],
+        on_bug: Callable[[str], None],
+        workers: int = 1024,
+    ) -> None:
+        """`workers`: how many are worked off at the same time, of all organizations; they mostly wait."""
+        self._client = client
+        self._requests = requests
+        self._objects = objects
+        self._tenancy = tenancy
+        self._events = events
+        self._clock = clock
+        self._namespaces = namespaces
+        self._on_removed = on_removed
+        self._known: set[Key] = set()
+        self._room = Places()
+        self._searches = asyncio.Semaphore(_SEARCHES_AT_ONCE)
+        self._under_way: Counter[str] = Counter()
+        self._awaited: dict[Key, set[asyncio.Event]] = {}
+        self.queue: WorkQueue[Key] = WorkQueue("delivery_replays", self._reconcile, workers=workers, on_bug=on_bug)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        key = key_of(body)
+        if type_ == "DELETED":
+            self._known.discard(key)
+            self.queue.forget(key)
+        elif key not in self._known:
+            self._known.add(key)
+            self.queue.add(key)
+
+    def delivery_settled(self, key: Key) -> None:
+        """A delivery has nothing left to send, or is gone: whoever waits for it may look."""
+        for event in self._awaited.get(key, ()):
+            event.set()
+
+    async def sweep(self) -> int:
+        """Removes those that ended long enough ago; how many. Raises KubeError."""
+        removed = 0
+        async for page in pages(self._client, DELIVERY_REPLAY, self._namespaces, field_selector="status.settled=true"):
+            for replay in map(BulkReplay.parse, page):
+                ended_at = replay.status.finished_at
+                keep = timedelta(seconds=replay.spec.ttl_seconds_after_finished)
+                if ended_at is not None and self._clock() - ended_at >= keep:
+                    removed += await self._remove(replay)
+        return removed
+
+    async def _remove(self, replay: BulkReplay) -> int:
+        try:
+            await self._client.delete(
+                DELIVERY_REPLAY, replay.name, replay.namespace, resource_version=replay.resource_version
+            )
+        except (KubeNotFound, KubeConflict):
+            return 0
+        self._on_removed(DELIVERY_REPLAY.kind)
+        return 1
+
+    # -- one bulk replay ------------------------------------------------------------------------------------------
+
+    async def _reconcile(self, key: Key) -> float | None:
+        try:
+            body = await self._client.get(DELIVERY_REPLAY, key[1], key[0])
+            replay = BulkReplay.parse(body)
+            if not replay.status.settled:
+                owner = (replay.spec.organization_ref.name, bool(replay.spec.filter.event_ids))
+                if not self._room.take(owner, key):
+                    return None  # whoever leaves a place calls it
+                await self._work_off(replay)
+        except KubeNotFound:
+            pass
+        except KubeConflict:
+            return 0.1  # another leader, or somebody's label
+        finally:
+            successor = self._room.give_back(key)
+            if successor is not None:
+                self.queue.add(successor)
+        self._known.discard(key)
+        return None
+
+    async def _work_off(self, replay: BulkReplay) -> None:
+        organization = replay.spec.organization_ref.name
+        refusal = await self._tenancy.refusal(organization, replay.namespace)
+        if refusal is not None:
+            await self._end(replay, ReplayPhase.REFUSED, refusal.reason, refusal.message)
+            return
+        replay = BulkReplay.parse(await labelled(self._client, DELIVERY_REPLAY, replay.body, organization))
+        is_new = replay.status.started_at is None
+        if is_new:
+            started = {"started_at": self._clock(), "phase": ReplayPhase.RUNNING}
+            replay = await self._write(replay, replay.status.model_copy(update=started))
+        choice = Choice(replay.spec.filter, organization, self._request(replay))
+        async with self._searches:
+            found = await search(self._client, await self._places(organization), choice, is_new=is_new)
+        replay = await self._tell(replay, found.tally, total=found.tally.done + len(found.targets))
+        if replay.spec.dry_run:
+            message = f"{len(found.targets)} deliveries would be replayed, {found.tally.refused} could not be."
+            await self._end(replay, ReplayPhase.COMPLETED, "DryRun", message)
+            return
+        logger.info(
+            "replaying many deliveries",
+            extra=about(replay=replay.name, left=len(found.targets), done=found.tally.done, is_new=is_new),
+        )
+        ended = await self._replay_all(replay, found, choice)
+        if ended is None:
+            logger.info("replay of many ended before its time: it was deleted", extra=about(replay=replay.name))
+            return
+        tally = found.tally
+        message = f"{tally.delivered} delivered, {tally.failed} failed again, {tally.refused} could not be replayed."
+        await self._end(ended, ReplayPhase.COMPLETED, "Finished", message)
+
+    def _request(self, replay: BulkReplay) -> ReplayRequest:
+        """As each delivery is asked for, before a crash and after it."""
+        by = replay.spec.requested_by or f"DeliveryReplay {replay.name}"
+        requested_at = replay.status.started_at or self._clock()
+        return ReplayRequest(
+            requested_at=requested_at, requested_by=by[:200], replay_ref=ObjectNameRef(name=replay.name)
+        )
+
+    async def _places(self, organization: str) -> list[str]:
+        """The namespaces of the organization that this operator works in."""
+        namespaces = await self._tenancy.namespaces_of(organization)
+        return [namespace for namespace in namespaces if not self._namespaces or namespace in self._namespaces]
+
+    async def _replay_all(self, replay: BulkReplay, found: Found, choice: Choice) -> BulkReplay | None:
+        """Deals with all targets; None when the DeliveryReplay was deleted. Raises KubeError; nothing is lost then."""
+        turns, under_way = Turns(found.targets), UnderWay(self._under_way, choice.organization)
+        loop = asyncio.get_running_loop()
+        told_at = loop.time()
+        try:
+            while under_way.tasks or turns.left:
+                if replay.key not in self._known:
+                    return None
+                for aside in under_way.stepped_aside():
+                    turns.give_back(aside)
+                while under_way.has_room and (target := turns.take()) is not None:
+                    under_way.start(target, self._replay_one(target, choice.request, under_way.held_up))
+                ended, _ = await asyncio.wait(
+                    under_way.tasks, timeout=_TELL_EVERY_S, return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in ended:
+                    if (done := under_way.end(task)) is not None:
+                        turns.give_back(done)
+                    found.tally.count(task.result())
+                if loop.time() - told_at >= _TELL_EVERY_S:
+                    replay = await self._tell(replay, found.tally)
+                    told_at = loop.time()
+        finally:
+            await under_way.cancel()
+        return await self._tell(replay, found.tally)
+
+    async def _replay_one(
+        self, target: Target, request: ReplayRequest, held_up: Callable[[Target], None]
+    ) -> LastReplay | ReplayRefusal:
+        """Asks for one replay and waits for its end. What settles a delivery wakes this; it looks by itself, too."""
+        namespace = target.namespace
+        key, changed = (namespace, target.event_id), asyncio.Event()
+        self._awaited.setdefault(key, set()).add(changed)
+        try:
+            if target.from_run:
+                refusal = await self._requests.request_from_run(namespace, target.run_id, target.event_id, request)
+            else:
+                refusal = await self._requests.request(key, request)
+            while refusal is None:
+                try:
+                    status = (await self._objects.get(*key)).status
+                except KubeNotFound:
+                    return ReplayRefusal.RUN_DELETED
+                if status.replay is None and status.settled and status.last_replay is not None:
+                    return status.last_replay
+                if is_held_up(status):
+                    held_up(target)
+                try:
+                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                        await changed.wait()
+                except TimeoutError:
+                    pass
+                changed.clear()
+            return refusal
+        finally:
+            self._awaited[key].discard(changed)
+            if not self._awaited[key]:
+                del self._awaited[key]
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    async def _tell(self, replay: BulkReplay, tally: Tally, *, total: int | None = None) -> BulkReplay:
+        status = replay.status.model_copy(
+            update={
+                "total": replay.status.total if total is None else total,
+                "done": 0 if replay.spec.dry_run else tally.done,
+                "delivered": tally.delivered,
+                "failed": tally.failed,
+                "refused": tally.refused,
+                "refusals": tally.refusal_counts,
+            }
+        )
+        return await self._write(replay, status)
+
+    async def _end(self, replay: BulkReplay, phase: ReplayPhase, reason: str, message: str) -> None:
+        now = self._clock()
+        conditions = with_condition(
+            replay.status.conditions,
+            COMPLETE,
+            phase is ReplayPhase.COMPLETED,
+            reason,
+            message,
+            now=now,
+            generation=replay.generation,
+        )
+        update = {"phase": phase, "finished_at": now, "settled": True, "conditions": conditions}
+        await self._write(replay, replay.status.model_copy(update=update))
+        reference = ObjectReference.of(DELIVERY_REPLAY, replay.body)
+        if phase is ReplayPhase.REFUSED:
+            self._events.warn(reference, reason, message)
+        else:
+            self._events.tell(reference, reason, message)
+        logger.info("replay of many ended", extra=about(replay=replay.name, phase=phase.value, reason=reason))
+
+    async def _write(self, replay: BulkReplay, status: DeliveryReplayStatus) -> BulkReplay:
+        """Raises KubeConflict when somebody else wrote in between, KubeNotFound when it was deleted."""
+        patch = merge_patch.diff(replay.status.to_kube(), status.to_kube())
+        if not patch:
+            return replace(replay, status=status)
+        body = await self._client.patch_status(
+            DELIVERY_REPLAY, replay.name, patch, replay.namespace, resource_version=replay.resource_version
+        )
+        return BulkReplay.parse(body)
