@@ -62,11 +62,11 @@ from checklist_operator.replays.delivery_replays import DeliveryReplays
 from checklist_operator.replays.requests import ReplayRequests
 from checklist_operator.replays.settled_deliveries import SettledDeliveries
 from checklist_operator.runtime.crd_discovery import wait_for_crds
-from checklist_operator.runtime.deadlines import Patience
+from checklist_operator.runtime.deadlines import ShutdownDeadlines
 from checklist_operator.runtime.embedding import EmbeddedKopf
 from checklist_operator.runtime.fresh_reads import FreshReads
 from checklist_operator.runtime.handlers import DIVIDED
-from checklist_operator.runtime.handover import MOST_ATTEMPTS, NO_HANDOVER, BeingRecorded, Handover
+from checklist_operator.runtime.handover import MOST_ATTEMPTS, NO_HANDOVER, Handover, InheritedAttempts
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder
 from checklist_operator.runtime.leader import Lead
@@ -141,7 +141,7 @@ class Term:
         on_removed = self._count_removed
         store = PhotoStore.open(settings.photo_store, settings.s3_keys)
         photos = EventPhotos(store, SignedUrls(settings.server_key, settings.base_url, clock))
-        self._being_recorded = being_recorded = BeingRecorded(handover)
+        self._inherited = inherited = InheritedAttempts(handover)
         self.outbox = RunOutbox(
             client,
             revisions=revisions,
@@ -153,7 +153,7 @@ class Term:
             events=events,
             clock=clock,
             photos=photos,
-            being_recorded=being_recorded,
+            inherited=inherited,
             allow_insecure=settings.openness,
             on_bug=self._count_bug,
         )
@@ -166,7 +166,7 @@ class Term:
             transmitter=transmitter,
             pauses=pauses,
             photos=photos,
-            being_recorded=being_recorded,
+            inherited=inherited,
             timers=self._timers,
             metrics=metrics,
             events=events,
@@ -364,14 +364,14 @@ class Term:
         others = [queue.close() for queue in self._queues() if queue not in delivering]
         closing = asyncio.gather(*others, *working, self._ledger.close(), self._limits.close(), return_exceptions=True)
         over = self._transmitter
-        patience = Patience(no_more_starts=over.start_no_more, no_more_answers=over.take_no_more)
-        handover = await self._end_sending(patience) if gracefully else NO_HANDOVER
+        deadlines = ShutdownDeadlines(stop_sending=over.stop_sending, discard_responses=over.discard_responses)
+        handover = await self._end_sending(deadlines) if gracefully else NO_HANDOVER
         await closing
         if step_down is not None:
             await step_down(handover)
         if gracefully:
-            await self._until_recorded(patience)
-        patience.end()
+            await self._until_recorded(deadlines)
+        deadlines.cancel()
         for task in telling:
             task.cancel()
         await asyncio.gather(self.outbox.close(), self.deliveries.close(), *telling, return_exceptions=True)
@@ -380,18 +380,18 @@ class Term:
             await asyncio.gather(self._watching, return_exceptions=True)
         await self._sender.close()
 
-    async def _end_sending(self, patience: Patience) -> Handover:
+    async def _end_sending(self, deadlines: ShutdownDeadlines) -> Handover:
         """Nothing is sent any more afterwards; what has been is named, as far as it is still to be recorded."""
         logger.info("ending", extra=about(in_flight=self.outbox.in_flight + self.deliveries.in_flight))
-        await asyncio.gather(self.outbox.until_answered(patience), self.deliveries.until_answered(patience))
-        self._transmitter.start_no_more()
-        self._transmitter.take_no_more()
+        await asyncio.gather(self.outbox.drain_responses(deadlines), self.deliveries.drain_responses(deadlines))
+        self._transmitter.stop_sending()
+        self._transmitter.discard_responses()
         if len(self._unrecorded()) > MOST_ATTEMPTS:
-            await self._until_recorded(patience)
-        return self._being_recorded.with_ours(self._unrecorded(), max(0.0, patience.left_for_records_s()))
+            await self._until_recorded(deadlines)
+        return self._inherited.with_ours(self._unrecorded(), max(0.0, deadlines.seconds_for_records()))
 
-    async def _until_recorded(self, patience: Patience) -> None:
-        await asyncio.gather(self.outbox.until_recorded(patience), self.deliveries.until_recorded(patience))
+    async def _until_recorded(self, deadlines: ShutdownDeadlines) -> None:
+        await asyncio.gather(self.outbox.drain_records(deadlines), self.deliveries.drain_records(deadlines))
 
     def _unrecorded(self) -> dict[str, int]:
         return self.outbox.unrecorded | self.deliveries.unrecorded

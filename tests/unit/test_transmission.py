@@ -19,10 +19,9 @@ from checklist_operator.attempts.delivery_objects import Delivery
 from checklist_operator.attempts.progress import Send
 from checklist_operator.attempts.run_records import RunRecords
 from checklist_operator.attempts.send import Transmitter
-from checklist_operator.faults import OurFault
+from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.fresh_reads import FreshReads
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.transport.failure import OwnFault
 from checklist_operator.transport.fairness import Permits
 from checklist_operator.transport.outcome import Outcome, OutcomeClass
 
@@ -140,7 +139,7 @@ class Recorder:
 
     def __init__(self, outcome_class: OutcomeClass = OutcomeClass.SUCCESS, duration_ms: int = 20) -> None:
         self.sent = 0
-        self.fault: OwnFault | None = None
+        self.fault: LocalFault | None = None
         self._outcome = Outcome(outcome_class, None, NOW, duration_ms, "")
 
     async def send(self, *_: Any) -> Outcome:
@@ -164,8 +163,8 @@ async def transmit(over: Transmitter) -> Outcome:
     ("leads", "stop", "sent"),
     [
         (False, lambda over: None, 0),
-        (True, Transmitter.start_no_more, 0),
-        (True, Transmitter.take_no_more, 1),  # the answer comes when it can no longer be recorded
+        (True, Transmitter.stop_sending, 0),
+        (True, Transmitter.discard_responses, 1),  # the answer comes when it can no longer be recorded
     ],
     ids=["without the lease", "no more starts", "no more answers"],
 )
@@ -194,9 +193,9 @@ async def test_the_length_of_an_answer_is_noted_for_fairness_and_a_fault_of_our_
         await transmit(over)
     assert over._permits.is_slow("a.example")
     sender = Recorder()
-    sender.fault = OwnFault("out of sockets")
+    sender.fault = LocalFault("TransportUnavailable", "out of sockets")
     over = transmitter(sender)
-    with pytest.raises(OurFault, match="out of sockets"):
+    with pytest.raises(LocalFault, match="out of sockets"):
         await transmit(over)
     assert over._permits._standings.is_unheard("a.example")
 

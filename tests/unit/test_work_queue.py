@@ -13,9 +13,9 @@ from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.kinds import RUN
 from checklist_operator.controllers.slot_labels import SlotLabels
-from checklist_operator.runtime.call_coalescer import Batches
+from checklist_operator.runtime.call_coalescer import CallCoalescer
 from checklist_operator.runtime.timers import Timers
-from checklist_operator.runtime.ttl_cache import Latest
+from checklist_operator.runtime.ttl_cache import TTLCache
 from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 pytestmark = pytest.mark.looptime
@@ -150,7 +150,7 @@ def calls() -> Calls:
 
 
 async def test_values_that_come_together_or_during_a_call_are_one_call(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls, at_once=2)
+    batches: CallCoalescer[str, int, int] = CallCoalescer(calls, at_once=2)
     first = [asyncio.create_task(batches.add("a", value)) for value in (1, 2)]
     await asyncio.sleep(0.01)
     later = [asyncio.create_task(batches.add("a", value)) for value in (3, 4, 5)]
@@ -163,7 +163,7 @@ async def test_values_that_come_together_or_during_a_call_are_one_call(calls: Ca
 
 
 async def test_an_error_is_that_of_all_who_share_the_call_and_of_no_later_one(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls)
+    batches: CallCoalescer[str, int, int] = CallCoalescer(calls)
     calls.error = ValueError("no")
     calls.answering.set()
     failed = await asyncio.gather(batches.add("a", 1), batches.add("a", 2), return_exceptions=True)
@@ -173,7 +173,7 @@ async def test_an_error_is_that_of_all_who_share_the_call_and_of_no_later_one(ca
 
 
 async def test_who_is_cancelled_leaves_the_call_to_the_others_and_closing_ends_every_wait(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls)
+    batches: CallCoalescer[str, int, int] = CallCoalescer(calls)
     gone, stays = asyncio.create_task(batches.add("a", 1)), asyncio.create_task(batches.add("a", 2))
     await asyncio.sleep(0.01)
     gone.cancel()
@@ -193,7 +193,7 @@ async def test_who_is_cancelled_leaves_the_call_to_the_others_and_closing_ends_e
 
 
 async def test_what_has_to_wait_for_other_keys_takes_along_what_comes_meanwhile(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls, at_once=1)
+    batches: CallCoalescer[str, int, int] = CallCoalescer(calls, at_once=1)
     tasks = [asyncio.create_task(batches.add("a", 1))]
     await asyncio.sleep(0.01)
     for value in (2, 3, 4):
@@ -269,7 +269,7 @@ async def test_times_that_are_set_again_and_again_do_not_fill_the_memory(timers:
 
 
 async def test_of_too_many_values_the_oldest_goes_and_one_that_was_taken_or_is_too_old_is_gone() -> None:
-    latest: Latest[str, int] = Latest(2, for_s=2.0)
+    latest: TTLCache[str, int] = TTLCache(2, ttl_s=2.0)
     for number, key in enumerate("abac", 1):
         latest.put(key, number)
     assert ([latest.get(key) for key in "abc"], len(latest)) == ([3, None, 4], 2)

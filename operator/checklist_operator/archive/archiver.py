@@ -41,7 +41,7 @@ from checklist_operator.archive.writer import ArchiveWriter, Line, NotAllowed
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.runtime.sharding import Shard
-from checklist_operator.runtime.ttl_cache import Latest
+from checklist_operator.runtime.ttl_cache import TTLCache
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class Archiver:
         self._writer = ArchiveWriter(store, clock=clock, writer=writer, shard=shard, leads=leads)
         self._erased = ErasedMeanwhile(store, self._writer, clock=clock)
         self._objects = ArchivedObjects(client, on_removed=on_removed)
-        self._revisions: Latest[Key, JsonObject] = Latest(_REVISIONS)
+        self._revisions: TTLCache[Key, JsonObject] = TTLCache(_REVISIONS)
         self._keeps: dict[str, Keep] = {}
         self._keeps_by_name: Mapping[str, Keep] = {}
         self._gathered: dict[Folder, list[_Due]] = {}
@@ -100,7 +100,7 @@ class Archiver:
         self._is_on = is_on
         self._away = False
         self._left: list[datetime] = []
-        self._archived: Latest[Key, bool] = Latest(_REMEMBERED)
+        self._archived: TTLCache[Key, bool] = TTLCache(_REMEMBERED)
 
     def has_archived(self, key: Key) -> bool:
         """Whether this process archived the run, not long ago."""

@@ -16,7 +16,7 @@ from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.times import Clock
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
 from checklist_operator.attempts.progress import Send, claimed
-from checklist_operator.runtime.call_coalescer import Batches
+from checklist_operator.runtime.call_coalescer import CallCoalescer
 
 _SECOND: Final = 1.0
 
@@ -50,7 +50,7 @@ class Claims:
         self._holder = holder
         self._clock = clock
         self._crowd = _Crowd(one_by_one_per_s)
-        self._confirmations: Batches[None, None, None] = Batches(lambda *_: confirm_lead())
+        self._confirmations: CallCoalescer[None, None, None] = CallCoalescer(lambda *_: confirm_lead())
 
     async def take(self, delivery: Delivery, step: Send) -> Taken:
         """Raises KubeConflict when somebody else was faster, LeadNotConfirmed, and KubeErrors of an unwell cluster."""

@@ -37,7 +37,7 @@ class EventPhotos:
         self._store = store
         self._urls = urls
 
-    async def dressed(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    async def with_photo_urls(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The envelope with addresses and thumbnails."""
         data = message["data"]
         keys = [photo["url"] for photo in data.get("photos") or () if "thumbnail" in photo]

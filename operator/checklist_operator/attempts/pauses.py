@@ -13,10 +13,10 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.pausing import PAUSED, PAUSED_ANNOTATION, is_paused
-from checklist_operator.faults import OurFault
+from checklist_operator.faults import LocalFault
 
 
-class Held(OurFault):
+class Held(LocalFault):
     """It waits for the end of a pause: no attempt is used up, and nothing is wrong."""
 
     def __init__(self, what: str) -> None:

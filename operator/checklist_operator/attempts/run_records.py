@@ -10,9 +10,9 @@ from checklist_crds.kube.informer import Key, version_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.times import Clock
 from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
-from checklist_operator.runtime.call_coalescer import Batches
+from checklist_operator.runtime.call_coalescer import CallCoalescer
 from checklist_operator.runtime.fresh_reads import FreshReads
-from checklist_operator.runtime.ttl_cache import Latest
+from checklist_operator.runtime.ttl_cache import TTLCache
 
 _WRITING_AT_ONCE: Final = 8
 """Runs. Starts of retries compete with them for the cluster, and are what has to be on time."""
@@ -32,16 +32,16 @@ class RunRecords:
         self._client = client
         self._reads = reads
         self._clock = clock
-        self._written: Latest[Key, JsonObject] = Latest(_REMEMBERED)
-        self._versions: Latest[Key, int] = Latest(_KNOWN)
-        self._batches: Batches[Key, Told, JsonObject | None] = Batches(self._write, at_once=_WRITING_AT_ONCE)
+        self._written: TTLCache[Key, JsonObject] = TTLCache(_REMEMBERED)
+        self._versions: TTLCache[Key, int] = TTLCache(_KNOWN)
+        self._writes: CallCoalescer[Key, Told, JsonObject | None] = CallCoalescer(self._write, at_once=_WRITING_AT_ONCE)
 
     async def tell(self, run: Key, record: DeliveryRecord, *, known: JsonObject | None = None) -> JsonObject | None:
         """The run as it is then; None when it is gone. `known` is the run as it was read before. Raises KubeError."""
-        return await self._batches.add(run, (record, known))
+        return await self._writes.add(run, (record, known))
 
     async def close(self) -> None:
-        await self._batches.close()
+        await self._writes.close()
 
     async def _write(self, run: Key, told: Sequence[Told]) -> JsonObject | None:
         records = [record for record, _ in told]

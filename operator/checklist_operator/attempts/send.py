@@ -14,10 +14,8 @@ from checklist_crds.delivery_types import Attempt
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.log_lines import also_in_context
 from checklist_crds.tracing import NO_TRACES, SpanKind, Tracing, trace_id_of, traceparent_of
-from checklist_operator.faults import OurFault
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.runtime.ttl_cache import Latest
-from checklist_operator.transport.failure import OwnFault
+from checklist_operator.runtime.ttl_cache import TTLCache
 from checklist_operator.transport.fairness import Permits, host_of
 from checklist_operator.transport.outcome import Outcome
 from checklist_operator.transport.sender import Sender
@@ -57,15 +55,15 @@ class Transmitter:
         self._metrics = metrics
         self._leads = leads
         self._tracing = tracing
-        self._failed: Latest[str, str] = Latest(_REMEMBERED)
+        self._failed: TTLCache[str, str] = TTLCache(_REMEMBERED)
         self._starts = True
         self._takes_answers = True
 
-    def start_no_more(self) -> None:
+    def stop_sending(self) -> None:
         """What was to be sent from now on is not: its answer would come when nobody takes it."""
         self._starts = False
 
-    def take_no_more(self) -> None:
+    def discard_responses(self) -> None:
         """Answers that come from now on are as if they had not come: nobody would be there to record them."""
         self._takes_answers = False
 
@@ -79,7 +77,7 @@ class Transmitter:
         """Whether an attempt to `url` may wait because that receiver takes long, through no fault of ours."""
         return self._permits.holds_up(host_of(url))
 
-    def speak_of(self, run: JsonObject) -> None:
+    def bind_trace_context(self, run: JsonObject) -> None:
         """Log lines of this task from here on bear the id of the run's trace, where traces are on."""
         parent = traceparent_of(run) if self._tracing.is_on else None
         if parent is not None:
@@ -88,7 +86,7 @@ class Transmitter:
     async def send(
         self, url: str, body: bytes, secret: bytes, run_id: str, *, attempt: int, origin: Origin | None = None
     ) -> Outcome:
-        """Sends now; to be called with a permit. Raises OurFault, after which nothing may be concluded."""
+        """Sends now; to be called with a permit. Raises LocalFault, after which nothing may be concluded."""
         if origin is None or not self._tracing.is_on:
             return await self._send(url, body, secret, run_id, attempt)
         parent = traceparent_of(origin.run)
@@ -112,10 +110,7 @@ class Transmitter:
         if not self._starts or not self._leads():
             # The term ends in a moment, or it slept through its lease, as a suspended process does: another one sends.
             await asyncio.Event().wait()
-        try:
-            outcome = await self._sender.send(url, body, secret, run_id)
-        except OwnFault as fault:
-            raise OurFault("TransportUnavailable", f"the event could not be sent: {fault}") from None
+        outcome = await self._sender.send(url, body, secret, run_id)
         if not self._takes_answers:
             await asyncio.Event().wait()
         self._permits.record(host_of(url), outcome.outcome_class, outcome.duration_ms / 1000)

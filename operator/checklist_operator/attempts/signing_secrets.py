@@ -10,7 +10,7 @@ from checklist_crds.kube.errors import KubeForbidden, KubeNotFound
 from checklist_crds.kube.kinds import SECRET
 from checklist_crds.run_types import SecretRef, Webhook
 from checklist_crds.sealing import KeyRing, SealBroken, run_owner
-from checklist_operator.faults import OurFault
+from checklist_operator.faults import LocalFault
 
 SHORTEST: Final = 16
 LONGEST: Final = 256
@@ -29,13 +29,15 @@ class SigningSecrets:
         self._read: dict[tuple[str, str, str], tuple[float, bytes]] = {}
 
     async def of(self, namespace: str, run_id: str, webhook: Webhook) -> bytes:
-        """The key bytes. Raises OurFault (SecretNotFound, SecretInvalid, SecretUnreadable) and KubeError."""
+        """The key bytes. Raises LocalFault (SecretNotFound, SecretInvalid, SecretUnreadable) and KubeError."""
         if webhook.secret_ref is not None:
             return await self._referred(namespace, webhook.secret_ref)
         try:
             secret = self._key_ring.open(webhook.sealed_secret or "", owner=run_owner(namespace, run_id))
         except SealBroken as broken:
-            raise OurFault("SecretUnreadable", f"the sealed secret of the webhook cannot be opened: {broken}") from None
+            raise LocalFault(
+                "SecretUnreadable", f"the sealed secret of the webhook cannot be opened: {broken}"
+            ) from None
         return _checked(secret, "the sealed secret")
 
     async def _referred(self, namespace: str, reference: SecretRef) -> bytes:
@@ -55,20 +57,20 @@ class SigningSecrets:
         try:
             body: dict[str, Any] = await self._client.get(SECRET, reference.name, namespace)
         except KubeNotFound:
-            raise OurFault("SecretNotFound", f"there is no Secret {reference.name!r} in this namespace") from None
+            raise LocalFault("SecretNotFound", f"there is no Secret {reference.name!r} in this namespace") from None
         except KubeForbidden:
-            raise OurFault("SecretUnreadable", f"the operator may not read the Secret {reference.name!r}") from None
+            raise LocalFault("SecretUnreadable", f"the operator may not read the Secret {reference.name!r}") from None
         encoded = (body.get("data") or {}).get(reference.key)
         if encoded is None:
-            raise OurFault("SecretNotFound", f"there is no {where}")
+            raise LocalFault("SecretNotFound", f"there is no {where}")
         try:
             secret = base64.b64decode(encoded, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
-            raise OurFault("SecretInvalid", f"the {where} is not text in UTF-8") from None
+            raise LocalFault("SecretInvalid", f"the {where} is not text in UTF-8") from None
         return _checked(secret, f"the {where}")
 
 
 def _checked(secret: str, what: str) -> bytes:
     if not SHORTEST <= len(secret) <= LONGEST:
-        raise OurFault("SecretInvalid", f"{what} must have {SHORTEST} to {LONGEST} characters")
+        raise LocalFault("SecretInvalid", f"{what} must have {SHORTEST} to {LONGEST} characters")
     return secret.encode()

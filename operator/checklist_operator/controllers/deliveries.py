@@ -46,15 +46,15 @@ from checklist_operator.attempts.run_records import RunRecords
 from checklist_operator.attempts.run_status import change_run_status, with_delivering
 from checklist_operator.attempts.send import Origin, Transmitter, attempt_record
 from checklist_operator.attempts.signing_secrets import SigningSecrets
-from checklist_operator.faults import OurFault
-from checklist_operator.runtime.deadlines import Patience
+from checklist_operator.faults import LocalFault
+from checklist_operator.runtime.deadlines import ShutdownDeadlines
 from checklist_operator.runtime.fresh_reads import FreshReads
-from checklist_operator.runtime.handover import BeingRecorded
+from checklist_operator.runtime.handover import InheritedAttempts
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder
 from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.runtime.timers import Timers
-from checklist_operator.runtime.ttl_cache import Latest
+from checklist_operator.runtime.ttl_cache import TTLCache
 from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 from checklist_operator.transport.outcome import Outcome
 
@@ -114,7 +114,7 @@ class Deliveries:
         transmitter: Transmitter,
         pauses: Pauses,
         photos: EventPhotos,
-        being_recorded: BeingRecorded,
+        inherited: InheritedAttempts,
         timers: Timers,
         metrics: Metrics,
         events: EventRecorder,
@@ -133,7 +133,7 @@ class Deliveries:
         self._transmitter = transmitter
         self._pauses = pauses
         self._photos = photos
-        self._being_recorded = being_recorded
+        self._inherited = inherited
         self._metrics = metrics
         self._clock = clock
         self._holder = holder
@@ -145,7 +145,7 @@ class Deliveries:
         self._held: set[Key] = set()
         self._waiting: dict[Key, datetime] = {}
         self._in_hand: set[Key] = set()
-        self._ready: Latest[Key, _Ready] = Latest(_MOST_READY, for_s=_READY_FOR_S)
+        self._ready: TTLCache[Key, _Ready] = TTLCache(_MOST_READY, ttl_s=_READY_FOR_S)
         self._sending = 0
         self._unrecorded: dict[str, int] = {}
         self._recording = asyncio.Semaphore(_RECORDING_AT_ONCE)
@@ -204,15 +204,15 @@ class Deliveries:
         oldest = min(self._waiting.values(), default=None)
         return 0.0 if oldest is None else max(0.0, (self._clock() - oldest).total_seconds())
 
-    async def until_answered(self, patience: Patience) -> None:
+    async def drain_responses(self, deadlines: ShutdownDeadlines) -> None:
         """Starts nothing new; waits for the answers to what has been sent."""
         self._stopping = True
-        while self._sending > len(self._unrecorded) and patience.lasts_for_answers():  # noqa: ASYNC110 - rare and short
+        while self._sending > len(self._unrecorded) and deadlines.allows_responses():  # noqa: ASYNC110 - rare and short
             await asyncio.sleep(0.02)
 
-    async def until_recorded(self, patience: Patience) -> None:
+    async def drain_records(self, deadlines: ShutdownDeadlines) -> None:
         """Waits, after that, until all outcomes are recorded."""
-        while self._unrecorded and patience.lasts_for_records():  # noqa: ASYNC110 - rare and short
+        while self._unrecorded and deadlines.allows_records():  # noqa: ASYNC110 - rare and short
             await asyncio.sleep(0.02)
 
     async def close(self) -> None:
@@ -239,7 +239,7 @@ class Deliveries:
             self._held.add(key)
             self._waiting.pop(key, None)  # nothing is late
             return _PAUSED_LOOK_S
-        except OurFault:
+        except LocalFault:
             return _OUR_FAULT_PAUSE_S
         finally:
             self._in_hand.discard(key)
@@ -265,7 +265,7 @@ class Deliveries:
         """The attempt that is to be made now; None when something else was to be done, which is done then."""
         key = (delivery.namespace, delivery.name)
         match self._step(delivery):
-            case Send() as step if waits_s := self._being_recorded.for_s((delivery.name,), step.attempt):
+            case Send() as step if waits_s := self._inherited.for_s((delivery.name,), step.attempt):
                 self._due.set(key, self._clock() + timedelta(seconds=waits_s))
             case Send() as step:
                 self._waiting.setdefault(key, delivery.status.next_attempt_at or self._clock())
@@ -295,7 +295,7 @@ class Deliveries:
             return None
         run_body = await self._run_of(delivery)
         if run_body is not None:
-            self._transmitter.speak_of(run_body)
+            self._transmitter.bind_trace_context(run_body)
         run = Run.parse(run_body) if run_body is not None else None
         if run_body is None or run is None or run.spec.webhook is None:
             await self._end.give_up(delivery, step, ReplayRefusal.RUN_DELETED)
@@ -313,7 +313,7 @@ class Deliveries:
     async def _attempt(self, ready: _Ready) -> _Made | None:
         """One attempt: claimed by compare and swap, then sent.
 
-        Raises KubeConflict when somebody else was faster, and OurFault, which leaves the number to be used again.
+        Raises KubeConflict when somebody else was faster, and LocalFault, which leaves the number to be used again.
         """
         if self._stopping:
             return None  # whoever ends cleanly has begun to count what is to be waited for
@@ -332,7 +332,7 @@ class Deliveries:
             return made
         except BaseException as error:
             self._sending -= 1
-            if isinstance(error, OurFault):
+            if isinstance(error, LocalFault):
                 await self._tell_fault(ready.delivery, ready.step, error)
             raise
 
@@ -340,7 +340,7 @@ class Deliveries:
         delivery, step = ready.delivery, ready.step
         run_id = delivery.spec.run_ref.name
         secret = await self._secrets.of(delivery.namespace, run_id, ready.webhook)
-        body = body_of(await self._photos.dressed(kept_message(delivery.spec.payload)), step.attempt)
+        body = body_of(await self._photos.with_photo_urls(kept_message(delivery.spec.payload)), step.attempt)
         if self._stopping:
             return None
         taken = await self._claims.take(delivery, step)
@@ -419,7 +419,7 @@ class Deliveries:
                 failures += 1
                 await asyncio.sleep(_BACKOFF.after(failures))
 
-    async def _tell_fault(self, delivery: Delivery, step: Send, fault: OurFault) -> None:
+    async def _tell_fault(self, delivery: Delivery, step: Send, fault: LocalFault) -> None:
         """On the run, as of first attempts; of a replay, which may be of a run that is long over, on the delivery."""
         logger.warning(
             "%s cannot be sent: %s",

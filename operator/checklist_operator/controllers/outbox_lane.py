@@ -11,7 +11,7 @@ from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import version_of
 from checklist_crds.run_types import OutboxEntry, Run, RunPhase
 from checklist_crds.template_types import Definition
-from checklist_operator.faults import OurFault
+from checklist_operator.faults import LocalFault
 
 HEAD_START_S: Final = 0.05
 """How long an attempt has the line to itself after its start: a receiver that answers fast gets a run's events in
@@ -55,7 +55,7 @@ class Lane:
     """Of those in flight: the attempt has ended, and its result is not known yet, as a delivery is being made of it."""
     results: dict[str, DeliveryRecord] = field(default_factory=dict)
     first_result_at: float = 0.0
-    fault: OurFault | None = None
+    fault: LocalFault | None = None
     faults: int = 0
     look_up: bool = False
     last_turn: Turn | None = None

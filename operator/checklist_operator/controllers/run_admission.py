@@ -37,7 +37,7 @@ from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.controllers.labels import labelled
 from checklist_operator.controllers.templates import problems_text
 from checklist_operator.controllers.tenancy import Refusal, Tenancy
-from checklist_operator.faults import OurFault
+from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics
@@ -253,7 +253,7 @@ class RunAdmission:
             raise Refused("WebhookInvalid", error.message) from None
         try:
             await self._secrets.of(run.namespace, run.name, webhook)
-        except OurFault as fault:
+        except LocalFault as fault:
             raise Refused("SecretNotFound", f"The webhook has no usable secret: {fault.message}.") from None
 
     async def _reserve(self, run: Run, organization: str) -> None:

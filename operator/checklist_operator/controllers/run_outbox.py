@@ -32,9 +32,9 @@ from checklist_operator.attempts.send import Origin, Transmitter
 from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.controllers.outbox_lane import FirstAttempt, Lane, Turn, awaits_retries, has_work
 from checklist_operator.controllers.record_pace import GATHER_S, RecordPace
-from checklist_operator.faults import OurFault
-from checklist_operator.runtime.deadlines import Patience
-from checklist_operator.runtime.handover import BeingRecorded
+from checklist_operator.faults import LocalFault
+from checklist_operator.runtime.deadlines import ShutdownDeadlines
+from checklist_operator.runtime.handover import InheritedAttempts
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics
@@ -63,7 +63,7 @@ class RunOutbox:
         events: EventRecorder,
         clock: Clock,
         photos: EventPhotos,
-        being_recorded: BeingRecorded,
+        inherited: InheritedAttempts,
         allow_insecure: Openness,
         on_bug: Callable[[str], None],
         workers: int = 64,
@@ -78,7 +78,7 @@ class RunOutbox:
         self._events = events
         self._clock = clock
         self._photos = photos
-        self._being_recorded = being_recorded
+        self._inherited = inherited
         self._allow_insecure = allow_insecure
         self._on_bug = on_bug
         self._lanes: dict[Key, Lane] = {}
@@ -136,20 +136,20 @@ class RunOutbox:
         for key in self._held:
             self.queue.add(key)
 
-    async def until_answered(self, patience: Patience) -> None:
+    async def drain_responses(self, deadlines: ShutdownDeadlines) -> None:
         """Starts nothing new, writes what waited to be written, and waits for the answers to what has been sent."""
         self._stopping = True
         for key, lane in self._lanes.items():
             if lane.results:
                 self.queue.add(key)
-        while patience.lasts_for_answers():
+        while deadlines.allows_responses():
             if not any(len(lane.in_flight) > len(lane.answered) for lane in self._lanes.values()):
                 return
             await asyncio.sleep(0.02)
 
-    async def until_recorded(self, patience: Patience) -> None:
+    async def drain_records(self, deadlines: ShutdownDeadlines) -> None:
         """Waits, after that, until all results are written."""
-        while self.unrecorded and patience.lasts_for_records():  # noqa: ASYNC110 - rare and short
+        while self.unrecorded and deadlines.allows_records():  # noqa: ASYNC110 - rare and short
             await asyncio.sleep(0.02)
 
     async def close(self) -> None:
@@ -167,12 +167,12 @@ class RunOutbox:
         lane = self._lanes.get(key)
         if lane is None:
             return None
-        self._transmitter.speak_of(lane.body)
+        self._transmitter.bind_trace_context(lane.body)
         if lane.results and self._patience_s(key, lane) <= 0:
             await self._write_results(key, lane)
         try:
             await self._start_attempts(key, lane)
-        except OurFault as fault:
+        except LocalFault as fault:
             lane.fault = fault
         if lane.fault is not None and not lane.in_flight:
             return await self._tell_fault(key, lane)
@@ -186,7 +186,7 @@ class RunOutbox:
     def _waits_for_records_s(self, lane: Lane) -> float:
         """How long nothing of this run is sent, as the leader before us is writing down what it has sent of it."""
         outbox = waiting_events(lane.body.get("status") or {})
-        return self._being_recorded.for_s((entry["eventId"] for entry in outbox), attempt=1)
+        return self._inherited.for_s((entry["eventId"] for entry in outbox), attempt=1)
 
     def _patience_s(self, key: Key, lane: Lane) -> float:
         """How much longer the lane's results may wait to be written."""
@@ -199,7 +199,7 @@ class RunOutbox:
         return lane.first_result_at + patience - asyncio.get_running_loop().time()
 
     async def _start_attempts(self, key: Key, lane: Lane) -> None:
-        """Starts what is in the outbox and not yet under way, in order. Raises OurFault and KubeError."""
+        """Starts what is in the outbox and not yet under way, in order. Raises LocalFault and KubeError."""
         if self._stopping:
             return
         if self._waits_for_records_s(lane) > 0:
@@ -222,7 +222,7 @@ class RunOutbox:
         try:
             definition = await self._revisions.definition(run.namespace, resolved.revision_ref.name)
         except KubeNotFound:
-            raise OurFault("RevisionMissing", f"TemplateRevision {resolved.revision_ref.name} is gone") from None
+            raise LocalFault("RevisionMissing", f"TemplateRevision {resolved.revision_ref.name} is gone") from None
         secret = await self._secrets.of(run.namespace, run.name, webhook)
         if self._lanes.get(key) is not lane:
             return
@@ -269,12 +269,12 @@ class RunOutbox:
             record = await self._transmit(key, lane, attempt)
             if record is not None:
                 self._keep_result(key, lane, record)
-        except OurFault as fault:
+        except LocalFault as fault:
             lane.fault = fault
         except Exception:
             logger.exception("first attempt failed unexpectedly", extra=about(run_id=key[1], event_id=event_id))
             self._on_bug("run_outbox")
-            lane.fault = OurFault("InternalError", "the operator failed; its log says why")
+            lane.fault = LocalFault("InternalError", "the operator failed; its log says why")
         finally:
             attempt.turn.end()
             del lane.in_flight[event_id]
@@ -294,7 +294,7 @@ class RunOutbox:
                 return None
             self._pauses.check_known(key, attempt.organization)
             message = first_envelope(entry, run, attempt.definition, key_of_photo)
-            body = body_of(await self._photos.dressed(message), 1)
+            body = body_of(await self._photos.with_photo_urls(message), 1)
             attempt.turn.started.set()
             held_up = held_up or self._transmitter.receiver_holds_up(attempt.url)
             free_since = entry.ts if lane.free_since is None else max(entry.ts, lane.free_since)
@@ -382,7 +382,7 @@ class RunOutbox:
                 logger.warning("condition not written: %s", error.message, extra=about(run_id=key[1]))
         return pause
 
-    def _warn(self, key: Key, lane: Lane, fault: OurFault, pause: float) -> None:
+    def _warn(self, key: Key, lane: Lane, fault: LocalFault, pause: float) -> None:
         logger.warning(
             "events cannot be sent: %s",
             fault.message,

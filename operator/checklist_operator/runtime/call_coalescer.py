@@ -1,4 +1,4 @@
-"""Calls of many, made together: what comes while a call is under way is made by the next one."""
+"""Coalesces calls: values that arrive while a call is under way share the next one."""
 
 import asyncio
 import contextvars
@@ -10,12 +10,12 @@ V = TypeVar("V")
 R = TypeVar("R")
 
 
-class Batches(Generic[K, V, R]):
-    """For each key one call at a time. Nobody is answered by a call that was begun before they asked."""
+class CallCoalescer(Generic[K, V, R]):
+    """One call at a time for each key. A caller never gets the result of a call that began before its own."""
 
     def __init__(self, call: Callable[[K, Sequence[V]], Awaitable[R]], *, at_once: int = 1) -> None:
-        """`call(key, values)`; what it returns or raises, all who gave these values get. `at_once`: calls of different
-        keys; one that has to wait for others takes along what comes meanwhile.
+        """`call(key, values)` returns or raises for all who gave these values. `at_once`: calls of different keys; a
+        call that waits for its place takes the values that arrive meanwhile.
         """
         self._call = call
         self._room = asyncio.Semaphore(at_once)
@@ -28,7 +28,7 @@ class Batches(Generic[K, V, R]):
             # It is for many: its log lines must not belong to what the first of them is about.
             alone = contextvars.Context()
             task = asyncio.create_task(self._begin(key, self._running.get(key)), name=f"batch {key}", context=alone)
-            task.add_done_callback(_look_at)
+            task.add_done_callback(_retrieve)
             self._next[key] = [], task
         values, task = self._next[key]
         values.append(value)
@@ -54,7 +54,7 @@ class Batches(Generic[K, V, R]):
                     del self._running[key]
 
 
-def _look_at(task: asyncio.Task[R]) -> None:
-    """Those who waited have been told; nobody may be left to hear it."""
+def _retrieve(task: asyncio.Task[R]) -> None:
+    """Marks the error as seen: the callers have it, and none may be left."""
     if not task.cancelled():
         task.exception()

@@ -7,7 +7,7 @@ a leader before us has written, and not older than our own writes (Kubernetes AP
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.informer import version_of
 from checklist_crds.kube.kinds import Kind
-from checklist_operator.runtime.call_coalescer import Batches
+from checklist_operator.runtime.call_coalescer import CallCoalescer
 
 
 class FreshReads:
@@ -17,7 +17,9 @@ class FreshReads:
         self._client = client
         self._at_least: dict[Kind, int] = {}
         self._begun: set[Kind] = set()
-        self._beginnings: Batches[Kind, str, None] = Batches(lambda kind, where: self._begin(kind, where[0]))
+        self._beginnings: CallCoalescer[Kind, str, None] = CallCoalescer(
+            lambda kind, where: self._begin(kind, where[0])
+        )
 
     async def get(self, kind: Kind, name: str, namespace: str) -> JsonObject:
         """Raises KubeError as the client does."""

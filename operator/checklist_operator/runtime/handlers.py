@@ -1,4 +1,4 @@
-"""Kopf's handlers, all one line long: what the watch brings is put down for the controllers.
+"""Kopf's handlers: enqueue watch events for the controllers.
 
 Only `on.event` is used. Everything else of Kopf (on.create, timers, daemons, finalizers) keeps its state in the objects
 and would write to each of them; here nothing is ever written by Kopf.
@@ -113,11 +113,11 @@ def kopf_registry(observe: Observe) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
     kinds: Mapping[str, Kind] = {kind.plural: kind for kind in WATCHED}
 
-    async def put_down(event: Mapping[str, Any], resource: Any, **_: Any) -> None:
+    async def enqueue(event: Mapping[str, Any], resource: Any, **_: Any) -> None:
         observe(kinds[resource.plural], event["type"], event["object"])
 
     for kind in WATCHED:
-        kopf.on.event(kind.group, kind.version, kind.plural, id=kind.plural, registry=registry)(put_down)
+        kopf.on.event(kind.group, kind.version, kind.plural, id=kind.plural, registry=registry)(enqueue)
     kopf.on.login(registry=registry, id="login")(_login())
     return registry
 

@@ -1,4 +1,4 @@
-"""What a leader that ends cleanly leaves to the next one: which attempts it has made and is still writing down.
+"""Handover from a leader that ends cleanly to the next one: the attempts it has made and is still recording.
 
 Under load the cluster takes seconds for these records, and nobody need wait for them: the lease is given back at once,
 with a note on it. The next leader does not make those attempts again while they are being recorded. If they are not
@@ -65,7 +65,7 @@ def holds_for_s(handover: Handover) -> float:
     return max((made.for_s for made in handover.values()), default=0.0)
 
 
-class BeingRecorded:
+class InheritedAttempts:
     """A handover, from the moment on at which the next leader has found it."""
 
     def __init__(self, handover: Handover) -> None:

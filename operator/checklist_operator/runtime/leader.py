@@ -173,7 +173,7 @@ class LeaseLock(BaseLock):
                 await self._within(
                     self._client.patch(LEASE, self.name, patch, self.namespace, resource_version=version)
                 )
-                logger.info("gave the lease back", extra=about(identity=self.identity, being_recorded=len(handover)))
+                logger.info("gave the lease back", extra=about(identity=self.identity, inherited=len(handover)))
 
     async def _write(self, call: Any, *arguments: Any) -> bool:
         begun = self._steady()

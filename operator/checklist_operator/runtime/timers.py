@@ -1,4 +1,4 @@
-"""What is due when: one heap for expiries, retries and everything else that waits for a time.
+"""Delay queue for expiry, retries and retention: one heap for everything that waits for a time.
 
 Due times are wall-clock times, because that is what users were promised and what the cluster stores. So the loop looks
 at the wall clock at least once a second: a clock that was set, or a machine that slept, makes nothing late by more.

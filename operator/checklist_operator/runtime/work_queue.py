@@ -1,4 +1,4 @@
-"""A queue of things to look at: each key once, however often it is named, and never twice at the same time.
+"""Keyed, de-duplicating work queue: each key once, however often it is added, and never twice at the same time.
 
 Level-triggered, as controllers of Kubernetes are: a key says "look at this object", not what happened to it. Work that
 fails because the cluster does not answer is tried again with growing pauses. An unexpected error is a bug: it is logged
@@ -126,9 +126,9 @@ class WorkQueue(Generic[K]):
         while self._ready and len(self._active) < self._workers:
             key = self._ready.popleft()
             self._waiting.discard(key)
-            self._active[key] = asyncio.create_task(self._look_at(key), name=f"{self.name} {key}")
+            self._active[key] = asyncio.create_task(self._process(key), name=f"{self.name} {key}")
 
-    async def _look_at(self, key: K) -> None:
+    async def _process(self, key: K) -> None:
         in_context()  # nothing of whatever named the key
         pause: float | None = None
         self._again.discard(key)  # whatever was named until now is seen by this look
@@ -148,10 +148,10 @@ class WorkQueue(Generic[K]):
         finally:
             del self._active[key]
             if not self._closed:
-                self._look_again(key, pause)
+                self._requeue(key, pause)
                 self._start_ready()
 
-    def _look_again(self, key: K, pause: float | None) -> None:
+    def _requeue(self, key: K, pause: float | None) -> None:
         if key in self._again:
             self._again.discard(key)
             self.add(key)

@@ -9,6 +9,7 @@ import ssl
 
 import aiohttp
 
+from checklist_operator.faults import TRANSPORT_UNAVAILABLE, LocalFault
 from checklist_operator.transport.dialing import OWN_ERRNOS, Progress, ResponseTooLarge
 from checklist_operator.transport.outcome import OutcomeClass
 from checklist_operator.transport.resolving import LookupFailed, ResolverUnavailable
@@ -16,17 +17,10 @@ from checklist_operator.transport.resolving import LookupFailed, ResolverUnavail
 Failure = tuple[OutcomeClass, str]
 
 
-class OwnFault(Exception):
-    """The transmission failed for a reason of our own (no file descriptor, no memory, no name server, closed sender).
-
-    It must not use up an attempt: the same attempt is made again later, under the same number.
-    """
-
-
 def classify(error: Exception, attempt: Progress, *, is_tls: bool) -> Failure:
-    """The class and the detail of an attempt that ended with `error`. Raises OwnFault when the error is ours."""
+    """The class and the detail of an attempt that ended with `error`. Raises LocalFault when the error is ours."""
     if attempt.own_fault is not None or _is_own(error):
-        raise OwnFault(_own_reason(error)) from error
+        raise LocalFault(TRANSPORT_UNAVAILABLE, _own_reason(error)) from error
     match error:
         case TimeoutError() if attempt.connected:
             return OutcomeClass.TIMEOUT, "no answer in time"

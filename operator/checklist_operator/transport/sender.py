@@ -21,9 +21,10 @@ from yarl import URL
 from checklist_crds.settings.held import Certificates
 from checklist_crds.times import Clock, utc_now
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_operator.faults import TRANSPORT_UNAVAILABLE, LocalFault
 from checklist_operator.transport import dialing, signing
 from checklist_operator.transport.addresses import AddressPolicy
-from checklist_operator.transport.failure import OwnFault, classify
+from checklist_operator.transport.failure import classify
 from checklist_operator.transport.outcome import Outcome, OutcomeClass, class_of_status
 from checklist_operator.transport.resolving import Resolver
 
@@ -103,7 +104,7 @@ class Sender:
         await self.close()
 
     async def close(self) -> None:
-        """Closes all connections. A transmission that is under way ends with OwnFault or its outcome."""
+        """Closes all connections. A transmission that is under way ends with LocalFault or its outcome."""
         self._closed = True
         for task in self._draining:
             task.cancel()
@@ -117,7 +118,7 @@ class Sender:
         """Transmits `body` to `url` once, signed with the run's `secret` (UTF-8) under the run id `key_id`.
 
         Returns what came of it, whatever the receiver does. Raises only CancelledError (nothing may be concluded about
-        the attempt), OwnFault (it must not count), and ValueError for an empty secret.
+        the attempt), LocalFault (it must not count), and ValueError for an empty secret.
         """
         started_at, started = self._clock(), asyncio.get_running_loop().time()
         try:
@@ -139,7 +140,7 @@ class Sender:
 
     async def _transmit(self, url: str, body: bytes, headers: dict[str, str]) -> tuple[OutcomeClass, int | None, str]:
         if self._closed:
-            raise OwnFault("the sender is closed")
+            raise LocalFault(TRANSPORT_UNAVAILABLE, "the sender is closed")
         attempt = dialing.Progress(internal=(URL(url, encoded=True).raw_host or "") in self._policy.internal)
         token = dialing.progress.set(attempt)
         try:
@@ -152,7 +153,7 @@ class Sender:
                 )
         except Exception as error:
             if self._closed:
-                raise OwnFault("the sender was closed") from error
+                raise LocalFault(TRANSPORT_UNAVAILABLE, "the sender was closed") from error
             verdict, detail = classify(error, attempt, is_tls=url.startswith("https:"))
             return verdict, None, detail
         finally:
