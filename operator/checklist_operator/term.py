@@ -37,12 +37,11 @@ from checklist_crds.times import Clock
 from checklist_crds.tracing import NO_TRACES, Tracing
 from checklist_operator.archive.archived_runs import ArchivedRuns
 from checklist_operator.archive.archiver import Archiver
-from checklist_operator.attempts.claim import Claims
-from checklist_operator.attempts.delivery_objects import DeliveryObjects
 from checklist_operator.attempts.event_photos import EventPhotos
 from checklist_operator.attempts.pauses import Pauses
 from checklist_operator.attempts.send import Transmitter
 from checklist_operator.attempts.signing_secrets import SigningSecrets
+from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.controllers.deliveries import Deliveries
 from checklist_operator.controllers.expired_collector import ExpiredCollector
 from checklist_operator.controllers.members import Members
@@ -64,7 +63,6 @@ from checklist_operator.replays.settled_deliveries import SettledDeliveries
 from checklist_operator.runtime.crd_discovery import wait_for_crds
 from checklist_operator.runtime.deadlines import ShutdownDeadlines
 from checklist_operator.runtime.embedding import EmbeddedKopf
-from checklist_operator.runtime.fresh_reads import FreshReads
 from checklist_operator.runtime.handlers import DIVIDED
 from checklist_operator.runtime.handover import MOST_ATTEMPTS, NO_HANDOVER, Handover, InheritedAttempts
 from checklist_operator.runtime.json_logging import about
@@ -121,64 +119,39 @@ class Term:
             trusted=settings.trusted,
         )
         self._permits = Permits(settings.limits)
-        revisions = RevisionStore(client)
-        secrets = SigningSecrets(client, settings.sealing)
-        self._transmitter = transmitter = Transmitter(
-            self._sender, self._permits, metrics, leads=lead.is_certain, tracing=tracing
-        )
+        transmitter = Transmitter(self._sender, self._permits, metrics, leads=lead.is_certain, tracing=tracing)
+        revisions, secrets = RevisionStore(client), SigningSecrets(client, settings.sealing)
         tenancy = Tenancy(client, settings.namespace, settings.watch_namespaces)
-        reads = FreshReads(client)
-        objects = DeliveryObjects(client, reads, settings.schedule, clock=clock)
-        claims = Claims(
-            objects,
-            lead.confirm,
-            holder=settings.operator_id,
-            clock=clock,
-            one_by_one_per_s=settings.claims_per_s,
-        )
         self._events = events = EventRecorder(client, instance=settings.operator_id, clock=clock)
         self._pauses = pauses = Pauses(client, on_resume=self._resumed)
         on_removed = self._count_removed
         store = PhotoStore.open(settings.photo_store, settings.s3_keys)
-        photos = EventPhotos(store, SignedUrls(settings.server_key, settings.base_url, clock))
-        self._inherited = inherited = InheritedAttempts(handover)
-        self.outbox = RunOutbox(
+        self._inherited = InheritedAttempts(handover)
+        self._attempts = attempts = AttemptParts.build(
             client,
+            transmitter,
             revisions=revisions,
             secrets=secrets,
-            transmitter=transmitter,
-            deliveries=objects,
             pauses=pauses,
-            metrics=metrics,
-            events=events,
-            clock=clock,
-            photos=photos,
-            inherited=inherited,
-            allow_insecure=settings.openness,
-            on_bug=self._count_bug,
-        )
-        self.deliveries = Deliveries(
-            client,
-            objects=objects,
-            reads=reads,
-            claims=claims,
-            secrets=secrets,
-            transmitter=transmitter,
-            pauses=pauses,
-            photos=photos,
-            inherited=inherited,
-            timers=self._timers,
-            metrics=metrics,
-            events=events,
-            clock=clock,
+            photos=EventPhotos(store, SignedUrls(settings.server_key, settings.base_url, clock)),
+            inherited=self._inherited,
+            confirm_lead=lead.confirm,
             holder=settings.operator_id,
+            schedule=settings.schedule,
+            claims_per_s=settings.claims_per_s,
             allow_insecure=settings.openness,
+            metrics=metrics,
+            events=events,
+            clock=clock,
             on_settled=self._delivery_settled,
-            on_bug=self._count_bug,
+        )
+        self.outbox = RunOutbox(client, attempts, metrics=metrics, events=events, clock=clock, on_bug=self._count_bug)
+        self.deliveries = Deliveries(
+            attempts, timers=self._timers, clock=clock, on_gone=self._delivery_settled, on_bug=self._count_bug
         )
         self.replay_requests = ReplayRequests(
             client,
-            objects=objects,
+            objects=attempts.objects,
             events=events,
             metrics=metrics,
             clock=clock,
@@ -189,7 +162,7 @@ class Term:
         self.replays = DeliveryReplays(
             client,
             requests=self.replay_requests,
-            objects=objects,
+            objects=attempts.objects,
             tenancy=tenancy,
             events=events,
             clock=clock,
@@ -363,8 +336,10 @@ class Term:
         delivering = (self.outbox.queue, self.deliveries.queue)
         others = [queue.close() for queue in self._queues() if queue not in delivering]
         closing = asyncio.gather(*others, *working, self._ledger.close(), self._limits.close(), return_exceptions=True)
-        over = self._transmitter
-        deadlines = ShutdownDeadlines(stop_sending=over.stop_sending, discard_responses=over.discard_responses)
+        transmitter = self._attempts.transmitter
+        deadlines = ShutdownDeadlines(
+            stop_sending=transmitter.stop_sending, discard_responses=transmitter.discard_responses
+        )
         handover = await self._end_sending(deadlines) if gracefully else NO_HANDOVER
         await closing
         if step_down is not None:
@@ -375,6 +350,7 @@ class Term:
         for task in telling:
             task.cancel()
         await asyncio.gather(self.outbox.close(), self.deliveries.close(), *telling, return_exceptions=True)
+        await self._attempts.close()
         self._metrics.forget_watched()
         if self._watching is not None:  # a second cancellation would cut off its orderly end
             await asyncio.gather(self._watching, return_exceptions=True)
@@ -382,19 +358,22 @@ class Term:
 
     async def _end_sending(self, deadlines: ShutdownDeadlines) -> Handover:
         """Nothing is sent any more afterwards; what has been is named, as far as it is still to be recorded."""
-        logger.info("ending", extra=about(in_flight=self.outbox.in_flight + self.deliveries.in_flight))
-        await asyncio.gather(self.outbox.drain_responses(deadlines), self.deliveries.drain_responses(deadlines))
-        self._transmitter.stop_sending()
-        self._transmitter.discard_responses()
+        logger.info("ending", extra=about(in_flight=self._attempts.pipeline.in_flight))
+        for part in (self._attempts.pipeline, self.outbox, self.deliveries):
+            part.stop()
+        await self._attempts.pipeline.drain_responses(deadlines)
+        self._attempts.transmitter.stop_sending()
+        self._attempts.transmitter.discard_responses()
         if len(self._unrecorded()) > MOST_ATTEMPTS:
             await self._until_recorded(deadlines)
         return self._inherited.with_ours(self._unrecorded(), max(0.0, deadlines.seconds_for_records()))
 
     async def _until_recorded(self, deadlines: ShutdownDeadlines) -> None:
-        await asyncio.gather(self.outbox.drain_records(deadlines), self.deliveries.drain_records(deadlines))
+        while self._unrecorded() and deadlines.allows_records():  # noqa: ASYNC110 - rare and short
+            await asyncio.sleep(0.02)
 
     def _unrecorded(self) -> dict[str, int]:
-        return self.outbox.unrecorded | self.deliveries.unrecorded
+        return self.outbox.unrecorded | self._attempts.pipeline.unrecorded
 
     def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
         """What the watch or a resync brought. One object that cannot be read must not hide the others."""
@@ -500,7 +479,7 @@ class Term:
             self._metrics.watch_size(f"queue:{queue.name}", queue.__len__)
         self._metrics.watch_size("heap", self._timers.__len__)
         self._metrics.watch_size("first_attempts", lambda: self.outbox.in_flight)
-        self._metrics.watch_size("retries_in_flight", lambda: self.deliveries.in_flight)
+        self._metrics.watch_size("retries_in_flight", lambda: self._attempts.pipeline.retries_in_flight)
         self._metrics.watch_size("permits", lambda: self._permits.in_flight)
         self._metrics.watch_size("waiting_for_permit", lambda: self._permits.waiting)
         self._metrics.watch_age("first_attempt", self.outbox.oldest_waiting_s)

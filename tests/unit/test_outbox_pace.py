@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import Kind
+from checklist_operator.attempts.prepare import Preparation
 from checklist_operator.controllers.outbox_lane import HEAD_START_S, Turn
 from checklist_operator.controllers.record_pace import (
     ACTIVE_S,
@@ -99,14 +101,14 @@ async def test_receivers_are_waited_for_shortly_and_records_longer() -> None:
     def tell() -> None:
         told.append(loop.time() - began)
 
-    patience = ShutdownDeadlines(stop_sending=tell, discard_responses=tell)
-    assert patience.allows_responses()
+    deadlines = ShutdownDeadlines(stop_sending=tell, discard_responses=tell)
+    assert deadlines.allows_responses()
     await asyncio.sleep(FOR_ANSWERS_S)
     assert told == [pytest.approx(FOR_STARTS_S), pytest.approx(FOR_ANSWERS_S)]
-    assert (patience.allows_responses(), patience.allows_records()) == (False, True)
-    assert patience.seconds_for_records() == pytest.approx(FOR_RECORDS_S - FOR_ANSWERS_S)
+    assert (deadlines.allows_responses(), deadlines.allows_records()) == (False, True)
+    assert deadlines.seconds_for_records() == pytest.approx(FOR_RECORDS_S - FOR_ANSWERS_S)
     await asyncio.sleep(FOR_RECORDS_S - FOR_ANSWERS_S)
-    assert not patience.allows_records()
+    assert not deadlines.allows_records()
     ShutdownDeadlines(stop_sending=tell, discard_responses=tell).cancel()  # all is done before
     await asyncio.sleep(FOR_ANSWERS_S * 2)
     assert len(told) == 2
@@ -227,11 +229,19 @@ def _run(number: int) -> dict[str, Any]:
 
 
 def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOutbox:
-    unused: Any = dict.fromkeys(
-        ("revisions", "secrets", "deliveries", "pauses", "metrics", "events", "clock", "photos")
+    unused: Any = None
+    names = ("reads", "revisions", "secrets", "pauses", "settler", "recorder", "clock", "holder")
+    preparation = Preparation(
+        objects=unused,
+        inherited=InheritedAttempts(left),
+        transmitter=client,
+        allow_insecure=False,
+        **dict.fromkeys(names, unused),
     )
-    unused |= {"transmitter": client, "inherited": InheritedAttempts(left)}
-    return RunOutbox(client, **unused, allow_insecure=False, on_bug=bugs.append)
+    attempts: Any = SimpleNamespace(
+        preparation=preparation, transmitter=client, pipeline=unused, recorder=unused, objects=unused
+    )
+    return RunOutbox(client, attempts, metrics=unused, events=unused, clock=unused, on_bug=bugs.append)
 
 
 async def _listed(outbox: RunOutbox) -> None:
@@ -245,11 +255,8 @@ async def test_a_start_looks_every_run_up_and_an_end_none() -> None:
     for ends, asked in ((False, 20), (True, 0)):
         client = _Double()
         outbox = _outbox(client, bugs := [])
-        patience = ShutdownDeadlines(stop_sending=lambda: None, discard_responses=lambda: None)
         if ends:
-            await outbox.drain_responses(patience)
-            await outbox.drain_records(patience)
-            patience.cancel()
+            outbox.stop()
         await _listed(outbox)
         await outbox.close()
         assert (client.asked, bugs) == (asked, [])

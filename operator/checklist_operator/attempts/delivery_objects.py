@@ -6,10 +6,10 @@ The name of a delivery is its event_id, so one event never has two.
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from checklist_crds import merge_patch
 from checklist_crds.delivery_records import DeliveryRecord
@@ -23,9 +23,8 @@ from checklist_crds.slots import labels_of
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.tracing import TRACEPARENT_ANNOTATION, traceparent_of
 from checklist_operator.attempts.envelopes import payload_of
-from checklist_operator.attempts.progress import after_attempt, record_of
+from checklist_operator.attempts.progress import after_attempt, attempt_record, record_of
 from checklist_operator.attempts.schedule import RetrySchedule
-from checklist_operator.attempts.send import attempt_record
 from checklist_operator.runtime.fresh_reads import FreshReads
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.work_queue import Backoff
@@ -33,7 +32,9 @@ from checklist_operator.transport.outcome import Outcome
 
 logger = logging.getLogger(__name__)
 
-_BACKOFF = Backoff(first=0.1, longest=10.0)
+T = TypeVar("T")
+
+_BACKOFF: Final = Backoff(first=0.1, longest=10.0)
 _INEXACT: Final = timedelta(milliseconds=2)
 """Start and length of an attempt are whole milliseconds, cut and rounded; a gap must not begin before its end."""
 
@@ -176,24 +177,9 @@ class DeliveryObjects:
         key = run.namespace, entry.event_id
         self._in_hand.add(key)
         try:
-            return await self._insist(body, outcome)
+            return await insist(lambda: self._ensure(body, outcome), "delivery not made", entry.event_id)
         finally:
             self._in_hand.discard(key)
-
-    async def _insist(self, body: JsonObject, outcome: Outcome) -> DeliveryRecord | None:
-        failures = 0
-        while True:
-            try:
-                return await self._ensure(body, outcome)
-            except KubeNotFound:
-                return None
-            except KubeError as error:
-                failures += 1
-                pause = _BACKOFF.after(failures)
-                if not isinstance(error, KubeConflict):
-                    name = body["metadata"]["name"]
-                    logger.warning("delivery not made: %s", error.message, extra=about(event_id=name, again_in_s=pause))
-                await asyncio.sleep(pause)
 
     async def _ensure(self, body: JsonObject, outcome: Outcome) -> DeliveryRecord:
         metadata = body["metadata"]
@@ -211,6 +197,22 @@ class DeliveryObjects:
             )
             delivery = await self.write(delivery, status)
         return record_of(delivery.spec, delivery.status)
+
+
+async def insist(write: Callable[[], Awaitable[T]], failed: str, event_id: str) -> T | None:
+    """Calls `write` until it succeeds; None when what it writes to is gone. `failed` is what the log says of errors."""
+    failures = 0
+    while True:
+        try:
+            return await write()
+        except KubeNotFound:
+            return None
+        except KubeError as error:
+            failures += 1
+            pause = _BACKOFF.after(failures)
+            if not isinstance(error, KubeConflict):
+                logger.warning("%s: %s", failed, error.message, extra=about(event_id=event_id, again_in_s=pause))
+            await asyncio.sleep(pause)
 
 
 def new_delivery(

@@ -23,11 +23,13 @@ from checklist_crds.delivery_types import (
 )
 from checklist_crds.resource_types import with_condition
 from checklist_crds.times import format_timestamp
+from checklist_operator.transport.outcome import Outcome
 
 CLAIM_S: Final = 30.0
 """How long a claim holds: longer than any attempt, since the permit is taken first."""
 ORPHAN_S: Final = 60.0
 """After this, a delivery without any attempt is no longer taken for one that is just being made."""
+_LONGEST_DETAIL: Final = 200
 DELIVERED: Final = "Delivered"
 """The condition that says how it stands, or how it ended."""
 
@@ -172,6 +174,21 @@ def finished(
     holds = phase is DeliveryPhase.DELIVERED
     conditions = with_condition(status.conditions, DELIVERED, holds, reason, message, now=now, generation=generation)
     return status.model_copy(update={"phase": phase, "finished_at": now, "conditions": conditions})
+
+
+def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | None, *, manual: bool = False) -> Attempt:
+    """The attempt as the history of a WebhookDelivery shows it, with a detail where the status does not say it all."""
+    detail = "" if outcome.detail == f"HTTP {outcome.http_status}" else outcome.detail[:_LONGEST_DETAIL]
+    return Attempt(
+        number=number,
+        started_at=outcome.started_at,
+        duration_ms=outcome.duration_ms,
+        outcome=outcome.outcome_class,
+        http_status=outcome.http_status,
+        manual=manual,
+        next_attempt_at=next_attempt_at,
+        detail=None if outcome.ok else detail or None,
+    )
 
 
 def with_attempt(attempts: list[Attempt], attempt: Attempt) -> list[Attempt]:

@@ -1,7 +1,4 @@
-"""One transmission within the limits: permit, body, send, and what the figures say about it.
-
-Both first attempts and retries go through here, so that fairness and metrics know them all.
-"""
+"""Sends an attempt within the limits: permit, transmission, trace, and figures."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -10,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from checklist_crds.delivery_types import Attempt
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.log_lines import also_in_context
 from checklist_crds.tracing import NO_TRACES, SpanKind, Tracing, trace_id_of, traceparent_of
@@ -20,7 +16,6 @@ from checklist_operator.transport.fairness import Permits, host_of
 from checklist_operator.transport.outcome import Outcome
 from checklist_operator.transport.sender import Sender
 
-_LONGEST_DETAIL: Final = 200
 _REMEMBERED: Final = 10_000
 """Attempts that failed, and that the next ones of their events link to."""
 
@@ -117,22 +112,3 @@ class Transmitter:
         self._metrics.attempts.labels(outcome.outcome_class.value, str(attempt)).inc()
         self._metrics.attempt_seconds.labels(outcome.outcome_class.value).observe(outcome.duration_ms / 1000)
         return outcome
-
-
-def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | None, *, manual: bool = False) -> Attempt:
-    """The attempt as the history of a WebhookDelivery shows it, with a detail where the status does not say it all."""
-    detail = "" if outcome.detail == f"HTTP {outcome.http_status}" else outcome.detail[:_LONGEST_DETAIL]
-    return Attempt(
-        number=number,
-        started_at=outcome.started_at,
-        duration_ms=outcome.duration_ms,
-        outcome=outcome.outcome_class,
-        http_status=outcome.http_status,
-        manual=manual,
-        next_attempt_at=next_attempt_at,
-        detail=None if outcome.ok else detail or None,
-    )
-
-
-NextAttemptAt = Callable[[datetime, int], datetime | None]
-"""When the attempt after a failed one is due: (end of the attempt, its number) -> time, None after the fifth."""

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -102,6 +102,12 @@ class SteppingClient(KubeClient):
             return await super().patch(
                 kind, name, patch, namespace, resource_version=resource_version, subresource=subresource
             )
+
+    async def json_patch_status(
+        self, kind: Kind, name: str, operations: Sequence[Mapping[str, Any]], namespace: str | None = None
+    ) -> JsonObject:
+        async with self._step("PATCH", kind, name):
+            return await super().json_patch_status(kind, name, operations, namespace)
 
     async def delete(
         self, kind: Kind, name: str, namespace: str | None = None, *, resource_version: str | None = None

@@ -1,4 +1,4 @@
-"""The end of a delivery: its run is told, it is settled, and whoever may want to know hears of it."""
+"""Settles deliveries: the run records how each ended, then nothing is left to do, and Events and figures say so."""
 
 import logging
 from collections.abc import Callable
@@ -35,8 +35,8 @@ from checklist_operator.transport.fairness import host_of
 logger = logging.getLogger(__name__)
 
 
-class DeliveryEnd:
-    """What is written and told when a delivery, or a replay of it, has ended. Methods that write raise KubeError."""
+class DeliverySettler:
+    """Ends deliveries, and replays of them. Methods that write raise KubeError."""
 
     def __init__(
         self,
