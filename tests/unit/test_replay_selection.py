@@ -24,11 +24,9 @@ from checklist_crds.replay_types import ReplayFilter
 from checklist_crds.run_types import ObjectNameRef, Run
 from checklist_crds.times import format_timestamp
 from checklist_operator.attempts.replay_progress import Known, Refuse, judge
-from checklist_operator.replays.places import Places
 from checklist_operator.replays.search import search
 from checklist_operator.replays.selection import Choice, Tally, Target
-from checklist_operator.replays.turns import PER_HOST, Turns
-from checklist_operator.replays.under_way import AT_ONCE, HELD_UP, UnderWay
+from checklist_operator.replays.turns import AT_ONCE, HELD_UP, PER_HOST, Places, Turns, UnderWay
 
 from .test_delivery_progress import MESSAGE, OBJECT
 

@@ -102,8 +102,12 @@ class DeliveryObjects:
         Between its creation and the record of its first attempt it looks like one whose maker has died; whether it is
         old enough for that must not depend on how our clock and the cluster's agree.
         """
+        return Delivery.parse(await self.get_body(namespace, name))
+
+    async def get_body(self, namespace: str, name: str) -> JsonObject:
+        """The same, with its metadata."""
         self._not_in_hand(namespace, name)
-        return await self._read(namespace, name)
+        return await self._client.get(WEBHOOK_DELIVERY, name, namespace)
 
     async def look(self, namespace: str, name: str) -> Delivery:
         """The same at less cost, as it was a moment ago, but after our own writes and those of leaders before."""

@@ -1,11 +1,24 @@
-"""A DeliveryReplay as the operator reads it."""
+"""A DeliveryReplay as the operator reads it, and writes its status."""
 
-from dataclasses import dataclass
-from typing import Self
+import logging
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
-from checklist_crds.kube.client import JsonObject
+from checklist_crds import merge_patch
+from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.informer import Key
-from checklist_crds.replay_types import DeliveryReplaySpec, DeliveryReplayStatus
+from checklist_crds.kube.kinds import DELIVERY_REPLAY
+from checklist_crds.replay_types import DeliveryReplaySpec, DeliveryReplayStatus, ReplayPhase
+from checklist_crds.resource_types import with_condition
+from checklist_crds.times import Clock
+from checklist_operator.replays.selection import Tally
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+
+logger = logging.getLogger(__name__)
+
+COMPLETE: Final = "Complete"
+"""The condition to wait for: `kubectl wait --for=condition=Complete`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +50,61 @@ class BulkReplay:
     @property
     def key(self) -> Key:
         return self.namespace, self.name
+
+
+class BulkReplayStatus:
+    """Writes the status of DeliveryReplays.
+
+    Methods raise KubeConflict when somebody else wrote in between, KubeNotFound
+    when it was deleted, and other KubeErrors.
+    """
+
+    def __init__(self, client: KubeClient, events: EventRecorder, clock: Clock) -> None:
+        self._client = client
+        self._events = events
+        self._clock = clock
+
+    async def show(self, replay: BulkReplay, tally: Tally, *, total: int | None = None) -> BulkReplay:
+        """Writes how far it got."""
+        status = replay.status.model_copy(
+            update={
+                "total": replay.status.total if total is None else total,
+                "done": 0 if replay.spec.dry_run else tally.done,
+                "delivered": tally.delivered,
+                "failed": tally.failed,
+                "refused": tally.refused,
+                "refusals": tally.refusal_counts,
+            }
+        )
+        return await self.write(replay, status)
+
+    async def end(self, replay: BulkReplay, phase: ReplayPhase, reason: str, message: str) -> None:
+        """Writes how it ended, also as an Event and to the log."""
+        now = self._clock()
+        conditions = with_condition(
+            replay.status.conditions,
+            COMPLETE,
+            phase is ReplayPhase.COMPLETED,
+            reason,
+            message,
+            now=now,
+            generation=replay.generation,
+        )
+        update = {"phase": phase, "finished_at": now, "settled": True, "conditions": conditions}
+        await self.write(replay, replay.status.model_copy(update=update))
+        reference = ObjectReference.of(DELIVERY_REPLAY, replay.body)
+        if phase is ReplayPhase.REFUSED:
+            self._events.warn(reference, reason, message)
+        else:
+            self._events.tell(reference, reason, message)
+        logger.info("replay of many ended", extra=about(replay=replay.name, phase=phase.value, reason=reason))
+
+    async def write(self, replay: BulkReplay, status: DeliveryReplayStatus) -> BulkReplay:
+        """Raises KubeConflict when somebody else wrote in between, KubeNotFound when it was deleted."""
+        patch = merge_patch.diff(replay.status.to_kube(), status.to_kube())
+        if not patch:
+            return replace(replay, status=status)
+        body = await self._client.patch_status(
+            DELIVERY_REPLAY, replay.name, patch, replay.namespace, resource_version=replay.resource_version
+        )
+        return BulkReplay.parse(body)

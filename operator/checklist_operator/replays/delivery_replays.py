@@ -10,41 +10,34 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from checklist_crds import merge_patch
 from checklist_crds.delivery_types import LastReplay, ReplayRequest
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import DELIVERY_REPLAY
 from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.replay_types import DeliveryReplayStatus, ReplayPhase
-from checklist_crds.resource_types import with_condition
+from checklist_crds.replay_types import ReplayPhase
 from checklist_crds.run_types import ObjectNameRef
 from checklist_crds.times import Clock
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 from checklist_operator.attempts.replay_progress import is_held_up
 from checklist_operator.controllers.labels import labelled
 from checklist_operator.controllers.tenancy import Tenancy
-from checklist_operator.replays.bulk_replay import BulkReplay
-from checklist_operator.replays.places import Places
+from checklist_operator.replays.bulk_replay import BulkReplay, BulkReplayStatus
 from checklist_operator.replays.requests import ReplayRequests
 from checklist_operator.replays.search import Found, search
-from checklist_operator.replays.selection import Choice, Tally, Target
-from checklist_operator.replays.turns import Turns
-from checklist_operator.replays.under_way import UnderWay
+from checklist_operator.replays.selection import Choice, Target
+from checklist_operator.replays.turns import Places, Turns, UnderWay
 from checklist_operator.runtime.json_logging import about
-from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.kube_events import EventRecorder
 from checklist_operator.runtime.paging import pages
 from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
-COMPLETE: Final = "Complete"
-"""The condition to wait for: `kubectl wait --for=condition=Complete`."""
 _TELL_EVERY_S: Final = 1.0
 _LOOK_AGAIN_S: Final = 15.0
 _SEARCHES_AT_ONCE: Final = 8
@@ -72,7 +65,7 @@ class DeliveryReplays:
         self._requests = requests
         self._objects = objects
         self._tenancy = tenancy
-        self._events = events
+        self._status = BulkReplayStatus(client, events, clock)
         self._clock = clock
         self._namespaces = namespaces
         self._on_removed = on_removed
@@ -144,20 +137,20 @@ class DeliveryReplays:
         organization = replay.spec.organization_ref.name
         refusal = await self._tenancy.refusal(organization, replay.namespace)
         if refusal is not None:
-            await self._end(replay, ReplayPhase.REFUSED, refusal.reason, refusal.message)
+            await self._status.end(replay, ReplayPhase.REFUSED, refusal.reason, refusal.message)
             return
         replay = BulkReplay.parse(await labelled(self._client, DELIVERY_REPLAY, replay.body, organization))
         is_new = replay.status.started_at is None
         if is_new:
             started = {"started_at": self._clock(), "phase": ReplayPhase.RUNNING}
-            replay = await self._write(replay, replay.status.model_copy(update=started))
+            replay = await self._status.write(replay, replay.status.model_copy(update=started))
         choice = Choice(replay.spec.filter, organization, self._request(replay))
         async with self._searches:
             found = await search(self._client, await self._places(organization), choice, is_new=is_new)
-        replay = await self._tell(replay, found.tally, total=found.tally.done + len(found.targets))
+        replay = await self._status.show(replay, found.tally, total=found.tally.done + len(found.targets))
         if replay.spec.dry_run:
             message = f"{len(found.targets)} deliveries would be replayed, {found.tally.refused} could not be."
-            await self._end(replay, ReplayPhase.COMPLETED, "DryRun", message)
+            await self._status.end(replay, ReplayPhase.COMPLETED, "DryRun", message)
             return
         logger.info(
             "replaying many deliveries",
@@ -169,7 +162,7 @@ class DeliveryReplays:
             return
         tally = found.tally
         message = f"{tally.delivered} delivered, {tally.failed} failed again, {tally.refused} could not be replayed."
-        await self._end(ended, ReplayPhase.COMPLETED, "Finished", message)
+        await self._status.end(ended, ReplayPhase.COMPLETED, "Finished", message)
 
     def _request(self, replay: BulkReplay) -> ReplayRequest:
         """As each delivery is asked for, before a crash and after it."""
@@ -205,11 +198,11 @@ class DeliveryReplays:
                         turns.give_back(done)
                     found.tally.count(task.result())
                 if loop.time() - told_at >= _TELL_EVERY_S:
-                    replay = await self._tell(replay, found.tally)
+                    replay = await self._status.show(replay, found.tally)
                     told_at = loop.time()
         finally:
             await under_way.cancel()
-        return await self._tell(replay, found.tally)
+        return await self._status.show(replay, found.tally)
 
     async def _replay_one(
         self, target: Target, request: ReplayRequest, held_up: Callable[[Target], None]
@@ -219,10 +212,8 @@ class DeliveryReplays:
         key, changed = (namespace, target.event_id), asyncio.Event()
         self._awaited.setdefault(key, set()).add(changed)
         try:
-            if target.from_run:
-                refusal = await self._requests.request_from_run(namespace, target.run_id, target.event_id, request)
-            else:
-                refusal = await self._requests.request(key, request)
+            from_run = target.run_id if target.from_run else None
+            refusal = await self._requests.request(key, request, from_run=from_run)
             while refusal is None:
                 try:
                     status = (await self._objects.get(*key)).status
@@ -243,48 +234,3 @@ class DeliveryReplays:
             self._awaited[key].discard(changed)
             if not self._awaited[key]:
                 del self._awaited[key]
-
-    # -- writing --------------------------------------------------------------------------------------------------
-
-    async def _tell(self, replay: BulkReplay, tally: Tally, *, total: int | None = None) -> BulkReplay:
-        status = replay.status.model_copy(
-            update={
-                "total": replay.status.total if total is None else total,
-                "done": 0 if replay.spec.dry_run else tally.done,
-                "delivered": tally.delivered,
-                "failed": tally.failed,
-                "refused": tally.refused,
-                "refusals": tally.refusal_counts,
-            }
-        )
-        return await self._write(replay, status)
-
-    async def _end(self, replay: BulkReplay, phase: ReplayPhase, reason: str, message: str) -> None:
-        now = self._clock()
-        conditions = with_condition(
-            replay.status.conditions,
-            COMPLETE,
-            phase is ReplayPhase.COMPLETED,
-            reason,
-            message,
-            now=now,
-            generation=replay.generation,
-        )
-        update = {"phase": phase, "finished_at": now, "settled": True, "conditions": conditions}
-        await self._write(replay, replay.status.model_copy(update=update))
-        reference = ObjectReference.of(DELIVERY_REPLAY, replay.body)
-        if phase is ReplayPhase.REFUSED:
-            self._events.warn(reference, reason, message)
-        else:
-            self._events.tell(reference, reason, message)
-        logger.info("replay of many ended", extra=about(replay=replay.name, phase=phase.value, reason=reason))
-
-    async def _write(self, replay: BulkReplay, status: DeliveryReplayStatus) -> BulkReplay:
-        """Raises KubeConflict when somebody else wrote in between, KubeNotFound when it was deleted."""
-        patch = merge_patch.diff(replay.status.to_kube(), status.to_kube())
-        if not patch:
-            return replace(replay, status=status)
-        body = await self._client.patch_status(
-            DELIVERY_REPLAY, replay.name, patch, replay.namespace, resource_version=replay.resource_version
-        )
-        return BulkReplay.parse(body)

@@ -1,11 +1,12 @@
-"""Requests for a replay: an annotation with a timestamp on a WebhookDelivery is judged, recorded and cleared.
+"""Requests for a replay of one delivery: each is judged, and recorded in the delivery by one conditional write.
 
-An accepted request goes into the delivery's status, which makes the delivery unsettled; `deliveries` then sends it. A
-refused one is told as a condition and as an Event. Either is written before the annotation is cleared, so a crash in
-between loses nothing, and the timestamp tells that the request is known already.
+An accepted request goes into the delivery's status, which makes the delivery unsettled; `controllers.deliveries` then
+sends it. People ask by an annotation with a timestamp, which is cleared afterwards; a refusal of theirs shows as a
+condition and as an Event. A DeliveryReplay asks by calling `request`. The timestamp tells which requests are known
+already, so a crash at any point loses nothing.
 
 An event that was delivered at its first attempt has no WebhookDelivery. If its run is final and tells of itself, one is
-made, with the history that the run recorded; `request` does that too.
+made, with the annotation of the request it is made for, and then gets the history that the run has.
 """
 
 import asyncio
@@ -47,6 +48,9 @@ logger = logging.getLogger(__name__)
 _SOON_S: Final = 0.05
 _CLEARED: Final = {"metadata": {"annotations": {REPLAY_ANNOTATION: None, REPLAY_BY_ANNOTATION: None}}}
 
+Judged = tuple[JsonObject, ReplayRefusal | None]
+"""The delivery as it is after a request, and why that was refused; None when it was accepted, now or before."""
+
 
 class ReplayRequests:
     """Shown deliveries, settled or not, whole or as metadata alone; acts on those with the annotation."""
@@ -79,54 +83,66 @@ class ReplayRequests:
         if type_ != "DELETED" and is_requested(body):
             self.queue.add(key_of(body))
 
-    # -- by annotation --------------------------------------------------------------------------------------------
+    async def request(self, key: Key, request: ReplayRequest, *, from_run: str | None = None) -> ReplayRefusal | None:
+        """Asks for a replay; None when it was accepted, now or before. Raises KubeError.
+
+        `from_run`: the run of an event that may have no WebhookDelivery, which is made then.
+        """
+        while True:
+            try:
+                record = None if from_run is None else await self._replayable(key, from_run)
+                if isinstance(record, ReplayRefusal):
+                    return record
+                if record is None:
+                    body = await self._objects.get_body(*key)
+                else:
+                    body = await self._found_or_made(key, *record, request)
+                body, refusal = await self._judge(body, request, record=None if record is None else record[1])
+                if is_requested(body):
+                    self.queue.add(key)  # which clears the annotation
+                return refusal
+            except KubeNotFound:
+                return ReplayRefusal.RUN_DELETED
+            except KubeConflict:
+                await asyncio.sleep(_SOON_S)
 
     async def _reconcile(self, key: Key) -> float | None:
+        """The annotation is cleared last: until then, the request is found again after a crash."""
         try:
             body = await self._client.get(WEBHOOK_DELIVERY, key[1], key[0])
             if not is_requested(body):
                 return None
-            body = await self._judged(body)
-            metadata = body["metadata"]
-            await self._client.patch(
-                WEBHOOK_DELIVERY, key[1], _CLEARED, key[0], resource_version=metadata["resourceVersion"]
-            )
+            body, refusal = await self._judge(body, requested(body["metadata"]))
+            if refusal is not None:
+                body = await self._show_refusal(Delivery.parse(body), refusal)
+            version = body["metadata"]["resourceVersion"]
+            await self._client.patch(WEBHOOK_DELIVERY, key[1], _CLEARED, key[0], resource_version=version)
         except KubeNotFound:
             return None
         except KubeConflict:
             return _SOON_S  # somebody wrote in between, perhaps the next request
         return None
 
-    async def _judged(self, body: JsonObject) -> JsonObject:
-        """The delivery after its request was accepted or refused."""
-        delivery, request = Delivery.parse(body), requested(body["metadata"])
-        if request is not None and is_half_made(body, delivery.status):
-            return await self._completed(delivery, request)
-        match judge(request, delivery.status):
+    async def _judge(
+        self, body: JsonObject, request: ReplayRequest | None, *, record: DeliveryRecord | None = None
+    ) -> Judged:
+        """Accepts a request, if it may be, by one write. None stands for a request that cannot be read; `record` is
+        what the run has of the event, where that is known."""
+        delivery, now = Delivery.parse(body), self._clock()
+        status = delivery.status
+        if request is not None and is_half_made(body, status):
+            known = record or await self._recorded(delivery)
+            if isinstance(known, ReplayRefusal):
+                return body, known
+            status = with_history(known, now=now, generation=delivery.generation)
+        match judge(request, status):
             case Known():
-                return body
+                return body, None
             case Refuse(refusal=refusal):
-                return await self._refuse(delivery, refusal)
+                return body, refusal
             case Accept(request=request):
-                return await self._accept(delivery, request)
-
-    async def _completed(self, delivery: Delivery, request: ReplayRequest) -> JsonObject:
-        """A delivery that was made for a replay gets the history that its run has; its maker died before that."""
-        try:
-            run = Run.parse(await self._client.get(RUN, delivery.spec.run_ref.name, delivery.namespace))
-        except KubeNotFound:
-            return await self._refuse(delivery, ReplayRefusal.RUN_DELETED)
-        record = next((one for one in run.status.deliveries if one.event_id == delivery.spec.event_id), None)
-        if record is None or not record.phase.is_final:
-            return await self._refuse(delivery, ReplayRefusal.RETRY_PENDING)
-        return await self._accept(delivery, request, record)
-
-    async def _accept(
-        self, delivery: Delivery, request: ReplayRequest, record: DeliveryRecord | None = None
-    ) -> JsonObject:
-        now, generation = self._clock(), delivery.generation
-        status = delivery.status if record is None else with_history(record, now=now, generation=generation)
-        body = await self._objects.write_body(delivery, accepted(status, request, now=now, generation=generation))
+                after = accepted(status, request, now=now, generation=delivery.generation)
+        body = await self._objects.write_body(delivery, after)
         logger.info(
             "replay accepted",
             extra=about(
@@ -136,9 +152,9 @@ class ReplayRequests:
             ),
         )
         self._on_accepted(body)
-        return body
+        return body, None
 
-    async def _refuse(self, delivery: Delivery, refusal: ReplayRefusal) -> JsonObject:
+    async def _show_refusal(self, delivery: Delivery, refusal: ReplayRefusal) -> JsonObject:
         status = refused(delivery.status, refusal, now=self._clock(), generation=delivery.generation)
         body = await self._objects.write_body(delivery, status)
         self._events.warn(ObjectReference.of(WEBHOOK_DELIVERY, body), "ReplayRefused", refusal.message)
@@ -146,64 +162,36 @@ class ReplayRequests:
         logger.info("replay refused", extra=about(event_id=delivery.name, reason=refusal.value))
         return body
 
-    # -- by the operator itself, for many -------------------------------------------------------------------------
+    # -- deliveries that are made from what a run says ------------------------------------------------------------
 
-    async def request(self, key: Key, request: ReplayRequest) -> ReplayRefusal | None:
-        """Asks for a replay of a delivery; None when it was accepted, now or before. Raises KubeError."""
-        while True:
-            try:
-                delivery = await self._objects.get(*key)
-                match judge(request, delivery.status):
-                    case Refuse(refusal=refusal):
-                        return refusal
-                    case Accept():
-                        await self._accept(delivery, request)
-                return None
-            except KubeNotFound:
-                return ReplayRefusal.RUN_DELETED
-            except KubeConflict:
-                await asyncio.sleep(_SOON_S)
-
-    async def request_from_run(
-        self, namespace: str, run_id: str, event_id: str, request: ReplayRequest
-    ) -> ReplayRefusal | None:
-        """The same for an event that has no WebhookDelivery: one is made from what its run says. Raises KubeError."""
+    async def _recorded(self, delivery: Delivery) -> DeliveryRecord | ReplayRefusal:
+        """What the run has on record of a delivery that was made for a replay and lacks its history."""
         try:
-            run = Run.parse(await self._client.get(RUN, run_id, namespace))
+            run = Run.parse(await self._client.get(RUN, delivery.spec.run_ref.name, delivery.namespace), answers=False)
         except KubeNotFound:
             return ReplayRefusal.RUN_DELETED
-        record = next((one for one in run.status.deliveries if one.event_id == event_id), None)
+        record = _record_in(run, delivery.spec.event_id)
+        return record if record is not None and record.phase.is_final else ReplayRefusal.RETRY_PENDING
+
+    async def _replayable(self, key: Key, run_id: str) -> tuple[Run, DeliveryRecord] | ReplayRefusal:
+        """Raises KubeNotFound when the run is gone."""
+        run = Run.parse(await self._client.get(RUN, run_id, key[0]))
+        record = _record_in(run, key[1])
         if record is None:
             return ReplayRefusal.PAYLOAD_NOT_KEPT
-        refusal = refusal_of_record(run, record)
-        if refusal is not None:
-            return refusal
+        return refusal_of_record(run, record) or (run, record)
+
+    async def _found_or_made(self, key: Key, run: Run, record: DeliveryRecord, request: ReplayRequest) -> JsonObject:
         body = delivery_from_run(run, record, allow_insecure=self._allow_insecure)
         # With the annotation, so that whoever finds it half-made knows what it was made for.
         body["metadata"]["annotations"] = {REPLAY_ANNOTATION: format_timestamp(request.requested_at)} | (
             {REPLAY_BY_ANNOTATION: request.requested_by} if request.requested_by else {}
         )
         try:
-            made = Delivery.parse(await self._client.create(WEBHOOK_DELIVERY, body, namespace))
-            await self._accept(made, request, record)
+            return await self._client.create(WEBHOOK_DELIVERY, body, key[0])
         except KubeAlreadyExists:
-            return await self._complete_or_request((namespace, event_id), record, request)
-        except (KubeConflict, KubeNotFound):
-            pass  # the annotation was seen at once, and somebody has completed it
-        self.queue.add((namespace, event_id))  # which clears the annotation
-        return None
+            return await self._objects.get_body(*key)
 
-    async def _complete_or_request(
-        self, key: Key, record: DeliveryRecord, request: ReplayRequest
-    ) -> ReplayRefusal | None:
-        """For an event that has a delivery after all; it may be empty, since its maker died over it."""
-        try:
-            body = await self._client.get(WEBHOOK_DELIVERY, key[1], key[0])
-            delivery = Delivery.parse(body)
-            if is_half_made(body, delivery.status):
-                await self._accept(delivery, request, record)
-                self.queue.add(key)
-                return None
-        except (KubeConflict, KubeNotFound):
-            pass  # somebody was faster: what is there now decides
-        return await self.request(key, request)
+
+def _record_in(run: Run, event_id: str) -> DeliveryRecord | None:
+    return next((one for one in run.status.deliveries if one.event_id == event_id), None)
