@@ -1,16 +1,15 @@
 """The operator's own writes to a run's status: what happened to its events, and whether they can be sent at all.
 
-Pure functions on runs, and the one way in which they reach the cluster: read, change, write on condition that nobody
-wrote the same fields in between (`run_patch`).
+Pure functions on runs, and `change_run_status`, which writes what they make (`run_writes`).
 """
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 
 from checklist_crds.delivery_records import DeliveryRecord, merge, text_of
-from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.kube.run_patch import status_patch
+from checklist_crds.kube.run_writes import read_decide_write, write_status
 from checklist_crds.resource_types import ConditionStatus, with_condition
 from checklist_crds.run_lifecycle import is_settled
 from checklist_crds.run_types import MAX_DELIVERY_RECORDS, Run, RunStatus
@@ -73,18 +72,16 @@ async def change_run_status(
     `change` is given the run without its answers, and may be called several times. Raises KubeNotFound,
     KubeUnavailable and other KubeErrors.
     """
-    remembered = [known] if known is not None else []
 
-    async def attempt() -> JsonObject:
+    async def read() -> JsonObject:
+        return await client.get(RUN, name, namespace)
+
+    async def decide_and_write(body: JsonObject) -> JsonObject:
         nonlocal tidy
-        body = remembered.pop() if remembered else await client.get(RUN, name, namespace)
-        run = Run.parse(body, answers=False)
-        patch = status_patch(run, change(run), tidy=tidy)
-        tidy = False
-        return await client.json_patch_status(RUN, name, patch, namespace) if patch else body
+        run, is_tidy, tidy = Run.parse(body, answers=False), tidy, False
+        return await write_status(client, run, change(run), tidy=is_tidy) or body
 
-    written: JsonObject = await retry_conflicts(attempt)
-    return written
+    return await read_decide_write(read, decide_and_write, known=known)
 
 
 def _trimmed(records: Sequence[DeliveryRecord], *, still_in_outbox: Container[int]) -> list[DeliveryRecord]:
