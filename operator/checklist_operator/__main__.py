@@ -74,9 +74,9 @@ class Operator:
         await health.start()
         rotation = asyncio.create_task(self._rotation.run(), name="read changed files of settings")
         if settings.allow_insecure_targets:
-            logger.warning("webhooks to http and to private addresses are allowed: for development only")
+            logger.warning("operator.insecure_targets_allowed", extra=about(purpose="development only"))
         if not settings.archive:
-            logger.warning(NOT_ARCHIVED)
+            logger.warning("operator.archive_off", extra=about(reason=NOT_ARCHIVED))
         try:
             # The lease has a connection of its own: behind a backlog of work its renewal would come too late, the term
             # would end, and the next one would begin with the same backlog and everything unrecorded sent again.
@@ -201,13 +201,13 @@ def main() -> int:
     # just then, a quarter of it at sixty changes a second, waits for the next generation's turn, so that comes early.
     gc.freeze()
     gc.set_threshold(50_000, 5, 10)
-    logger.info("starting", extra=about(identity=settings.operator_id, namespace=settings.namespace))
+    logger.info("operator.starting", extra=about(identity=settings.operator_id, namespace=settings.namespace))
     try:
         uvloop.run(serve(settings))
     except (KubeError, OSError) as error:
-        logger.error("cannot go on: %s", error)
+        logger.error("operator.failed", extra=about(reason=str(error)))
         return 1
-    logger.info("ended")
+    logger.info("operator.stopped")
     return 0
 
 

@@ -358,7 +358,7 @@ class Term:
 
     async def _end_sending(self, deadlines: ShutdownDeadlines) -> Handover:
         """Nothing is sent any more afterwards; what has been is named, as far as it is still to be recorded."""
-        logger.info("ending", extra=about(in_flight=self._attempts.pipeline.in_flight))
+        logger.info("operator.stopping", extra=about(in_flight=self._attempts.pipeline.in_flight))
         for part in (self._attempts.pipeline, self.outbox, self.deliveries):
             part.stop()
         await self._attempts.pipeline.drain_responses(deadlines)
@@ -385,7 +385,7 @@ class Term:
             self._show(kind, type_, body)
         except Exception:
             name = body.get("metadata", {}).get("name")
-            logger.exception("an object was not understood", extra=about(kind=kind.kind, name=name))
+            logger.exception("object.not_understood", extra=about(kind=kind.kind, name=name))
             self._count_bug("observe")
 
     def _is_for_us(self, kind: Kind, type_: str | None, body: JsonObject) -> bool:
@@ -500,9 +500,9 @@ class Term:
                 try:
                     await work()
                 except KubeError as error:
-                    logger.warning("%s: %s", name, error.message)
+                    logger.warning("sweep.failed", extra=about(of=name, reason=error.message))
                 except Exception:
-                    logger.exception("%s failed unexpectedly", name)
+                    logger.exception("sweep.bug", extra=about(of=name))
                     self._count_bug(name)
 
         self._spawn(name, repeat())

@@ -195,7 +195,7 @@ async def test_one_object_that_cannot_be_read_does_not_hide_the_others(caplog: p
 
     found = await search(Client(), ["n"], choice(), is_new=True)  # type: ignore[arg-type]
     assert found.targets == [replace(TARGET, namespace="n")]
-    assert "not understood" in caplog.text
+    assert "object_not_understood" in caplog.text
 
 
 ACME = ("acme", False)

@@ -9,6 +9,7 @@ from checklist_crds.archive import ArchiveStore, Damaged, PartKind
 from checklist_crds.archive.layout import PartPlace
 from checklist_crds.kube.informer import Key
 from checklist_crds.object_store import StoredObject
+from checklist_operator.runtime.json_logging import about
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ class ArchivedRuns:
             try:
                 hashes = await self._hashes(place, stored)
             except Damaged as error:
-                logger.error("the archive is damaged, so nothing is taken for gone: %s", error)
+                logger.error("archive.damaged", extra=about(reason=str(error), consequence="nothing is taken for gone"))
                 return set()
             unknown = {number: run_id for number, run_id in unknown.items() if not _has(hashes, number)}
         self._remembered = {key: known for key, known in self._remembered.items() if key in there}

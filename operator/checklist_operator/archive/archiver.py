@@ -222,7 +222,7 @@ class Archiver:
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 self._metrics.archive_failures.labels("unreadable").inc()
                 logger.error(
-                    "a run cannot be archived, and stays: %r", error, extra=about(run_id=due.body["metadata"]["name"])
+                    "archive.run_refused", extra=about(run_id=due.body["metadata"]["name"], reason=repr(error))
                 )
 
         await all_done([one(due) for due in gathered])
@@ -260,7 +260,7 @@ class Archiver:
                 self._count(manifest)
                 deleted += await self._remove(manifest.place, part, begun)
         except NotAllowed:
-            logger.warning("the lease is not certain; what was begun is finished later")
+            logger.warning("archive.lease_uncertain")
         except StoreUnavailable as error:
             self._is_away(error)
         except Damaged as error:
@@ -278,7 +278,7 @@ class Archiver:
                 [*lines, *erased], lambda: self._leads() and time.monotonic() - begun < _DELETE_WITHIN_S
             )
         except NotAllowed:
-            logger.warning("a part is left to be finished later", extra=about(part=place.key))
+            logger.warning("archive.part_postponed", extra=about(part=place.key))
             return 0
         self._metrics.archived_runs.inc(removal.runs)
         deleted = removal.objects
@@ -314,7 +314,7 @@ class Archiver:
                 return 0
             await self._writer.commit(found.manifest)
             self._count(found.manifest)
-        logger.info("an unfinished part is finished", extra=about(part=place.key, runs=len(found.lines)))
+        logger.info("archive.part_finished", extra=about(part=place.key, runs=len(found.lines)))
         # A run that is gone may have left deliveries behind.
         lines = [line for line, state in zip(found.lines, states, strict=True) if state is not _State.STAYS]
         return await self._remove(place, lines, begun)
@@ -340,7 +340,7 @@ class Archiver:
         self._metrics.archived_parts.inc()
         self._metrics.archived_bytes.inc(manifest.size)
         logger.info(
-            "a part was written to the archive",
+            "archive.part_written",
             extra=about(part=manifest.place.key, runs=manifest.runs, bytes=manifest.size),
         )
 
@@ -352,7 +352,7 @@ class Archiver:
     def _failed(self, reason: str, text: str, error: Exception) -> None:
         self._metrics.archive_failures.labels(reason).inc()
         level = logging.WARNING if isinstance(error, StoreUnavailable) else logging.ERROR
-        logger.log(level, "%s: %s", text, error)
+        logger.log(level, "archive.failed", extra=about(what=text, reason=str(error)))
 
 
 class _State(Enum):

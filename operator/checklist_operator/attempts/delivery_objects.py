@@ -181,7 +181,7 @@ class DeliveryObjects:
         key = run.namespace, entry.event_id
         self._in_hand.add(key)
         try:
-            return await insist(lambda: self._ensure(body, outcome), "delivery not made", entry.event_id)
+            return await insist(lambda: self._ensure(body, outcome), "delivery.not_created", entry.event_id)
         finally:
             self._in_hand.discard(key)
 
@@ -204,7 +204,7 @@ class DeliveryObjects:
 
 
 async def insist(write: Callable[[], Awaitable[T]], failed: str, event_id: str) -> T | None:
-    """Calls `write` until it succeeds; None when what it writes to is gone. `failed` is what the log says of errors."""
+    """Calls `write` until it succeeds; None when what it writes to is gone. `failed` is the log's name for an error."""
     failures = 0
     while True:
         try:
@@ -215,7 +215,7 @@ async def insist(write: Callable[[], Awaitable[T]], failed: str, event_id: str) 
             failures += 1
             pause = _BACKOFF.after(failures)
             if not isinstance(error, KubeConflict):
-                logger.warning("%s: %s", failed, error.message, extra=about(event_id=event_id, again_in_s=pause))
+                logger.warning(failed, extra=about(event_id=event_id, reason=error.message, again_in_s=pause))
             await asyncio.sleep(pause)
 
 

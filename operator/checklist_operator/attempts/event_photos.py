@@ -16,6 +16,7 @@ from checklist_crds.photo_store import PhotoStore, StoreUnavailable
 from checklist_crds.photo_urls import IN_EVENTS, SignedUrls
 from checklist_crds.run_types import PhotoRef
 from checklist_operator.attempts.envelopes import THUMBNAILS_DROPPED, size_of
+from checklist_operator.runtime.json_logging import about
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class EventPhotos:
             async with asyncio.timeout(_THUMBNAILS_WITHIN_S):
                 return list(await asyncio.gather(*map(self._thumbnail, keys)))
         except TimeoutError:
-            logger.warning("thumbnails left out: the photo store does not answer in time")
+            logger.warning("thumbnail.left_out", extra=about(reason="the photo store does not answer in time"))
             return [None] * len(keys)
 
     async def _thumbnail(self, key: str) -> str | None:
@@ -82,6 +83,6 @@ class EventPhotos:
         try:
             image = await self._store.read(thumbnail_key(key), at_most=_THUMBNAIL_BYTES)
         except StoreUnavailable as error:
-            logger.warning("thumbnail left out: %s", error)
+            logger.warning("thumbnail.left_out", extra=about(reason=str(error)))
             return None
         return None if image is None else base64.b64encode(image).decode()

@@ -157,7 +157,7 @@ def _origin(attempt: Attempt) -> Origin:
 
 def _log(attempt: Attempt, outcome: Outcome) -> None:
     logger.info(
-        "event delivered" if outcome.ok else "attempt failed",
+        "attempt.succeeded" if outcome.ok else "attempt.failed",
         extra=about(
             run_id=attempt.run.name,
             event_id=attempt.event_id,

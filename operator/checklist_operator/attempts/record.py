@@ -64,10 +64,8 @@ class AttemptRecorder:
         """Shows why a delivery is not sent: of a retry on its run, as for first attempts; of a replay, whose run may be
         long over, on itself."""
         logger.warning(
-            "%s cannot be sent: %s",
-            "replay" if step.manual else "retry",
-            fault.message,
-            extra=about(event_id=delivery.name, reason=fault.reason),
+            "attempt.postponed",
+            extra=about(event_id=delivery.name, manual=step.manual, reason=fault.reason, detail=fault.message),
         )
         self._metrics.own_faults.labels(fault.reason).inc()
         with contextlib.suppress(KubeNotFound, KubeConflict):  # changed meanwhile: the next look will find out
@@ -133,7 +131,7 @@ class AttemptRecorder:
             async with self._room:
                 return await self._objects.write(delivery, status)
 
-        return await insist(write, "attempt not recorded", attempt.event_id)
+        return await insist(write, "attempt.not_recorded", attempt.event_id)
 
 
 def _first_record(attempt: Attempt, outcome: Outcome) -> DeliveryRecord:

@@ -91,7 +91,7 @@ class DeliverySettler:
                 self._events.warn(this, "DeliveryFailed", _story(delivery.spec, status))
             self._metrics.deliveries.labels("delivered" if delivered else "failed").inc()
         logger.info(
-            "delivery finished",
+            "delivery.settled",
             extra=about(
                 event_id=delivery.name,
                 run_id=delivery.spec.run_ref.name,

@@ -44,7 +44,7 @@ class ExpiredCollector:
                 if now >= _expires_at(body):
                     deleted += await self._delete(body)
         if deleted:
-            logger.info("expired objects removed", extra=about(kind=self._kind.kind, count=deleted))
+            logger.info("objects.expired_removed", extra=about(kind=self._kind.kind, count=deleted))
         return deleted
 
     async def _delete(self, body: JsonObject) -> int:

@@ -97,7 +97,9 @@ class Members:
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(kind, name, patch, namespace, resource_version=version)
             self._tell(kind, body, before, refusal)
-            logger.info("judged", extra=about(kind=kind.kind, name=name, reason=refusal.reason if refusal else READY))
+            logger.info(
+                "member.judged", extra=about(kind=kind.kind, name=name, reason=refusal.reason if refusal else READY)
+            )
 
     def _tell(self, kind: Kind, body: JsonObject, before: list[StatusCondition], refusal: Refusal | None) -> None:
         """People: that it cannot be used, or can be used again."""

@@ -160,7 +160,7 @@ class Organizations:
             run = await self._find_run(run_id, spec)
             if run is None:
                 self._ledger.release(name, run_id, since)
-                logger.info("run was counted and never made", extra=about(organization=name, run_id=run_id))
+                logger.info("quota.reservation_released", extra=about(organization=name, run_id=run_id))
             elif run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"):
                 self._ledger.confirm(name, run_id)
             else:

@@ -270,7 +270,7 @@ class Retention:
         except (KubeNotFound, KubeConflict):
             return 0
         self._on_removed(kind.kind)
-        logger.info("removed after its retention", extra=about(kind=kind.kind, name=metadata["name"]))
+        logger.info("retention.removed", extra=about(kind=kind.kind, name=metadata["name"]))
         return 1
 
     def _pages(self, kind: Kind, *, settled: bool = True) -> AsyncIterator[list[JsonObject]]:

@@ -105,7 +105,7 @@ class RevisionCollector:
             return 0
         self._store.forget(*key)
         self._on_removed(TEMPLATE_REVISION.kind)
-        logger.info("unused revision removed", extra=about(revision=key[1]))
+        logger.info("revision.removed", extra=about(revision=key[1]))
         return 1
 
 

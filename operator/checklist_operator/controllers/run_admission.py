@@ -192,7 +192,7 @@ class RunAdmission:
         self._metrics.admissions.labels("Admitted").inc()
         told = f"Version {meta.version} of template {meta.name!r} was taken."
         self._events.tell(_reference(run), "Admitted", told)
-        logger.info("run admitted", extra=about(run_id=run.name, template_id=meta.id, version=meta.version))
+        logger.info("run.admitted", extra=about(run_id=run.name, template_id=meta.id, version=meta.version))
 
     # -- causes, in the order in which they are told ---------------------------------------------------------------
 
@@ -303,7 +303,7 @@ class RunAdmission:
             self._metrics.admissions.labels(refusal.reason).inc()
             if refusal.reason != PAUSED:
                 self._events.warn(_reference(run), refusal.reason, refusal.message)
-            logger.info("run not admitted: %s", refusal.message, extra=about(run_id=run.name, reason=refusal.reason))
+            logger.info("run.not_admitted", extra=about(run_id=run.name, reason=refusal.reason, detail=refusal.message))
         return _AGAIN.after(tries)
 
     def _hold(self, key: Key, run: Run, refused: Refused) -> int:

@@ -236,7 +236,7 @@ class RunOutbox:
         except LocalFault as fault:
             lane.fault = fault
         except Exception:
-            logger.exception("first attempt failed unexpectedly", extra=about(run_id=key[1], event_id=event_id))
+            logger.exception("attempt.bug", extra=about(run_id=key[1], event_id=event_id))
             self._on_bug("run_outbox")
             lane.fault = LocalFault("InternalError", "the operator failed; its log says why")
         finally:
@@ -302,7 +302,7 @@ class RunOutbox:
         if fault is not None:
             if isinstance(fault, Held):
                 self._held.add(key)
-                logger.info("events wait: %s", fault.message, extra=about(run_id=key[1]))
+                logger.info("events.held", extra=about(run_id=key[1], reason=fault.message))
             else:
                 self._warn(key, lane, fault, pause)
             try:
@@ -310,14 +310,13 @@ class RunOutbox:
             except KubeNotFound:
                 self._forget(key)
             except KubeError as error:
-                logger.warning("condition not written: %s", error.message, extra=about(run_id=key[1]))
+                logger.warning("run.condition_not_written", extra=about(run_id=key[1], reason=error.message))
         return pause
 
     def _warn(self, key: Key, lane: Lane, fault: LocalFault, pause: float) -> None:
         logger.warning(
-            "events cannot be sent: %s",
-            fault.message,
-            extra=about(run_id=key[1], reason=fault.reason, again_in_s=pause),
+            "events.postponed",
+            extra=about(run_id=key[1], reason=fault.reason, detail=fault.message, again_in_s=pause),
         )
         self._metrics.own_faults.labels(fault.reason).inc()
         if lane.faults == 1:

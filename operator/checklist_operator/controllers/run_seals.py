@@ -40,7 +40,9 @@ class RunSealKeeper:
             resolved = body["spec"]["resolved"]
             refusal = await self._tenancy.refusal(str(resolved["organization"]), key[0])
             if refusal is not None:
-                logger.warning("run not kept: %s", refusal.message, extra=about(run_id=key[1], reason=refusal.reason))
+                logger.warning(
+                    "run.seal_refused", extra=about(run_id=key[1], reason=refusal.reason, detail=refusal.message)
+                )
                 return None
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(RUN, key[1], {"resolved": resolved}, key[0], resource_version=version)

@@ -52,7 +52,7 @@ class SlotLabels:
         slot = slot_of(organization)
         try:
             await self._client.patch(kind, name, {"metadata": {"labels": {SLOT_LABEL: slot}}}, namespace)
-            logger.info("gave a slot", extra=about(kind=kind.kind, name=name, slot=slot))
+            logger.info("slot.labelled", extra=about(kind=kind.kind, name=name, slot=slot))
         except KubeNotFound:
             pass
         except BaseException:

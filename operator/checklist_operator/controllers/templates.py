@@ -172,7 +172,8 @@ class Templates:
             return
         except KubeInvalid as error:
             logger.warning(
-                "version not kept", extra=about(template_id=meta.id, version=meta.version, reason=error.message)
+                "template.version_not_kept",
+                extra=about(template_id=meta.id, version=meta.version, reason=error.message),
             )
 
     async def _require_room_for_version(self, meta: TemplateMeta) -> None:
@@ -220,7 +221,7 @@ class Templates:
             await self._client.patch_status(TEMPLATE, key[1], patch, key[0], resource_version=version)
             self._tell(body, before, after)
             logger.info(
-                "template judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
+                "template.judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
             )
 
     def _with_admission(

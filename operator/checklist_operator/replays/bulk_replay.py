@@ -97,7 +97,7 @@ class BulkReplayStatus:
             self._events.warn(reference, reason, message)
         else:
             self._events.tell(reference, reason, message)
-        logger.info("replay of many ended", extra=about(replay=replay.name, phase=phase.value, reason=reason))
+        logger.info("bulk_replay.ended", extra=about(replay=replay.name, phase=phase.value, reason=reason))
 
     async def write(self, replay: BulkReplay, status: DeliveryReplayStatus) -> BulkReplay:
         """Raises KubeConflict when somebody else wrote in between, KubeNotFound when it was deleted."""

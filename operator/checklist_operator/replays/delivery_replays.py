@@ -153,12 +153,12 @@ class DeliveryReplays:
             await self._status.end(replay, ReplayPhase.COMPLETED, "DryRun", message)
             return
         logger.info(
-            "replaying many deliveries",
+            "bulk_replay.started",
             extra=about(replay=replay.name, left=len(found.targets), done=found.tally.done, is_new=is_new),
         )
         ended = await self._replay_all(replay, found, choice)
         if ended is None:
-            logger.info("replay of many ended before its time: it was deleted", extra=about(replay=replay.name))
+            logger.info("bulk_replay.deleted", extra=about(replay=replay.name))
             return
         tally = found.tally
         message = f"{tally.delivered} delivered, {tally.failed} failed again, {tally.refused} could not be replayed."

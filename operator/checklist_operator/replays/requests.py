@@ -144,7 +144,7 @@ class ReplayRequests:
                 after = accepted(status, request, now=now, generation=delivery.generation)
         body = await self._objects.write_body(delivery, after)
         logger.info(
-            "replay accepted",
+            "replay.accepted",
             extra=about(
                 event_id=delivery.name,
                 run_id=delivery.spec.run_ref.name,
@@ -159,7 +159,7 @@ class ReplayRequests:
         body = await self._objects.write_body(delivery, status)
         self._events.warn(ObjectReference.of(WEBHOOK_DELIVERY, body), "ReplayRefused", refusal.message)
         self._metrics.replays.labels("refused").inc()
-        logger.info("replay refused", extra=about(event_id=delivery.name, reason=refusal.value))
+        logger.info("replay.refused", extra=about(event_id=delivery.name, reason=refusal.value))
         return body
 
     # -- deliveries that are made from what a run says ------------------------------------------------------------

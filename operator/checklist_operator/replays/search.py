@@ -125,4 +125,4 @@ async def _in_small_steps(pages: AsyncIterator[tuple[list[JsonObject], str]]) ->
 
 def _warn_unreadable(body: JsonObject) -> None:
     """One object that cannot be read must not keep the others from being replayed."""
-    logger.warning("an object was not understood and is not replayed", extra=about(name=body["metadata"]["name"]))
+    logger.warning("bulk_replay.object_not_understood", extra=about(name=body["metadata"]["name"]))

@@ -12,6 +12,7 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeGone
 from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
+from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.work_queue import Backoff
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class SettledDeliveries:
                 failures = 0  # what was missed is found by the next pass
             except KubeError as error:
                 failures += 1
-                logger.warning("watch of settled deliveries: %s", error.message)
+                logger.warning("watch.failed", extra=about(of="settled deliveries", reason=error.message))
                 await asyncio.sleep(_BACKOFF.after(failures))
 
     async def _look_and_watch(self, namespace: str | None) -> None:
@@ -103,7 +104,7 @@ class SettledDeliveries:
                 raise
             except KubeError as error:
                 failures += 1
-                logger.warning("watch of settled deliveries: %s", error.message)
+                logger.warning("watch.failed", extra=about(of="settled deliveries", reason=error.message))
                 await asyncio.sleep(_BACKOFF.after(failures))
 
     def _show(self, items: list[JsonObject]) -> None:

@@ -8,6 +8,7 @@ from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.resource_types import API_VERSION, GROUP
 from checklist_operator.runtime.handlers import WATCHED
+from checklist_operator.runtime.json_logging import about
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +18,7 @@ async def wait_for_crds(client: KubeClient) -> None:
     told = False
     while not await _has_crds(client):
         if not told:
-            logger.warning("the custom resources are not installed (or not all of them); waiting")
+            logger.warning("crds.missing", extra=about(reason="not all of them are installed"))
             told = True
         await asyncio.sleep(1.0)
 

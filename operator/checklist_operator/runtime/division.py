@@ -55,7 +55,7 @@ class OtherDivisions:
                 return
             if held != told:
                 told = held
-                logger.warning("waiting for operators with another number of shards", extra=about(leases=held))
+                logger.warning("lease.other_division", extra=about(leases=held))
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _held(self) -> dict[str, str]:

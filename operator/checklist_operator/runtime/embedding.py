@@ -68,10 +68,10 @@ class EmbeddedKopf:
             try:
                 await self._live_once()
             except Exception as error:
-                logger.warning("Kopf ended: %s", type(error).__name__, exc_info=error)
+                logger.warning("kopf.ended", exc_info=error, extra=about(reason=type(error).__name__))
             self._ready.clear()
             pause = _FIRST_PAUSE_S if clock() - started > _STABLE_AFTER_S else min(pause * 2, _LONGEST_PAUSE_S)
-            logger.warning("starting Kopf again", extra=about(pause_s=pause))
+            logger.warning("kopf.restarting", extra=about(pause_s=pause))
             self._on_restart()
             await asyncio.sleep(pause)
 
@@ -105,7 +105,7 @@ async def _end(root_tasks: Collection[asyncio.Task[Any]]) -> None:
     hanging |= await _cancel(_tasks_of_kopf() - hanging)
     if hanging:
         names = [task.get_name() for task in hanging]
-        logger.warning("Kopf did not end within %g s", _END_WITHIN_S, extra=about(tasks=names))
+        logger.warning("kopf.not_ended", extra=about(within_s=_END_WITHIN_S, tasks=names))
 
 
 async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:

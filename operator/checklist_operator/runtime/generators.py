@@ -54,5 +54,5 @@ class GeneratorsOf:
             try:
                 await generator.aclose()
             except Exception:
-                logger.warning("a generator did not end in order", exc_info=True)
+                logger.warning("kopf.generator_not_closed", exc_info=True)
         self._begun.clear()

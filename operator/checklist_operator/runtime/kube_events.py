@@ -92,7 +92,7 @@ class EventRecorder:
         if len(self._waiting) >= MOST_WAITING:
             self.dropped += 1
             if self.dropped == 1 or self.dropped % 1000 == 0:
-                logger.warning("more happens than Events can tell", extra=about(dropped=self.dropped))
+                logger.warning("kube_events.dropped", extra=about(dropped=self.dropped))
             return
         self._waiting[key] = _Told(type_, message)
         self._something.set()
@@ -127,10 +127,10 @@ class EventRecorder:
                 await self._client.patch(EVENT, body["metadata"]["name"], again, namespace)
         except KubeForbidden as error:
             if not self._forbidden:
-                logger.warning("Events are not told: %s", error.message)
+                logger.warning("kube_events.not_written", extra=about(reason=error.message))
             self._forbidden = True
         except KubeError as error:
-            logger.debug("an Event was not told: %s", error.message)
+            logger.debug("kube_events.refused", extra=about(reason=error.message))
 
     def _event(self, reference: ObjectReference, reason: str, told: _Told) -> dict[str, Any]:
         now = self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -173,14 +173,14 @@ class LeaseLock(BaseLock):
                 await self._within(
                     self._client.patch(LEASE, self.name, patch, self.namespace, resource_version=version)
                 )
-                logger.info("gave the lease back", extra=about(identity=self.identity, inherited=len(handover)))
+                logger.info("lease.released", extra=about(identity=self.identity, unrecorded=len(handover)))
 
     async def _write(self, call: Any, *arguments: Any) -> bool:
         begun = self._steady()
         try:
             self._lease = await self._within(call(*arguments))
         except KubeError as error:
-            logger.info("lease not written: %s", error.message, extra=about(identity=self.identity))
+            logger.info("lease.not_written", extra=about(identity=self.identity, reason=error.message))
             return False
         self.renewed_at = begun
         return True
@@ -216,7 +216,7 @@ class LeaseLock(BaseLock):
             self._answers = answers
             logger.log(
                 logging.INFO if answers else logging.WARNING,
-                "the Kubernetes API answers again" if answers else "the Kubernetes API does not answer",
+                "kubernetes_api.reachable" if answers else "kubernetes_api.unreachable",
             )
 
 
@@ -265,7 +265,7 @@ class Leadership:
             if await self._election.try_acquire_or_renew():
                 break
             await asyncio.sleep(min(_STANDBY_LOOKS_EVERY_S, self._retry_period_s))
-        logger.info("holding the lease", extra=about(identity=self._lock.identity, lease=self._lock.name))
+        logger.info("lease.acquired", extra=about(identity=self._lock.identity, lease=self._lock.name))
         return self._lock.handover()
 
     async def hold(self) -> None:
@@ -277,7 +277,7 @@ class Leadership:
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
-        logger.warning("lost the lease", extra=about(identity=self._lock.identity, taken_over=self._lock.taken_over))
+        logger.warning("lease.lost", extra=about(identity=self._lock.identity, taken_over=self._lock.taken_over))
 
     async def _renew(self) -> None:
         """Until cancelled. When to give up is for `hold` to say."""

@@ -138,11 +138,14 @@ class WorkQueue(Generic[K]):
         except KubeError as error:
             pause = self._count_failure(key, self._backoff)
             logger.warning(
-                "%s: %s", self.name, error.message, extra=about(key=key, again_in_s=round(pause, 2), kind=_kind(error))
+                "work.retried",
+                extra=about(
+                    queue=self.name, key=key, reason=error.message, again_in_s=round(pause, 2), kind=_kind(error)
+                ),
             )
         except Exception as error:
             pause = self._count_failure(key, AFTER_A_BUG)
-            logger.exception("%s: unexpected %s", self.name, _kind(error), extra=about(key=key))
+            logger.exception("work.bug", extra=about(queue=self.name, key=key, kind=_kind(error)))
             if self._on_bug is not None:
                 self._on_bug(self.name)
         finally:
