@@ -26,7 +26,6 @@ from checklist_crds.run_seal import RunSeals
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import utc_now
 from checklist_crds.tracing import tracing_to
-from checklist_operator.runtime.division import OtherDivisions
 from checklist_operator.runtime.handover import Handover
 from checklist_operator.runtime.health import HealthServer
 from checklist_operator.runtime.json_logging import about, configure_logging
@@ -93,20 +92,12 @@ class Operator:
     async def _stand(self, client: KubeClient, for_lease: KubeClient) -> None:
         """One candidacy, and the term if it is won."""
         settings = self._settings
-        namespace, identity, shard = settings.namespace, settings.operator_id, settings.shard
-        leadership = Leadership(for_lease, namespace, identity, settings.lease, clock=utc_now, name=shard.lease_name)
+        leadership = Leadership(for_lease, settings.namespace, settings.operator_id, settings.lease, clock=utc_now)
         self._state = "standby"
         handover = await self._unless_stopped(leadership.acquire())
         if handover is None:
             return
         holding = asyncio.create_task(leadership.hold(), name="leadership")
-        others = OtherDivisions(for_lease, namespace, identity, shard, clock=utc_now)
-        waiting = asyncio.create_task(others.until_gone(), name="other divisions")
-        await self._first_of(holding, waiting)
-        if not waiting.done() or holding.done() or self._stopping.is_set():
-            waiting.cancel()
-            await self._let_go(leadership, holding, handover)
-            return
         self._metrics.leader.set(1)
         self._state = "leading"
         term = self._term = Term(

@@ -16,7 +16,6 @@ from checklist_crds.settings.shared import BASE_URL, BASE_URL_SCHEMA, NAMESPACE,
 from checklist_crds.settings.table import help_text as table
 from checklist_operator.attempts.schedule import DEFAULT_GAPS, RetrySchedule
 from checklist_operator.runtime.leader import LeaseTimes
-from checklist_operator.runtime.sharding import Shard
 from checklist_operator.transport.addresses import AddressPolicy, Network
 from checklist_operator.transport.fairness import Limits
 from checklist_operator.transport.resolving import parse_servers
@@ -32,10 +31,6 @@ def _ranges(text: str) -> tuple[Network, ...]:
 
 def _gaps(text: str) -> tuple[float, float, float, float]:
     return RetrySchedule.parse(text).gaps
-
-
-def _shard(text: str) -> Shard:
-    return Shard.parse(text, host=socket.gethostname())
 
 
 Ranges = Annotated[tuple[Network, ...], Text(_ranges)]
@@ -55,12 +50,6 @@ class Settings(SharedSettings):
         "who holds the leader's lease",
         default_text="the host's name",
         default_from=lambda _: socket.gethostname(),
-    )
-    shard: Annotated[Shard, Text(_shard)] = setting(
-        Shard(),
-        "its part of the work, where several are active: 0/3, or ordinal/3 in a StatefulSet",
-        default_text="all of it",
-        schema={"type": "string", "pattern": "^([0-9]+|ordinal)/[0-9]+$"},
     )
     health_port: Whole = setting(
         8081,

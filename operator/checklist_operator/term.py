@@ -54,7 +54,6 @@ from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_outbox import RunOutbox
 from checklist_operator.controllers.run_pauses import RunPauses
 from checklist_operator.controllers.run_seals import RunSealKeeper
-from checklist_operator.controllers.slot_labels import SlotLabels
 from checklist_operator.controllers.templates import Templates
 from checklist_operator.controllers.tenancy import Tenancy
 from checklist_operator.replays.delivery_replays import DeliveryReplays
@@ -63,14 +62,12 @@ from checklist_operator.replays.settled_deliveries import SettledDeliveries
 from checklist_operator.runtime.crd_discovery import wait_for_crds
 from checklist_operator.runtime.deadlines import ShutdownDeadlines
 from checklist_operator.runtime.embedding import EmbeddedKopf
-from checklist_operator.runtime.handlers import DIVIDED
 from checklist_operator.runtime.handover import MOST_ATTEMPTS, NO_HANDOVER, Handover, InheritedAttempts
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder
 from checklist_operator.runtime.leader import Lead
 from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.runtime.resync import resync
-from checklist_operator.runtime.sharding import has_slot
 from checklist_operator.runtime.timers import Timers
 from checklist_operator.runtime.work_queue import WorkQueue
 from checklist_operator.settings import Settings
@@ -174,9 +171,7 @@ class Term:
             client,
             self.replay_requests.observe,
             namespaces=settings.watch_namespaces,
-            label_selector=settings.shard.selector,
         )
-        self.slot_labels = SlotLabels(client, on_bug=self._count_bug)
         self.templates = Templates(
             client,
             tenancy,
@@ -199,7 +194,6 @@ class Term:
             archive,
             clock=clock,
             writer=settings.operator_id,
-            shard=settings.shard,
             leads=lead.is_certain,
             metrics=metrics,
             on_removed=on_removed,
@@ -220,7 +214,6 @@ class Term:
             archived=archived,
             seals=seals,
             name_of=self.templates.name_of,
-            owns=settings.shard.owns,
             allow_insecure=settings.openness,
             on_bug=self._count_bug,
         )
@@ -277,7 +270,6 @@ class Term:
             clock=clock,
             audit_entries=settings.caps.audit_entries,
             namespaces=settings.watch_namespaces,
-            shard=settings.shard,
             metrics=metrics,
             on_removed=on_removed,
             on_run_removed=self.photos.run_removed,
@@ -285,7 +277,6 @@ class Term:
         self._kopf = EmbeddedKopf(
             self.observe,
             namespaces=settings.watch_namespaces,
-            shard=settings.shard,
             on_start=take_signals,
             on_restart=metrics.kopf_restarts.inc,
         )
@@ -308,12 +299,11 @@ class Term:
         self._spawn("timers", self._timers.run())
         self._every("resync", settings.resync_every_s, self._resync)
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
-        if settings.shard.is_first:  # these look at everything
-            self._every("replays", settings.sweep_every_s, self.replays.sweep)
-            self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
-            self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
-            self._every("idempotency records", settings.sweep_every_s, self.idempotency_records.sweep)
-            self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
+        self._every("replays", settings.sweep_every_s, self.replays.sweep)
+        self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
+        self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
+        self._every("idempotency records", settings.sweep_every_s, self.idempotency_records.sweep)
+        self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
         self._telling = self._spawn("events", self._events.run())
         self._spawn("settled deliveries", self._settled_deliveries.run())
         self._watching = self._spawn("kopf", self._kopf.run())
@@ -388,21 +378,7 @@ class Term:
             logger.exception("object.not_understood", extra=about(kind=kind.kind, name=name))
             self._count_bug("observe")
 
-    def _is_for_us(self, kind: Kind, type_: str | None, body: JsonObject) -> bool:
-        """Whether the object is of this shard, or of none for now and of the first one therefore."""
-        shard = self._settings.shard
-        if shard.is_whole:
-            return True
-        if kind in DIVIDED:  # the API server has selected
-            return type_ == "DELETED" or has_slot(body) or not self.slot_labels.take(kind, body)
-        organization = body["metadata"]["name"] if kind == ORGANIZATION else body["spec"]["organizationRef"]["name"]
-        return shard.owns(str(organization))
-
     def _show(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
-        if not self._is_for_us(kind, type_, body):
-            if kind == TEMPLATE and self._settings.shard.is_first:
-                self.templates.learn_name(type_, body)  # of runs that do not say whose they are
-            return
         if kind == RUN:
             self.seal_keeper.observe(type_, body)
             self._pauses.observe_run(type_, body)
@@ -453,7 +429,7 @@ class Term:
         self._metrics.removals.labels(kind).inc()
 
     async def _resync(self) -> None:
-        await resync(self._client, self.observe, self._settings.watch_namespaces, self._settings.shard)
+        await resync(self._client, self.observe, self._settings.watch_namespaces)
 
     # -- machinery ------------------------------------------------------------------------------------------------
 
@@ -471,7 +447,6 @@ class Term:
             self.organizations.queue,
             self.members.queue,
             self.photos.queue,
-            self.slot_labels.queue,
         ]
 
     def _watch_sizes(self) -> None:

@@ -21,7 +21,6 @@ from checklist_operator.archive.archiver import Archiver
 from checklist_operator.controllers.photo_collector import PhotoCollector
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.runtime.sharding import Shard
 
 HERE, ELSEWHERE = "checklists", "team-a"
 MANY = 120
@@ -253,7 +252,7 @@ def delivery(number: int, finished_at: datetime) -> dict[str, Any]:
 async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -> None:
     cluster, now = KeepingCluster(), NOW
     client, metrics = cast(KubeClient, cluster), Metrics()
-    both: dict[str, Any] = {"clock": lambda: now, "shard": Shard(), "metrics": metrics, "on_removed": lambda _: None}
+    both: dict[str, Any] = {"clock": lambda: now, "metrics": metrics, "on_removed": lambda _: None}
     archiver = Archiver(client, ArchiveStore.open(tmp_path.as_uri()), writer="operator", leads=lambda: True, **both)
     retention = Retention(
         client, archiver, audit_entries=9, namespaces=("checklists",), on_run_removed=lambda _: None, **both

@@ -5,14 +5,11 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeUnavailable
-from checklist_crds.kube.kinds import RUN
-from checklist_operator.controllers.slot_labels import SlotLabels
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 from checklist_operator.runtime.timers import Timers
 from checklist_operator.runtime.ttl_cache import TTLCache
@@ -278,32 +275,3 @@ async def test_of_too_many_values_the_oldest_goes_and_one_that_was_taken_or_is_t
     assert latest.get("c") == 4
     await asyncio.sleep(0.2)
     assert (latest.get("c"), latest.pop("c"), len(latest)) == (None, None, 0)
-
-
-BODY = {"metadata": {"namespace": "teams", "name": "r-1"}, "spec": {"organizationRef": {"name": "org-1"}}}
-
-
-class SlowCluster:
-    """Takes a second for each patch, and refuses the first `failures` of them."""
-
-    def __init__(self, failures: int = 0) -> None:
-        self.patched: list[str] = []
-        self._failures = failures
-
-    async def patch(self, kind: object, name: str, patch: Any, namespace: str) -> None:
-        await asyncio.sleep(1)
-        if self._failures:
-            self._failures -= 1
-            raise KubeUnavailable("no answer")
-        self.patched.append(name)
-
-
-@pytest.mark.parametrize("failures", [0, 1])
-async def test_a_slot_is_written_in_the_end_although_the_object_is_shown_again_meanwhile(failures: int) -> None:
-    cluster, bugs = SlowCluster(failures), list[str]()
-    labels = SlotLabels(cast(KubeClient, cluster), on_bug=bugs.append)
-    assert labels.take(RUN, BODY)
-    await asyncio.sleep(0.5)
-    assert labels.take(RUN, BODY)
-    await asyncio.sleep(60)
-    assert (labels.queue.is_idle, bugs, set(cluster.patched)) == (True, [], {"r-1"})

@@ -40,7 +40,6 @@ from checklist_operator.archive.removal import ArchivedObjects, all_done
 from checklist_operator.archive.writer import ArchiveWriter, Line, NotAllowed
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.runtime.sharding import Shard
 from checklist_operator.runtime.ttl_cache import TTLCache
 
 logger = logging.getLogger(__name__)
@@ -78,18 +77,17 @@ class Archiver:
         *,
         clock: Clock,
         writer: str,
-        shard: Shard,
         leads: Callable[[], bool],
         metrics: Metrics,
         on_removed: Callable[[str], None],
         is_on: bool = True,
     ) -> None:
-        """`leads`: whether this operator may still act for its `shard`. `is_on`: whether it archives anything."""
+        """`leads`: whether this operator is certain to hold its lease. `is_on`: whether it archives anything."""
         self._client = client
         self._clock = clock
         self._leads = leads
         self._metrics = metrics
-        self._writer = ArchiveWriter(store, clock=clock, writer=writer, shard=shard, leads=leads)
+        self._writer = ArchiveWriter(store, clock=clock, writer=writer, leads=leads)
         self._erased = ErasedMeanwhile(store, self._writer, clock=clock)
         self._objects = ArchivedObjects(client, on_removed=on_removed)
         self._revisions: TTLCache[Key, JsonObject] = TTLCache(_REVISIONS)

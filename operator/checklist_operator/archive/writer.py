@@ -15,7 +15,7 @@ from checklist_crds.archive import ArchiveStore, Damaged, EncodedPart, Folder, M
 from checklist_crds.archive.part import manifest_of, verified_records
 from checklist_crds.archive.record import Record, RemovedDeliveries
 from checklist_crds.times import Clock, format_timestamp
-from checklist_operator.runtime.sharding import Shard
+from checklist_operator.runtime.leader import LEASE_NAME
 
 Line = Record | RemovedDeliveries
 
@@ -40,15 +40,11 @@ class Unfinished:
 class ArchiveWriter:
     """Methods raise StoreUnavailable; Damaged when the store does not give back what it was given."""
 
-    def __init__(
-        self, store: ArchiveStore, *, clock: Clock, writer: str, shard: Shard, leads: Callable[[], bool]
-    ) -> None:
-        """`shard`: whose marks are gone on with; the first one's also those of a former number of shards. `leads`:
-        whether this operator is certain to hold its lease."""
+    def __init__(self, store: ArchiveStore, *, clock: Clock, writer: str, leads: Callable[[], bool]) -> None:
+        """`leads`: whether this operator is certain to hold its lease."""
         self._store = store
         self._clock = clock
         self._writer = writer
-        self._shard = shard
         self._leads = leads
 
     async def write(self, folder: Folder, lines: Sequence[Line]) -> Manifest:
@@ -83,17 +79,8 @@ class ArchiveWriter:
         await self._store.delete([place.manifest_key, place.key, place.mark_key])
 
     async def unfinished(self) -> list[PartPlace]:
-        """Parts with a mark of this operator's shard, as those before it left them."""
-        found = []
-        async for place, _ in self._store.unfinished():
-            text = await self._store.get(place.mark_key)
-            if text is not None and self._is_ours(str(json.loads(text).get("lease"))):
-                found.append(place)
-        return found
-
-    def _is_ours(self, lease: str) -> bool:
-        shard = self._shard
-        return lease == shard.lease_name or (shard.is_first and shard.is_of_another_division(lease))
+        """Parts with a mark, as operators before this one left them."""
+        return [place async for place, _ in self._store.unfinished()]
 
     async def look(self, place: PartPlace) -> Unfinished:
         """How far it got. Raises Damaged for a part that cannot be read; without a manifest it is of no use."""
@@ -131,7 +118,7 @@ class ArchiveWriter:
             {
                 "format": 1,
                 "part": place.key,
-                "lease": self._shard.lease_name,
+                "lease": LEASE_NAME,
                 "written_by": self._writer,
                 "since": format_timestamp(self._clock()),
             }

@@ -17,9 +17,8 @@ from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliverySt
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
-from checklist_crds.resource_types import OrganizationRef
+from checklist_crds.resource_types import ORGANIZATION_LABEL, OrganizationRef
 from checklist_crds.run_types import ObjectNameRef, OutboxEntry, Run
-from checklist_crds.slots import labels_of
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.tracing import TRACEPARENT_ANNOTATION, traceparent_of
 from checklist_operator.attempts.envelopes import payload_of
@@ -239,7 +238,7 @@ def new_delivery(
         "metadata": {
             "name": entry.event_id,
             "namespace": run.namespace,
-            "labels": labels_of(organization),
+            "labels": {ORGANIZATION_LABEL: organization},
         },
         "spec": spec.to_kube(),
     }

@@ -1,10 +1,8 @@
-"""Labels that objects made with kubectl mostly lack: `checklists.dev/org`, and of runs and deliveries the slot."""
+"""The label `checklists.dev/org`, which objects made with kubectl mostly lack."""
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.slots import labels_of
-from checklist_operator.runtime.handlers import DIVIDED
 
 
 def lacks_label(body: JsonObject, organization: str) -> bool:
@@ -21,8 +19,7 @@ async def labelled(client: KubeClient, kind: Kind, body: JsonObject, organizatio
     if not organization or not lacks_label(body, organization):
         return body
     metadata = body["metadata"]
-    labels = labels_of(organization) if kind in DIVIDED else {ORGANIZATION_LABEL: organization}
-    patch = {"metadata": {"labels": labels}}
+    patch = {"metadata": {"labels": {ORGANIZATION_LABEL: organization}}}
     return await client.patch(
         kind, metadata["name"], patch, metadata.get("namespace"), resource_version=metadata["resourceVersion"]
     )

@@ -30,7 +30,6 @@ from checklist_operator.archive.archiver import Archiver
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.runtime.paging import pages
-from checklist_operator.runtime.sharding import Shard
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ _AT_ONCE: Final = 500
 
 
 class Retention:
-    """`sweep` looks at everything of its shard that is settled."""
+    """`sweep` looks at everything that is settled."""
 
     def __init__(
         self,
@@ -51,7 +50,6 @@ class Retention:
         clock: Clock,
         audit_entries: int,
         namespaces: tuple[str, ...],
-        shard: Shard,
         metrics: Metrics,
         on_removed: Callable[[str], None],
         on_run_removed: Callable[[JsonObject], None],
@@ -63,7 +61,6 @@ class Retention:
         self._clock = clock
         self._audit_entries = audit_entries
         self._namespaces = namespaces
-        self._shard = shard
         self._metrics = metrics
         self._on_removed = on_removed
         self._on_run_removed = on_run_removed
@@ -81,10 +78,9 @@ class Retention:
         if any(keep.runs is not None for keep in keeps.values()):
             deleted += await self._sweep_runs(keeps)
         deleted += await self._archiver.end()
-        if self._shard.is_first:  # they bear no slot
-            audits = {name: keep.audit for name, keep in keeps.items() if keep.audit is not None}
-            deleted += await self._sweep_audit(audits)
-            deleted += await self._sweep_surplus_audit(keeps)
+        audits = {name: keep.audit for name, keep in keeps.items() if keep.audit is not None}
+        deleted += await self._sweep_audit(audits)
+        deleted += await self._sweep_surplus_audit(keeps)
         return deleted + await self._sweep_deliveries(keeps)
 
     async def _keeps(self) -> dict[str, Keep]:
@@ -274,13 +270,7 @@ class Retention:
         return 1
 
     def _pages(self, kind: Kind, *, settled: bool = True) -> AsyncIterator[list[JsonObject]]:
-        return pages(
-            self._client,
-            kind,
-            self._namespaces,
-            field_selector=_SETTLED if settled else None,
-            label_selector=self._shard.selector,
-        )
+        return pages(self._client, kind, self._namespaces, field_selector=_SETTLED if settled else None)
 
 
 def _labelled_organization(body: JsonObject) -> str:

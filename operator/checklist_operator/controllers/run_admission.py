@@ -41,7 +41,6 @@ from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.runtime.sharding import has_slot
 from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -90,11 +89,9 @@ class RunAdmission:
         archived: ArchivedRuns,
         seals: RunSeals,
         name_of: NameOf,
-        owns: Callable[[str], bool],
         allow_insecure: Openness,
         on_bug: Callable[[str], None],
     ) -> None:
-        """`owns`: whether this operator does the work of an organization."""
         self._client = client
         self._tenancy = tenancy
         self._ledger = ledger
@@ -107,7 +104,6 @@ class RunAdmission:
         self._archived = archived
         self._seals = seals
         self._name_of = name_of
-        self._owns = owns
         self._allow_insecure = allow_insecure
         self._refused: dict[Key, _Held] = {}
         self._waiting_for: defaultdict[str, set[Key]] = defaultdict(set)
@@ -171,9 +167,6 @@ class RunAdmission:
             await self._check_tenancy(run, meta)
             await self._check_id(body)
             await self._check_pause(body, meta.organization)
-            if not has_slot(body) and not self._owns(meta.organization):
-                await labelled(self._client, RUN, body, meta.organization)  # so that its own operator sees it
-                return
             taken = self._snapshot(template)
             await self._check_webhook(run)
             await self._reserve(run, meta.organization)

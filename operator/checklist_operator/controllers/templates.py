@@ -98,15 +98,6 @@ class Templates:
             if owner == organization:
                 self.queue.add(key)
 
-    def learn_name(self, type_: str | None, body: JsonObject) -> None:
-        """Of a template that others judge."""
-        key, meta = key_of(body), TemplateMeta.of(body)
-        if type_ == "DELETED":
-            self._names.pop((key[0], meta.id), None)
-        else:
-            self._names[key[0], meta.id] = key[1]
-        self._on_change(key, meta.id)
-
     def organization_changed(self, name: str) -> None:
         """What its templates can be used for may have changed with it."""
         for key in self._of_organization.get(name, ()):

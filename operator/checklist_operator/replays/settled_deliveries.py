@@ -33,14 +33,12 @@ class SettledDeliveries:
         observe: Observe,
         *,
         namespaces: tuple[str, ...],
-        label_selector: str | None = None,
         page_pause_s: float = _PAGE_PAUSE_S,
     ) -> None:
         """`namespaces`: none means all."""
         self._client = client
         self._observe = observe
         self._namespaces = namespaces
-        self._label_selector = label_selector
         self._page_pause_s = page_pause_s
 
     async def run(self) -> None:
@@ -67,7 +65,6 @@ class SettledDeliveries:
             WEBHOOK_DELIVERY,
             namespace,
             field_selector=_SETTLED,
-            label_selector=self._label_selector,
             metadata_only=True,
         )
         items, version = await anext(pages)
@@ -92,7 +89,6 @@ class SettledDeliveries:
                     namespace,
                     resource_version=version,
                     field_selector=_SETTLED,
-                    label_selector=self._label_selector,
                     metadata_only=True,
                 ):
                     failures = 0

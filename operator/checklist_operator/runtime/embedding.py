@@ -20,9 +20,8 @@ from typing import Any, Final
 import kopf
 
 from checklist_operator.runtime.generators import GeneratorsOf
-from checklist_operator.runtime.handlers import ALL, Observe, kopf_registry, kopf_settings
+from checklist_operator.runtime.handlers import Observe, kopf_registry, kopf_settings
 from checklist_operator.runtime.json_logging import about
-from checklist_operator.runtime.sharding import Shard
 
 logger = logging.getLogger(__name__)
 
@@ -42,14 +41,12 @@ class EmbeddedKopf:
         observe: Observe,
         *,
         namespaces: tuple[str, ...],
-        shard: Shard = ALL,
         on_start: Callable[[], None],
         on_restart: Callable[[], None],
     ) -> None:
         """`on_start` is called right after each start of Kopf, which takes the process's signals for itself."""
         self._observe = observe
         self._namespaces = namespaces
-        self._shard = shard
         self._on_start = on_start
         self._on_restart = on_restart
         self._ready = asyncio.Event()
@@ -80,7 +77,7 @@ class EmbeddedKopf:
         with GeneratorsOf(_KOPF) as streams:
             tasks = await kopf.spawn_tasks(
                 registry=kopf_registry(self._observe),
-                settings=kopf_settings(self._shard),
+                settings=kopf_settings(),
                 standalone=True,
                 clusterwide=not self._namespaces,
                 namespaces=self._namespaces,

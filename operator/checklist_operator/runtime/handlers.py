@@ -22,15 +22,11 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
-from checklist_operator.runtime.sharding import Shard
 
 WATCHED: Final = (ORGANIZATION, TEMPLATE, MEMBER, API_KEY, RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY)
 SELECTED: Final = dict.fromkeys((RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY), "status.settled!=true")
 """What is settled needs nobody any more. An object that becomes settled leaves the selection as DELETED, in its
 previous state."""
-DIVIDED: Final = (RUN, WEBHOOK_DELIVERY)
-"""What each shard watches its own part of."""
-ALL: Final = Shard()
 
 Observe = Callable[[Kind, str | None, JsonObject], None]
 """Called with the kind, the type of the event (None while the watch lists what is there, else ADDED, MODIFIED or
@@ -81,7 +77,7 @@ class _NoProgress(kopf.ProgressStorage):
         return essence
 
 
-def kopf_settings(shard: Shard = ALL) -> kopf.OperatorSettings:
+def kopf_settings() -> kopf.OperatorSettings:
     """Kopf as a mere watcher: no writes, no waiting, no discovery, no end."""
     settings = kopf.OperatorSettings()
     settings.persistence.diffbase_storage = _NoDiffBase()
@@ -102,9 +98,6 @@ def kopf_settings(shard: Shard = ALL) -> kopf.OperatorSettings:
     settings.execution.default_backoff = 2.0  # for a login that fails
     for kind, selector in SELECTED.items():
         settings.watching.field_selectors[kind.group, kind.version, kind.plural] = selector
-    for kind in DIVIDED:
-        if shard.selector is not None:
-            settings.watching.label_selectors[kind.group, kind.version, kind.plural] = shard.selector
     return settings
 
 

@@ -36,10 +36,10 @@ from checklist_operator.runtime.handover import (
     read_note,
 )
 from checklist_operator.runtime.json_logging import about
-from checklist_operator.runtime.sharding import LEASE_NAME
 
 logger = logging.getLogger(__name__)
 
+LEASE_NAME: Final = "checklist-dispatch-operator"
 LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _ANSWER_WITHIN_S: Final = 2.0
 _LOOK_EVERY_S: Final = 0.2

@@ -7,17 +7,15 @@ of some object and never sees the rest. Controllers are level-triggered, so seei
 import asyncio
 
 from checklist_crds.kube.client import KubeClient
-from checklist_operator.runtime.handlers import ALL, DIVIDED, SELECTED, WATCHED, Observe
+from checklist_operator.runtime.handlers import SELECTED, WATCHED, Observe
 from checklist_operator.runtime.paging import pages
-from checklist_operator.runtime.sharding import Shard
 
 
-async def resync(client: KubeClient, observe: Observe, namespaces: tuple[str, ...], shard: Shard = ALL) -> None:
+async def resync(client: KubeClient, observe: Observe, namespaces: tuple[str, ...]) -> None:
     """One pass. Raises KubeError."""
     for kind in WATCHED:
         where = namespaces if kind.namespaced else ()
-        mine = shard.selector if kind in DIVIDED else None
-        async for page in pages(client, kind, where, field_selector=SELECTED.get(kind), label_selector=mine):
+        async for page in pages(client, kind, where, field_selector=SELECTED.get(kind)):
             for body in page:
                 observe(kind, None, {"apiVersion": kind.api_version, "kind": kind.kind, **body})
             await asyncio.sleep(0)
