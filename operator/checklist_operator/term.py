@@ -142,7 +142,7 @@ class Term:
             clock=clock,
             on_settled=self._delivery_settled,
         )
-        self.outbox = RunOutbox(client, attempts, metrics=metrics, events=events, clock=clock, on_bug=self._count_bug)
+        self.outbox = RunOutbox(client, attempts, clock=clock, on_bug=self._count_bug)
         self.deliveries = Deliveries(
             attempts, timers=self._timers, clock=clock, on_gone=self._delivery_settled, on_bug=self._count_bug
         )

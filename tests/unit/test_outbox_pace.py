@@ -241,7 +241,7 @@ def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOu
     attempts: Any = SimpleNamespace(
         preparation=preparation, transmitter=client, pipeline=unused, recorder=unused, objects=unused
     )
-    return RunOutbox(client, attempts, metrics=unused, events=unused, clock=unused, on_bug=bugs.append)
+    return RunOutbox(client, attempts, clock=unused, on_bug=bugs.append)
 
 
 async def _listed(outbox: RunOutbox) -> None:

@@ -94,7 +94,7 @@ class AttemptPipeline:
                     self._unrecorded[attempt.event_id, attempt.number] = first
             except LocalFault as fault:
                 if attempt.delivery is not None:
-                    await self._recorder.record_fault(attempt.delivery, attempt.step, fault)
+                    await self._recorder.postpone(attempt.delivery, attempt.step, fault)
                 raise
             finally:
                 self._sending[first] -= 1

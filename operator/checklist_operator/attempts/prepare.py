@@ -155,7 +155,7 @@ class Preparation:
         try:
             secret = await self._secrets.of(delivery.namespace, run.name, run.spec.webhook)
         except LocalFault as fault:
-            await self._recorder.record_fault(delivery, step, fault)
+            await self._recorder.postpone(delivery, step, fault)
             raise
         return Attempt(
             event=OutboxEntry(seq=spec.seq, event=spec.event, event_id=delivery.name, ts=spec.ts),

@@ -11,18 +11,21 @@ from typing import Final
 from checklist_crds import delivery_types
 from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.informer import Key
+from checklist_crds.kube.kinds import RUN
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, insist
+from checklist_operator.attempts.pauses import Held
 from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, record_of, settled
 from checklist_operator.attempts.replay_progress import held_up, replayed
 from checklist_operator.attempts.run_status import change_run_status, with_delivering
 from checklist_operator.attempts.settle import DeliverySettler
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
 from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.transport.outcome import Outcome
 
@@ -43,6 +46,7 @@ class AttemptRecorder:
         settler: DeliverySettler,
         *,
         metrics: Metrics,
+        events: EventRecorder,
         clock: Clock,
     ) -> None:
         self._client = client
@@ -50,6 +54,7 @@ class AttemptRecorder:
         self._claims = claims
         self._settler = settler
         self._metrics = metrics
+        self._events = events
         self._clock = clock
         self._room = asyncio.Semaphore(_AT_ONCE)
 
@@ -60,7 +65,7 @@ class AttemptRecorder:
         delivery = await self._record_later(sent)
         return None if delivery is None else RecordedAttempt(record_of(delivery.spec, delivery.status), delivery)
 
-    async def record_fault(self, delivery: Delivery, step: Send, fault: LocalFault) -> None:
+    async def postpone(self, delivery: Delivery, step: Send, fault: LocalFault) -> None:
         """Shows why a delivery is not sent: of a retry on its run, as for first attempts; of a replay, whose run may be
         long over, on itself."""
         logger.warning(
@@ -70,13 +75,35 @@ class AttemptRecorder:
         self._metrics.own_faults.labels(fault.reason).inc()
         with contextlib.suppress(KubeNotFound, KubeConflict):  # changed meanwhile: the next look will find out
             if not step.manual:
-                await self.show_fault((delivery.namespace, delivery.spec.run_ref.name), fault)
+                await self._show_fault((delivery.namespace, delivery.spec.run_ref.name), fault)
                 return
             status = held_up(delivery.status, *fault.as_condition, now=self._clock(), generation=delivery.generation)
             await self._objects.write(delivery, status)
 
-    async def show_fault(self, run: Key, fault: LocalFault, *, known: JsonObject | None = None) -> JsonObject:
-        """The run as it is then, with the condition Delivering=False. Raises KubeError."""
+    async def postpone_run(
+        self, run: Key, body: JsonObject, fault: LocalFault, *, again_in_s: float, first: bool
+    ) -> JsonObject | None:
+        """Shows on a run, known as `body`, why its first attempts are not made. `first`: of several faults in a row.
+
+        The run as it is then; None when it is gone.
+        """
+        if isinstance(fault, Held):
+            logger.info("events.held", extra=about(run_id=run[1], reason=fault.message))
+        else:
+            facts = about(run_id=run[1], reason=fault.reason, detail=fault.message, again_in_s=again_in_s)
+            logger.warning("events.postponed", extra=facts)
+            self._metrics.own_faults.labels(fault.reason).inc()
+            if first:
+                self._events.warn(ObjectReference.of(RUN, body), fault.reason, f"Events wait: {fault.message}.")
+        try:
+            return await self._show_fault(run, fault, known=body)
+        except KubeNotFound:
+            return None
+        except KubeError as error:
+            logger.warning("run.condition_not_written", extra=about(run_id=run[1], reason=error.message))
+            return body
+
+    async def _show_fault(self, run: Key, fault: LocalFault, *, known: JsonObject | None = None) -> JsonObject:
         return await change_run_status(
             self._client,
             *run,

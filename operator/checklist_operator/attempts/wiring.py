@@ -70,7 +70,7 @@ class AttemptParts:
         claims = Claims(objects, confirm_lead, holder=holder, clock=clock, one_by_one_per_s=claims_per_s)
         records = RunRecords(client, reads, clock)
         settler = DeliverySettler(objects, records, metrics=metrics, events=events, clock=clock, on_settled=on_settled)
-        recorder = AttemptRecorder(client, objects, claims, settler, metrics=metrics, clock=clock)
+        recorder = AttemptRecorder(client, objects, claims, settler, metrics=metrics, events=events, clock=clock)
         preparation = Preparation(
             objects=objects,
             reads=reads,

@@ -14,21 +14,20 @@ from typing import Final
 
 from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, waiting_events
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeError, KubeNotFound
+from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_types import Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.pauses import Held
+from checklist_operator.attempts.recover import records_left
 from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.controllers.outbox_lane import Lane, Turn, awaits_retries, has_work
 from checklist_operator.controllers.record_pace import GATHER_S, RecordPace
 from checklist_operator.faults import LocalFault
 from checklist_operator.runtime.json_logging import about
-from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
-from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -45,8 +44,6 @@ class RunOutbox:
         client: KubeClient,
         attempts: AttemptParts,
         *,
-        metrics: Metrics,
-        events: EventRecorder,
         clock: Clock,
         on_bug: Callable[[str], None],
         workers: int = 64,
@@ -57,8 +54,6 @@ class RunOutbox:
         self._recorder = attempts.recorder
         self._transmitter = attempts.transmitter
         self._deliveries = attempts.objects
-        self._metrics = metrics
-        self._events = events
         self._clock = clock
         self._on_bug = on_bug
         self._lanes: dict[Key, Lane] = {}
@@ -145,7 +140,7 @@ class RunOutbox:
         except LocalFault as fault:
             lane.fault = fault
         if lane.fault is not None and not lane.in_flight:
-            return await self._tell_fault(key, lane)
+            return await self._postpone(key, lane)
         if not lane.in_flight and not lane.results and not lane.run.status.outbox and has_work(lane.body):
             await self._write_results(key, lane)  # final, and only `settled` is missing
         self._drop_if_caught_up(key, lane)
@@ -198,29 +193,17 @@ class RunOutbox:
             lane.in_flight[attempt.event_id] = task
 
     async def _look_up(self, key: Key, lane: Lane) -> None:
-        """After a start: what an earlier process had handed over, or had seen finished, but not written to the run.
-
-        The run is read anew, because a list may show it as it was before our last write.
-        """
+        """After a start. The run is read again, because a list may show it as it was before our last write."""
         try:
             lane.learn(await self._client.get(RUN, key[1], key[0]))
         except KubeNotFound:
             self._forget(key)
             return
-        run = lane.run
-        outbox = {entry.event_id for entry in run.status.outbox}
-        names = [entry.event_id for entry in run.status.outbox if entry.event_id not in lane.in_flight]
-        if run.status.phase.is_final:
-            names += [record.event_id for record in run.status.deliveries if not record.phase.is_final]
-        for name in names:
-            if self._stopping:
-                return  # the next leader looks, too
-            record = await self._deliveries.record_of(key[0], name, in_outbox=name in outbox)
+        async for record in records_left(self._deliveries, lane.run, besides=lane.in_flight):
             if record is not None:
                 self._keep_result(key, lane, record)
-            elif name not in outbox:
-                lost = next(record for record in run.status.deliveries if record.event_id == name)
-                self._keep_result(key, lane, lost.model_copy(update={"phase": DeliveryPhase.FAILED}))
+            if self._stopping:
+                return  # the next leader looks, too
         lane.look_up = False
         if lane.results:
             await self._write_results(key, lane)
@@ -294,33 +277,21 @@ class RunOutbox:
         self._pace.waits(key, len(lane.results))
         lane.first_result_at = asyncio.get_running_loop().time()
 
-    async def _tell_fault(self, key: Key, lane: Lane) -> float:
-        """Shows the fault on the run, and says when to try again."""
+    async def _postpone(self, key: Key, lane: Lane) -> float:
+        """Shows the fault on the run, and returns the seconds until the next try."""
         fault, lane.fault = lane.fault, None
         lane.faults += 1
         pause = _FAULT_BACKOFF.after(lane.faults)
         if fault is not None:
             if isinstance(fault, Held):
                 self._held.add(key)
-                logger.info("events.held", extra=about(run_id=key[1], reason=fault.message))
-            else:
-                self._warn(key, lane, fault, pause)
-            try:
-                lane.learn(await self._recorder.show_fault(key, fault, known=lane.body))
-            except KubeNotFound:
+            first = lane.faults == 1
+            body = await self._recorder.postpone_run(key, lane.body, fault, again_in_s=pause, first=first)
+            if body is None:
                 self._forget(key)
-            except KubeError as error:
-                logger.warning("run.condition_not_written", extra=about(run_id=key[1], reason=error.message))
+            else:
+                lane.learn(body)
         return pause
-
-    def _warn(self, key: Key, lane: Lane, fault: LocalFault, pause: float) -> None:
-        logger.warning(
-            "events.postponed",
-            extra=about(run_id=key[1], reason=fault.reason, detail=fault.message, again_in_s=pause),
-        )
-        self._metrics.own_faults.labels(fault.reason).inc()
-        if lane.faults == 1:
-            self._events.warn(ObjectReference.of(RUN, lane.body), fault.reason, f"Events wait: {fault.message}.")
 
     def _forget(self, key: Key) -> None:
         self._held.discard(key)
