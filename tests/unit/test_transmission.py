@@ -226,7 +226,7 @@ async def test_a_hundred_that_end_together_are_few_writes_and_each_is_recorded()
     runs = records_of(cluster)
     known = {name: cluster.read(RUN, name) for name in ("r-1", "r-2")}
     await asyncio.gather(
-        *(runs.tell(("n", name), record(seq), known=known[name]) for seq in range(1, 51) for name in known)
+        *(runs.record(("n", name), record(seq), known=known[name]) for seq in range(1, 51) for name in known)
     )
     assert recorded(cluster, "r-1") == recorded(cluster, "r-2") == list(range(1, 51))
     assert cluster.asked == {"patch": 2}
@@ -238,27 +238,27 @@ async def test_an_old_read_is_not_tried_when_only_the_version_of_the_run_is_reme
     runs = records_of(cluster)
     before = cluster.read(RUN, "r-0")
     for name in names:
-        await runs.tell(("n", name), record(1), known=cluster.read(RUN, name))
+        await runs.record(("n", name), record(1), known=cluster.read(RUN, name))
     cluster.asked.clear()
-    await runs.tell(("n", "r-0"), record(2), known=before)
+    await runs.record(("n", "r-0"), record(2), known=before)
     assert recorded(cluster, "r-0") == [1, 2]
     assert cluster.asked == {"get": 1, "patch": 1}
     for seq in (3, 4):
-        await runs.tell(("n", "r-0"), record(seq), known=before)
+        await runs.record(("n", "r-0"), record(seq), known=before)
     assert (recorded(cluster, "r-0"), cluster.asked) == ([1, 2, 3, 4], {"get": 1, "patch": 3})
 
 
 async def test_a_foreign_write_is_found_and_kept_and_a_run_that_is_gone_is_none() -> None:
     cluster = cluster_with("r-1")
     runs = records_of(cluster)
-    await runs.tell(("n", "r-1"), record(1), known=cluster.read(RUN, "r-1"))
+    await runs.record(("n", "r-1"), record(1), known=cluster.read(RUN, "r-1"))
     await cluster.patch_status(RUN, "r-1", {"phase": "InProgress"}, "n")
-    await runs.tell(("n", "r-1"), record(2))
+    await runs.record(("n", "r-1"), record(2))
     assert cluster.asked["conflict"] == 0, "a change of the run is none of its records' business"
-    await records_of(cluster).tell(("n", "r-1"), record(3))
-    await runs.tell(("n", "r-1"), record(4))
+    await records_of(cluster).record(("n", "r-1"), record(3))
+    await runs.record(("n", "r-1"), record(4))
     assert recorded(cluster, "r-1") == [1, 2, 3, 4]
     assert cluster.read(RUN, "r-1")["status"]["phase"] == "InProgress"
     assert cluster.asked["conflict"] == 1
     del cluster.objects[RUN, "r-1"]
-    assert await runs.tell(("n", "r-1"), record(5)) is None
+    assert await runs.record(("n", "r-1"), record(5)) is None

@@ -1,10 +1,10 @@
-"""What makes sure, before the first byte of a retry leaves, that nobody else sends the same attempt.
+"""Claims an attempt exclusively by compare-and-swap, before its first byte leaves.
 
-A claim says so in the delivery itself: attempt, holder, until when, written by compare and swap. It costs a write of
-the cluster, a third of all that a retry costs there. When more retries are due than that is good for, one reading of
-the lease, begun after all of them were ready, speaks for all: nobody else can hold it until it has run out, and the
-sender stops counting on it well before. What a crash leaves is the same either way, an attempt that nobody has
-recorded, and it is made again under its number: without a claim at once, with one when that has run out.
+A claim stands in the delivery itself: attempt, holder, until when. It costs a write of the cluster, a third of all that
+a retry costs there. When more retries are due than that is good for, one reading of the lease, begun after all of them
+were ready, covers all: nobody else can hold it until it has run out, and the sender stops counting on it well before.
+What a crash leaves is the same either way, an attempt without a record, and it is made again under its number: without
+a claim at once, with one when that has run out.
 """
 
 import asyncio
@@ -49,12 +49,12 @@ class Claims:
         self._objects = objects
         self._holder = holder
         self._clock = clock
-        self._crowd = _Crowd(one_by_one_per_s)
+        self._burst = _Burst(one_by_one_per_s)
         self._confirmations: CallCoalescer[None, None, None] = CallCoalescer(lambda *_: confirm_lead())
 
     async def take(self, delivery: Delivery, step: Send) -> Taken:
         """Raises KubeConflict when somebody else was faster, LeadNotConfirmed, and KubeErrors of an unwell cluster."""
-        if self._crowd.grows() and not step.manual and delivery.status.claim is None:
+        if self._burst.grows() and not step.manual and delivery.status.claim is None:
             try:
                 await self._confirmations.add(None, None)
             except KubeConflict:
@@ -76,7 +76,7 @@ class Claims:
         await self._confirmations.close()
 
 
-class _Crowd:
+class _Burst:
     """Whether more than so many came within about a second."""
 
     def __init__(self, per_s: int) -> None:

@@ -108,7 +108,7 @@ class DeliveryObjects:
         self._not_in_hand(namespace, name)
         return await self._client.get(WEBHOOK_DELIVERY, name, namespace)
 
-    async def look(self, namespace: str, name: str) -> Delivery:
+    async def get_recent(self, namespace: str, name: str) -> Delivery:
         """The same at less cost, as it was a moment ago, but after our own writes and those of leaders before."""
         self._not_in_hand(namespace, name)
         return Delivery.parse(await self._reads.get(WEBHOOK_DELIVERY, name, namespace))

@@ -120,7 +120,7 @@ class Preparation:
 
         Raises KubeNotFound, KubeConflict when somebody else wrote meanwhile, other KubeErrors, Held and LocalFault.
         """
-        delivery = await self._objects.look(*key)
+        delivery = await self._objects.get_recent(*key)
         match self.next_step(delivery.status, delivery.created_at):
             case Send() as step:
                 waits_s = self._inherited.for_s((delivery.name,), step.attempt)

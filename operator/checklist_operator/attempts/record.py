@@ -153,7 +153,7 @@ class AttemptRecorder:
             is_repeated = True
             status = ended(delivery.status, entry, ok=outcome.ok, now=self._clock(), generation=delivery.generation)
             if status.phase.is_final and not status.settled:
-                await self._settler.tell_run(delivery, status, known)
+                await self._settler.record_on_run(delivery, status, known)
                 status = settled(status)
             async with self._room:
                 return await self._objects.write(delivery, status)

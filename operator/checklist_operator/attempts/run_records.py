@@ -1,4 +1,4 @@
-"""How deliveries ended, as their runs tell it. Many of one run that end at the same time share a write."""
+"""Records on runs how their deliveries ended. Many of one run that end at the same time share a write."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -21,12 +21,12 @@ _REMEMBERED: Final = 256
 _KNOWN: Final = 16_384
 """Runs of which we know at least which version we wrote: what was read before that would be refused as stale."""
 
-Told = tuple[DeliveryRecord, JsonObject | None]
-"""What a run is told, and the run as it was read before."""
+Entry = tuple[DeliveryRecord, JsonObject | None]
+"""What is recorded, and the run as it was read before."""
 
 
 class RunRecords:
-    """`tell` the run of a delivery how it ended."""
+    """`record` on the run of a delivery how it ended."""
 
     def __init__(self, client: KubeClient, reads: FreshReads, clock: Clock) -> None:
         self._client = client
@@ -34,23 +34,25 @@ class RunRecords:
         self._clock = clock
         self._written: TTLCache[Key, JsonObject] = TTLCache(_REMEMBERED)
         self._versions: TTLCache[Key, int] = TTLCache(_KNOWN)
-        self._writes: CallCoalescer[Key, Told, JsonObject | None] = CallCoalescer(self._write, at_once=_WRITING_AT_ONCE)
+        self._writes: CallCoalescer[Key, Entry, JsonObject | None] = CallCoalescer(
+            self._write, at_once=_WRITING_AT_ONCE
+        )
 
-    async def tell(self, run: Key, record: DeliveryRecord, *, known: JsonObject | None = None) -> JsonObject | None:
+    async def record(self, run: Key, record: DeliveryRecord, *, known: JsonObject | None = None) -> JsonObject | None:
         """The run as it is then; None when it is gone. `known` is the run as it was read before. Raises KubeError."""
         return await self._writes.add(run, (record, known))
 
     async def close(self) -> None:
         await self._writes.close()
 
-    async def _write(self, run: Key, told: Sequence[Told]) -> JsonObject | None:
-        records = [record for record, _ in told]
+    async def _write(self, run: Key, entries: Sequence[Entry]) -> JsonObject | None:
+        records = [record for record, _ in entries]
         try:
             body = await change_run_status(
                 self._client,
                 *run,
                 lambda now: with_delivering(now, with_records(now, records), None, now=self._clock()),
-                known=self._freshest(run, [body for _, body in told if body is not None]),
+                known=self._freshest(run, [body for _, body in entries if body is not None]),
             )
         except KubeNotFound:
             return None

@@ -56,22 +56,22 @@ class DeliverySettler:
         self._on_settled = on_settled
 
     async def conclude(self, delivery: Delivery) -> None:
-        """Tells the run, then settles the delivery. Raises KubeError; then it is done again from the start."""
+        """Records the end on the run, then settles the delivery. Raises KubeError; then it is done again from the start."""
         if not delivery.status.phase.is_final:
             message = f"All {MAX_ATTEMPTS} attempts failed."
             status = given_up(
                 delivery.status, "AttemptsExhausted", message, now=self._clock(), generation=delivery.generation
             )
             delivery = await self._objects.write(delivery, status)
-        await self.tell_run(delivery, delivery.status)
+        await self.record_on_run(delivery, delivery.status)
         self.announce(await self._objects.write(delivery, settled(delivery.status)))
 
-    async def tell_run(
+    async def record_on_run(
         self, delivery: Delivery, status: WebhookDeliveryStatus, known: JsonObject | None = None
     ) -> None:
         """How the delivery ended. `known` is the run as it was read before."""
         run = delivery.namespace, delivery.spec.run_ref.name
-        body = await self._records.tell(run, record_of(delivery.spec, status), known=known)
+        body = await self._records.record(run, record_of(delivery.spec, status), known=known)
         if body is not None and status.phase is DeliveryPhase.FAILED:
             self._events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _story(delivery.spec, status))
 
