@@ -56,7 +56,7 @@ class DeliverySettler:
         self._on_settled = on_settled
 
     async def conclude(self, delivery: Delivery) -> None:
-        """Records the end on the run, then settles the delivery. Raises KubeError; then it is done again from the start."""
+        """Records the end on the run, then settles. Raises KubeError; then it is done again from the start."""
         if not delivery.status.phase.is_final:
             message = f"All {MAX_ATTEMPTS} attempts failed."
             status = given_up(
