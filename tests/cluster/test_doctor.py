@@ -122,7 +122,7 @@ async def test_a_definition_that_is_not_as_it_should_be_is_found(
     assert (finding.level, finding.text) == (Level.CRITICAL, "others.checklists.dev is not installed")
 
 
-async def test_a_leader_whose_lease_is_fresh_is_good_and_a_part_without_one_is_found_and_a_wrong_clock(
+async def test_a_leader_whose_lease_is_fresh_is_good_and_one_that_is_gone_is_found_and_a_wrong_clock(
     here: KubeClient, namespace: str
 ) -> None:
     for ahead_s, level in ((0, Level.OK), (10, Level.WARNING), (-10, Level.WARNING), (90, Level.CRITICAL)):
