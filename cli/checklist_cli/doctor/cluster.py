@@ -219,7 +219,7 @@ async def _may(client: KubeClient, user: str, namespace: str, right: tuple[str, 
     # Of what has no namespace it is asked in this one, too: a right in the whole cluster holds there.
     attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb}
     attributes["namespace"] = namespace
-    if resource == "leases" and verb not in ("create", "list"):
+    if resource == "leases" and verb != "create":
         attributes["name"] = _OPERATORS_LEASE  # its role is for leases by their names
     spec = {
         "user": user,
