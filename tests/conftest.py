@@ -34,6 +34,7 @@ VERIFY: Final = (
     "chart/",
     "crash/test_delivery_enumeration.py",
     "crash/test_chaos_short.py",
+    "crash/test_upgrade.py",
     "crash/test_takeovers.py",
     "crash/test_cluster_down.py",
     "crash/test_erasure_cuts.py",

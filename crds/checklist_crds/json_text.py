@@ -15,6 +15,6 @@ def to_json(document: Any) -> bytes:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def from_json(text: bytes) -> Any:
+def from_json(text: bytes | str) -> Any:
     """Raises ValueError for what is no JSON in UTF-8."""
     return orjson.loads(text)

@@ -81,6 +81,11 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
+    def reconfigure(self, *, cwd: Path, **env: str) -> None:
+        """Changes the folder and the environment of the next start."""
+        self._cwd = cwd
+        self._env = {**(os.environ if self._env is None else self._env), **env}
+
     @property
     def pid(self) -> int:
         if self._process is None:

@@ -3,7 +3,8 @@
 import argparse
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ from typing import Any
 import aiohttp
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_dev.bench.answer_cost import measure_answer_cost
-from checklist_dev.bench.answers import SECRET, answers_to, open_runs, runs_needed
+from checklist_dev.bench.answer_cost import Answering, measure_answer_cost
+from checklist_dev.bench.answers import SECRET, USUAL_STEPS, answers_to, open_runs, runs_needed, template_of
 from checklist_dev.bench.archive_lists import measure_archive_lists
 from checklist_dev.bench.archiving import ARCHIVE_SETTINGS, measure_archive
 from checklist_dev.bench.composing import measure_composing
@@ -40,9 +41,9 @@ from checklist_dev.bench.start import measure_imports
 from checklist_dev.bench.takeover import TAKEOVER_SETTINGS, measure_takeovers
 from checklist_dev.bench.web import measure_web
 from checklist_dev.failures import end_on_signals, run_tool, say
-from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import Person, ServiceClient
 from checklist_dev.load.received import ReceiverLog
+from checklist_dev.load.release_before import code_of, install_older_crds
 from checklist_dev.load.rig import Rig
 from checklist_dev.repository import STATE
 from checklist_dev.tether import end_with_parent
@@ -163,9 +164,11 @@ QUICK = Sizes(
 class Bench:
     """Each part on a control plane of its own, if it needs one, so that none carries what another left behind."""
 
-    def __init__(self, folder: Path, sizes: Sizes) -> None:
+    def __init__(self, folder: Path, sizes: Sizes, *, against: str | None = None) -> None:
+        """`against`: a revision of this repository that the part `answers` is paired with."""
         self._folder = folder
         self._sizes = sizes
+        self._against = against
 
     async def run(self, parts: list[str]) -> list[Figure]:
         measures: dict[str, Callable[[Rig], Awaitable[list[Figure]]]] = {
@@ -216,10 +219,21 @@ class Bench:
         return figures
 
     async def _serve(self, rig: Rig, measure: "Callable[[_Stage, str], Awaitable[list[Figure]]]") -> list[Figure]:
+        async with self._stage(rig) as stage:
+            return await measure(stage, await stage.client.create_template(template_of(USUAL_STEPS)))
+
+    @asynccontextmanager
+    async def _stage(self, rig: Rig, code: Path | None = None) -> "AsyncIterator[_Stage]":
+        """The service on a rig that is started; `code`: from another checkout."""
+        if code is not None:
+            await asyncio.to_thread(install_older_crds, rig, code)
         account = await asyncio.to_thread(rig.new_account)
         port = rig.start_receiver()
         api = rig.add_api()
-        rig.add_operator()
+        operator = rig.add_operator()
+        if code is not None:
+            api.run_from(code)
+            operator.run_from(code)
         await asyncio.to_thread(rig.start_all)
         connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
         async with (
@@ -228,8 +242,7 @@ class Bench:
             ServiceClient([api.url], account.api_key) as client,
         ):
             hook = f"http://127.0.0.1:{port}/ok/hook"
-            stage = _Stage(rig, cluster, kube, client, api.url, account.api_key, account.organization_id, hook)
-            return await measure(stage, await client.create_template(TEMPLATE))
+            yield _Stage(rig, cluster, kube, client, api.url, account.api_key, account.organization_id, hook)
 
     async def _requests(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes
@@ -255,9 +268,20 @@ class Bench:
 
     async def _answers(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes
-        return await measure_answer_cost(
-            stage.rig, stage.client, stage.cluster, stage.hook, answers=sizes.answers, rounds=sizes.answer_rounds
-        )
+        now = _answering(stage)
+        if self._against is None:
+            return await measure_answer_cost(now, answers=sizes.answers, rounds=sizes.answer_rounds)
+        folder = self._folder / "answers-before"
+        rig = Rig(folder, fsync=stage.rig.fsync, memory_target=None)
+        try:
+            await asyncio.to_thread(rig.start)
+            code = await asyncio.to_thread(code_of, self._against, folder / "code")
+            async with self._stage(rig, code) as before:
+                return await measure_answer_cost(
+                    now, answers=sizes.answers, rounds=sizes.answer_rounds, before=_answering(before)
+                )
+        finally:
+            await asyncio.to_thread(rig.stop)
 
     async def _latency(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes
@@ -392,9 +416,13 @@ class _Stage:
         return log
 
 
-def run_bench(folder: Path, sizes: Sizes, parts: list[str]) -> list[Figure]:
+def _answering(stage: _Stage) -> Answering:
+    return Answering(stage.rig, stage.client, stage.cluster, ReceiverLog(stage.rig.receiver_log()), stage.hook)
+
+
+def run_bench(folder: Path, sizes: Sizes, parts: list[str], *, against: str | None = None) -> list[Figure]:
     """Raises Failure when something cannot be measured at all."""
-    return asyncio.run(Bench(folder, sizes).run(parts))
+    return asyncio.run(Bench(folder, sizes, against=against).run(parts))
 
 
 def main() -> int:
@@ -403,6 +431,9 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=PARTS, help="this part; may be given several times")
     parser.add_argument("--live-runs", type=int, help="runs of the part `scale` (default: 100000)")
     parser.add_argument("--moved-runs", type=int, help="runs of the part `archive` (default: 10000)")
+    parser.add_argument(
+        "--against", metavar="REVISION", help="also measure the part `answers` of this revision, in turn with ours"
+    )
     parser.add_argument("--strict", action="store_true", help="exit code 1 when a goal is missed")
     parser.add_argument("--folder", type=Path, default=STATE / "bench", help="data and logs (default: .run/bench)")
     parser.add_argument("--report", type=Path, default=STATE / "bench.json", help="default: .run/bench.json")
@@ -412,7 +443,7 @@ def main() -> int:
     sizes: Any = QUICK if arguments.quick else Sizes()
     wanted = {"live_runs": arguments.live_runs, "moved_runs": arguments.moved_runs}
     sizes = replace(sizes, **{name: runs for name, runs in wanted.items() if runs})
-    figures = run_bench(arguments.folder, sizes, arguments.only or list(PARTS))
+    figures = run_bench(arguments.folder, sizes, arguments.only or list(PARTS), against=arguments.against)
     write_report(arguments.report, figures)
     print(table(figures))
     missed = [figure.name for figure in figures if figure.holds is False]

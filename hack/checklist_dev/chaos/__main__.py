@@ -16,6 +16,7 @@ from checklist_dev.chaos.kill_under_load import Size, kill_under_load
 from checklist_dev.chaos.quota_boundary import quota_boundary
 from checklist_dev.chaos.takeovers import ROUND, take_over, takeover_size
 from checklist_dev.chaos.transcript import Result, Transcript, write_report
+from checklist_dev.chaos.upgrade import upgrade_and_roll_back
 from checklist_dev.consistency.scene import OPERATIONS, mixed_operations
 from checklist_dev.failures import Failure, end_on_signals, run_tool
 from checklist_dev.load.rig import Rig
@@ -24,9 +25,10 @@ from checklist_dev.tether import end_with_parent
 
 GAPS = [0.5, 1.0, 2.0, 3.0]
 SETTINGS = {"CHECKLISTS_RETRY_GAPS": ",".join(f"{gap:g}" for gap in GAPS), "CHECKLISTS_RETRY_JITTER": "0"}
-SCENES = ("kills", "takeovers", "quota", "cluster", "cuts", "hostile", "replicas")
+SCENES = ("kills", "takeovers", "upgrade", "quota", "cluster", "cuts", "hostile", "replicas")
 LONG = Size(load_s=0.0, kills=200, events=10_000)
 SHORT = Size(load_s=0.0, kills=15, events=500, settle_s=75.0, slow_runs=2, mean_life_s=1.5, pause_s=0.05)
+UPGRADE = Size(load_s=480.0, kills=0, events=250, settle_s=120.0, slow_runs=1, pause_s=0.05, executors=16)
 _LONG_FROM_S = 300.0
 
 
@@ -45,6 +47,7 @@ async def run_scenes(
     acts: dict[str, Callable[[Rig], Awaitable[Result]]] = {
         "kills": lambda rig: kill_under_load(rig, size_for(seconds), GAPS, transcript, seed=seed),
         "takeovers": lambda rig: _takeovers(rig, transcript, kills=5 if is_long else 1, seed=seed),
+        "upgrade": lambda rig: upgrade_and_roll_back(rig, UPGRADE, GAPS, transcript, seed=seed),
         "quota": lambda rig: quota_boundary(rig, transcript),
         "cluster": lambda rig: cluster_down(rig, GAPS, transcript, outage_s=outage_s, seed=seed),
         "replicas": lambda rig: mixed_operations(

@@ -4,16 +4,16 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.chaos.executors import Executors
 from checklist_dev.chaos.facts import Facts, Finding
 from checklist_dev.chaos.killer import Killer
-from checklist_dev.chaos.ledger import lost_leases
+from checklist_dev.chaos.ledger import Kill, lost_leases
 from checklist_dev.chaos.plan import RunPlan, plan_run
 from checklist_dev.chaos.receivers import Receivers
 from checklist_dev.chaos.settling import Stage, judge, repetitions
@@ -78,12 +78,25 @@ async def kill_under_load(rig: Rig, size: Size, gaps: list[float], transcript: T
     return Result("kills under load", findings, figures, rig.logs())
 
 
-async def load(executors: Executors, killer: Killer, size: Size, rng: random.Random, transcript: Transcript) -> None:
+class Disturbance(Protocol):
+    """What happens to the processes during a load."""
+
+    @property
+    def kills(self) -> Sequence[Kill]: ...
+
+    def is_done(self, kills: int) -> bool: ...
+
+    async def run(self, *, until: asyncio.Event) -> None: ...
+
+
+async def load(
+    executors: Executors, killer: Disturbance, size: Size, rng: random.Random, transcript: Transcript
+) -> None:
     """Until both numbers are reached or the time is up; then every run that was begun is worked through."""
     enough, deadline = asyncio.Event(), time.monotonic() + size.load_s
 
     def is_enough() -> bool:
-        reached = executors.acknowledged >= size.events and len(killer.kills) >= size.kills
+        reached = executors.acknowledged >= size.events and killer.is_done(size.kills)
         return reached or time.monotonic() >= deadline
 
     next_plan = _plans(size, rng, is_enough)
@@ -122,7 +135,7 @@ def _plans(size: Size, rng: random.Random, is_enough: Callable[[], bool]) -> Cal
     return next_plan
 
 
-async def _tell(executors: Executors, killer: Killer, transcript: Transcript) -> None:
+async def _tell(executors: Executors, killer: Disturbance, transcript: Transcript) -> None:
     while True:
         await asyncio.sleep(_TELL_EVERY_S)
         transcript.say(

@@ -43,6 +43,10 @@ class Killer:
                     program.start()
             await asyncio.sleep(_POLL_S)
 
+    def is_done(self, kills: int) -> bool:
+        """Whether there were so many."""
+        return len(self.kills) >= kills
+
     def count(self) -> dict[str, int]:
         return dict(Counter(kill.name for kill in self.kills))
 

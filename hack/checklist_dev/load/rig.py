@@ -60,6 +60,11 @@ class Program:
         self.started_at = time.monotonic()
         self.child.start()
 
+    def run_from(self, code: Path) -> None:
+        """Take the packages from another checkout, from the next start on."""
+        roots = [str(code / root) for root in ("crds", "operator", "api", "composer", "cli")]
+        self.child.reconfigure(cwd=code, PYTHONPATH=os.pathsep.join(roots))
+
     def is_ready(self) -> bool:
         """Whether /readyz says so."""
         return self.get("/readyz")[0] == http.client.OK
@@ -111,6 +116,7 @@ class Rig:
         report: Report = say,
     ) -> None:
         self.folder = folder
+        self.fsync = fsync
         self.cluster = ControlPlane(
             folder / "controlplane",
             ephemeral=not fsync,
