@@ -19,11 +19,15 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.quota import Verdict, usage
-from checklist_crds.resource_types import API_VERSION, FINGERPRINT_ANNOTATION, OrganizationRef
+from checklist_crds.resource_types import (
+    API_VERSION,
+    FINGERPRINT_ANNOTATION,
+    ORGANIZATION_LABEL,
+    OrganizationRef,
+)
 from checklist_crds.run_seal import RunSeals
 from checklist_crds.run_types import RunSpec, Webhook
 from checklist_crds.sealing import KeyRing, run_owner
-from checklist_crds.slots import labels_of
 from checklist_crds.snapshot import Snapshot
 from checklist_crds.times import Clock
 from checklist_crds.tracing import TRACEPARENT_ANNOTATION, carried
@@ -218,7 +222,7 @@ class Dispatcher:
         metadata: dict[str, Any] = {
             "name": run_id,
             "namespace": caller.organization.home,
-            "labels": labels_of(name),
+            "labels": {ORGANIZATION_LABEL: name},
         }
         annotations = {
             FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,

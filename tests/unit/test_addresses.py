@@ -1,7 +1,7 @@
 import pytest
 
 from checklist_crds.webhook_url import InvalidTarget, canonical_url
-from checklist_operator.delivery.addresses import AddressPolicy, BlockedAddress
+from checklist_operator.transport.addresses import AddressPolicy, BlockedAddress
 
 DENIED = """
 168.63.129.16 0.0.0.0 0.1.2.3 0.255.255.255 10.0.0.0 10.0.0.1 10.255.255.255 100.64.0.0 100.100.100.200

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from checklist_operator.delivery.fairness import Permits
-from checklist_operator.delivery.outcome import OutcomeClass
+from checklist_operator.transport.fairness import Permits
+from checklist_operator.transport.outcome import OutcomeClass
 
 from .test_fairness import answered
 

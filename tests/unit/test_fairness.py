@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from checklist_operator.delivery.fairness import Limits, Permits, host_of
-from checklist_operator.delivery.host_standing import REMEMBERED_HOSTS, HostStandings
-from checklist_operator.delivery.outcome import OutcomeClass
-from checklist_operator.metrics import Metrics
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.fairness import Limits, Permits, host_of
+from checklist_operator.transport.host_standing import REMEMBERED_HOSTS, HostStandings
+from checklist_operator.transport.outcome import OutcomeClass
 
 ROOM = Limits(total=8, per_organization=6, per_host=4, reserved=0.25, slow_lane=2, per_slow_host=1)
 SMALL = replace(ROOM, in_doubt=1.0, per_unheard_host=4)  # no host is in doubt

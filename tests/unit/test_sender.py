@@ -27,14 +27,14 @@ from tests.waiting import eventually
 from checklist_crds.internal_hosts import InternalHosts
 from checklist_crds.settings.held import Certificates
 from checklist_dev.repository import ROOT
-from checklist_operator.delivery import addresses, dialing
-from checklist_operator.delivery import sender as sender_module
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.failure import OwnFault
-from checklist_operator.delivery.outcome import Outcome, OutcomeClass
-from checklist_operator.delivery.resolving import LookupFailed, ResolverUnavailable
-from checklist_operator.delivery.sender import Sender
-from checklist_operator.delivery.signing import sign
+from checklist_operator.faults import LocalFault
+from checklist_operator.transport import addresses, dialing
+from checklist_operator.transport import sender as sender_module
+from checklist_operator.transport.addresses import AddressPolicy
+from checklist_operator.transport.outcome import Outcome, OutcomeClass
+from checklist_operator.transport.resolving import LookupFailed, ResolverUnavailable
+from checklist_operator.transport.sender import Sender
+from checklist_operator.transport.signing import sign
 
 SECRET = b"sixteen or more characters"
 BODY = b'{"event_id":"evt-1","delivery_attempt":1}'
@@ -405,10 +405,10 @@ async def test_authorities_of_a_file_are_trusted_as_it_is_now(start_receiver: St
 async def test_a_lack_of_resources_of_ours_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     no_more = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     for error in (ResolverUnavailable("no name server answers"), no_more, MemoryError()):
-        with pytest.raises(OwnFault):
+        with pytest.raises(LocalFault):
             await outcome_at("https://hooks.example/", resolver=Names(error))
     monkeypatch.setattr(dialing.socket, "socket", Mock(side_effect=no_more))
-    with pytest.raises(OwnFault):
+    with pytest.raises(LocalFault):
         await outcome_at("http://127.0.0.1:9/")
 
 
@@ -427,7 +427,7 @@ async def test_cancelling_and_closing_are_no_outcome_and_end_the_connection(star
     task = asyncio.create_task(send(sender, receiver))
     await eventually(lambda: len(receiver.requests) == 3)
     await sender.close()
-    with pytest.raises(OwnFault):
+    with pytest.raises(LocalFault):
         await asyncio.wait_for(task, 1)
-    with pytest.raises(OwnFault):
+    with pytest.raises(LocalFault):
         await send(sender, receiver)

@@ -17,12 +17,12 @@ from checklist_crds.run_lifecycle import Expire, decide
 from checklist_crds.run_types import Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock, later, readable_timestamp
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.metrics import Metrics
-from checklist_operator.run_status import change_run_status
-from checklist_operator.timers import Timers
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.attempts.run_status import change_run_status
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class RunExpiry:
                 self._metrics.expiry_lag.observe(max(0.0, (self._clock() - run.expires_at).total_seconds()))
             this = ObjectReference(RUN, run.namespace, run.name, run.uid)
             self._events.tell(this, "Expired", "Its time was up before it was submitted.")
-            logger.info("run expired", extra=about(run_id=key[1]))
+            logger.info("run.expired", extra=about(run_id=key[1]))
         elif not after.phase.is_final and run.expires_at is not None:
             self._due.set(key, run.expires_at)  # the clock was set back since this came due
         return None

@@ -26,12 +26,12 @@ from checklist_crds.snapshot import revision_of
 from checklist_crds.template_resource import ADMITTED, TemplateMeta, TemplateStatus, definition_of
 from checklist_crds.template_validation import definition_problems
 from checklist_crds.times import Clock
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
-from checklist_operator.labels import labelled, lacks_label
-from checklist_operator.template_admission import TemplateAdmission
-from checklist_operator.tenancy import Refusal, Tenancy
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.controllers.labels import labelled, lacks_label
+from checklist_operator.controllers.template_admission import TemplateAdmission
+from checklist_operator.controllers.tenancy import Refusal, Tenancy
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -101,15 +101,6 @@ class Templates:
             if owner == organization:
                 self.queue.add(key)
 
-    def learn_name(self, type_: str | None, body: JsonObject) -> None:
-        """Of a template that others judge."""
-        key, meta = key_of(body), TemplateMeta.of(body)
-        if type_ == "DELETED":
-            self._names.pop((key[0], meta.id), None)
-        else:
-            self._names[key[0], meta.id] = key[1]
-        self._on_change(key, meta.id)
-
     def organization_changed(self, name: str) -> None:
         """What its templates can be used for may have changed with it."""
         for key in self._of_organization.get(name, ()):
@@ -155,7 +146,8 @@ class Templates:
             return
         except KubeInvalid as error:
             logger.warning(
-                "version not kept", extra=about(template_id=meta.id, version=meta.version, reason=error.message)
+                "template.version_not_kept",
+                extra=about(template_id=meta.id, version=meta.version, reason=error.message),
             )
 
     async def _require_room_for_version(self, meta: TemplateMeta) -> None:
@@ -203,7 +195,7 @@ class Templates:
             await self._client.patch_status(TEMPLATE, key[1], patch, key[0], resource_version=version)
             self._tell(body, before, after)
             logger.info(
-                "template judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
+                "template.judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
             )
 
     def _with_admission(
