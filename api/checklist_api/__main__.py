@@ -19,11 +19,11 @@ from checklist_crds.memory import give_memory_back
 from checklist_crds.process_end import end_process
 
 from .app import create_app
-from .dashboard.sign_in_settings import keeps_secure_cookies
-from .http_server import ApiRunner
+from .http.server import ApiRunner
 from .logs import log_to_stderr
-from .services import Services
-from .settings import InvalidSetting, Settings, help_text
+from .settings.service import InvalidSetting, Settings, help_text
+from .settings.sign_in import keeps_secure_cookies
+from .wiring import Services
 
 logger = logging.getLogger("checklist_api")
 

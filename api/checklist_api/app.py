@@ -5,27 +5,24 @@ from typing import Final
 
 from aiohttp import hdrs, web
 
-from . import (
-    delivery_routes,
-    docs_page,
-    executor,
-    executor_app,
-    health,
-    landing_page,
-    markup,
-    openapi,
-    photo_routes,
-    photo_serving,
-    run_routes,
-    template_routes,
-    well_known,
-)
 from .dashboard import page as dashboard_page
 from .dashboard import routes as dashboard_routes
+from .deliveries import routes as delivery_routes
+from .executor import page_routes as executor_app
+from .executor import photo_routes
+from .executor import routes as executor
 from .exports import routes as export_routes
-from .middleware import request_frame
-from .request_body import MAX_BODY_BYTES
-from .services import Services
+from .http import health
+from .http.middleware import request_frame
+from .http.request_body import MAX_BODY_BYTES
+from .openapi import docs_page
+from .openapi import document as openapi
+from .pages import landing as landing_page
+from .pages import markup, well_known
+from .photos import serving as photo_serving
+from .runs import routes as run_routes
+from .templates import routes as template_routes
+from .wiring import Services
 
 AddRoutes = Callable[[web.UrlDispatcher, Services], None]
 

@@ -23,55 +23,55 @@ from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import Clock, utc_now
 from checklist_crds.tracing import Tracing, tracing_to
 
-from .api_key_admin import ApiKeyAdmin
 from .archive.index import ArchiveIndex
 from .archive.parts import ArchiveParts
 from .archive.reading import ArchivedRuns
-from .audit_index import AuditIndex
-from .audit_trail import AuditTrail
-from .auth import Gate
+from .audit.index import AuditIndex
+from .audit.trail import AuditTrail
+from .auth.gate import Gate
+from .auth.keys import KeyDirectory
+from .auth.member_names import MemberNames
+from .auth.members import MemberDirectory
+from .cluster.guard import GuardedKubeClient
 from .dashboard.access import DashboardGate
-from .dashboard.accounts import LocalAccounts
-from .dashboard.cluster_sessions import ClusterSessions
-from .dashboard.live_access import doubt_when_gone, doubt_when_told
-from .dashboard.live_feed import feed
-from .dashboard.live_hub import LiveHub
-from .dashboard.passwords import Passwords
-from .dashboard.person_audit import PersonAudit
-from .dashboard.sign_in import SignIn
-from .delivery_access import DeliveryAccess
-from .delivery_index import DeliveryIndex
-from .dispatch import Dispatcher
+from .dashboard.keys.admin import ApiKeyAdmin
+from .dashboard.live.access import doubt_when_gone, doubt_when_told
+from .dashboard.live.feed import feed
+from .dashboard.live.hub import LiveHub
+from .dashboard.members.admin import MemberAdmin
+from .dashboard.sessions.cluster import ClusterSessions
+from .dashboard.sign_in.accounts import LocalAccounts
+from .dashboard.sign_in.flow import SignIn
+from .dashboard.sign_in.passwords import Passwords
+from .dashboard.sign_in.person_audit import PersonAudit
+from .deliveries.access import DeliveryAccess
+from .deliveries.replays import ReplayDirectory
 from .exports.pdf.press import PdfPress
 from .exports.sending import ExportSlots
 from .generation.generator import Generator
+from .http.rate_limit import LocalRateLimiter, RateLimiter
+from .http.working_folder import WorkingFolder
 from .idempotency import Idempotency
-from .key_directory import KeyDirectory
-from .kube_guard import GuardedKubeClient
-from .link_owner import LinkOwners
-from .member_admin import MemberAdmin
-from .member_directory import MemberDirectory
-from .member_names import MemberNames
+from .index.deliveries import DeliveryIndex
+from .index.runs import RunIndex
 from .metrics import Metrics
-from .organizations import OrganizationDirectory
-from .photo_intake import PhotoIntake
+from .organizations.directory import OrganizationDirectory
+from .photos.intake import PhotoIntake
 from .photos.limits import RECOMMENDED_MEMORY_MIB
 from .photos.processing import ImageWorkers
-from .rate_limit import LocalRateLimiter, RateLimiter
-from .replay_directory import ReplayDirectory
-from .run_access import RunAccess
-from .run_index import RunIndex
-from .settings import InvalidSetting, Settings
-from .template_catalogue import TemplateCatalogue
-from .template_versions import TemplateVersions
-from .template_writes import TemplateWriter
-from .unused_photos import UnusedPhotos
-from .working_folder import WorkingFolder
+from .photos.unused import UnusedPhotos
+from .runs.access import RunAccess
+from .runs.dispatch import Dispatcher
+from .runs.link_owner import LinkOwners
+from .settings.service import InvalidSetting, Settings
+from .templates.catalogue import TemplateCatalogue
+from .templates.versions import TemplateVersions
+from .templates.writes import TemplateWriter
 
 if TYPE_CHECKING:
-    from .dashboard.oidc import Oidc
-    from .dashboard.redis_sessions import RedisSessions
-    from .redis_rate_limit import RedisRateLimiter
+    from .dashboard.oidc.flow import Oidc
+    from .dashboard.sessions.redis import RedisSessions
+    from .http.redis_rate_limit import RedisRateLimiter
 
 logger = logging.getLogger(__name__)
 
@@ -428,7 +428,7 @@ def _sessions(settings: Settings, client: KubeClient, watcher: KubeClient) -> "C
     idle = settings.sign_in.session_idle
     if settings.sign_in.redis is None:
         return ClusterSessions(client, watcher, settings.namespace, idle=idle)
-    from .dashboard.redis_sessions import RedisSessions  # its package is optional
+    from .dashboard.sessions.redis import RedisSessions  # its package is optional
 
     return RedisSessions(settings.sign_in.redis, namespace=settings.namespace, sealing=settings.sealing, idle=idle)
 
@@ -436,7 +436,7 @@ def _sessions(settings: Settings, client: KubeClient, watcher: KubeClient) -> "C
 def _shared_limits(settings: Settings, metrics: Metrics) -> "RedisRateLimiter | None":
     if settings.sign_in.redis is None:
         return None
-    from .redis_rate_limit import RedisRateLimiter  # its package is optional
+    from .http.redis_rate_limit import RedisRateLimiter  # its package is optional
 
     return RedisRateLimiter(settings.sign_in.redis, namespace=settings.namespace, metrics=metrics)
 
@@ -445,7 +445,7 @@ def _oidc(settings: Settings, clock: Clock) -> "Oidc | None":
     if settings.sign_in.oidc is None:
         return None
     # What knows the protocol takes a tenth of a second and some megabytes, and most installations have no need of it.
-    from .dashboard.oidc import Oidc
+    from .dashboard.oidc.flow import Oidc
 
     return Oidc(settings.sign_in.oidc, settings.base_url, clock)
 

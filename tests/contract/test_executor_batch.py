@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from checklist_api import executor_commands
-from checklist_api.request_body import MAX_BODY_BYTES
+from checklist_api.executor import commands as executor_commands
+from checklist_api.http.request_body import MAX_BODY_BYTES
 from checklist_crds import run_batch
 from checklist_crds.kube.errors import KubeOutcomeUnknown
 from checklist_crds.kube.kinds import RUN

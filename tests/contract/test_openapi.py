@@ -8,7 +8,7 @@ from aiohttp import web
 from openapi_spec_validator import validate
 
 from checklist_api.app import ROUTES
-from checklist_api.openapi import EVENT_MODELS
+from checklist_api.openapi.document import EVENT_MODELS
 from checklist_crds import errors
 from checklist_crds.errors import ServiceError
 from checklist_crds.events import EventName, envelope, event_data, for_attempt

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from checklist_api import openapi_examples
-from checklist_api.docs_page import docs_html
-from checklist_api.executor_page_texts import ENGLISH, LANGUAGES
-from checklist_api.openapi import OPERATIONS, openapi_document
+from checklist_api.executor.page_texts import ENGLISH, LANGUAGES
+from checklist_api.openapi import examples as openapi_examples
+from checklist_api.openapi.docs_page import docs_html
+from checklist_api.openapi.document import OPERATIONS, openapi_document
 from checklist_crds.ids import new_id
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.times import utc_now

@@ -12,8 +12,8 @@ import pytest
 from tests.unit.no_cluster import NO_CLUSTER
 
 from checklist_api.archive.looks import LOOK_EVERY_S, Looks
-from checklist_api.archive.table import ArchivedRow, KnownPart, PartState
-from checklist_api.run_index import RunFilter, RunIndex
+from checklist_api.index.archive_table import ArchivedRow, KnownPart, PartState
+from checklist_api.index.runs import RunFilter, RunIndex
 from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.run_row import row_of_run
 from checklist_crds.times import format_timestamp

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from checklist_api import executor_commands as commands
+from checklist_api.executor import commands
 from checklist_crds.errors import AnswerInvalid, MissingField, ServiceError, ValidationFailed
 from checklist_crds.run_commands import Cancel, RemovePhotos
 

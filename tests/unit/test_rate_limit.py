@@ -3,7 +3,7 @@
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from checklist_api.rate_limit import LocalRateLimiter, Rate, client_address
+from checklist_api.http.rate_limit import LocalRateLimiter, Rate, client_address
 from checklist_crds.errors import RateLimited
 
 

@@ -19,12 +19,12 @@ from checklist_crds.kube.informer import Key
 from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.run_row import RUN_COLUMNS
 
+from ..index.archive_table import ArchivedRow, KnownPart, PartState
+from ..index.runs import RunIndex
 from ..metrics import ArchiveFailure, Metrics
-from ..run_index import RunIndex
 from .incomplete import Incomplete
 from .looks import LOOK_EVERY_S, Looks
 from .parts import ArchiveParts
-from .table import ArchivedRow, KnownPart, PartState
 
 logger = logging.getLogger(__name__)
 

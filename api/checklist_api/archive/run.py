@@ -7,8 +7,8 @@ from checklist_crds.archive import Record
 from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.run_types import Run
 
-from ..delivery_history import Delivery, merged
-from ..delivery_sources import events_of_run, kept_delivery
+from ..index.delivery_history import Delivery, merged
+from ..index.delivery_sources import events_of_run, kept_delivery
 
 _REFUSED_FOR_EVER: Final = frozenset({ReplayRefusal.PAYLOAD_NOT_KEPT, ReplayRefusal.RUN_DELETED})
 

@@ -16,8 +16,8 @@ from checklist_crds.kube.errors import KubeGone
 from checklist_crds.kube.kinds import AUDIT_ENTRY
 from checklist_crds.resource_types import ORGANIZATION_LABEL
 
-from .audit_index import AuditFilter, audit_view
-from .organizations import Organization
+from ..organizations.directory import Organization
+from .index import AuditFilter, audit_view
 
 PAGE: Final = 500
 _ATTEMPTS: Final = 50

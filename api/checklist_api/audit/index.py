@@ -20,7 +20,7 @@ from checklist_crds.kube.informer import Informer, key_of
 from checklist_crds.kube.kinds import AUDIT_ENTRY
 from checklist_crds.times import format_timestamp
 
-from .organizations import Organization
+from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 

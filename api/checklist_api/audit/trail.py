@@ -25,13 +25,13 @@ from checklist_crds.kube.kinds import AUDIT_ENTRY
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
 from checklist_crds.times import Clock
 
-from .audit_index import AuditIndex
-from .auth import Caller
-from .key_directory import ApiKey
-from .member_directory import Member
-from .middleware import REQUEST_ID
-from .organizations import Organization
-from .rate_limit import remote_address
+from ..auth.gate import Caller
+from ..auth.keys import ApiKey
+from ..auth.members import Member
+from ..http.middleware import REQUEST_ID
+from ..http.rate_limit import remote_address
+from ..organizations.directory import Organization
+from .index import AuditIndex
 
 logger = logging.getLogger(__name__)
 

@@ -14,13 +14,13 @@ from checklist_crds.errors import RateLimited, Unauthorized
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
-from .key_directory import ApiKey, KeyDirectory
-from .kube_guard import GuardedKubeClient
-from .member_directory import Member
-from .metrics import Metrics
-from .organizations import Organization, OrganizationDirectory
-from .rate_limit import Rate, RateLimiter, client_address
-from .settings import Settings
+from ..cluster.guard import GuardedKubeClient
+from ..http.rate_limit import Rate, RateLimiter, client_address
+from ..metrics import Metrics
+from ..organizations.directory import Organization, OrganizationDirectory
+from ..settings.service import Settings
+from .keys import ApiKey, KeyDirectory
+from .members import Member
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from checklist_crds.organization_types import ApiKeySpec, ApiKeyStatus
 from checklist_crds.resource_types import CREATED_AT_ANNOTATION
 from checklist_crds.times import format_timestamp, parse_timestamp
 
-from .organizations import Organization
-from .recently import Recently
+from ..cluster.recently import Recently
+from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import MEMBER
 from checklist_crds.organization_types import MemberSpec
 
-from .auth import Caller
-from .key_directory import ApiKey
-from .member_directory import Member
+from .gate import Caller
+from .keys import ApiKey
+from .members import Member
 
 _REMEMBERED_S: Final = 60.0
 _REMEMBERED: Final = 1_000

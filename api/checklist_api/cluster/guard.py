@@ -18,7 +18,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.kube.kinds import ORGANIZATION, Kind
 
-from .metrics import Metrics
+from ..metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

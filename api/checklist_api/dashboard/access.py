@@ -20,13 +20,13 @@ from checklist_crds.organization_types import Role
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
-from ..auth import Caller, Gate, Handler, OwnerHandler
-from ..kube_guard import GuardedKubeClient
-from ..member_directory import Member, MemberDirectory
-from ..organizations import Organization, OrganizationDirectory, require_whole
-from ..settings import Settings
-from .accounts import LOCAL_ISSUER, LocalAccounts
-from .sessions import Session, SessionStore
+from ..auth.gate import Caller, Gate, Handler, OwnerHandler
+from ..auth.members import Member, MemberDirectory
+from ..cluster.guard import GuardedKubeClient
+from ..organizations.directory import Organization, OrganizationDirectory, require_whole
+from ..settings.service import Settings
+from .sessions.store import Session, SessionStore
+from .sign_in.accounts import LOCAL_ISSUER, LocalAccounts
 
 COOKIE: Final = "__Host-checklists-session"
 CSRF_HEADER: Final = "X-CSRF-Token"

@@ -11,13 +11,13 @@ from checklist_crds.json_text import to_json
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.organization_types import Role
 
-from ..audit_export import exported
-from ..audit_index import AuditFilter
-from ..auth import Caller
-from ..middleware import frame_headers
-from ..pagination import one_of, parameter, requested_moment, requested_page
-from ..responses import json_response
-from ..services import Services
+from ..audit.export import exported
+from ..audit.index import AuditFilter
+from ..auth.gate import Caller
+from ..http.middleware import frame_headers
+from ..http.pagination import one_of, parameter, requested_moment, requested_page
+from ..http.responses import json_response
+from ..wiring import Services
 from .table import Route
 
 logger = logging.getLogger(__name__)

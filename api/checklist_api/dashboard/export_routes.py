@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from checklist_crds.organization_types import Role
 
-from ..auth import Caller
+from ..auth.gate import Caller
 from ..exports.routes import ExportRoutes
 from ..exports.stable_links import PHOTO, StablePhotoRoutes
-from ..services import Services
+from ..wiring import Services
 from .table import Route
 
 

@@ -11,9 +11,9 @@ from aiohttp import web
 
 from checklist_crds.errors import NotFound
 
-from ..markup import NOTHING_PERMITTED, SECURITY_HEADERS
-from ..services import Services
-from ..web_files import BUILT, WebFiles
+from ..pages.markup import NOTHING_PERMITTED, SECURITY_HEADERS
+from ..pages.web_files import BUILT, WebFiles
+from ..wiring import Services
 
 logger = logging.getLogger(__name__)
 

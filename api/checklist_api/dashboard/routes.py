@@ -11,23 +11,16 @@ from aiohttp import web
 
 from checklist_crds.organization_types import Role
 
-from ..delivery_routes import DeliveryRoutes
-from ..services import Services
-from . import (
-    accounts_routes,
-    audit_routes,
-    event_routes,
-    export_routes,
-    key_routes,
-    member_routes,
-    oidc_routes,
-    run_detail_routes,
-    run_routes,
-    session_routes,
-    sign_in_routes,
-    template_routes,
-    usage_routes,
-)
+from ..deliveries.routes import DeliveryRoutes
+from ..wiring import Services
+from . import audit_routes, export_routes, run_detail_routes, run_routes, template_routes, usage_routes
+from .keys import routes as key_routes
+from .live import routes as event_routes
+from .members import routes as member_routes
+from .oidc import routes as oidc_routes
+from .sessions import routes as session_routes
+from .sign_in import account_routes as accounts_routes
+from .sign_in import routes as sign_in_routes
 from .table import Route
 
 BASE: Final = "/dashboard/api/{org_id}"

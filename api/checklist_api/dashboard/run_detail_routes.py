@@ -6,10 +6,10 @@ from typing import Any
 from checklist_crds.organization_types import Role
 from checklist_crds.run_types import Run
 
-from ..auth import Caller
-from ..delivery_sources import host_of
-from ..run_routes import RunRoutes
-from ..services import Services
+from ..auth.gate import Caller
+from ..index.delivery_sources import host_of
+from ..runs.routes import RunRoutes
+from ..wiring import Services
 from .access import role_of
 from .table import Route
 

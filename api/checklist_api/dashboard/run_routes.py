@@ -15,9 +15,9 @@ from checklist_crds.organization_types import Role
 from checklist_crds.photo_urls import IN_ANSWERS
 from checklist_crds.times import format_optional
 
-from ..auth import Caller
-from ..responses import json_response
-from ..services import Services
+from ..auth.gate import Caller
+from ..http.responses import json_response
+from ..wiring import Services
 from .run_story import story_view
 from .table import Route
 

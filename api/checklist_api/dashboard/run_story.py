@@ -13,9 +13,9 @@ from checklist_crds.photo_urls import PhotoUrl
 from checklist_crds.run_types import Run, Webhook
 from checklist_crds.template_types import Definition
 
-from ..delivery_sources import host_of
-from ..run_steps import ToldStep, people_of, told_steps
-from ..run_view import run_view
+from ..index.delivery_sources import host_of
+from ..runs.steps import ToldStep, people_of, told_steps
+from ..runs.view import run_view
 
 
 def story_view(

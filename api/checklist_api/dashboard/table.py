@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from checklist_crds.organization_types import Role
 
-from ..auth import OwnerHandler
+from ..auth.gate import OwnerHandler
 
 
 @dataclass(frozen=True, slots=True)

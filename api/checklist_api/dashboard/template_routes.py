@@ -12,13 +12,13 @@ from aiohttp import web
 from checklist_crds.errors import VersionConflict
 from checklist_crds.organization_types import Role
 
-from ..auth import Caller
-from ..organizations import Organization
-from ..request_body import read_optional_json_object
-from ..responses import json_response
-from ..services import Services
-from ..template_catalogue import ListedTemplate, StoredTemplate
-from ..template_routes import TemplateRoutes, requested_versions
+from ..auth.gate import Caller
+from ..http.request_body import read_optional_json_object
+from ..http.responses import json_response
+from ..organizations.directory import Organization
+from ..templates.catalogue import ListedTemplate, StoredTemplate
+from ..templates.routes import TemplateRoutes, requested_versions
+from ..wiring import Services
 from .table import Route
 
 

@@ -6,10 +6,10 @@ from aiohttp import web
 
 from checklist_crds.organization_types import Role
 
-from ..auth import Caller
-from ..responses import json_response
-from ..services import Services
-from ..usage import current_usage
+from ..auth.gate import Caller
+from ..http.responses import json_response
+from ..organizations.usage import current_usage
+from ..wiring import Services
 from .table import Route
 
 

@@ -22,18 +22,18 @@ from checklist_crds.resource_types import OrganizationRef
 from checklist_crds.run_types import ObjectNameRef
 from checklist_crds.times import Clock, format_timestamp
 
-from .archive.reading import ArchivedRuns
-from .audit_trail import Act
-from .auth import Caller
-from .delivery_history import Delivery, merged
-from .delivery_index import DeliveryIndex
-from .delivery_sources import events_of_run, kept_delivery
-from .idempotency import Claim, Idempotency
-from .member_names import MemberNames
-from .organizations import Organization
-from .replay_directory import ReplayDirectory, RequestedReplay, replay_filter_view
+from ..archive.reading import ArchivedRuns
+from ..audit.trail import Act
+from ..auth.gate import Caller
+from ..auth.member_names import MemberNames
+from ..idempotency import Claim, Idempotency
+from ..index.deliveries import DeliveryIndex
+from ..index.delivery_history import Delivery, merged
+from ..index.delivery_sources import events_of_run, kept_delivery
+from ..index.runs import RunIndex
+from ..organizations.directory import Organization
 from .replay_request import ReplayWish
-from .run_index import RunIndex
+from .replays import ReplayDirectory, RequestedReplay, replay_filter_view
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from checklist_crds.replay_types import MAX_EVENT_IDS, ReplayFilter
 from checklist_crds.run_types import ObjectNameRef
 from checklist_crds.times import parse_timestamp
 
-from .delivery_history import DELIVERED, FAILED, OUTCOMES
-from .request_body import require_members
+from ..http.request_body import require_members
+from ..index.delivery_history import DELIVERED, FAILED, OUTCOMES
 
 REPLAYED_STATUSES: Final = (FAILED, DELIVERED)
 _PHASES: Final = {FAILED: DeliveryPhase.FAILED, DELIVERED: DeliveryPhase.DELIVERED}

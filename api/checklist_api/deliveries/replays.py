@@ -25,8 +25,8 @@ from checklist_crds.resource_types import (
 )
 from checklist_crds.times import format_optional, format_timestamp, parse_timestamp
 
-from .idempotency import Claim, require_same_payload
-from .organizations import Organization
+from ..idempotency import Claim, require_same_payload
+from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 

@@ -9,21 +9,21 @@ from checklist_crds.audit_types import AuditTarget
 from checklist_crds.event_names import EVENT_NAMES
 from checklist_crds.times import format_timestamp
 
-from .archive.archived_run import ArchivedRun
-from .auth import Caller
-from .delivery_access import REPLAY_PREFIX
-from .delivery_history import OUTCOMES, STATUSES, Delivery
-from .delivery_index import DeliveryFilter
-from .delivery_rows import packed_id
-from .delivery_view import delivery_view, endpoint_view
-from .endpoint_figures import MAX_WINDOW_HOURS
-from .idempotency import REPLAYED, requested_key
-from .pagination import Page, invalid_parameter, one_of, parameter, requested_moment, requested_page
-from .replay_directory import replay_view
+from ..archive.run import ArchivedRun
+from ..auth.gate import Caller
+from ..http.pagination import Page, invalid_parameter, one_of, parameter, requested_moment, requested_page
+from ..http.request_body import read_json_object, read_optional_json_object
+from ..http.responses import json_response
+from ..idempotency import REPLAYED, requested_key
+from ..index.deliveries import DeliveryFilter
+from ..index.delivery_history import OUTCOMES, STATUSES, Delivery
+from ..index.delivery_rows import packed_id
+from ..index.endpoint_figures import MAX_WINDOW_HOURS
+from ..wiring import Services
+from .access import REPLAY_PREFIX
 from .replay_request import ReplayWish
-from .request_body import read_json_object, read_optional_json_object
-from .responses import json_response
-from .services import Services
+from .replays import replay_view
+from .view import delivery_view, endpoint_view
 
 _DEFAULT_WINDOW_HOURS: Final = 24
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from checklist_crds.times import format_timestamp
 
-from .delivery_history import Attempt, Delivery, Replay
-from .endpoint_figures import Endpoint
+from ..index.delivery_history import Attempt, Delivery, Replay
+from ..index.endpoint_figures import Endpoint
 
 
 def delivery_view(delivery: Delivery) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from aiohttp import web
 
 from checklist_crds.errors import InvalidParameter, Problem, Unauthorized
 
-from . import executor_commands as commands
-from .organizations import Organization
-from .services import Services
+from ..organizations.directory import Organization
+from ..wiring import Services
+from . import commands
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

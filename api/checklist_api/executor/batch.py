@@ -21,13 +21,13 @@ from checklist_crds.run_types import Run
 from checklist_crds.template_structure import json_type_name
 from checklist_crds.template_types import Definition
 
-from . import executor_commands as commands
-from .executor_access import organization_of
-from .executor_member import ExecutorMembers
-from .executor_view import answer_kept, state_view
-from .request_body import read_json_object, require_members
-from .responses import json_response
-from .services import Services
+from ..http.request_body import read_json_object, require_members
+from ..http.responses import json_response
+from ..wiring import Services
+from . import commands
+from .access import organization_of
+from .member import ExecutorMembers
+from .view import answer_kept, state_view
 
 _OF_STEP: Final[Mapping[str, Callable[[str, dict[str, Any], str | None], Command]]] = {
     "answer": commands.answer_step,

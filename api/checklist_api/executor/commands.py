@@ -28,7 +28,7 @@ from checklist_crds.run_commands import (
 from checklist_crds.run_types import Geo
 from checklist_crds.template_structure import json_type_name
 
-from .request_body import require_members
+from ..http.request_body import require_members
 
 MAX_OP_ID: Final = 128
 MAX_BATCH: Final = 200

@@ -14,10 +14,10 @@ from aiohttp import web
 from checklist_crds.errors import AssignedToAnother, RequestForged, RunExpired, RunNotFound, SignInRequired
 from checklist_crds.run_types import IdentityMode, Run, RunPhase
 
-from .member_directory import Member
-from .organizations import Organization
-from .run_access import Who
-from .services import Services
+from ..auth.members import Member
+from ..organizations.directory import Organization
+from ..runs.access import Who
+from ..wiring import Services
 
 ANSWERING_MEMBER: Final = "Answering-Member"
 """Header of a write: the member who gave the answer, when that was not at once. Somebody else, who is signed in on the

@@ -13,9 +13,9 @@ from typing import Any, Final
 from checklist_crds.errors import ServiceError
 from checklist_crds.times import format_timestamp
 
-from .app_links import AppLinks
-from .executor_page_texts import ENGLISH, PageTexts
-from .markup import STYLE_NAME
+from ..pages.markup import STYLE_NAME
+from ..settings.app_links import AppLinks
+from .page_texts import ENGLISH, PageTexts
 
 HEAD_MARK: Final = "<!--server-head-->"
 BODY_MARK: Final = "<!--server-body-->"

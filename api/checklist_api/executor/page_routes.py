@@ -14,12 +14,12 @@ from checklist_crds.errors import NotFound, RunExpired, RunNotFound, ServiceErro
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.run_types import Run, RunPhase
 
-from .executor_page import ExecutorPage
-from .executor_page_texts import PageTexts, texts_for
-from .markup import SECURITY_HEADERS
-from .run_view import run_preview
-from .services import Services
-from .web_files import BUILT, PAGE, WebFiles
+from ..pages.markup import SECURITY_HEADERS
+from ..pages.web_files import BUILT, PAGE, WebFiles
+from ..runs.view import run_preview
+from ..wiring import Services
+from .page import ExecutorPage
+from .page_texts import PageTexts, texts_for
 
 logger = logging.getLogger(__name__)
 

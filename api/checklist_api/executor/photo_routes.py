@@ -22,15 +22,15 @@ from checklist_crds.run_photos import photo_of_operation
 from checklist_crds.run_types import PhotoRef, Run
 from checklist_crds.template_types import Definition
 
-from .executor_access import ExecutorGate, given_op_id, organization_of
-from .executor_member import ExecutorMembers
-from .executor_view import answered_view, change_view
-from .metrics import UploadResult
-from .organizations import Organization
-from .photos.processing import PhotoRefused
-from .responses import json_response
-from .services import Services
-from .upload_body import Upload, upload_of
+from ..http.responses import json_response
+from ..metrics import UploadResult
+from ..organizations.directory import Organization
+from ..photos.processing import PhotoRefused
+from ..photos.upload_body import Upload, upload_of
+from ..wiring import Services
+from .access import ExecutorGate, given_op_id, organization_of
+from .member import ExecutorMembers
+from .view import answered_view, change_view
 
 PHOTOS: Final = "/v1/executor/runs/{run_id}/answers/{step_id}/photos"
 SIGNATURE: Final = "/v1/executor/runs/{run_id}/signature"

@@ -18,15 +18,15 @@ from checklist_crds.run_lifecycle import require_assignee
 from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.template_types import Definition
 
-from . import executor_commands as commands
-from .executor_access import ExecutorGate, Handler, given_op_id, organization_of
-from .executor_batch import ExecutorBatch, with_the_values_problems
-from .executor_member import ExecutorMembers
-from .executor_view import answered_view, change_view, executor_run_view
+from ..http.request_body import read_json_object, read_optional_json_object
+from ..http.responses import json_response
+from ..wiring import Services
+from . import commands
+from .access import ExecutorGate, Handler, given_op_id, organization_of
+from .batch import ExecutorBatch, with_the_values_problems
+from .member import ExecutorMembers
 from .photo_routes import requested_index
-from .request_body import read_json_object, read_optional_json_object
-from .responses import json_response
-from .services import Services
+from .view import answered_view, change_view, executor_run_view
 
 BASE: Final = "/v1/executor/runs/{run_id}"
 Parse = Callable[[web.Request, str | None], Awaitable[Command]]

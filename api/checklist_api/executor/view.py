@@ -11,8 +11,8 @@ from checklist_crds.receipt import receipt_view
 from checklist_crds.run_types import Run
 from checklist_crds.template_types import Definition
 
-from .member_directory import Member
-from .run_view import shared_view
+from ..auth.members import Member
+from ..runs.view import shared_view
 
 
 def executor_run_view(

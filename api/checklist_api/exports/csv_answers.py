@@ -7,7 +7,7 @@ from checklist_crds.json_text import to_json
 from checklist_crds.run_types import Run
 from checklist_crds.template_types import StepType
 
-from ..run_steps import StepState, ToldStep, told_steps
+from ..runs.steps import StepState, ToldStep, told_steps
 from .csv_cells import Cell, csv_row
 from .labelled import Telling, executor_of
 from .run_source import ExportedRun

@@ -10,7 +10,7 @@ from typing import Final
 
 from checklist_crds.template_types import Definition, Step, StepType
 
-from ..run_steps import StepState, ToldStep, told_steps
+from ..runs.steps import StepState, ToldStep, told_steps
 from .csv_answers import RUN_COLUMNS, number_of, photo_links, run_cells
 from .csv_cells import Cell, csv_row
 from .labelled import Telling

@@ -5,7 +5,7 @@ from typing import Any
 from checklist_crds.json_text import to_json
 from checklist_crds.times import format_optional, format_timestamp
 
-from ..run_steps import StepState, ToldStep, told_steps
+from ..runs.steps import StepState, ToldStep, told_steps
 from .csv_answers import photo_links
 from .labelled import Telling, executor_of, labelled_view
 from .run_source import ExportedRun

@@ -8,8 +8,8 @@ from typing import Any
 from checklist_crds.photo_urls import PhotoUrl
 from checklist_crds.run_types import IdentityMode
 
-from ..run_steps import ToldStep, people_of, told_steps
-from ..run_view import run_view
+from ..runs.steps import ToldStep, people_of, told_steps
+from ..runs.view import run_view
 from .run_source import ExportedRun
 
 

@@ -12,10 +12,10 @@ from checklist_crds.errors import RunNotFound, ServiceUnavailable
 from checklist_crds.template_types import Definition
 
 from ..archive.incomplete import Incomplete
-from ..auth import Caller
-from ..pagination import invalid_parameter, one_of
-from ..run_filter import requested_filter
-from ..services import Services
+from ..auth.gate import Caller
+from ..http.pagination import invalid_parameter, one_of
+from ..runs.filter import requested_filter
+from ..wiring import Services
 from .csv_answers import AnswerRows
 from .csv_cells import BOM
 from .csv_runs import RunRows

@@ -17,7 +17,7 @@ from aiohttp import web
 from checklist_crds.errors import RateLimited, ServiceError
 from checklist_crds.kube.errors import KubeError
 
-from ..middleware import frame_headers
+from ..http.middleware import frame_headers
 from .run_source import ExportedRun, RunSource
 
 logger = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from checklist_crds.photo_urls import IN_ANSWERS, PhotoUrl
 from checklist_crds.run_photos import photos_of
 from checklist_crds.run_types import PhotoRef
 
-from ..auth import Caller
-from ..services import Services
+from ..auth.gate import Caller
+from ..wiring import Services
 
 PHOTO: Final = "/runs/{run_id}/photos/{photo_id}"
 _NOT_FOUND: Final = "There is no such photo in this run."

@@ -8,8 +8,8 @@ from aiohttp import web
 from checklist_composer.locales import LOCALES
 from checklist_crds.errors import Problem, ValidationFailed
 
-from ..pagination import one_of
-from ..request_body import require_members
+from ..http.pagination import one_of
+from ..http.request_body import require_members
 
 PROMPT_LENGTHS: Final = (4, 4_000)
 

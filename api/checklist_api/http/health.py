@@ -4,8 +4,8 @@ from aiohttp import web
 
 from checklist_crds.readiness import readiness_body, reasons_of
 
+from ..wiring import Services
 from .responses import json_response
-from .services import Services
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:

@@ -30,7 +30,7 @@ from checklist_crds.tracing import (
     valid_traceparent,
 )
 
-from .metrics import Metrics
+from ..metrics import Metrics
 from .responses import json_response
 
 logger = logging.getLogger(__name__)

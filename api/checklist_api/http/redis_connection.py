@@ -12,7 +12,7 @@ from redis.credentials import CredentialProvider
 
 from checklist_crds.settings.held import Certificates
 
-from .dashboard.sign_in_settings import RedisSettings
+from ..settings.sign_in import RedisSettings
 
 
 def connect(settings: RedisSettings, **options: Any) -> Any:

@@ -21,8 +21,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError
 
-from .dashboard.sign_in_settings import RedisSettings
-from .metrics import Metrics
+from ..metrics import Metrics
+from ..settings.sign_in import RedisSettings
 from .rate_limit import LocalRateLimiter, Rate
 from .redis_connection import connect
 

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from checklist_crds.run_row import RUN_COLUMNS, milliseconds
 
-from ..delivery_rows import packed_id
-from ..interned_names import InternedNames
-from ..run_rows import column
+from .delivery_rows import packed_id
+from .interned_names import InternedNames
+from .run_rows import column
 
 _PREPARED: Final = """
 PRAGMA archive.journal_mode = MEMORY;

@@ -20,16 +20,7 @@ from checklist_crds.kube.informer import Informer, key_of
 from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
 from checklist_crds.times import Clock
 
-from .delivery_history import (
-    DELIVERED,
-    OUTCOMES,
-    STATUSES,
-    Delivery,
-    Event,
-    FromRun,
-    Kept,
-    merged,
-)
+from .delivery_history import DELIVERED, OUTCOMES, STATUSES, Delivery, Event, FromRun, Kept, merged
 from .delivery_rows import packed_id, packed_kept, packed_run, unpacked_kept, unpacked_run
 from .delivery_sources import UNREADABLE, RunEntry, events_of_run, kept_delivery, milliseconds
 from .endpoint_figures import EndpointFigures

@@ -19,7 +19,7 @@ from checklist_crds.kube.informer import Handler, Informer, Key, key_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_row import RUN_COLUMNS, milliseconds, row_of_run
 
-from .archive.table import ArchiveTable
+from .archive_table import ArchiveTable
 from .run_rows import FINAL, UNREADABLE, column, summary_of
 
 logger = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from .openapi_examples import COMPLETED_AT, EVENT_ID, REPLAY_ID, RUN_ID
+from .examples import COMPLETED_AT, EVENT_ID, REPLAY_ID, RUN_ID
 
 Json = dict[str, Any]
 

@@ -15,12 +15,12 @@ from checklist_crds.errors import (
 from checklist_crds.event_names import EVENT_NAMES
 from checklist_crds.replay_rules import ReplayRefusal
 
-from . import openapi_delivery_examples as examples
-from . import openapi_delivery_models as shapes
-from .delivery_history import OUTCOMES, STATUSES
-from .endpoint_figures import MAX_WINDOW_HOURS
-from .openapi_examples import COMPLETED_AT, PAGINATION, REPLAY_ID, RUN_ID
-from .openapi_operations import (
+from ..index.delivery_history import OUTCOMES, STATUSES
+from ..index.endpoint_figures import MAX_WINDOW_HOURS
+from . import delivery_examples as examples
+from . import delivery_models as shapes
+from .examples import COMPLETED_AT, PAGINATION, REPLAY_ID, RUN_ID
+from .operations import (
     BAD_PAGE,
     COUNTED_KEY_ERRORS,
     DATE_TIME,

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from ..pages.markup import anchor, inline, page, page_response, paragraphs
+from ..wiring import Services
 from .docs_schema import fields_table, row, table, type_html
-from .markup import anchor, inline, page, page_response, paragraphs
-from .openapi import openapi_document
-from .services import Services
+from .document import openapi_document
 
 Document = Mapping[str, Any]
 

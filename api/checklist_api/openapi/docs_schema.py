@@ -4,7 +4,7 @@ import json
 from html import escape
 from typing import Any, Final
 
-from .markup import anchor, inline
+from ..pages.markup import anchor, inline
 
 Schema = dict[str, Any]
 _RANGES: Final = (

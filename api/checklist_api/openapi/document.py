@@ -10,30 +10,20 @@ from pydantic import BaseModel
 from checklist_crds.errors import ServiceError
 from checklist_crds.json_text import to_json
 
-from . import openapi_event_models as events
-from . import openapi_examples as examples
-from .dashboard.access import COOKIE
-from .openapi_delivery_operations import DELIVERY_OPERATIONS
-from .openapi_executor_operations import EXECUTOR_OPERATIONS, OP_ID_SCHEMA
-from .openapi_export_operations import EXPORT_OPERATIONS
-from .openapi_models import Error
-from .openapi_operations import (
-    PATH_PARAMETERS,
-    REPLY_HEADERS,
-    REQUEST_ID,
-    Access,
-    Body,
-    Operation,
-    Reply,
-    Upload,
-    error_body,
-)
-from .openapi_owner_operations import RUN_OPERATIONS, TEMPLATE_OPERATIONS
-from .openapi_photo_operations import PHOTO_OPERATIONS
-from .openapi_schema import Schema, component_schemas, reference, without_required
-from .openapi_service_operations import SERVICE_OPERATIONS
-from .services import Services
-from .upload_body import ANY_BYTES, FORM
+from ..dashboard.access import COOKIE
+from ..photos.upload_body import ANY_BYTES, FORM
+from ..wiring import Services
+from . import event_models as events
+from . import examples
+from .delivery_operations import DELIVERY_OPERATIONS
+from .executor_operations import EXECUTOR_OPERATIONS, OP_ID_SCHEMA
+from .export_operations import EXPORT_OPERATIONS
+from .models import Error
+from .operations import PATH_PARAMETERS, REPLY_HEADERS, REQUEST_ID, Access, Body, Operation, Reply, Upload, error_body
+from .owner_operations import RUN_OPERATIONS, TEMPLATE_OPERATIONS
+from .photo_operations import PHOTO_OPERATIONS
+from .schema import Schema, component_schemas, reference, without_required
+from .service_operations import SERVICE_OPERATIONS
 
 API_VERSION: Final = "1.0.0"
 OPERATIONS: Final = (

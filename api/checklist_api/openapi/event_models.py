@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from checklist_crds.ids import ID_PATTERNS
 
-from .openapi_models import (
+from .models import (
     Answer,
     Count,
     ExecutorRef,

@@ -16,12 +16,12 @@ from checklist_crds.errors import (
     ValidationFailed,
 )
 
-from . import openapi_examples as examples
-from . import openapi_executor_models as shapes
-from .executor_commands import MAX_BATCH, MAX_OP_ID
-from .executor_member import ANSWERING_MEMBER
-from .openapi_operations import Access, Body, Operation, Reply, header, problem, query
-from .request_body import MAX_BODY_BYTES
+from ..executor.commands import MAX_BATCH, MAX_OP_ID
+from ..executor.member import ANSWERING_MEMBER
+from ..http.request_body import MAX_BODY_BYTES
+from . import examples
+from . import executor_models as shapes
+from .operations import Access, Body, Operation, Reply, header, problem, query
 
 BASE: Final = "/v1/executor/runs/{run_id}"
 TAG: Final = "Executor"

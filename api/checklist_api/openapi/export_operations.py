@@ -5,8 +5,8 @@ from typing import Final
 from checklist_crds.errors import InvalidParameter, NotFound, RunNotFound
 from checklist_crds.run_types import REST_STATUSES
 
-from . import openapi_examples as examples
-from .openapi_operations import DATE_TIME, Access, Operation, Reply, problem, query
+from . import examples
+from .operations import DATE_TIME, Access, Operation, Reply, problem, query
 
 TAG: Final = "Exports"
 RUN_FILTERS: Final = (

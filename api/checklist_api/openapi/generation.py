@@ -9,9 +9,9 @@ from checklist_composer.locales import LOCALES
 from checklist_crds.errors import GenerationFailed, InvalidParameter, MissingField, ModelFailed, ValidationFailed
 from checklist_crds.template_types import Definition
 
-from . import openapi_examples as examples
-from . import openapi_models as shapes
-from .openapi_operations import Access, Body, Operation, Reply, problem, query
+from . import examples
+from . import models as shapes
+from .operations import Access, Body, Operation, Reply, problem, query
 
 
 class PromptPart(shapes.Shape):

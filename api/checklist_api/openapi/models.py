@@ -14,7 +14,7 @@ from checklist_crds.json_types import Absentable, is_absent
 from checklist_crds.run_types import REST_STATUSES, STEP_ID_PATTERN
 from checklist_crds.template_types import Definition
 
-from .archive.incomplete import Incomplete
+from ..archive.incomplete import Incomplete
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """ISO 8601 in UTC with milliseconds."""

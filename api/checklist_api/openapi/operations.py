@@ -29,8 +29,8 @@ from checklist_crds.errors import (
 )
 from checklist_crds.limits import LimitName, limit_reached
 
-from . import openapi_examples as examples
-from .pagination import MAX_PAGE
+from ..http.pagination import MAX_PAGE
+from . import examples
 
 Json = dict[str, Any]
 

@@ -18,11 +18,11 @@ from checklist_crds.errors import (
 from checklist_crds.limits import LimitName, limit_reached
 from checklist_crds.template_types import Definition
 
-from . import openapi_examples as examples
-from . import openapi_models as shapes
-from .openapi_export_operations import RUN_FILTERS
-from .openapi_generation import GENERATE_TEMPLATE
-from .openapi_operations import (
+from . import examples
+from . import models as shapes
+from .export_operations import RUN_FILTERS
+from .generation import GENERATE_TEMPLATE
+from .operations import (
     BAD_PAGE,
     COUNTED_KEY_ERRORS,
     IDEMPOTENCY_ERRORS,

@@ -5,19 +5,10 @@ from typing import Final
 from checklist_crds.errors import AnswerInvalid, InvalidParameter, NotFound
 from checklist_crds.limits import LimitName, limit_reached
 
-from . import openapi_examples as examples
-from . import openapi_executor_models as shapes
-from .openapi_executor_operations import (
-    BASE,
-    IDENTITY_FIRST,
-    NO_STEP,
-    ONLY_OP_ID,
-    OP_ID_PARAMETERS,
-    TAG,
-    WRITE_ERRORS,
-    changed,
-)
-from .openapi_operations import Access, Body, Operation, Reply, Upload, problem, query
+from . import examples
+from . import executor_models as shapes
+from .executor_operations import BASE, IDENTITY_FIRST, NO_STEP, ONLY_OP_ID, OP_ID_PARAMETERS, TAG, WRITE_ERRORS, changed
+from .operations import Access, Body, Operation, Reply, Upload, problem, query
 
 _PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
 _SERVING_HEADERS: Final = {

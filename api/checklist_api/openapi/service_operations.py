@@ -4,9 +4,9 @@ from typing import Final
 
 from checklist_crds.errors import NotFound
 
-from .openapi_examples import READY, STARTING
-from .openapi_models import Health, Readiness
-from .openapi_operations import Access, Operation, Reply
+from .examples import READY, STARTING
+from .models import Health, Readiness
+from .operations import Access, Operation, Reply
 
 _TAG: Final = "Pages"
 _HTML: Final = "text/html"

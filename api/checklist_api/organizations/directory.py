@@ -16,8 +16,8 @@ from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.organization_types import OrganizationLimits, OrganizationSpec
 from checklist_crds.resource_types import RESTORING_ANNOTATION
 
-from .rate_limit import Rate
-from .recently import Recently
+from ..cluster.recently import Recently
+from ..http.rate_limit import Rate
 
 logger = logging.getLogger(__name__)
 

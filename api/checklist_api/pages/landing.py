@@ -4,8 +4,8 @@ from typing import Final
 
 from aiohttp import web
 
+from ..wiring import Services
 from .markup import page, page_response
-from .services import Services
 
 
 def add_routes(router: web.UrlDispatcher, _: Services) -> None:

@@ -15,9 +15,9 @@ from aiohttp import web
 
 from checklist_crds.errors import NotFound
 
-from .services import Services
+from ..wiring import Services
 
-_STYLE: Final = (Path(__file__).parent / "pages" / "style.css").read_bytes()
+_STYLE: Final = (Path(__file__).parent / "style.css").read_bytes()
 STYLE_NAME: Final = f"style.{hashlib.sha256(_STYLE).hexdigest()[:12]}.css"
 SECURITY_HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from .markup import SECURITY_HEADERS
 
-BUILT: Final = Path(__file__).parent / "web_dist"
+BUILT: Final = Path(__file__).parents[1] / "web_dist"
 PAGE: Final = "index.html"
 _SUFFIXES: Final[Mapping[str, str]] = {".br": "br", ".gz": "gzip"}
 _TYPES: Final[Mapping[str, str]] = {

@@ -10,7 +10,7 @@ from aiohttp import web
 from checklist_crds.errors import NotFound
 from checklist_crds.json_text import to_json
 
-from .services import Services
+from ..wiring import Services
 
 _HEADERS: Final = {
     "Content-Type": "application/json",

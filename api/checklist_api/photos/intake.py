@@ -21,11 +21,11 @@ from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import PhotoStore, StoreUnavailable
 from checklist_crds.run_types import PhotoRef, Place
 
-from .metrics import Metrics
-from .photos.limits import MAX_UPLOAD_BYTES
-from .photos.processing import ImageWorkers, ProcessedPhoto
+from ..http.working_folder import WorkingFolder
+from ..metrics import Metrics
+from .limits import MAX_UPLOAD_BYTES
+from .processing import ImageWorkers, ProcessedPhoto
 from .upload_body import ANY_BYTES, Upload
-from .working_folder import WorkingFolder
 
 logger = logging.getLogger(__name__)
 

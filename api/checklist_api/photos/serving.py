@@ -12,8 +12,8 @@ from checklist_crds.errors import NotFound, ServiceUnavailable
 from checklist_crds.photo_keys import PhotoFolder, thumbnail_key
 from checklist_crds.photo_store import StoredPhoto, StoreUnavailable
 
-from .middleware import frame_headers
-from .services import Services
+from ..http.middleware import frame_headers
+from ..wiring import Services
 
 PHOTO: Final = "/v1/photos/{run_id}/{photo_id}"
 _NOT_FOUND: Final = "There is no such photo, or its address has expired."

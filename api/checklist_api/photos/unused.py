@@ -12,9 +12,9 @@ from checklist_crds.kube.run_store import Change
 from checklist_crds.run_photos import keys_in_use
 from checklist_crds.run_types import PhotoRef
 
-from .organizations import Organization
-from .photo_intake import PhotoIntake
-from .run_access import RunAccess
+from ..organizations.directory import Organization
+from ..runs.access import RunAccess
+from .intake import PhotoIntake
 
 logger = logging.getLogger(__name__)
 

@@ -20,13 +20,13 @@ from checklist_crds.run_types import Run
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock
 
-from .archive.archived_run import ArchivedRun
-from .archive.reading import ArchivedRuns
-from .organizations import Organization, OrganizationDirectory
-from .recent_runs import RecentRuns
-from .recently import Recently
-from .run_index import RunIndex
-from .turns import Turns
+from ..archive.reading import ArchivedRuns
+from ..archive.run import ArchivedRun
+from ..cluster.recently import Recently
+from ..cluster.turns import Turns
+from ..index.runs import RunIndex
+from ..organizations.directory import Organization, OrganizationDirectory
+from .recent import RecentRuns
 
 logger = logging.getLogger(__name__)
 

@@ -28,15 +28,15 @@ from checklist_crds.snapshot import Snapshot
 from checklist_crds.times import Clock
 from checklist_crds.tracing import TRACEPARENT_ANNOTATION, carried
 
-from .archive.reading import ArchivedRuns
-from .auth import Caller
+from ..archive.reading import ArchivedRuns
+from ..auth.gate import Caller
+from ..auth.member_names import MemberNames
+from ..idempotency import Claim, Idempotency, require_same_payload
+from ..index.runs import RunIndex
+from ..metrics import Metrics
+from ..organizations.directory import Organization
+from ..templates.catalogue import TemplateCatalogue
 from .dispatch_request import DispatchRequest
-from .idempotency import Claim, Idempotency, require_same_payload
-from .member_names import MemberNames
-from .metrics import Metrics
-from .organizations import Organization
-from .run_index import RunIndex
-from .template_catalogue import TemplateCatalogue
 
 logger = logging.getLogger(__name__)
 

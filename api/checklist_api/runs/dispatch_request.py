@@ -11,7 +11,7 @@ from checklist_crds.ids import is_id
 from checklist_crds.json_types import text_fault
 from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
 
-from .request_body import missing_fields
+from ..http.request_body import missing_fields
 
 MAX_EXPIRY_HOURS: Final = 8760
 MAX_EXECUTOR_REF: Final = 200

@@ -4,8 +4,8 @@ from aiohttp import web
 
 from checklist_crds.run_types import REST_STATUSES
 
-from .pagination import one_of, parameter, requested_moment
-from .run_index import RunFilter
+from ..http.pagination import one_of, parameter, requested_moment
+from ..index.runs import RunFilter
 
 
 def requested_filter(request: web.Request) -> RunFilter:

@@ -9,9 +9,9 @@ from checklist_crds.errors import RunNotFound
 from checklist_crds.ids import object_id
 from checklist_crds.sealing import ServerKeys, is_executor_token, is_unbound_token
 
-from .organizations import Organization, OrganizationDirectory
-from .run_access import RunAccess
-from .run_index import RunIndex
+from ..index.runs import RunIndex
+from ..organizations.directory import Organization, OrganizationDirectory
+from .access import RunAccess
 
 
 class LinkOwners:

@@ -10,16 +10,16 @@ from checklist_crds.photo_urls import IN_ANSWERS
 from checklist_crds.run_lifecycle import CANCELLED_BY_OWNER, Cancel, decide
 from checklist_crds.run_types import Run, RunPhase
 
-from .auth import Caller
+from ..auth.gate import Caller
+from ..http.pagination import requested_page
+from ..http.request_body import read_json_object, read_optional_json_object
+from ..http.responses import json_response
+from ..idempotency import REPLAYED, requested_key
+from ..organizations.usage import current_usage
+from ..wiring import Services
 from .dispatch_request import DispatchRequest
-from .idempotency import REPLAYED, requested_key
-from .pagination import requested_page
-from .request_body import read_json_object, read_optional_json_object
-from .responses import json_response
-from .run_filter import requested_filter
-from .run_view import run_preview, run_view
-from .services import Services
-from .usage import current_usage
+from .filter import requested_filter
+from .view import run_preview, run_view
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:

@@ -9,7 +9,7 @@ from checklist_crds.receipt import receipt_view
 from checklist_crds.run_types import Run
 from checklist_crds.times import format_optional, format_timestamp
 
-from .organizations import Organization
+from ..organizations.directory import Organization
 
 
 def run_view(run: Run, now: datetime, photo_url: PhotoUrl) -> dict[str, Any]:

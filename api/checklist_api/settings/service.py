@@ -19,10 +19,10 @@ from checklist_crds.settings.reading import InvalidSetting, read
 from checklist_crds.settings.shared import BASE_URL, BASE_URL_SCHEMA, NAMESPACE, SERVER_KEY, SharedSettings, SigningKeys
 from checklist_crds.settings.table import help_text as table
 
+from ..http.rate_limit import DEFAULT_RATE, DEFAULT_RUN_RATE
 from .app_links import AppLinks
-from .dashboard.sign_in_settings import RATE_SCHEMA, Limit, SignInSettings
-from .generation.model_settings import ModelSettings
-from .rate_limit import DEFAULT_RATE, DEFAULT_RUN_RATE
+from .language_model import ModelSettings
+from .sign_in import RATE_SCHEMA, Limit, SignInSettings
 
 __all__ = ["InvalidSetting", "Settings", "help_text"]
 

@@ -25,9 +25,9 @@ from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
 from checklist_crds.weighted_lru import WeightedLru, weight_of
 
-from .organizations import Organization
-from .recently import Recently
-from .turns import Turns
+from ..cluster.recently import Recently
+from ..cluster.turns import Turns
+from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 

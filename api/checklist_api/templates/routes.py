@@ -10,18 +10,18 @@ from checklist_composer.explanation import explanation
 from checklist_crds.errors import Problem
 from checklist_crds.template_validation import definition_problems
 
-from .auth import Caller
-from .generation.generate_request import GenerateRequest
-from .idempotency import REPLAYED, requested_key
-from .organizations import Organization
-from .pagination import invalid_parameter, parameter, requested_page
-from .request_body import JSON, missing_fields, read_json_object
-from .responses import json_response
-from .services import Services
-from .template_body import parse_with
-from .template_catalogue import ListedTemplate, StoredTemplate
-from .template_view import template_summary, template_view, version_view
-from .template_writes import ASSIGNED_ON_CREATE
+from ..auth.gate import Caller
+from ..generation.request import GenerateRequest
+from ..http.pagination import invalid_parameter, parameter, requested_page
+from ..http.request_body import JSON, missing_fields, read_json_object
+from ..http.responses import json_response
+from ..idempotency import REPLAYED, requested_key
+from ..organizations.directory import Organization
+from ..wiring import Services
+from .body import parse_with
+from .catalogue import ListedTemplate, StoredTemplate
+from .view import template_summary, template_view, version_view
+from .writes import ASSIGNED_ON_CREATE
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _ENTITY_TAGS: Final = re.compile(r'\s*(?:W/)?"[^"]*"\s*(?:,\s*(?:W/)?"[^"]*"\s*)*')

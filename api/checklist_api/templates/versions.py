@@ -23,8 +23,8 @@ from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
 from checklist_crds.times import format_timestamp, parse_timestamp
 
-from .organizations import Organization
-from .template_catalogue import StoredTemplate
+from ..organizations.directory import Organization
+from .catalogue import StoredTemplate
 
 logger = logging.getLogger(__name__)
 

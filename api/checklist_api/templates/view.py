@@ -4,9 +4,9 @@ from typing import Any
 
 from checklist_crds.times import format_timestamp
 
-from .organizations import Organization
-from .template_catalogue import ListedTemplate, StoredTemplate
-from .template_versions import TemplateVersion
+from ..organizations.directory import Organization
+from .catalogue import ListedTemplate, StoredTemplate
+from .versions import TemplateVersion
 
 
 def template_view(template: StoredTemplate, organization: Organization) -> dict[str, Any]:

@@ -30,13 +30,13 @@ from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock, format_timestamp, parse_timestamp
 from checklist_crds.weighted_lru import weight_of
 
-from .audit_trail import Act
-from .idempotency import Claim, Idempotency, require_same_payload
-from .organizations import Organization
-from .template_body import parse_with
-from .template_catalogue import StoredTemplate, TemplateCatalogue
-from .template_versions import TemplateVersions
-from .turns import Turns
+from ..audit.trail import Act
+from ..cluster.turns import Turns
+from ..idempotency import Claim, Idempotency, require_same_payload
+from ..organizations.directory import Organization
+from .body import parse_with
+from .catalogue import StoredTemplate, TemplateCatalogue
+from .versions import TemplateVersions
 
 logger = logging.getLogger(__name__)
 

@@ -26,12 +26,12 @@ from checklist_crds.resource_types import (
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, format_timestamp
 
-from .audit_trail import Act
-from .key_directory import ApiKey, KeyDirectory
-from .member_directory import Member
-from .organizations import Organization
-from .request_body import require_members
-from .text_fields import is_object_name, single_line
+from ...audit.trail import Act
+from ...auth.keys import ApiKey, KeyDirectory
+from ...auth.members import Member
+from ...http.request_body import require_members
+from ...http.text_fields import is_object_name, single_line
+from ...organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 

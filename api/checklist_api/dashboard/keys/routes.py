@@ -9,15 +9,15 @@ from checklist_crds.ids import object_id
 from checklist_crds.organization_types import Role
 from checklist_crds.times import format_optional, format_timestamp
 
-from ..api_key_admin import requested_purpose
-from ..auth import Caller
-from ..key_directory import ApiKey
-from ..member_directory import Member
-from ..pagination import requested_page
-from ..request_body import read_json_object, read_optional_json_object
-from ..responses import json_response
-from ..services import Services
-from .table import Route
+from ...auth.gate import Caller
+from ...auth.keys import ApiKey
+from ...auth.members import Member
+from ...http.pagination import requested_page
+from ...http.request_body import read_json_object, read_optional_json_object
+from ...http.responses import json_response
+from ...wiring import Services
+from ..table import Route
+from .admin import requested_purpose
 
 
 def routes(services: Services) -> Sequence[Route]:

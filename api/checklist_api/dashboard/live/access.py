@@ -12,8 +12,8 @@ from checklist_crds.errors import ServiceError
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import Handler, Informer
 
-from .live_hub import LiveHub, Viewer
-from .sessions import object_name
+from ..sessions.store import object_name
+from .hub import LiveHub, Viewer
 
 _ASKED_EVERY_S: Final = 0.6
 

@@ -13,15 +13,15 @@ from checklist_crds.replay_types import ReplayPhase
 from checklist_crds.template_resource import TemplateMeta
 from checklist_crds.times import Clock
 
-from ..delivery_history import Event
-from ..delivery_index import DeliveryIndex
-from ..key_directory import KeyDirectory
-from ..member_directory import MemberDirectory
-from ..replay_directory import ReplayDirectory
-from ..run_index import RunIndex, RunNews
-from ..template_catalogue import TemplateCatalogue
-from .live_changes import LiveChange, LiveKind
-from .live_hub import LiveHub
+from ...auth.keys import KeyDirectory
+from ...auth.members import MemberDirectory
+from ...deliveries.replays import ReplayDirectory
+from ...index.deliveries import DeliveryIndex
+from ...index.delivery_history import Event
+from ...index.runs import RunIndex, RunNews
+from ...templates.catalogue import TemplateCatalogue
+from .changes import LiveChange, LiveKind
+from .hub import LiveHub
 
 _UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)
 _Read = Callable[[JsonObject, str], LiveChange]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from .live_changes import KEPT, LiveChange, RecentChanges, Sight
+from .changes import KEPT, LiveChange, RecentChanges, Sight
 
 _WOKEN_AT_ONCE: Final = 10
 _APART_S: Final = 0.005

@@ -8,16 +8,16 @@ from aiohttp import web
 from checklist_crds.errors import RateLimited, ServiceUnavailable, SignInRequired
 from checklist_crds.organization_types import Role
 
-from ..auth import Caller
-from ..middleware import frame_headers
-from ..organizations import Organization
-from ..services import Services
-from .access import role_of
-from .live_changes import Sight
-from .live_hub import Viewer
-from .live_stream import HEADERS, LiveStream
-from .sessions import Session
-from .table import Route
+from ...auth.gate import Caller
+from ...http.middleware import frame_headers
+from ...organizations.directory import Organization
+from ...wiring import Services
+from ..access import role_of
+from ..sessions.store import Session
+from ..table import Route
+from .changes import Sight
+from .hub import Viewer
+from .stream import HEADERS, LiveStream
 
 STREAMS_OF_A_SESSION: Final = 12
 """A browser has one for all its tabs, where it can share; a tab that was left counts until its line is known closed."""

@@ -19,7 +19,7 @@ from aiohttp import web
 from checklist_crds.errors import ServiceError
 from checklist_crds.kube.errors import KubeError
 
-from .live_hub import Channel, Viewer
+from .hub import Channel, Viewer
 
 HEADERS: Final = {
     "Content-Type": "text/event-stream; charset=utf-8",

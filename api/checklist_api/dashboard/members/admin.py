@@ -35,9 +35,9 @@ from checklist_crds.resource_types import (
 from checklist_crds.sealing import ServerKeys
 from checklist_crds.times import Clock, format_timestamp
 
-from .audit_trail import Act
-from .member_directory import Member, MemberDirectory
-from .organizations import Organization
+from ...audit.trail import Act
+from ...auth.members import Member, MemberDirectory
+from ...organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
 

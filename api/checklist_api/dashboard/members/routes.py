@@ -18,17 +18,17 @@ from checklist_crds.limits import Counted
 from checklist_crds.organization_types import Role
 from checklist_crds.times import format_optional, format_timestamp
 
-from ..auth import Caller
-from ..member_admin import MemberChange, member_target
-from ..member_directory import Member
-from ..pagination import requested_page
-from ..request_body import missing_fields, read_json_object, read_optional_json_object, require_members
-from ..responses import json_response
-from ..services import Services
-from ..text_fields import single_line
-from .access import role_of
-from .accounts import AccountExists
-from .table import Route
+from ...auth.gate import Caller
+from ...auth.members import Member
+from ...http.pagination import requested_page
+from ...http.request_body import missing_fields, read_json_object, read_optional_json_object, require_members
+from ...http.responses import json_response
+from ...http.text_fields import single_line
+from ...wiring import Services
+from ..access import role_of
+from ..sign_in.accounts import AccountExists
+from ..table import Route
+from .admin import MemberChange, member_target
 
 logger = logging.getLogger(__name__)
 

@@ -16,13 +16,13 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from checklist_crds.times import Clock
 
-from .oidc_errors import EmailMissing, ProviderUnavailable, ProviderUntrusted, SignInDenied, SignInNotBegun
-from .oidc_http import ProviderHttp
-from .oidc_pending import Pending
-from .oidc_provider import Metadata, Provider
-from .oidc_tokens import SignatureNotGood, verified_claims
-from .sign_in import Identity
-from .sign_in_settings import OidcSettings
+from ...settings.sign_in import OidcSettings
+from ..sign_in.flow import Identity
+from .errors import EmailMissing, ProviderUnavailable, ProviderUntrusted, SignInDenied, SignInNotBegun
+from .http import ProviderHttp
+from .pending import Pending
+from .provider import Metadata, Provider
+from .tokens import SignatureNotGood, verified_claims
 
 logger = logging.getLogger(__name__)
 

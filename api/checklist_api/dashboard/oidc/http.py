@@ -11,7 +11,7 @@ import aiohttp
 
 from checklist_crds.settings.held import Certificates
 
-from .oidc_errors import ProviderUnavailable, ProviderUntrusted
+from .errors import ProviderUnavailable, ProviderUntrusted
 
 ALL_S: Final = 10.0
 _CONNECT_S: Final = 3.0

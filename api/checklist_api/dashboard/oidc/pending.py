@@ -16,7 +16,7 @@ from aiohttp import web
 
 from checklist_crds.sealing import KeyRing, SealBroken
 
-from .access import cookie_of
+from ..access import cookie_of
 
 COOKIE: Final = "__Host-checklists-sign-in"
 LASTS: Final = timedelta(minutes=10)

@@ -16,9 +16,9 @@ from joserfc.jwk import KeySet
 
 from checklist_crds.settings.forms import is_loopback
 
-from .oidc_errors import ProviderUnavailable, ProviderUntrusted
-from .oidc_http import ProviderHttp
-from .sign_in_settings import OidcSettings
+from ...settings.sign_in import OidcSettings
+from .errors import ProviderUnavailable, ProviderUntrusted
+from .http import ProviderHttp
 
 logger = logging.getLogger(__name__)
 

@@ -14,17 +14,17 @@ from checklist_crds.errors import NotFound, ServiceError, ServiceUnavailable
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.sealing import SealBroken
 
-from ..auth import Handler
-from ..markup import inline, page, page_response
-from ..middleware import REQUEST_ID
-from ..services import Services
-from .access import set_session_cookie
-from .oidc_errors import OidcFailed, ProviderUnavailable, SignInNotBegun
-from .oidc_pending import Pending, forget_pending, safe_return
-from .sessions import Session
+from ...auth.gate import Handler
+from ...http.middleware import REQUEST_ID
+from ...pages.markup import inline, page, page_response
+from ...wiring import Services
+from ..access import set_session_cookie
+from ..sessions.store import Session
+from .errors import OidcFailed, ProviderUnavailable, SignInNotBegun
+from .pending import Pending, forget_pending, safe_return
 
 if TYPE_CHECKING:
-    from .oidc import Oidc
+    from .flow import Oidc
 
 logger = logging.getLogger(__name__)
 

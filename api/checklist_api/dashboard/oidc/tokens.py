@@ -10,7 +10,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from .oidc_errors import ProviderUntrusted
+from .errors import ProviderUntrusted
 
 ALGORITHMS: Final = (
     "RS256",

@@ -16,9 +16,9 @@ from checklist_crds.kube.kinds import DASHBOARD_SESSION
 from checklist_crds.resource_types import API_VERSION
 from checklist_crds.times import format_timestamp
 
-from ..member_directory import Person
-from ..recently import Recently
-from .sessions import Session, object_name
+from ...auth.members import Person
+from ...cluster.recently import Recently
+from .store import Session, object_name
 
 logger = logging.getLogger(__name__)
 

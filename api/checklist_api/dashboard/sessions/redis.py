@@ -21,10 +21,10 @@ from checklist_crds.account_types import DashboardSessionSpec
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.sealing import KeyRing, SealBroken
 
-from ..member_directory import Person
-from ..redis_connection import connect
-from .sessions import Session
-from .sign_in_settings import RedisSettings
+from ...auth.members import Person
+from ...http.redis_connection import connect
+from ...settings.sign_in import RedisSettings
+from .store import Session
 
 logger = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from aiohttp import web
 from checklist_crds.errors import NotFound
 from checklist_crds.times import format_timestamp
 
-from ..responses import json_response
-from ..services import Services
-from .access import SignedIn, clear_session_cookie
-from .oidc_routes import sign_out_address
-from .sessions import Session, object_name
+from ...http.responses import json_response
+from ...wiring import Services
+from ..access import SignedIn, clear_session_cookie
+from ..oidc.routes import sign_out_address
+from .store import Session, object_name
 
 
 def add_routes(router: web.UrlDispatcher, services: Services) -> None:

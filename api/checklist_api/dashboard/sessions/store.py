@@ -11,7 +11,7 @@ from typing import Protocol
 
 from checklist_crds.account_types import DashboardSessionSpec, SignInMethod
 
-from ..member_directory import Person
+from ...auth.members import Person
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from checklist_crds.account_types import SignInMethod
 from checklist_crds.errors import Forbidden, Problem, SignInRequired, ValidationFailed
 from checklist_crds.kube.client import retry_conflicts
 
-from ..services import Services
-from .access import SignedIn, set_session_cookie
+from ...wiring import Services
+from ..access import SignedIn, set_session_cookie
+from ..sessions.routes import session_response
+from ..sessions.store import Session
 from .accounts import FRESH_LINK, LocalAccount
-from .session_routes import session_response
-from .sessions import Session
-from .sign_in import Identity
-from .sign_in_routes import strings
+from .flow import Identity
+from .routes import strings
 
 _CURRENT: Final = "current_password"
 _NEW: Final = "new_password"

@@ -43,9 +43,9 @@ from checklist_crds.sealing import KeyRing, SealBroken, sealing_key_of
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock, format_timestamp
 
+from ..sessions.store import Session
 from .local_account import LocalAccount
 from .passwords import Passwords
-from .sessions import Session
 
 logger = logging.getLogger(__name__)
 

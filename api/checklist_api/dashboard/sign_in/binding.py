@@ -12,8 +12,8 @@ from checklist_crds.kube.kinds import MEMBER
 from checklist_crds.organization_types import MemberSpec, MemberStatus
 from checklist_crds.times import Clock, format_timestamp
 
-from ..member_directory import Member, MemberDirectory, Person
-from ..organizations import OrganizationDirectory
+from ...auth.members import Member, MemberDirectory, Person
+from ...organizations.directory import OrganizationDirectory
 
 logger = logging.getLogger(__name__)
 

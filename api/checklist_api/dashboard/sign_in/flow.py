@@ -17,18 +17,18 @@ from checklist_crds.sealing import KeyRing
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
-from ..member_directory import MemberDirectory
-from ..metrics import Metrics
-from ..organizations import OrganizationDirectory
-from ..rate_limit import RateLimiter
-from ..settings import Settings
-from .access import DashboardGate
+from ...auth.members import MemberDirectory
+from ...http.rate_limit import RateLimiter
+from ...metrics import Metrics
+from ...organizations.directory import OrganizationDirectory
+from ...settings.service import Settings
+from ..access import DashboardGate
+from ..sessions.store import Session, SessionStore, new_secret, object_name
 from .accounts import LocalAccount, LocalAccounts
+from .binding import Binding
 from .passwords import Passwords
 from .person_audit import PersonAudit
-from .sessions import Session, SessionStore, new_secret, object_name
-from .sign_in_binding import Binding
-from .sign_in_throttle import SignInThrottle
+from .throttle import SignInThrottle
 
 logger = logging.getLogger(__name__)
 

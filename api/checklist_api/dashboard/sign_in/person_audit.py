@@ -8,10 +8,10 @@ from aiohttp import web
 
 from checklist_crds.audit_types import AuditTarget
 
-from ..audit_trail import AuditTrail, actor_of
-from ..member_admin import TARGET
-from .access import DashboardGate
-from .sessions import Session
+from ...audit.trail import AuditTrail, actor_of
+from ..access import DashboardGate
+from ..members.admin import TARGET
+from ..sessions.store import Session
 
 
 class PersonAudit:

@@ -15,12 +15,12 @@ from checklist_crds.account_links import account_name
 from checklist_crds.account_types import LinkPurpose, SignInMethod
 from checklist_crds.errors import LinkNotValid, NotFound, Problem, SignInFailed, ValidationFailed
 
-from ..request_body import read_json_object, require_members
-from ..responses import json_response
-from ..services import Services
-from .access import set_session_cookie
+from ...http.request_body import read_json_object, require_members
+from ...http.responses import json_response
+from ...wiring import Services
+from ..access import set_session_cookie
 from .accounts import LocalAccount
-from .sign_in import Identity, SignIn
+from .flow import Identity, SignIn
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from checklist_crds.receipt import receipt_view
 from checklist_crds.run_types import Answer, Geo, PhotoRef, Run
 from checklist_crds.template_types import StepType
 
-from ...run_steps import StepState, ToldStep, told_steps
+from ...runs.steps import StepState, ToldStep, told_steps
 from ..labelled import Telling, executor_of, labelled_view
 from ..run_source import ExportedRun
 

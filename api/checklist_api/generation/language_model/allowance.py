@@ -11,8 +11,8 @@ from typing import Final
 
 from checklist_crds.times import Clock
 
-from .model_failures import ModelFailure, Reason
-from .model_settings import ModelSettings
+from ...settings.language_model import ModelSettings
+from .failures import ModelFailure, Reason
 
 AT_ONCE: Final = 16
 """Prompts that are with the model at a time."""

@@ -22,7 +22,7 @@ from checklist_crds.step_bounds import photo_bounds
 from checklist_crds.template_types import MAX_STEPS, Definition, Section, Step, StepConfig, StepType
 from checklist_crds.template_validation import parse_definition
 
-from .model_harm import GroundlessCondition, Harm, LimitAsBound, LostItem
+from .harm import GroundlessCondition, Harm, LimitAsBound, LostItem
 from .word_forms import share_of, shares_any
 
 _SURE: Final = 0.9

@@ -17,8 +17,8 @@ import httpx
 
 from checklist_crds.times import Clock, utc_now
 
-from .model_failures import ModelFailure, Reason
-from .model_settings import ModelSettings
+from ...settings.language_model import ModelSettings
+from .failures import ModelFailure, Reason
 
 MAX_ANSWER_BYTES: Final = 512 * 1024
 """Of a response's body: a template that create would take has 256 KiB at most."""

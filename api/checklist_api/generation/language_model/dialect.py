@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from .model_schema import strict_schema
+from .schema import strict_schema
 
 FORGET_AFTER_S: Final = 3_600.0
 """A server may have been replaced by a better one."""

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock
 
-from ..metrics import Metrics
-from .model_allowance import Allowance
-from .model_answer import Unusable, all_texts, read_answer
-from .model_client import Completion, ModelClient, RequestRefused
-from .model_dialect import MAX_STEPS, Dialect, RememberedDialect
-from .model_failures import ModelFailure, Reason
-from .model_prompt import Message, corrected, messages_for, repeats_instructions
-from .model_settings import ModelSettings
+from ...metrics import Metrics
+from ...settings.language_model import ModelSettings
+from .allowance import Allowance
+from .answer import Unusable, all_texts, read_answer
+from .client import Completion, ModelClient, RequestRefused
+from .dialect import MAX_STEPS, Dialect, RememberedDialect
+from .failures import ModelFailure, Reason
+from .prompt import Message, corrected, messages_for, repeats_instructions
 
 if TYPE_CHECKING:
-    from .model_check import Judgement
+    from .check import Judgement
 
 logger = logging.getLogger(__name__)
 
@@ -190,7 +190,7 @@ class ModelProvider:
 def _judged(text: str, *, wish: str, locale: str | None) -> _Judged:
     """The template of an answer, compared with its prompt. Raises Unusable."""
     # With the tables of the composer: not before they are needed, and in the thread of the pool.
-    from .model_check import judgement
+    from .check import judgement
 
     definition = read_answer(text)
     return _Judged(definition, judgement(definition, wish, locale))
