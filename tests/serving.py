@@ -8,7 +8,7 @@ from aiohttp import web, web_app
 
 from checklist_api.app import create_app
 from checklist_api.http.server import ApiRunner
-from checklist_api.wiring import Services
+from checklist_api.wiring.services import Services
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from tests.waiting import eventually
 
 from checklist_api.openapi.document import openapi_document
 from checklist_api.settings.service import Settings
-from checklist_api.wiring import Services
+from checklist_api.wiring.services import Services
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection

@@ -3,7 +3,7 @@
 So nothing happens that the trail does not tell: when the entry cannot be written, the act does not happen (503). The
 other way round it may tell of an act that a crash prevented, which is the better mistake.
 
-    async with services.audit.act(request, caller) as act:
+    async with audit.act(request, caller) as act:
         ...                                        # validation; nothing is written for what is refused here
         await act.announce("api_key.revoked", AuditTarget(kind="api_key", id=key.name, name=key.purpose))
         await client.patch(...)

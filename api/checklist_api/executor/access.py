@@ -8,12 +8,14 @@ from aiohttp import web
 
 from checklist_crds.errors import InvalidParameter, Problem, Unauthorized
 
+from ..auth.gate import Gate
 from ..organizations.directory import Organization
-from ..wiring import Services
+from ..runs.link_owner import LinkOwners
 from . import commands
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+BASE: Final = "/v1/executor/runs/{run_id}"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _ORGANIZATION: Final = web.RequestKey("link_owner", Organization)
 
@@ -21,8 +23,9 @@ _ORGANIZATION: Final = web.RequestKey("link_owner", Organization)
 class ExecutorGate:
     """Lets in who has the link."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, gate: Gate, link_owners: LinkOwners) -> None:
+        self._gate = gate
+        self._link_owners = link_owners
 
     def guarded(self, handler: Handler, *, counted: bool = True) -> Handler:
         """Limited per address, for bearers of the run's token, and limited per run: with a token that was passed on,
@@ -31,10 +34,10 @@ class ExecutorGate:
         async def authorized(request: web.Request) -> web.StreamResponse:
             request[_ORGANIZATION] = await self._organization(request)
             if counted:
-                await self._services.gate.count_run(request.match_info["run_id"])
+                await self._gate.count_run(request.match_info["run_id"])
             return await handler(request)
 
-        return self._services.gate.public(authorized)
+        return self._gate.public(authorized)
 
     async def _organization(self, request: web.Request) -> Organization:
         """Whose run the token opens. Raises Unauthorized: one answer for whatever is wrong, also for a run that does
@@ -44,7 +47,7 @@ class ExecutorGate:
         run_id = request.match_info["run_id"]
         organization = None
         if scheme.lower() == "executor" and _TOKEN.fullmatch(token) is not None and run_id.isascii():
-            organization = await self._services.link_owners.of(run_id, token)
+            organization = await self._link_owners.of(run_id, token)
         if organization is None:
             raise Unauthorized(
                 "The token of the run's link is missing or not valid.", headers={"WWW-Authenticate": "Executor"}

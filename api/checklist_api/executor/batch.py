@@ -13,19 +13,21 @@ from aiohttp import web
 from checklist_crds.answers import validate_value
 from checklist_crds.errors import AnswerInvalid, Problem, ServiceError, Unprocessable, ValidationFailed
 from checklist_crds.kube.run_store import BatchChange
-from checklist_crds.photo_urls import PhotoUrl
+from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
 from checklist_crds.run_batch import Outcome
 from checklist_crds.run_commands import Command
 from checklist_crds.run_lifecycle import require_assignee
 from checklist_crds.run_types import Run
 from checklist_crds.template_structure import json_type_name
 from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
 
+from ..auth.gate import Gate
 from ..http.request_body import read_json_object, require_members
 from ..http.responses import json_response
-from ..wiring import Services
+from ..runs.access import RunAccess
 from . import commands
-from .access import organization_of
+from .access import BASE, ExecutorGate, organization_of
 from .member import ExecutorMembers
 from .view import answer_kept, state_view
 
@@ -99,20 +101,28 @@ def _command(body: dict[str, Any]) -> Command | ServiceError:
 class ExecutorBatch:
     """The handler; called with the right token only."""
 
-    def __init__(self, services: Services, photo_url: PhotoUrl) -> None:
-        self._services = services
-        self._members = ExecutorMembers(services)
-        self._photo_url = photo_url
+    def __init__(
+        self, runs: RunAccess, members: ExecutorMembers, gate: Gate, photo_urls: SignedUrls, clock: Clock
+    ) -> None:
+        self._runs = runs
+        self._members = members
+        self._gate = gate
+        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._clock = clock
+
+    def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:
+        # The handler counts for the run, once it knows how many operations there are.
+        router.add_post(f"{BASE}/operations", gate.guarded(self.apply, counted=False))
 
     async def apply(self, request: web.Request) -> web.StreamResponse:
-        run_id, gate = request.match_info["run_id"], self._services.gate
+        run_id = request.match_info["run_id"]
         try:
             operations = read_operations(await read_json_object(request))
         except ServiceError:
-            await gate.count_run(run_id)
+            await self._gate.count_run(run_id)
             raise
         # As many as they would count singly.
-        await gate.count_run(run_id, len(operations))
+        await self._gate.count_run(run_id, len(operations))
         member: str | None = None
 
         async def who(run: Run) -> str | None:
@@ -121,7 +131,7 @@ class ExecutorBatch:
             return member
 
         asked = [each.command for each in operations if isinstance(each.command, Command)]
-        batch = await self._services.run_access.change_in_turn_by_link(run_id, organization_of(request), asked, who)
+        batch = await self._runs.change_in_turn_by_link(run_id, organization_of(request), asked, who)
         # Then all were refused for it, and nothing of the run is told.
         require_assignee(batch.change.run, member)
         return json_response(self._view(operations, batch))
@@ -133,7 +143,7 @@ class ExecutorBatch:
             self._result(each, next(outcomes) if isinstance(each.command, Command) else each.command, run, definition)
             for each in operations
         ]
-        return {**state_view(run, definition, self._services.clock(), self._photo_url), "results": results}
+        return {**state_view(run, definition, self._clock(), self._photo_url), "results": results}
 
     def _result(self, operation: BatchOperation, outcome: Outcome, run: Run, definition: Definition) -> dict[str, Any]:
         body = operation.body

@@ -13,11 +13,13 @@ from aiohttp import web
 
 from checklist_crds.errors import AssignedToAnother, RequestForged, RunExpired, RunNotFound, SignInRequired
 from checklist_crds.run_types import IdentityMode, Run, RunPhase
+from checklist_crds.times import Clock
 
 from ..auth.members import Member
-from ..organizations.directory import Organization
+from ..dashboard.access import DashboardGate
+from ..dashboard.sessions.store import SessionStore
+from ..organizations.directory import Organization, OrganizationDirectory
 from ..runs.access import Who
-from ..wiring import Services
 
 ANSWERING_MEMBER: Final = "Answering-Member"
 """Header of a write: the member who gave the answer, when that was not at once. Somebody else, who is signed in on the
@@ -28,8 +30,20 @@ _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 class ExecutorMembers:
     """Finds the member behind a request of the executor API."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(
+        self,
+        gate: DashboardGate,
+        sessions: SessionStore,
+        organizations: OrganizationDirectory,
+        clock: Clock,
+        *,
+        base_url: str,
+    ) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._organizations = organizations
+        self._clock = clock
+        self._base_url = base_url
 
     async def answering(self, request: web.Request, run: Run) -> Member | None:
         """None: the run is for others than members.
@@ -38,19 +52,18 @@ class ExecutorMembers:
         """
         if run.admitted_as.identity_mode is not IdentityMode.MEMBER:
             return None
-        dashboard = self._services.dashboard
-        organization = await self._services.organizations.get(run.admitted_as.organization)
+        organization = await self._organizations.get(run.admitted_as.organization)
         if organization is None:
             raise RunNotFound()
-        session = await dashboard.session_of(request)
+        session = await self._gate.session_of(request)
         if session is None:
             raise self._sign_in_required(run, organization)
-        member = await dashboard.membership(session, organization)
+        member = await self._gate.membership(session, organization)
         if member is None:
             raise RunNotFound()
         if request.method not in _SAFE_METHODS:
             self._require_own_page(request)
-        self._services.sessions.note_use(session, self._services.clock())
+        self._sessions.note_use(session, self._clock())
         if request.headers.get(ANSWERING_MEMBER, member.id) != member.id:
             raise AssignedToAnother("Another member gave this answer; it is sent when they are signed in.")
         return member
@@ -66,7 +79,7 @@ class ExecutorMembers:
 
     def _sign_in_required(self, run: Run, organization: Organization) -> SignInRequired | RunExpired:
         """Tells the bearer of the link who asks, and where to sign in. That a run has expired its preview tells all."""
-        if run.phase_at(self._services.clock()) is RunPhase.EXPIRED:
+        if run.phase_at(self._clock()) is RunPhase.EXPIRED:
             return RunExpired()
         return SignInRequired(
             "This checklist is for members of the organization: sign in first, or again.",
@@ -74,7 +87,7 @@ class ExecutorMembers:
                 "organization": organization.display_name,
                 "template_name": run.admitted_as.template_name,
                 "created_by_name": run.spec.created_by_name or organization.display_name,
-                "sign_in": f"{self._services.settings.base_url}/dashboard/sign-in?return_to=/r/{run.name}",
+                "sign_in": f"{self._base_url}/dashboard/sign-in?return_to=/r/{run.name}",
             },
             headers={"WWW-Authenticate": "Cookie"},
         )
@@ -82,6 +95,6 @@ class ExecutorMembers:
     def _require_own_page(self, request: web.Request) -> None:
         """The run's token is in a header that no other site can write; this is for a browser that says so itself."""
         try:
-            self._services.dashboard.require_own_page(request)
+            self._gate.require_own_page(request)
         except RequestForged:
             raise RequestForged("The request does not come from the checklist's own page.") from None

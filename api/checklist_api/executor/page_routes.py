@@ -13,11 +13,15 @@ from aiohttp import web
 from checklist_crds.errors import NotFound, RunExpired, RunNotFound, ServiceError, ServiceUnavailable
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.run_types import Run, RunPhase
+from checklist_crds.times import Clock
 
+from ..auth.gate import Gate
+from ..organizations.directory import OrganizationDirectory
 from ..pages.markup import SECURITY_HEADERS
 from ..pages.web_files import BUILT, PAGE, WebFiles
+from ..runs.access import RunAccess
 from ..runs.view import run_preview
-from ..wiring import Services
+from ..settings.app_links import AppLinks
 from .page import ExecutorPage
 from .page_texts import PageTexts, texts_for
 
@@ -39,22 +43,31 @@ _PLAIN: Final[Mapping[str, str]] = {}
 _BY_LANGUAGE: Final[Mapping[str, str]] = {"Vary": "Accept-Language"}
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    app = ExecutorApp(services, WebFiles.read(BUILT / "executor"))
-    router.add_get("/r/{run_id}", app.page)
-    router.add_get("/r/{folder}/{name}", app.file)
-
-
 class ExecutorApp:
     """The handlers. Files come first: no run id looks like one of their names."""
 
-    def __init__(self, services: Services, built: WebFiles) -> None:
-        self._services = services
+    def __init__(
+        self,
+        *,
+        runs: RunAccess,
+        organizations: OrganizationDirectory,
+        gate: Gate,
+        clock: Clock,
+        app_links: AppLinks,
+        built: WebFiles,
+    ) -> None:
+        self._runs = runs
+        self._organizations = organizations
+        self._clock = clock
         self._files = built.files
-        self._page = ExecutorPage(built.page, services.settings.app_links)
-        self._limited = services.gate.public(self._run_page)
+        self._page = ExecutorPage(built.page, app_links)
+        self._limited = gate.public(self._run_page)
         if built.page is None:
             logger.warning("executor_app.not_built", extra={"folder": str(BUILT), "remedy": "make web"})
+
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        router.add_get("/r/{run_id}", self.page)
+        router.add_get("/r/{folder}/{name}", self.file)
 
     async def page(self, request: web.Request) -> web.StreamResponse:
         """A file of the app beside the page, the page of no run, or the page of a run."""
@@ -74,8 +87,8 @@ class ExecutorApp:
     async def _run_page(self, request: web.Request) -> web.StreamResponse:
         texts = texts_for(request.headers.get("Accept-Language", ""))
         try:
-            run = await self._services.run_access.of_anybody(request.match_info["run_id"])
-            if run.phase_at(self._services.clock()) is RunPhase.EXPIRED:
+            run = await self._runs.of_anybody(request.match_info["run_id"])
+            if run.phase_at(self._clock()) is RunPhase.EXPIRED:
                 raise RunExpired()
             return _html(self._page.of_run(await self._preview(run), texts), headers=_BY_LANGUAGE)
         except (RunNotFound, RunExpired) as error:
@@ -85,12 +98,10 @@ class ExecutorApp:
             return self._refusal(unavailable, texts)
 
     async def _preview(self, run: Run) -> dict[str, Any]:
-        organization = (
-            await self._services.organizations.get(run.resolved.organization) if run.resolved is not None else None
-        )
+        organization = await self._organizations.get(run.resolved.organization) if run.resolved is not None else None
         if organization is None:
             raise RunNotFound()
-        return run_preview(run, organization, self._services.clock())
+        return run_preview(run, organization, self._clock())
 
     def _refusal(self, error: ServiceError, texts: PageTexts) -> web.Response:
         headers = {**_BY_LANGUAGE, **error.headers}

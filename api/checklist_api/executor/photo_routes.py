@@ -15,25 +15,29 @@ from checklist_crds.errors import InvalidParameter, Problem, ServiceError, Servi
 from checklist_crds.events import photo_view
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.run_store import Change
-from checklist_crds.photo_urls import IN_ANSWERS
+from checklist_crds.limits import Limits
+from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
 from checklist_crds.run_commands import AddPhoto, DrawSignature
 from checklist_crds.run_lifecycle import Decision, decide
 from checklist_crds.run_photos import photo_of_operation
 from checklist_crds.run_types import PhotoRef, Run
 from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
 
 from ..http.responses import json_response
-from ..metrics import UploadResult
+from ..metrics import Metrics, UploadResult
 from ..organizations.directory import Organization
+from ..photos.intake import PhotoIntake
 from ..photos.processing import PhotoRefused
+from ..photos.unused import UnusedPhotos
 from ..photos.upload_body import Upload, upload_of
-from ..wiring import Services
-from .access import ExecutorGate, given_op_id, organization_of
+from ..runs.access import RunAccess
+from .access import BASE, ExecutorGate, given_op_id, organization_of
 from .member import ExecutorMembers
 from .view import answered_view, change_view
 
-PHOTOS: Final = "/v1/executor/runs/{run_id}/answers/{step_id}/photos"
-SIGNATURE: Final = "/v1/executor/runs/{run_id}/signature"
+PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
+SIGNATURE: Final = f"{BASE}/signature"
 
 MakeCommand = Callable[[PhotoRef, str | None], AddPhoto | DrawSignature]
 
@@ -50,19 +54,33 @@ class _Uploaded:
     """As it was stored; None when nothing was, because the operation was kept before."""
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    routes, guarded = PhotoRoutes(services), ExecutorGate(services).guarded
-    router.add_post(PHOTOS, guarded(routes.add_photo))
-    router.add_put(SIGNATURE, guarded(routes.draw_signature))
-
-
 class PhotoRoutes:
     """Uploads. (What takes photos back has no body of its own kind, and is among the other writes.)"""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._members = ExecutorMembers(services)
-        self._photo_url = services.photo_urls.for_(IN_ANSWERS)
+    def __init__(
+        self,
+        *,
+        runs: RunAccess,
+        members: ExecutorMembers,
+        intake: PhotoIntake,
+        unused: UnusedPhotos,
+        limits: Limits,
+        metrics: Metrics,
+        photo_urls: SignedUrls,
+        clock: Clock,
+    ) -> None:
+        self._runs = runs
+        self._members = members
+        self._intake = intake
+        self._unused = unused
+        self._limits = limits
+        self._metrics = metrics
+        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._clock = clock
+
+    def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:
+        router.add_post(PHOTOS, gate.guarded(self.add_photo))
+        router.add_put(SIGNATURE, gate.guarded(self.draw_signature))
 
     async def add_photo(self, request: web.Request) -> web.Response:
         """201 with the photo; 200 when the operation was kept before."""
@@ -82,49 +100,48 @@ class PhotoRoutes:
 
     async def _upload(self, request: web.Request, make: MakeCommand) -> _Uploaded:
         """Raises what `decide` raises, and what reading and keeping an image raise."""
-        metrics = self._services.metrics
         try:
             made = await self._made(request, make)
         except BaseException as error:
-            metrics.count_upload(_result_of(error))
+            self._metrics.count_upload(_result_of(error))
             raise
         if made.photo is None or made.decision.replayed:
-            metrics.count_upload(UploadResult.REPLAYED)
+            self._metrics.count_upload(UploadResult.REPLAYED)
         else:
-            metrics.count_upload(UploadResult.KEPT, made.photo.bytes)
+            self._metrics.count_upload(UploadResult.KEPT, made.photo.bytes)
         return made
 
     async def _made(self, request: web.Request, make: MakeCommand) -> _Uploaded:
-        services, run_id, organization = self._services, request.match_info["run_id"], organization_of(request)
+        run_id, organization = request.match_info["run_id"], organization_of(request)
         upload = await upload_of(request, given_op_id(request))
-        run = await services.run_access.of_organization(run_id, organization)
+        run = await self._runs.of_organization(run_id, organization)
         who = self._members.who(request)
         asked = replace(
             make(_announced(upload), upload.op_id), by=await who(run), run_bytes=self._bytes_of(organization)
         )
-        definition = await services.run_access.definition(run)
-        first = decide(run, definition, asked, services.clock())
+        definition = await self._runs.definition(run)
+        first = decide(run, definition, asked, self._clock())
         if first.replayed:
             return _Uploaded(run, definition, first, upload.op_id, None)
-        photo = await services.photo_intake.take(upload, organization.id, run_id)
+        photo = await self._intake.take(upload, organization.id, run_id)
         command = replace(make(photo, upload.op_id), run_bytes=asked.run_bytes)
         try:
-            change: Change = await services.run_access.change_by_link(run_id, organization, command, who)
+            change: Change = await self._runs.change_by_link(run_id, organization, command, who)
         except ServiceError:
-            await services.unused_photos.discard_refused(run_id, organization, photo)
+            await self._unused.discard_refused(run_id, organization, photo)
             raise
         if change.decision.replayed:
-            await services.unused_photos.discard_refused(run_id, organization, photo)
+            await self._unused.discard_refused(run_id, organization, photo)
         else:
-            await services.unused_photos.discard_replaced(change)
+            await self._unused.discard_replaced(change)
         return _Uploaded(change.run, change.definition, change.decision, upload.op_id, photo)
 
     def _bytes_of(self, organization: Organization) -> int:
         """The cap on what is ever stored for one run."""
-        return self._services.limits.limits.of(organization.limits).run_bytes
+        return self._limits.of(organization.limits).run_bytes
 
     def _change_view(self, made: _Uploaded) -> dict[str, Any]:
-        now, replayed = self._services.clock(), made.decision.replayed
+        now, replayed = self._clock(), made.decision.replayed
         return change_view(made.run, made.definition, now, self._photo_url, replayed=replayed)
 
 

@@ -1,71 +1,71 @@
 """The executor API (contract section 6): what the person with the link does with a run.
 
 Each write reads the same: token, body, command, `decide` behind a conditional write, view. The run id and its token are
-the credential; no account, no key (a run for members also needs a session: `executor_member.py`). Looking (GET,
+the credential; no account, no key (a run for members also needs a session: `member.py`). Looking (GET,
 HEAD, open) never changes the status, so link previews of messengers and mail scanners leave no trace.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any
 
 from aiohttp import web
 
 from checklist_crds.errors import RunExpired, Unprocessable
 from checklist_crds.kube.run_store import Change
-from checklist_crds.photo_urls import IN_ANSWERS
+from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
 from checklist_crds.run_commands import AnswerStep, Command, DrawSignature, Open, RemovePhotos
 from checklist_crds.run_lifecycle import require_assignee
 from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
 
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
-from ..wiring import Services
+from ..photos.unused import UnusedPhotos
+from ..runs.access import RunAccess
 from . import commands
-from .access import ExecutorGate, Handler, given_op_id, organization_of
-from .batch import ExecutorBatch, with_the_values_problems
+from .access import BASE, ExecutorGate, Handler, given_op_id, organization_of
+from .batch import with_the_values_problems
 from .member import ExecutorMembers
 from .photo_routes import requested_index
 from .view import answered_view, change_view, executor_run_view
 
-BASE: Final = "/v1/executor/runs/{run_id}"
 Parse = Callable[[web.Request, str | None], Awaitable[Command]]
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    executor = Executor(services)
-    guarded = ExecutorGate(services).guarded
-    router.add_get(BASE, guarded(executor.show))
-    batch = ExecutorBatch(services, services.photo_urls.for_(IN_ANSWERS))
-    router.add_post(f"{BASE}/operations", guarded(batch.apply, counted=False))
-    for method, path, parse in (
-        ("POST", "open", _open),
-        ("PUT", "identity", _identity),
-        ("PUT", "answers/{step_id}", _answer),
-        ("DELETE", "answers/{step_id}", _clear),
-        ("DELETE", "answers/{step_id}/photos", _remove_photos),
-        ("POST", "steps/{step_id}/skip", _skip),
-        ("DELETE", "signature", _take_drawing_back),
-        ("POST", "submit", _submit),
-        ("POST", "cancel", _cancel),
-    ):
-        router.add_route(method, f"{BASE}/{path}", guarded(executor.write(parse)))
-
-
-class Executor:
+class ExecutorRoutes:
     """The handlers; each is called with the right token only."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._members = ExecutorMembers(services)
-        self._photo_url = services.photo_urls.for_(IN_ANSWERS)
+    def __init__(
+        self, runs: RunAccess, members: ExecutorMembers, unused: UnusedPhotos, photo_urls: SignedUrls, clock: Clock
+    ) -> None:
+        self._runs = runs
+        self._members = members
+        self._unused = unused
+        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._clock = clock
+
+    def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:
+        router.add_get(BASE, gate.guarded(self.show))
+        for method, path, parse in (
+            ("POST", "open", _open),
+            ("PUT", "identity", _identity),
+            ("PUT", "answers/{step_id}", _answer),
+            ("DELETE", "answers/{step_id}", _clear),
+            ("DELETE", "answers/{step_id}/photos", _remove_photos),
+            ("POST", "steps/{step_id}/skip", _skip),
+            ("DELETE", "signature", _take_drawing_back),
+            ("POST", "submit", _submit),
+            ("POST", "cancel", _cancel),
+        ):
+            router.add_route(method, f"{BASE}/{path}", gate.guarded(self.write(parse)))
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         run = await self._run(request)
         member = await self._members.answering(request, run)
         require_assignee(run, member.id if member is not None else None)
         definition = await self._definition(run)
-        now = self._services.clock()
+        now = self._clock()
         if run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
         sender = run.spec.created_by_name or organization_of(request).display_name
@@ -80,17 +80,17 @@ class Executor:
                 command = await parse(request, given_op_id(request))
             except Unprocessable as error:
                 raise await self._with_the_values_problems(request, error) from None
-            change = await self._services.run_access.change_by_link(
+            change = await self._runs.change_by_link(
                 request.match_info["run_id"], organization_of(request), command, self._members.who(request)
             )
             if isinstance(command, DrawSignature):
-                await self._services.unused_photos.discard_replaced(change)
+                await self._unused.discard_replaced(change)
             return json_response(self._answer_to(command, change))
 
         return handler
 
     def _answer_to(self, command: Command, change: Change) -> dict[str, Any]:
-        run, now = change.run, self._services.clock()
+        run, now = change.run, self._clock()
         view = change_view(run, change.definition, now, self._photo_url, replayed=change.decision.replayed)
         if isinstance(command, Open) and run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
@@ -99,10 +99,10 @@ class Executor:
         return view
 
     async def _run(self, request: web.Request) -> Run:
-        return await self._services.run_access.of_organization(request.match_info["run_id"], organization_of(request))
+        return await self._runs.of_organization(request.match_info["run_id"], organization_of(request))
 
     async def _definition(self, run: Run) -> Definition:
-        return await self._services.run_access.definition(run)
+        return await self._runs.definition(run)
 
     async def _with_the_values_problems(self, request: web.Request, error: Unprocessable) -> Unprocessable:
         """The same error with what is wrong about the answer's value too: all problems are told at once."""

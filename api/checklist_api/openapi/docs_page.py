@@ -10,7 +10,6 @@ from typing import Any, Final
 from aiohttp import web
 
 from ..pages.markup import anchor, inline, page, page_response, paragraphs
-from ..wiring import Services
 from .docs_schema import fields_table, row, table, type_html
 from .document import openapi_document
 
@@ -19,9 +18,7 @@ Document = Mapping[str, Any]
 _SCHEMES: Final = {"bearerKey": "API key", "executorToken": "Executor token", "memberSession": "Member's session"}
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    base_url = services.settings.base_url
-
+def add_routes(router: web.UrlDispatcher, base_url: str) -> None:
     async def docs(_: web.Request) -> web.Response:
         return page_response(await asyncio.to_thread(_rendered, base_url), cache="no-cache")
 

@@ -12,7 +12,6 @@ from checklist_crds.json_text import to_json
 
 from ..dashboard.access import COOKIE
 from ..photos.upload_body import ANY_BYTES, FORM
-from ..wiring import Services
 from . import event_models as events
 from . import examples
 from .delivery_operations import DELIVERY_OPERATIONS
@@ -85,8 +84,8 @@ _SIGNATURE_HEADERS: Final = {
 }
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    body = to_json(openapi_document(services.settings.base_url))
+def add_routes(router: web.UrlDispatcher, base_url: str) -> None:
+    body = to_json(openapi_document(base_url))
 
     async def document(_: web.Request) -> web.Response:
         # The document is public and holds no secret, so any site's tools may read it.

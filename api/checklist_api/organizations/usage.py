@@ -41,9 +41,17 @@ class Usage:
         return usage(self.quota, limit=self.plan.runs_per_month, now=self.now)
 
 
-async def current_usage(client: KubeClient, ledger: QuotaLedger, organization: Organization, clock: Clock) -> Usage:
-    """Raises KubeError."""
-    await ledger.settle(organization.name)
-    body = await client.get(ORGANIZATION, organization.name)
-    plan = OrganizationSpec.model_validate(body["spec"]).plan
-    return Usage(Quota.parse((body.get("status") or {}).get("quota")), plan, clock())
+class UsageReader:
+    """Reads the count of an organization, after what is still to be written of it."""
+
+    def __init__(self, client: KubeClient, ledger: QuotaLedger, clock: Clock) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._clock = clock
+
+    async def of(self, organization: Organization) -> Usage:
+        """Raises KubeError."""
+        await self._ledger.settle(organization.name)
+        body = await self._client.get(ORGANIZATION, organization.name)
+        plan = OrganizationSpec.model_validate(body["spec"]).plan
+        return Usage(Quota.parse((body.get("status") or {}).get("quota")), plan, self._clock())

@@ -4,11 +4,10 @@ from typing import Final
 
 from aiohttp import web
 
-from ..wiring import Services
 from .markup import page, page_response
 
 
-def add_routes(router: web.UrlDispatcher, _: Services) -> None:
+def add_routes(router: web.UrlDispatcher) -> None:
     async def landing(_: web.Request) -> web.Response:
         return page_response(_LANDING, cache="no-cache")
 

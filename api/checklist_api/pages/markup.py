@@ -15,8 +15,6 @@ from aiohttp import web
 
 from checklist_crds.errors import NotFound
 
-from ..wiring import Services
-
 _STYLE: Final = (Path(__file__).parent / "style.css").read_bytes()
 STYLE_NAME: Final = f"style.{hashlib.sha256(_STYLE).hexdigest()[:12]}.css"
 SECURITY_HEADERS: Final[Mapping[str, str]] = {
@@ -31,7 +29,7 @@ SECURITY_HEADERS: Final[Mapping[str, str]] = {
 NOTHING_PERMITTED: Final = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
+def add_routes(router: web.UrlDispatcher) -> None:
     async def style(request: web.Request) -> web.Response:
         if request.match_info["name"] != STYLE_NAME:
             raise NotFound()

@@ -10,7 +10,7 @@ from aiohttp import web
 from checklist_crds.errors import NotFound
 from checklist_crds.json_text import to_json
 
-from ..wiring import Services
+from ..settings.app_links import AppLinks
 
 _HEADERS: Final = {
     "Content-Type": "application/json",
@@ -19,9 +19,7 @@ _HEADERS: Final = {
 }
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    links = services.settings.app_links
-
+def add_routes(router: web.UrlDispatcher, links: AppLinks) -> None:
     async def apple(_: web.Request) -> web.Response:
         return _association(links.apple_association() if links.apple_apps else None)
 

@@ -10,10 +10,11 @@ from aiohttp import web
 
 from checklist_crds.errors import NotFound, ServiceUnavailable
 from checklist_crds.photo_keys import PhotoFolder, thumbnail_key
-from checklist_crds.photo_store import StoredPhoto, StoreUnavailable
+from checklist_crds.photo_store import PhotoStore, StoredPhoto, StoreUnavailable
+from checklist_crds.photo_urls import SignedUrls
 
+from ..auth.gate import Gate
 from ..http.middleware import frame_headers
-from ..wiring import Services
 
 PHOTO: Final = "/v1/photos/{run_id}/{photo_id}"
 _NOT_FOUND: Final = "There is no such photo, or its address has expired."
@@ -31,15 +32,16 @@ _HEADERS: Final = {
 }
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    routes = PhotoServing(services)
-    router.add_get(PHOTO, services.gate.public(routes.photo))
-    router.add_get(f"{PHOTO}/thumbnail", services.gate.public(routes.thumbnail))
-
-
 class PhotoServing:
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    """One method for each operation."""
+
+    def __init__(self, urls: SignedUrls, store: PhotoStore) -> None:
+        self._urls = urls
+        self._store = store
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        router.add_get(PHOTO, gate.public(self.photo))
+        router.add_get(f"{PHOTO}/thumbnail", gate.public(self.thumbnail))
 
     async def photo(self, request: web.Request) -> web.StreamResponse:
         return await self._serve(request, thumbnail=False)
@@ -54,7 +56,7 @@ class PhotoServing:
             request.query.get("e", ""),
             request.query.get("s", ""),
         )
-        left = self._services.photo_urls.seconds_left(folder, photo_id, expires, signature, thumbnail=thumbnail)
+        left = self._urls.seconds_left(folder, photo_id, expires, signature, thumbnail=thumbnail)
         if left is None:
             raise NotFound(_NOT_FOUND)
         # The same key never has other bytes.
@@ -64,7 +66,7 @@ class PhotoServing:
             return web.Response(status=304, headers=headers)
         key = folder.key(photo_id)
         try:
-            photo = await self._services.photo_store.get(thumbnail_key(key) if thumbnail else key)
+            photo = await self._store.get(thumbnail_key(key) if thumbnail else key)
         except StoreUnavailable:
             raise ServiceUnavailable("Photos cannot be read at the moment; please try again.") from None
         if photo is None:

@@ -10,41 +10,58 @@ from checklist_composer.explanation import explanation
 from checklist_crds.errors import Problem
 from checklist_crds.template_validation import definition_problems
 
-from ..auth.gate import Caller
+from ..audit.trail import AuditTrail
+from ..auth.gate import Caller, Gate
+from ..generation.generator import Generator
 from ..generation.request import GenerateRequest
 from ..http.pagination import invalid_parameter, parameter, requested_page
 from ..http.request_body import JSON, missing_fields, read_json_object
 from ..http.responses import json_response
-from ..idempotency import REPLAYED, requested_key
+from ..idempotency import REPLAYED, Idempotency, requested_key
 from ..organizations.directory import Organization
-from ..wiring import Services
 from .body import parse_with
-from .catalogue import ListedTemplate, StoredTemplate
+from .catalogue import ListedTemplate, StoredTemplate, TemplateCatalogue
+from .versions import TemplateVersions
 from .view import template_summary, template_view, version_view
-from .writes import ASSIGNED_ON_CREATE
+from .writes import ASSIGNED_ON_CREATE, TemplateWriter
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _ENTITY_TAGS: Final = re.compile(r'\s*(?:W/)?"[^"]*"\s*(?:,\s*(?:W/)?"[^"]*"\s*)*')
 _OWN_TAG: Final = re.compile(r'(?<!W/)"([1-9][0-9]{0,17})"')
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    routes, owner = TemplateRoutes(services), services.gate.owner
-    router.add_post("/v1/templates", owner(routes.create))
-    router.add_get("/v1/templates", owner(routes.list))
-    router.add_post("/v1/templates/generate", owner(routes.generate))
-    router.add_get("/v1/templates/{template_id}", owner(routes.get))
-    router.add_patch("/v1/templates/{template_id}", owner(routes.patch))
-    router.add_delete("/v1/templates/{template_id}", owner(routes.delete))
-    router.add_get("/v1/templates/{template_id}/versions", owner(routes.versions))
-    router.add_get("/v1/templates/{template_id}/versions/{version}", owner(routes.version))
-
-
 class TemplateRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(
+        self,
+        *,
+        catalogue: TemplateCatalogue,
+        writer: TemplateWriter,
+        versions: TemplateVersions,
+        generator: Generator,
+        idempotency: Idempotency,
+        audit: AuditTrail,
+        path_prefix: str,
+    ) -> None:
+        self._catalogue = catalogue
+        self._writer = writer
+        self._versions = versions
+        self._generator = generator
+        self._idempotency = idempotency
+        self._audit = audit
+        self._path_prefix = path_prefix
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        owner = gate.owner
+        router.add_post("/v1/templates", owner(self.create))
+        router.add_get("/v1/templates", owner(self.list))
+        router.add_post("/v1/templates/generate", owner(self.generate))
+        router.add_get("/v1/templates/{template_id}", owner(self.get))
+        router.add_patch("/v1/templates/{template_id}", owner(self.patch))
+        router.add_delete("/v1/templates/{template_id}", owner(self.delete))
+        router.add_get("/v1/templates/{template_id}/versions", owner(self.versions))
+        router.add_get("/v1/templates/{template_id}/versions/{version}", owner(self.version))
 
     def view(self, template: StoredTemplate, organization: Organization) -> dict[str, Any]:
         """The template as answers show it."""
@@ -76,60 +93,60 @@ class TemplateRoutes:
         written = {name: value for name, value in body.items() if name not in ASSIGNED_ON_CREATE}
         _require_whole(written, problems, strict=strict)
         definition = parse_with(written, problems, strict=strict)
-        with self._services.idempotency.claim(key, caller.organization.name, "t", body) as claim:
-            async with self._services.audit.act(request, caller) as act:
-                created = await self._services.template_writer.create(caller.organization, definition, claim, act)
-        location = f"{self._services.settings.path_prefix}/v1/templates/{created.template.meta.id}"
+        with self._idempotency.claim(key, caller.organization.name, "t", body) as claim:
+            async with self._audit.act(request, caller) as act:
+                created = await self._writer.create(caller.organization, definition, claim, act)
+        location = f"{self._path_prefix}/v1/templates/{created.template.meta.id}"
         headers = {"Location": location, **(REPLAYED if created.replayed else {})}
         return self.answer(created.template, caller.organization, status=201, headers=headers)
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:
         page = requested_page(request)
-        templates = await self._services.templates.all_of(caller.organization)
+        templates = await self._catalogue.all_of(caller.organization)
         shown = templates[page.offset : page.offset + page.per_page]
         return json_response(
             {"data": [self.summary(template) for template in shown], "pagination": page.view(len(templates))}
         )
 
     async def get(self, request: web.Request, caller: Caller) -> web.Response:
-        template = await self._services.templates.get(caller.organization, request.match_info["template_id"])
+        template = await self._catalogue.get(caller.organization, request.match_info["template_id"])
         return self.answer(template, caller.organization)
 
     async def patch(self, request: web.Request, caller: Caller) -> web.Response:
         patch = await read_json_object(request, media_types=(JSON, _MERGE_PATCH))
         versions, strict = requested_versions(request), _is_strict(request)
         template_id = request.match_info["template_id"]
-        async with self._services.audit.act(request, caller) as act:
-            template = await self._services.template_writer.patch(
+        async with self._audit.act(request, caller) as act:
+            template = await self._writer.patch(
                 caller.organization, template_id, patch, versions=versions, strict=strict, act=act
             )
         return self.answer(template, caller.organization)
 
     async def delete(self, request: web.Request, caller: Caller) -> web.Response:
         template_id = request.match_info["template_id"]
-        async with self._services.audit.act(request, caller) as act:
-            await self._services.template_writer.delete(caller.organization, template_id, act)
+        async with self._audit.act(request, caller) as act:
+            await self._writer.delete(caller.organization, template_id, act)
         return web.Response(status=204)
 
     async def versions(self, request: web.Request, caller: Caller) -> web.Response:
         """The version that is current, and the earlier ones that are kept."""
         page, organization = requested_page(request), caller.organization
-        template = await self._services.templates.get(organization, request.match_info["template_id"])
-        versions = await self._services.template_versions.all_of(template, organization)
+        template = await self._catalogue.get(organization, request.match_info["template_id"])
+        versions = await self._versions.all_of(template, organization)
         shown = versions[page.offset : page.offset + page.per_page]
         return json_response({"data": [version.view() for version in shown], "pagination": page.view(len(versions))})
 
     async def version(self, request: web.Request, caller: Caller) -> web.Response:
         """The template as it was in that version."""
         organization = caller.organization
-        template = await self._services.templates.get(organization, request.match_info["template_id"])
-        version = await self._services.template_versions.get(template, organization, request.match_info["version"])
+        template = await self._catalogue.get(organization, request.match_info["template_id"])
+        version = await self._versions.get(template, organization, request.match_info["version"])
         return json_response(version_view(template, version, organization), headers={"ETag": f'"{version.number}"'})
 
     async def generate(self, request: web.Request, caller: Caller) -> web.Response:
         """Answers with a definition that create takes unchanged; it is stored nowhere."""
         wanted = GenerateRequest.read(request, await read_json_object(request))
-        made = await self._services.generator.generate(wanted.prompt, wanted.locale, caller.organization.name)
+        made = await self._generator.generate(wanted.prompt, wanted.locale, caller.organization.name)
         answer = made.definition.to_tdl()
         if wanted.explain:
             answer = explanation(made.definition, made.sources, made.unused, wanted.prompt, before=wanted.before)

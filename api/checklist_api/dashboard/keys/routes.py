@@ -9,35 +9,36 @@ from checklist_crds.ids import object_id
 from checklist_crds.organization_types import Role
 from checklist_crds.times import format_optional, format_timestamp
 
+from ...audit.trail import AuditTrail
 from ...auth.gate import Caller
-from ...auth.keys import ApiKey
-from ...auth.members import Member
+from ...auth.keys import ApiKey, KeyDirectory
+from ...auth.members import Member, MemberDirectory
 from ...http.pagination import requested_page
 from ...http.request_body import read_json_object, read_optional_json_object
 from ...http.responses import json_response
-from ...wiring import Services
 from ..table import Route
-from .admin import requested_purpose
-
-
-def routes(services: Services) -> Sequence[Route]:
-    handlers = KeyRoutes(services)
-    return (
-        Route("GET", "/keys", Role.ADMIN, handlers.list),
-        Route("POST", "/keys", Role.ADMIN, handlers.create),
-        Route("POST", "/keys/{key_id}/revoke", Role.ADMIN, handlers.revoke),
-    )
+from .admin import ApiKeyAdmin, requested_purpose
 
 
 class KeyRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, keys: KeyDirectory, admin: ApiKeyAdmin, members: MemberDirectory, audit: AuditTrail) -> None:
+        self._keys = keys
+        self._admin = admin
+        self._members = members
+        self._audit = audit
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/keys", Role.ADMIN, self.list),
+            Route("POST", "/keys", Role.ADMIN, self.create),
+            Route("POST", "/keys/{key_id}/revoke", Role.ADMIN, self.revoke),
+        )
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:
         page = requested_page(request)
-        keys = await self._services.keys.of_organization(caller.organization)
+        keys = await self._keys.of_organization(caller.organization)
         shown = keys[page.offset : page.offset + page.per_page]
         return json_response({"data": [self._view(key) for key in shown], "pagination": page.view(len(keys))})
 
@@ -47,14 +48,14 @@ class KeyRoutes:
         maker = caller.actor
         if not isinstance(maker, Member):
             raise TypeError("only members make keys")
-        async with self._services.audit.act(request, caller) as act:
-            key, plaintext = await self._services.api_keys.create(caller.organization, maker, purpose, act)
+        async with self._audit.act(request, caller) as act:
+            key, plaintext = await self._admin.create(caller.organization, maker, purpose, act)
         return json_response({**self._view(key), "key": plaintext}, status=201)
 
     async def revoke(self, request: web.Request, caller: Caller) -> web.Response:
         await read_optional_json_object(request)
-        async with self._services.audit.act(request, caller) as act:
-            key = await self._services.api_keys.revoke(caller.organization, request.match_info["key_id"], act)
+        async with self._audit.act(request, caller) as act:
+            key = await self._admin.revoke(caller.organization, request.match_info["key_id"], act)
         return json_response(self._view(key))
 
     def _view(self, key: ApiKey) -> dict[str, Any]:
@@ -72,6 +73,6 @@ class KeyRoutes:
     def _maker(self, key: ApiKey) -> dict[str, str | None] | None:
         if key.created_by is None:
             return None
-        member = self._services.members.known(key.namespace, key.created_by)
+        member = self._members.known(key.namespace, key.created_by)
         name = member.display_name if member is not None and member.organization == key.organization else None
         return {"id": object_id("u", key.created_by, key.organization), "name": name}

@@ -9,14 +9,15 @@ from checklist_crds.errors import RateLimited, ServiceUnavailable, SignInRequire
 from checklist_crds.organization_types import Role
 
 from ...auth.gate import Caller
+from ...cluster.guard import GuardedKubeClient
 from ...http.middleware import frame_headers
-from ...organizations.directory import Organization
-from ...wiring import Services
-from ..access import role_of
+from ...metrics import Metrics
+from ...organizations.directory import Organization, OrganizationDirectory
+from ..access import DashboardGate, role_of
 from ..sessions.store import Session
 from ..table import Route
 from .changes import Sight
-from .hub import Viewer
+from .hub import LiveHub, Viewer
 from .stream import HEADERS, LiveStream
 
 STREAMS_OF_A_SESSION: Final = 12
@@ -25,21 +26,30 @@ STREAMS_OF_A_PROCESS: Final = 2_000
 _AGAIN_S: Final = 10
 
 
-def routes(services: Services) -> Sequence[Route]:
-    return (Route("GET", "/events", Role.VIEWER, EventRoutes(services).stream),)
-
-
 class EventRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(
+        self,
+        live: LiveHub,
+        gate: DashboardGate,
+        organizations: OrganizationDirectory,
+        client: GuardedKubeClient,
+        metrics: Metrics,
+    ) -> None:
+        self._live = live
+        self._gate = gate
+        self._organizations = organizations
+        self._client = client
+        self._metrics = metrics
+
+    def routes(self) -> Sequence[Route]:
+        return (Route("GET", "/events", Role.VIEWER, self.stream),)
 
     async def stream(self, request: web.Request, caller: Caller) -> web.StreamResponse:
         """Server-sent events, from `Last-Event-ID` (or `?last_event_id=`) on. 429 and 503 with Retry-After when there
         are too many streams already."""
-        services = self._services
-        session = await services.dashboard.session_of(request)
+        session = await self._gate.session_of(request)
         if session is None:
             raise SignInRequired()
         transport = request.transport
@@ -57,9 +67,9 @@ class EventRoutes:
         response = web.StreamResponse(headers=HEADERS)
         response.force_close()
         frame_headers(request, response)
-        with services.live.watching(caller.organization.name, viewer) as channel:
+        with self._live.watching(caller.organization.name, viewer) as channel:
             viewer.doubt()  # whatever happened before it could be told
-            services.metrics.live_viewers.inc()
+            self._metrics.live_viewers.inc()
             reason = "gone"
             try:
                 await response.prepare(request)
@@ -68,30 +78,28 @@ class EventRoutes:
                 )
                 reason = await stream.send(last_event_id)
             finally:
-                services.metrics.live_viewers.dec()
-                services.metrics.live_ended.labels(reason).inc()
+                self._metrics.live_viewers.dec()
+                self._metrics.live_ended.labels(reason).inc()
         return response
 
     def _require_room(self, session: Session) -> None:
         """Raises RateLimited, ServiceUnavailable."""
-        live = self._services.live
-        viewers = list(live.viewers())
-        if live.closing or len(viewers) >= STREAMS_OF_A_PROCESS:
+        viewers = list(self._live.viewers())
+        if self._live.closing or len(viewers) >= STREAMS_OF_A_PROCESS:
             raise ServiceUnavailable("Too many pages follow changes at the moment.", retry_after_s=_AGAIN_S)
         if sum(viewer.session == session.sha256 for viewer in viewers) >= STREAMS_OF_A_SESSION:
             raise RateLimited(_AGAIN_S)
 
     async def _why_not(self, request: web.Request, caller: Caller, viewer: Viewer) -> str | None:
         """Why the stream has to end. Raises KubeError."""
-        services = self._services
-        services.client.require_up()
-        session = await services.dashboard.session_of(request)
+        self._client.require_up()
+        session = await self._gate.session_of(request)
         if session is None:
             return "session"
-        organization = await services.organizations.find(caller.organization.name)
+        organization = await self._organizations.find(caller.organization.name)
         if organization is None or organization.restoring:
             return "access"
-        member = await services.dashboard.membership(session, organization)
+        member = await self._gate.membership(session, organization)
         if member is None or viewer.sight != _sight(organization, member.role):
             return "access"
         return None

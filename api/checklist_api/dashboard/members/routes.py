@@ -14,21 +14,22 @@ from aiohttp import web
 from checklist_crds.account_links import address
 from checklist_crds.errors import NotFound, Problem, ValidationFailed
 from checklist_crds.kube.errors import KubeError
+from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits import Counted
 from checklist_crds.organization_types import Role
 from checklist_crds.times import format_optional, format_timestamp
 
+from ...audit.trail import AuditTrail
 from ...auth.gate import Caller
-from ...auth.members import Member
+from ...auth.members import Member, MemberDirectory
 from ...http.pagination import requested_page
 from ...http.request_body import missing_fields, read_json_object, read_optional_json_object, require_members
 from ...http.responses import json_response
 from ...http.text_fields import single_line
-from ...wiring import Services
 from ..access import role_of
-from ..sign_in.accounts import AccountExists
+from ..sign_in.accounts import AccountExists, LocalAccounts
 from ..table import Route
-from .admin import MemberChange, member_target
+from .admin import MemberAdmin, MemberChange, member_target
 
 logger = logging.getLogger(__name__)
 
@@ -36,28 +37,45 @@ _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
 _ROLES: Final = tuple(role.value for role in Role)
 
 
-def routes(services: Services) -> Sequence[Route]:
-    handlers = MemberRoutes(services)
-    return (
-        Route("GET", "/members", Role.VIEWER, handlers.list),
-        Route("POST", "/members", Role.ADMIN, handlers.invite),
-        Route("PATCH", "/members/{member_id}", Role.ADMIN, handlers.change),
-        Route("POST", "/members/{member_id}/invitation", Role.ADMIN, handlers.invite_again),
-        Route("POST", "/members/{member_id}/reset", Role.ADMIN, handlers.reset),
-        Route("DELETE", "/members/{member_id}", Role.ADMIN, handlers.remove),
-    )
-
-
 class MemberRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(
+        self,
+        members: MemberDirectory,
+        admin: MemberAdmin,
+        accounts: LocalAccounts,
+        limits: LimitLedger,
+        audit: AuditTrail,
+        *,
+        local_accounts: bool,
+        base_url: str,
+        namespace: str,
+    ) -> None:
+        """`local_accounts`: whether people may sign in with them. `namespace`: where the accounts are."""
+        self._members = members
+        self._admin = admin
+        self._accounts = accounts
+        self._limits = limits
+        self._audit = audit
+        self._local_accounts = local_accounts
+        self._base_url = base_url
+        self._namespace = namespace
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/members", Role.VIEWER, self.list),
+            Route("POST", "/members", Role.ADMIN, self.invite),
+            Route("PATCH", "/members/{member_id}", Role.ADMIN, self.change),
+            Route("POST", "/members/{member_id}/invitation", Role.ADMIN, self.invite_again),
+            Route("POST", "/members/{member_id}/reset", Role.ADMIN, self.reset),
+            Route("DELETE", "/members/{member_id}", Role.ADMIN, self.remove),
+        )
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:
         page, organization = requested_page(request), caller.organization
-        await self._services.members.informer.wait_for_first_list()
-        known = self._services.members.of_organization(organization.name)
+        await self._members.informer.wait_for_first_list()
+        known = self._members.of_organization(organization.name)
         members = [member for member in known if organization.has(member.namespace)]
         shown = members[page.offset : page.offset + page.per_page]
         data = [member_view(member, caller) for member in shown]
@@ -65,11 +83,11 @@ class MemberRoutes:
 
     async def invite(self, request: web.Request, caller: Caller) -> web.Response:
         wanted = _invitation(await read_json_object(request))
-        invitation, makes_account = None, self._services.settings.sign_in.local_accounts
+        invitation, makes_account = None, self._local_accounts
         room = self._room_for_account(caller, wanted["email"]) if makes_account else contextlib.nullcontext()
         async with room:
-            async with self._services.audit.act(request, caller) as act:
-                member = await self._services.member_admin.invite(
+            async with self._audit.act(request, caller) as act:
+                member = await self._admin.invite(
                     caller.organization, email=wanted["email"], name=wanted["name"], role=Role(wanted["role"]), act=act
                 )
             if makes_account:
@@ -85,18 +103,18 @@ class MemberRoutes:
     async def invite_again(self, request: web.Request, caller: Caller) -> web.Response:
         """A new link for somebody who has no password yet; the one before is worth nothing then."""
         await read_optional_json_object(request)
-        if not self._services.settings.sign_in.local_accounts:
+        if not self._local_accounts:
             raise NotFound()
-        member = await self._services.member_admin.find(caller.organization, _id_in(request))
-        async with self._room_for_account(caller, member.email), self._services.audit.act(request, caller) as act:
+        member = await self._admin.find(caller.organization, _id_in(request))
+        async with self._room_for_account(caller, member.email), self._audit.act(request, caller) as act:
             await act.announce("member.link_made", member_target(member))
             link = await self._new_link(member)
         return json_response(link, status=201)
 
     async def change(self, request: web.Request, caller: Caller) -> web.Response:
         change = _change(await read_json_object(request))
-        async with self._services.audit.act(request, caller) as act:
-            member = await self._services.member_admin.change(caller.organization, _id_in(request), change, act)
+        async with self._audit.act(request, caller) as act:
+            member = await self._admin.change(caller.organization, _id_in(request), change, act)
         return json_response(member_view(member, caller))
 
     async def reset(self, request: web.Request, caller: Caller) -> web.Response:
@@ -105,34 +123,33 @@ class MemberRoutes:
         The organization's own account of the address loses its password, its link and all its sessions.
         """
         await read_optional_json_object(request)
-        services, organization = self._services, caller.organization
-        async with services.audit.act(request, caller) as act:
-            member = await services.member_admin.find(organization, _id_in(request))
+        organization = caller.organization
+        async with self._audit.act(request, caller) as act:
+            member = await self._admin.find(organization, _id_in(request))
             await act.announce("member.reset", member_target(member))
-            await services.accounts.reset(email=member.email, organization=organization.name)
-            member = await services.member_admin.reset(organization, member.id, act)
+            await self._accounts.reset(email=member.email, organization=organization.name)
+            member = await self._admin.reset(organization, member.id, act)
         return json_response(member_view(member, caller))
 
     async def remove(self, request: web.Request, caller: Caller) -> web.Response:
-        async with self._services.audit.act(request, caller) as act:
-            await self._services.member_admin.remove(caller.organization, _id_in(request), act)
+        async with self._audit.act(request, caller) as act:
+            await self._admin.remove(caller.organization, _id_in(request), act)
         return web.Response(status=204)
 
     @contextlib.asynccontextmanager
     async def _room_for_account(self, caller: Caller, email: str) -> AsyncIterator[None]:
         """Raises LimitReached, KubeError. An account that the organization has already needs no room."""
-        services, organization = self._services, caller.organization.name
-        name = await services.accounts.name_of(email, organization)
-        async with services.limits.room(organization, Counted.ACCOUNT, name, services.settings.namespace):
+        organization = caller.organization.name
+        name = await self._accounts.name_of(email, organization)
+        async with self._limits.room(organization, Counted.ACCOUNT, name, self._namespace):
             yield
 
     async def _new_link(self, member: Member) -> dict[str, str]:
         """Raises AccountExists, KubeError."""
-        services = self._services
-        token, expires_at = await services.accounts.invite(
+        token, expires_at = await self._accounts.invite(
             email=member.email, name=member.display_name, organization=member.organization
         )
-        return {"link": address(services.settings.base_url, token), "expires_at": format_timestamp(expires_at)}
+        return {"link": address(self._base_url, token), "expires_at": format_timestamp(expires_at)}
 
 
 def member_view(member: Member, caller: Caller) -> dict[str, Any]:

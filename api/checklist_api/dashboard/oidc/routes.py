@@ -12,14 +12,15 @@ from aiohttp import web
 from checklist_crds.account_types import SignInMethod
 from checklist_crds.errors import NotFound, ServiceError, ServiceUnavailable
 from checklist_crds.kube.errors import KubeUnavailable
-from checklist_crds.sealing import SealBroken
+from checklist_crds.sealing import KeyRing, SealBroken
+from checklist_crds.times import Clock
 
-from ...auth.gate import Handler
+from ...auth.gate import Gate, Handler
 from ...http.middleware import REQUEST_ID
 from ...pages.markup import inline, page, page_response
-from ...wiring import Services
 from ..access import set_session_cookie
 from ..sessions.store import Session
+from ..sign_in.flow import SignIn
 from .errors import OidcFailed, ProviderUnavailable, SignInNotBegun
 from .pending import Pending, forget_pending, safe_return
 
@@ -31,31 +32,28 @@ logger = logging.getLogger(__name__)
 _SIGN_OUT_WITHIN_S: Final = 3.0
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    if services.oidc is None:
-        return
-    routes = OidcRoutes(services, services.oidc)
-    # No HEAD: what only looks at an address must not use an answer up.
-    for path, handler, root in (("", routes.begin, "../../../"), ("/callback", routes.finish, "../../../../")):
-        address = f"/dashboard/api/sign-in/oidc{path}"
-        router.add_get(address, _as_page(services.gate.public(handler), root=root), allow_head=False)
-
-
 class OidcRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services, oidc: "Oidc") -> None:
-        self._services = services
-        self._sign_in = services.sign_in
+    def __init__(self, oidc: "Oidc", sign_in: SignIn, sealing: KeyRing, clock: Clock, *, path_prefix: str) -> None:
         self._oidc = oidc
-        self._sealing = services.settings.sealing
+        self._sign_in = sign_in
+        self._sealing = sealing
+        self._clock = clock
+        self._path_prefix = path_prefix
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        # No HEAD: what only looks at an address must not use an answer up.
+        for path, handler, root in (("", self.begin, "../../../"), ("/callback", self.finish, "../../../../")):
+            address = f"/dashboard/api/sign-in/oidc{path}"
+            router.add_get(address, _as_page(gate.public(handler), root=root), allow_head=False)
 
     async def begin(self, request: web.Request) -> web.StreamResponse:
         """`?return_to=` a path of ours: 303 to the provider, and the cookie that the callback asks for."""
         await self._sign_in.throttle.count_address(request)
         await self._sign_in.require_sessions()
-        return_to = safe_return(request.query.get("return_to"), self._services.settings.path_prefix)
-        pending = Pending.begin(return_to, self._services.clock())
+        return_to = safe_return(request.query.get("return_to"), self._path_prefix)
+        pending = Pending.begin(return_to, self._clock())
         response = _redirect(await self._oidc.begin(pending))
         pending.put(response, self._sealing)
         return response
@@ -63,7 +61,7 @@ class OidcRoutes:
     async def finish(self, request: web.Request) -> web.StreamResponse:
         """303 to `return_to`, signed in."""
         await self._sign_in.throttle.count_address(request)
-        pending = Pending.of(request, self._sealing, self._services.clock())
+        pending = Pending.of(request, self._sealing, self._clock())
         answer = {name: request.query[name] for name in request.query if len(request.query.getall(name)) == 1}
         if pending is None:
             raise SignInNotBegun("the browser has no sign-in under way")
@@ -80,17 +78,17 @@ class OidcRoutes:
         return response
 
 
-async def sign_out_address(services: Services, session: Session) -> str | None:
+async def sign_out_address(oidc: "Oidc | None", sign_in: SignIn, session: Session) -> str | None:
     """Where the browser is to go in order to be signed out at the provider, too; None: nowhere, or it is down."""
-    if services.oidc is None or session.method is not SignInMethod.OIDC:
+    if oidc is None or session.method is not SignInMethod.OIDC:
         return None
     try:
-        id_token = services.sign_in.id_token_of(session)
+        id_token = sign_in.id_token_of(session)
     except SealBroken:
         id_token = None
     try:
         async with asyncio.timeout(_SIGN_OUT_WITHIN_S):
-            return await services.oidc.sign_out_address(id_token)
+            return await oidc.sign_out_address(id_token)
     except (OidcFailed, TimeoutError) as error:
         logger.warning("oidc.sign_out_failed", extra={"reason": str(error) or "no answer in time"})
         return None

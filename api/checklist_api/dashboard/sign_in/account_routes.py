@@ -8,29 +8,30 @@ from checklist_crds.account_links import LOCAL_ISSUER
 from checklist_crds.account_types import SignInMethod
 from checklist_crds.errors import Forbidden, Problem, SignInRequired, ValidationFailed
 from checklist_crds.kube.client import retry_conflicts
+from checklist_crds.times import Clock
 
-from ...wiring import Services
-from ..access import SignedIn, set_session_cookie
+from ..access import DashboardGate, SignedIn, set_session_cookie
 from ..sessions.routes import session_response
-from ..sessions.store import Session
+from ..sessions.store import Session, SessionStore
 from .accounts import FRESH_LINK, LocalAccount
-from .flow import Identity
+from .flow import Identity, SignIn
 from .routes import strings
 
 _CURRENT: Final = "current_password"
 _NEW: Final = "new_password"
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    routes = AccountRoutes(services)
-    router.add_post("/dashboard/api/account/password", services.dashboard.signed_in(routes.set_password))
-
-
 class AccountRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, gate: DashboardGate, sessions: SessionStore, sign_in: SignIn, clock: Clock) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._sign_in = sign_in
+        self._clock = clock
+
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        router.add_post("/dashboard/api/account/password", self._gate.signed_in(self.set_password))
 
     async def set_password(self, request: web.Request, who: SignedIn) -> web.Response:
         """`{current_password?, new_password}` -> 200, the session as `GET session` shows it, with a new cookie.
@@ -38,7 +39,7 @@ class AccountRoutes:
         All other sessions of the person end. The present password is not asked for where there is none yet, nor
         shortly after signing in by a link, which is how a forgotten one is replaced.
         """
-        session, sign_in = who.session, self._services.sign_in
+        session, sign_in = who.session, self._sign_in
         if session.issuer != LOCAL_ISSUER:
             raise Forbidden("Your password is with the provider that you signed in with.")
         body = await strings(request, _NEW)
@@ -55,26 +56,26 @@ class AccountRoutes:
 
         await sign_in.audit.password_set(request, session)
 
-        since = self._services.clock()
+        since = self._clock()
 
         async def attempt() -> LocalAccount:
             return await sign_in.accounts.set_password(await self._account(session), body[_NEW])
 
         account = await retry_conflicts(attempt)
-        for other in await self._services.sessions.of_person(session.person, self._services.clock()):
+        for other in await self._sessions.of_person(session.person, self._clock()):
             if other.sha256 != session.sha256:
-                await self._services.sessions.end(other.sha256)
+                await self._sessions.end(other.sha256)
         identity = Identity.of_account(account)
         fresh, secret = await sign_in.begin(request, identity, SignInMethod.PASSWORD, since=since)
-        response = session_response(self._services, SignedIn(fresh, who.memberships))
+        response = session_response(self._gate, SignedIn(fresh, who.memberships))
         set_session_cookie(response, secret)
         return response
 
     def _came_by_fresh_link(self, session: Session) -> bool:
-        return session.method is SignInMethod.LINK and self._services.clock() - session.created_at < FRESH_LINK
+        return session.method is SignInMethod.LINK and self._clock() - session.created_at < FRESH_LINK
 
     async def _account(self, session: Session) -> LocalAccount:
-        accounts = self._services.sign_in.accounts
+        accounts = self._sign_in.accounts
         account = await accounts.get(session.subject)
         if account is None or not await accounts.admits(session):
             raise SignInRequired()

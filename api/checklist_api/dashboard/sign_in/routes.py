@@ -14,32 +14,34 @@ from aiohttp import web
 from checklist_crds.account_links import account_name
 from checklist_crds.account_types import LinkPurpose, SignInMethod
 from checklist_crds.errors import LinkNotValid, NotFound, Problem, SignInFailed, ValidationFailed
+from checklist_crds.times import Clock
 
+from ...auth.gate import Gate
 from ...http.request_body import read_json_object, require_members
 from ...http.responses import json_response
-from ...wiring import Services
-from ..access import set_session_cookie
+from ...organizations.directory import OrganizationDirectory
+from ..access import DashboardGate, set_session_cookie
 from .accounts import LocalAccount
 from .flow import Identity, SignIn
 
 logger = logging.getLogger(__name__)
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    routes = SignInRoutes(services)
-    router.add_get("/dashboard/api/sign-in", services.gate.public(routes.ways))
-    router.add_post("/dashboard/api/sign-in/password", services.gate.public(routes.with_password))
-    router.add_post("/dashboard/api/sign-in/link", services.gate.public(routes.with_link))
-
-
 class SignInRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._sign_in: SignIn = services.sign_in
-        self._gate = services.dashboard
-        self._organizations = services.organizations
-        self._clock = services.clock
+    def __init__(
+        self, sign_in: SignIn, gate: DashboardGate, organizations: OrganizationDirectory, clock: Clock
+    ) -> None:
+        self._sign_in = sign_in
+        self._gate = gate
+        self._organizations = organizations
+        self._clock = clock
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        router.add_get("/dashboard/api/sign-in", gate.public(self.ways))
+        router.add_post("/dashboard/api/sign-in/password", gate.public(self.with_password))
+        router.add_post("/dashboard/api/sign-in/link", gate.public(self.with_link))
 
     async def ways(self, _: web.Request) -> web.Response:
         """`{oidc: {name} | null, local}`"""

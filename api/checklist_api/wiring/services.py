@@ -1,4 +1,4 @@
-"""What the routes of one API process work with, made once and handed to them: no globals."""
+"""The parts of one API process: built once, started and closed together."""
 
 import asyncio
 import contextlib
@@ -23,55 +23,56 @@ from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import Clock, utc_now
 from checklist_crds.tracing import Tracing, tracing_to
 
-from .archive.index import ArchiveIndex
-from .archive.parts import ArchiveParts
-from .archive.reading import ArchivedRuns
-from .audit.index import AuditIndex
-from .audit.trail import AuditTrail
-from .auth.gate import Gate
-from .auth.keys import KeyDirectory
-from .auth.member_names import MemberNames
-from .auth.members import MemberDirectory
-from .cluster.guard import GuardedKubeClient
-from .dashboard.access import DashboardGate
-from .dashboard.keys.admin import ApiKeyAdmin
-from .dashboard.live.access import doubt_when_gone, doubt_when_told
-from .dashboard.live.feed import feed
-from .dashboard.live.hub import LiveHub
-from .dashboard.members.admin import MemberAdmin
-from .dashboard.sessions.cluster import ClusterSessions
-from .dashboard.sign_in.accounts import LocalAccounts
-from .dashboard.sign_in.flow import SignIn
-from .dashboard.sign_in.passwords import Passwords
-from .dashboard.sign_in.person_audit import PersonAudit
-from .deliveries.access import DeliveryAccess
-from .deliveries.replays import ReplayDirectory
-from .exports.pdf.press import PdfPress
-from .exports.sending import ExportSlots
-from .generation.generator import Generator
-from .http.rate_limit import LocalRateLimiter, RateLimiter
-from .http.working_folder import WorkingFolder
-from .idempotency import Idempotency
-from .index.deliveries import DeliveryIndex
-from .index.runs import RunIndex
-from .metrics import Metrics
-from .organizations.directory import OrganizationDirectory
-from .photos.intake import PhotoIntake
-from .photos.limits import RECOMMENDED_MEMORY_MIB
-from .photos.processing import ImageWorkers
-from .photos.unused import UnusedPhotos
-from .runs.access import RunAccess
-from .runs.dispatch import Dispatcher
-from .runs.link_owner import LinkOwners
-from .settings.service import InvalidSetting, Settings
-from .templates.catalogue import TemplateCatalogue
-from .templates.versions import TemplateVersions
-from .templates.writes import TemplateWriter
+from ..archive.index import ArchiveIndex
+from ..archive.parts import ArchiveParts
+from ..archive.reading import ArchivedRuns
+from ..audit.index import AuditIndex
+from ..audit.trail import AuditTrail
+from ..auth.gate import Gate
+from ..auth.keys import KeyDirectory
+from ..auth.member_names import MemberNames
+from ..auth.members import MemberDirectory
+from ..cluster.guard import GuardedKubeClient
+from ..dashboard.access import DashboardGate
+from ..dashboard.keys.admin import ApiKeyAdmin
+from ..dashboard.live.access import doubt_when_gone, doubt_when_told
+from ..dashboard.live.feed import feed
+from ..dashboard.live.hub import LiveHub
+from ..dashboard.members.admin import MemberAdmin
+from ..dashboard.sessions.cluster import ClusterSessions
+from ..dashboard.sign_in.accounts import LocalAccounts
+from ..dashboard.sign_in.flow import SignIn
+from ..dashboard.sign_in.passwords import Passwords
+from ..dashboard.sign_in.person_audit import PersonAudit
+from ..deliveries.access import DeliveryAccess
+from ..deliveries.replays import ReplayDirectory
+from ..exports.pdf.press import PdfPress
+from ..exports.sending import ExportSlots
+from ..generation.generator import Generator
+from ..http.rate_limit import LocalRateLimiter, RateLimiter
+from ..http.working_folder import WorkingFolder
+from ..idempotency import Idempotency
+from ..index.deliveries import DeliveryIndex
+from ..index.runs import RunIndex
+from ..metrics import Metrics
+from ..organizations.directory import OrganizationDirectory
+from ..organizations.usage import UsageReader
+from ..photos.intake import PhotoIntake
+from ..photos.limits import RECOMMENDED_MEMORY_MIB
+from ..photos.processing import ImageWorkers
+from ..photos.unused import UnusedPhotos
+from ..runs.access import RunAccess
+from ..runs.dispatch import Dispatcher
+from ..runs.link_owner import LinkOwners
+from ..settings.service import InvalidSetting, Settings
+from ..templates.catalogue import TemplateCatalogue
+from ..templates.versions import TemplateVersions
+from ..templates.writes import TemplateWriter
 
 if TYPE_CHECKING:
-    from .dashboard.oidc.flow import Oidc
-    from .dashboard.sessions.redis import RedisSessions
-    from .http.redis_rate_limit import RedisRateLimiter
+    from ..dashboard.oidc.flow import Oidc
+    from ..dashboard.sessions.redis import RedisSessions
+    from ..http.redis_rate_limit import RedisRateLimiter
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ _CLOSED_WITHIN_S = 10.0
 
 @dataclass(slots=True)
 class Services:
-    """Everything that a route may need. `start` and `close` belong to the application."""
+    """Handle for the life of the parts. `routes` hands each route what it uses; nothing else gets the whole."""
 
     settings: Settings
     seals: RunSeals
@@ -113,6 +114,7 @@ class Services:
     sessions: "ClusterSessions | RedisSessions"
     audit: AuditTrail
     audit_index: AuditIndex
+    usage: UsageReader
     api_keys: ApiKeyAdmin
     member_admin: MemberAdmin
     dashboard: DashboardGate
@@ -267,6 +269,7 @@ class Services:
             sessions=sessions,
             audit=audit,
             audit_index=audit_index,
+            usage=UsageReader(client, quota, clock),
             api_keys=ApiKeyAdmin(client, keys, limits, clock),
             member_admin=MemberAdmin(client, members, limits, settings.server_key, clock),
             dashboard=dashboard,
@@ -340,11 +343,6 @@ class Services:
         if isinstance(self.sessions, ClusterSessions):
             informers["dashboardsessions"] = self.sessions.informer
         return informers
-
-    async def wait_for_deliveries(self) -> None:
-        """Raises KubeUnavailable when runs, deliveries and replays are not read soon."""
-        informers = (self.index.informer, self.deliveries.informer, self.replays.informer)
-        await asyncio.gather(*(informer.wait_for_first_list() for informer in informers))
 
     def checks(self) -> list[Check]:
         """What must be so for the process to get requests: it has read everything, and the cluster answers."""
@@ -428,7 +426,7 @@ def _sessions(settings: Settings, client: KubeClient, watcher: KubeClient) -> "C
     idle = settings.sign_in.session_idle
     if settings.sign_in.redis is None:
         return ClusterSessions(client, watcher, settings.namespace, idle=idle)
-    from .dashboard.sessions.redis import RedisSessions  # its package is optional
+    from ..dashboard.sessions.redis import RedisSessions  # its package is optional
 
     return RedisSessions(settings.sign_in.redis, namespace=settings.namespace, sealing=settings.sealing, idle=idle)
 
@@ -436,7 +434,7 @@ def _sessions(settings: Settings, client: KubeClient, watcher: KubeClient) -> "C
 def _shared_limits(settings: Settings, metrics: Metrics) -> "RedisRateLimiter | None":
     if settings.sign_in.redis is None:
         return None
-    from .http.redis_rate_limit import RedisRateLimiter  # its package is optional
+    from ..http.redis_rate_limit import RedisRateLimiter  # its package is optional
 
     return RedisRateLimiter(settings.sign_in.redis, namespace=settings.namespace, metrics=metrics)
 
@@ -445,7 +443,7 @@ def _oidc(settings: Settings, clock: Clock) -> "Oidc | None":
     if settings.sign_in.oidc is None:
         return None
     # What knows the protocol takes a tenth of a second and some megabytes, and most installations have no need of it.
-    from .dashboard.oidc.flow import Oidc
+    from ..dashboard.oidc.flow import Oidc
 
     return Oidc(settings.sign_in.oidc, settings.base_url, clock)
 
