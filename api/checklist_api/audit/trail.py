@@ -28,8 +28,8 @@ from checklist_crds.times import Clock
 from ..auth.gate import Caller
 from ..auth.keys import ApiKey
 from ..auth.members import Member
+from ..http.addresses import remote_address
 from ..http.middleware import REQUEST_ID
-from ..http.rate_limit import remote_address
 from ..organizations.directory import Organization
 from .index import AuditIndex
 

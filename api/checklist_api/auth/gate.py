@@ -15,10 +15,11 @@ from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
 from ..cluster.guard import GuardedKubeClient
-from ..http.rate_limit import Rate, RateLimiter, client_address
+from ..http.addresses import client_address
+from ..http.rate_limit import RateLimiter
 from ..metrics import Metrics
 from ..organizations.directory import Organization, OrganizationDirectory
-from ..settings.service import Settings
+from ..settings.rates import Rate, Rates
 from .keys import ApiKey, KeyDirectory
 from .members import Member
 
@@ -41,7 +42,8 @@ class Gate:
     def __init__(
         self,
         *,
-        settings: Settings,
+        rates: Rates,
+        trusted_proxies: int,
         client: GuardedKubeClient,
         keys: KeyDirectory,
         organizations: OrganizationDirectory,
@@ -49,7 +51,8 @@ class Gate:
         metrics: Metrics,
         clock: Clock,
     ) -> None:
-        self._settings = settings
+        self._rates = rates
+        self._trusted_proxies = trusted_proxies
         self._client = client
         self._keys = keys
         self._organizations = organizations
@@ -87,7 +90,7 @@ class Gate:
             if sha256 is not None:
                 self._organizations.require_all_whole()
             raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
-        await self._count(f"key:{key.sha256}", organization.rate or self._settings.rate)
+        await self._count(f"key:{key.sha256}", organization.rate or self._rates.key)
         # While the cluster is down nobody can tell whether the key was revoked, or whether a copy is still right.
         self._client.require_up()
         self._keys.note_use(key, self._clock())
@@ -96,16 +99,16 @@ class Gate:
     async def count(self, subject: str, organization: Organization | None = None) -> None:
         """Count a request of `subject`, at the rate of a key. Raises RateLimited."""
         own = organization.rate if organization is not None else None
-        await self._count(subject, own or self._settings.rate)
+        await self._count(subject, own or self._rates.key)
 
     async def count_address(self, request: web.Request) -> None:
         """Count a request of the address that it comes from. Raises RateLimited."""
-        address = client_address(request, self._settings.trusted_proxies)
-        await self._count(f"address:{address}", self._settings.address_rate)
+        address = client_address(request, self._trusted_proxies)
+        await self._count(f"address:{address}", self._rates.address)
 
     async def count_run(self, run_id: str, count: int = 1) -> None:
         """Count a request of the run's executor, or `count` of them. Raises RateLimited."""
-        await self._count(f"run:{run_id}", self._settings.run_rate, count)
+        await self._count(f"run:{run_id}", self._rates.run, count)
 
     async def _count(self, subject: str, rate: Rate | None, count: int = 1) -> None:
         if rate is None:

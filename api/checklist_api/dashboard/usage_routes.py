@@ -8,7 +8,7 @@ from checklist_crds.organization_types import Role
 
 from ..auth.gate import Caller
 from ..http.responses import json_response
-from ..organizations.usage import UsageReader
+from ..runs.usage import UsageReader
 from .table import Route
 
 

@@ -9,9 +9,9 @@ from aiohttp import web
 from checklist_crds.errors import InvalidParameter, Problem, Unauthorized
 
 from ..auth.gate import Gate
+from ..http.op_id import op_id_problem
 from ..organizations.directory import Organization
 from ..runs.link_owner import LinkOwners
-from . import commands
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -67,6 +67,6 @@ def given_op_id(request: web.Request) -> str | None:
         problem = Problem("op_id", "ambiguous", "It is given more than once, and not the same.")
         raise InvalidParameter(details=[problem])
     op_id = next(iter(given), None)
-    if op_id is not None and (wrong := commands.op_id_problem(op_id)):
+    if op_id is not None and (wrong := op_id_problem(op_id)):
         raise InvalidParameter(details=[wrong])
     return op_id

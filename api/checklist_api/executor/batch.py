@@ -23,6 +23,7 @@ from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock
 
 from ..auth.gate import Gate
+from ..http.op_id import op_id_problem
 from ..http.request_body import read_json_object, require_members
 from ..http.responses import json_response
 from ..runs.access import RunAccess
@@ -84,7 +85,7 @@ def _problems(path: str, given: object) -> list[Problem]:
         elif name == "step_id" and not isinstance(given[name], str):
             text = f"Must be a string, not {json_type_name(given[name])}."
             problems.append(Problem(f"{path}.step_id", "wrong_type", text))
-        elif name == "op_id" and (wrong := commands.op_id_problem(given[name])):
+        elif name == "op_id" and (wrong := op_id_problem(given[name])):
             problems.append(Problem(f"{path}.op_id", wrong.code, wrong.message))
     return problems
 

@@ -28,9 +28,9 @@ from checklist_crds.run_commands import (
 from checklist_crds.run_types import Geo
 from checklist_crds.template_structure import json_type_name
 
+from ..http.op_id import ambiguity, only_op_id
 from ..http.request_body import require_members
 
-MAX_OP_ID: Final = 128
 MAX_BATCH: Final = 200
 MAX_NAME: Final = 200
 MAX_EMAIL: Final = 254
@@ -52,12 +52,12 @@ def answer_step(step_id: str, body: dict[str, Any], op_id: str | None) -> Answer
 
 def clear_answer(step_id: str, body: Body, op_id: str | None) -> ClearAnswer:
     """`{op_id?}`"""
-    return ClearAnswer(step_id=step_id, op_id=only_op_id(body, op_id))
+    return ClearAnswer(step_id=step_id, op_id=only_op_id(body.get("op_id"), op_id))
 
 
 def skip_step(step_id: str, body: Body, op_id: str | None) -> SkipStep:
     """`{op_id?}`"""
-    return SkipStep(step_id=step_id, op_id=only_op_id(body, op_id))
+    return SkipStep(step_id=step_id, op_id=only_op_id(body.get("op_id"), op_id))
 
 
 def remove_photos(step_id: str, photo_index: int | None, body: Body, op_id: str | None) -> RemovePhotos:
@@ -73,12 +73,12 @@ def remove_photos(step_id: str, photo_index: int | None, body: Body, op_id: str 
 
 def take_drawing_back(body: Body, op_id: str | None) -> DrawSignature:
     """`{op_id?}`"""
-    return DrawSignature(photo=None, op_id=only_op_id(body, op_id))
+    return DrawSignature(photo=None, op_id=only_op_id(body.get("op_id"), op_id))
 
 
 def open_run(body: Body, op_id: str | None) -> Open:
     """`{op_id?}`"""
-    return Open(op_id=only_op_id(body, op_id))
+    return Open(op_id=only_op_id(body.get("op_id"), op_id))
 
 
 def give_identity(body: dict[str, Any], op_id: str | None) -> GiveIdentity:
@@ -113,24 +113,6 @@ def cancel(body: Body, op_id: str | None) -> Cancel:
     return Cancel(reason=reason or None, op_id=reading.op_id)
 
 
-def op_id_problem(op_id: object) -> Problem | None:
-    """Why `op_id` is none: it must be text of 1 to 128 characters."""
-    if not isinstance(op_id, str):
-        return Problem("op_id", "wrong_type", f"Must be a string, not {json_type_name(op_id)}.")
-    if not 1 <= len(op_id) <= MAX_OP_ID:
-        return Problem("op_id", "out_of_range", f"Must have 1 to {MAX_OP_ID} characters, not {len(op_id)}.")
-    fault = text_fault(op_id)
-    return Problem("op_id", "invalid_text", f"It {fault}.") if fault else None
-
-
-def only_op_id(body: Body, op_id: str | None) -> str | None:
-    """The op_id of a body that needs nothing else; `op_id` is that of the query or the header. Raises
-    ValidationFailed."""
-    reading = _Reading(body, op_id)
-    reading.finish()
-    return reading.op_id
-
-
 class _Reading:
     """Collects what is wrong with one body. `given` is the op_id of the query or the header."""
 
@@ -140,10 +122,8 @@ class _Reading:
         self._answer_problems: list[Problem] = []
         written = body.get("op_id")
         self.op_id: str | None = given if written is None else written
-        if written is not None and (problem := op_id_problem(written)):
+        if problem := ambiguity(written, given):
             self._problems.append(problem)
-        elif None not in (written, given) and written != given:
-            self.refuse("op_id", "ambiguous", "The body has another op_id than the query or the header.")
 
     def refuse(self, path: str, code: str, text: str) -> str:
         self._problems.append(Problem(path, code, text))

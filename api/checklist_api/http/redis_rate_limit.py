@@ -22,8 +22,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError
 
 from ..metrics import Metrics
+from ..settings.rates import Rate
 from ..settings.sign_in import RedisSettings
-from .rate_limit import LocalRateLimiter, Rate
+from .rate_limit import LocalRateLimiter
 from .redis_connection import connect
 
 logger = logging.getLogger(__name__)

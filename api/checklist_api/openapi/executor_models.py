@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from checklist_crds.json_types import Absentable, is_absent
 from checklist_crds.template_types import Definition
 
-from ..executor.commands import MAX_BATCH, MAX_EMAIL, MAX_NAME, MAX_OP_ID, MAX_PHOTO_INDEX, MAX_REASON
+from ..executor.commands import MAX_BATCH, MAX_EMAIL, MAX_NAME, MAX_PHOTO_INDEX, MAX_REASON
+from ..http.op_id import MAX_OP_ID
 from .models import (
     Answer,
     Geo,

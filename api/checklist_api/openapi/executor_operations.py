@@ -16,8 +16,9 @@ from checklist_crds.errors import (
     ValidationFailed,
 )
 
-from ..executor.commands import MAX_BATCH, MAX_OP_ID
+from ..executor.commands import MAX_BATCH
 from ..executor.member import ANSWERING_MEMBER
+from ..http.op_id import MAX_OP_ID
 from ..http.request_body import MAX_BODY_BYTES
 from . import examples
 from . import executor_models as shapes

@@ -17,7 +17,7 @@ from checklist_crds.organization_types import OrganizationLimits, OrganizationSp
 from checklist_crds.resource_types import RESTORING_ANNOTATION
 
 from ..cluster.recently import Recently
-from ..http.rate_limit import Rate
+from ..settings.rates import Rate
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from checklist_crds.errors import MalformedJson, PayloadTooLarge, Problem, ServiceUnavailable, ValidationFailed
 
-from ..executor.commands import only_op_id
+from ..http.op_id import only_op_id
 from ..http.request_body import missing_fields, require_known_encoding
 
 FORM: Final = "multipart/form-data"
@@ -56,7 +56,7 @@ async def upload_of(request: web.Request, op_id: str | None) -> Upload:
     except TimeoutError:
         raise ServiceUnavailable("The form did not arrive in time; please send it again.") from None
     kind = file.headers.get("Content-Type", ANY_BYTES).partition(";")[0].strip().lower()
-    return Upload(kind, max(1, size - _AROUND), only_op_id({"op_id": form.op_id}, op_id), form.read)
+    return Upload(kind, max(1, size - _AROUND), only_op_id(form.op_id, op_id), form.read)
 
 
 class _Form:

@@ -19,9 +19,9 @@ from checklist_crds.settings.reading import InvalidSetting, read
 from checklist_crds.settings.shared import BASE_URL, BASE_URL_SCHEMA, NAMESPACE, SERVER_KEY, SharedSettings, SigningKeys
 from checklist_crds.settings.table import help_text as table
 
-from ..http.rate_limit import DEFAULT_RATE, DEFAULT_RUN_RATE
 from .app_links import AppLinks
 from .language_model import ModelSettings
+from .rates import DEFAULT_RATE, DEFAULT_RUN_RATE, Rates
 from .sign_in import RATE_SCHEMA, Limit, SignInSettings
 
 __all__ = ["InvalidSetting", "Settings", "help_text"]
@@ -84,6 +84,10 @@ class Settings(SharedSettings):
     model: ModelSettings | None = None
     """None: the built-in composer alone makes templates from prompts."""
     sign_in: SignInSettings = Field(default_factory=SignInSettings)
+
+    @property
+    def rates(self) -> Rates:
+        return Rates(key=self.rate, address=self.address_rate, run=self.run_rate)
 
     @property
     def path_prefix(self) -> str:

@@ -12,7 +12,7 @@ from checklist_crds.settings.forms import Number, Switch, Text, is_loopback
 from checklist_crds.settings.held import Certificates, SecretText
 from checklist_crds.settings.reading import read_group
 
-from ..http.rate_limit import Rate
+from .rates import Rate
 
 _RATE: Final = Rate(5 / 60, 10)
 _SCOPES: Final = "openid email profile"

@@ -32,11 +32,11 @@ from ..exports.routes import ExportRoutes
 from ..exports.stable_links import StablePhotoRoutes
 from ..http import health
 from ..openapi import docs_page, document
-from ..organizations.routes import UsageRoutes
 from ..pages import landing, markup, well_known
 from ..pages.web_files import BUILT, WebFiles
 from ..photos.serving import PhotoServing
 from ..runs.routes import RunRoutes
+from ..runs.usage_routes import UsageRoutes
 from ..templates.routes import TemplateRoutes
 from .services import Services
 

@@ -56,7 +56,6 @@ from ..index.deliveries import DeliveryIndex
 from ..index.runs import RunIndex
 from ..metrics import Metrics
 from ..organizations.directory import OrganizationDirectory
-from ..organizations.usage import UsageReader
 from ..photos.intake import PhotoIntake
 from ..photos.limits import RECOMMENDED_MEMORY_MIB
 from ..photos.processing import ImageWorkers
@@ -64,6 +63,7 @@ from ..photos.unused import UnusedPhotos
 from ..runs.access import RunAccess
 from ..runs.dispatch import Dispatcher
 from ..runs.link_owner import LinkOwners
+from ..runs.usage import UsageReader
 from ..settings.service import InvalidSetting, Settings
 from ..templates.catalogue import TemplateCatalogue
 from ..templates.versions import TemplateVersions
@@ -193,7 +193,8 @@ class Services:
         )
         photo_intake = PhotoIntake(photo_store, workers, uploads, metrics)
         gate = Gate(
-            settings=settings,
+            rates=settings.rates,
+            trusted_proxies=settings.trusted_proxies,
             client=client,
             keys=keys,
             organizations=organizations,
@@ -202,7 +203,9 @@ class Services:
             clock=clock,
         )
         dashboard = DashboardGate(
-            settings=settings,
+            server_keys=settings.server_key,
+            base_url=settings.base_url,
+            local_accounts=settings.sign_in.local_accounts,
             client=client,
             gate=gate,
             sessions=sessions,
@@ -276,7 +279,9 @@ class Services:
             live=live,
             accounts=accounts,
             sign_in=SignIn(
-                settings=settings,
+                settings=settings.sign_in,
+                sealing=settings.sealing,
+                trusted_proxies=settings.trusted_proxies,
                 client=client,
                 gate=dashboard,
                 sessions=sessions,

@@ -21,7 +21,7 @@ from ...auth.members import MemberDirectory
 from ...http.rate_limit import RateLimiter
 from ...metrics import Metrics
 from ...organizations.directory import OrganizationDirectory
-from ...settings.service import Settings
+from ...settings.sign_in import SignInSettings
 from ..access import DashboardGate
 from ..sessions.store import Session, SessionStore, new_secret, object_name
 from .accounts import LocalAccount, LocalAccounts
@@ -61,7 +61,9 @@ class SignIn:
     def __init__(
         self,
         *,
-        settings: Settings,
+        settings: SignInSettings,
+        sealing: KeyRing,
+        trusted_proxies: int,
         client: KubeClient,
         gate: DashboardGate,
         sessions: SessionStore,
@@ -77,11 +79,9 @@ class SignIn:
         self.accounts = accounts
         self.audit = audit
         self.passwords = passwords
-        self.throttle = SignInThrottle(
-            limiter, settings.sign_in.rate, trusted_proxies=settings.trusted_proxies, metrics=metrics
-        )
-        self.settings = settings.sign_in
-        self._sealing: KeyRing = settings.sealing
+        self.throttle = SignInThrottle(limiter, settings.rate, trusted_proxies=trusted_proxies, metrics=metrics)
+        self.settings = settings
+        self._sealing = sealing
         self._gate = gate
         self._sessions = sessions
         self._binding = Binding(client, members, organizations, clock)

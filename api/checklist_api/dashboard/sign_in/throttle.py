@@ -13,8 +13,10 @@ from aiohttp import web
 from checklist_crds.errors import RateLimited
 from checklist_crds.secret_digest import digest
 
-from ...http.rate_limit import Rate, RateLimiter, client_address
+from ...http.addresses import client_address
+from ...http.rate_limit import RateLimiter
 from ...metrics import Metrics
+from ...settings.rates import Rate
 
 _WIDE: Final = 10
 _OF_NO_USE_AFTER_S: Final = 3600.0

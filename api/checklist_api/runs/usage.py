@@ -12,7 +12,7 @@ from checklist_crds.organization_types import OrganizationSpec, Plan
 from checklist_crds.quota import Quota, days, usage
 from checklist_crds.times import Clock
 
-from .directory import Organization
+from ..organizations.directory import Organization
 
 
 @dataclass(frozen=True, slots=True)
