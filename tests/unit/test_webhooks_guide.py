@@ -4,9 +4,9 @@ import json
 import re
 from typing import Any
 
+from checklist_api.deliveries.models import Delivery, EndpointList, Replay, ReplayRequest
 from checklist_api.deliveries.replay_request import ReplayWish
-from checklist_api.openapi.delivery_models import Delivery, EndpointList, Replay, ReplayRequest
-from checklist_api.openapi.models import DispatchRequest
+from checklist_api.runs.models import DispatchRequest
 from checklist_crds.errors import PayloadNotKept, ReplayRefused
 from checklist_crds.event_names import EVENT_NAMES
 from checklist_crds.outcome_class import OutcomeClass

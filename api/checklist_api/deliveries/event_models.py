@@ -6,22 +6,8 @@ from pydantic import Field, JsonValue
 
 from checklist_crds.ids import ID_PATTERNS
 
-from .models import (
-    Answer,
-    Count,
-    ExecutorRef,
-    Geo,
-    Identity,
-    Moment,
-    RunId,
-    RunProgress,
-    Shape,
-    Signature,
-    StepId,
-    TemplateId,
-    UserId,
-    Version,
-)
+from ..http.models import Count, Moment, RunId, Shape, StepId, TemplateId, UserId, Version
+from ..runs.models import Answer, ExecutorRef, Geo, Identity, RunProgress, Signature
 
 
 class EventPhoto(Shape):

@@ -1,10 +1,95 @@
-"""The story's deliveries: an endpoint that was down over lunch, and the replay that made up for it."""
+"""The story's events and deliveries: an endpoint that was down over lunch, and the replay that made up for it."""
 
-from typing import Any, Final
+from typing import Final
 
-from .examples import COMPLETED_AT, EVENT_ID, REPLAY_ID, RUN_ID
+from ..http.example_values import COMPLETED_AT, EVENT_ID, EXPIRES_AT, REPLAY_ID, RUN_ID, STARTED_AT, TEMPLATE_ID, Json
+from ..runs.examples import ANSWERS, DISPATCH_REQUEST
 
-Json = dict[str, Any]
+
+def event(kind: str, ts: str, seq: int, data: Json) -> Json:
+    """An envelope at its first attempt."""
+    return {
+        "event_id": EVENT_ID,
+        "delivery_attempt": 1,
+        "event": kind,
+        "run_id": RUN_ID,
+        "template_id": TEMPLATE_ID,
+        "template_v": 1,
+        "ts": ts,
+        "identity": {"mode": "anonymous"},
+        "data": data,
+        "seq": seq,
+        "executor_ref": DISPATCH_REQUEST["executor_ref"],
+    }
+
+
+EVENTS: Final[dict[str, Json]] = {
+    "step.completed": event(
+        "step.completed",
+        "2026-11-21T07:03:20.000Z",
+        2,
+        {
+            "step_id": "s-fridge-temp",
+            "section_id": "g-cold",
+            "type": "number",
+            "label": "What does the thermometer say?",
+            "value": 7.5,
+            "display": "7.5 °C",
+            "photos": [],
+            "geo": ANSWERS["s-fridge-temp"]["geo"],
+            "at": "2026-11-21T07:03:20.000Z",
+            "by": None,
+            "revision": 1,
+            "progress": {"total": 3, "answered": 2, "skipped": 0},
+        },
+    ),
+    "step.skipped": event(
+        "step.skipped",
+        "2026-11-21T07:05:01.000Z",
+        3,
+        {
+            "step_id": "s-note",
+            "section_id": "g-cold",
+            "label": "Anything else?",
+            "at": "2026-11-21T07:05:01.000Z",
+            "by": None,
+            "progress": {"total": 3, "answered": 2, "skipped": 1},
+        },
+    ),
+    "run.completed": event(
+        "run.completed",
+        COMPLETED_AT,
+        4,
+        {
+            "completed_at": COMPLETED_AT,
+            "started_at": STARTED_AT,
+            "duration_seconds": 211.64,
+            "answers": ANSWERS,
+            "photos": [],
+            "skipped_steps": ["s-note"],
+            "signature": None,
+            "progress": {"total": 3, "answered": 2, "skipped": 1},
+        },
+    ),
+    "run.cancelled": event(
+        "run.cancelled",
+        COMPLETED_AT,
+        2,
+        {
+            "cancelled_at": COMPLETED_AT,
+            "reason": "The kitchen is closed today.",
+            "last_step_id": "s-fridge-ok",
+            "answers": {"s-fridge-ok": ANSWERS["s-fridge-ok"]},
+            "progress": {"total": 3, "answered": 1, "skipped": 0},
+        },
+    ),
+    "run.expired": event(
+        "run.expired",
+        EXPIRES_AT,
+        1,
+        {"expires_at": EXPIRES_AT, "progress": {"total": 2, "answered": 0, "skipped": 0}},
+    ),
+}
 
 
 def _attempt(number: int, started_at: str, next_attempt_at: str | None) -> Json:

@@ -1,4 +1,4 @@
-"""The shapes of deliveries, replays and endpoints, for the OpenAPI document."""
+"""The shapes of deliveries, replays and endpoints."""
 
 from typing import Annotated
 
@@ -9,9 +9,9 @@ from checklist_crds.ids import ID_PATTERNS
 from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.replay_types import MAX_EVENT_IDS, ReplayPhase
 
-from ..deliveries.replay_request import REPLAYED_STATUSES
+from ..http.models import Count, Moment, Pagination, RunId, Shape
 from ..index.delivery_history import OUTCOMES, STATUSES
-from .models import Count, Moment, Pagination, RunId, Shape
+from .replay_request import REPLAYED_STATUSES
 
 EventId = Annotated[str, Field(pattern=ID_PATTERNS["evt"])]
 EventNameText = Annotated[str, Field(json_schema_extra={"enum": list(EVENT_NAMES)})]

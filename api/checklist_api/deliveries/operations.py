@@ -1,4 +1,4 @@
-"""The operations of history, replay and endpoints, for the OpenAPI document."""
+"""The operations of history, replay and endpoints."""
 
 from typing import Final
 
@@ -15,12 +15,8 @@ from checklist_crds.errors import (
 from checklist_crds.event_names import EVENT_NAMES
 from checklist_crds.replay_rules import ReplayRefusal
 
-from ..index.delivery_history import OUTCOMES, STATUSES
-from ..index.endpoint_figures import MAX_WINDOW_HOURS
-from . import delivery_examples as examples
-from . import delivery_models as shapes
-from .examples import COMPLETED_AT, PAGINATION, REPLAY_ID, RUN_ID
-from .operations import (
+from ..http.example_values import COMPLETED_AT, PAGINATION, REPLAY_ID, RUN_ID
+from ..http.operations import (
     BAD_PAGE,
     COUNTED_KEY_ERRORS,
     DATE_TIME,
@@ -33,6 +29,9 @@ from .operations import (
     problem,
     query,
 )
+from ..index.delivery_history import OUTCOMES, STATUSES
+from ..index.endpoint_figures import MAX_WINDOW_HOURS
+from . import examples, models
 
 _DELIVERIES: Final = "Deliveries"
 _BAD_STATUS: Final = InvalidParameter(
@@ -45,7 +44,6 @@ _BAD_WINDOW: Final = InvalidParameter(
         problem("window_hours", "invalid_parameter", f"window_hours must be an integer from 1 to {MAX_WINDOW_HOURS}.")
     ],
 )
-
 DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
         "get",
@@ -58,7 +56,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "One page of the run's events, in their order.",
-                shapes.DeliveryList,
+                models.DeliveryList,
                 {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
             ),
         ),
@@ -77,7 +75,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "One page, newest event first.",
-                shapes.DeliveryList,
+                models.DeliveryList,
                 {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
             ),
         ),
@@ -105,7 +103,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "The delivery with its attempts.",
-                shapes.Delivery,
+                models.Delivery,
                 {"failed": examples.FAILED, "replayed": examples.REPLAYED},
             ),
         ),
@@ -122,7 +120,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 202,
                 "Asked for. It is sent within seconds; read the delivery to see how it ended.",
-                shapes.Delivery,
+                models.Delivery,
                 {"asked for": examples.REPLAYING},
                 {"Idempotency-Replayed": "true"},
             ),
@@ -131,7 +129,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
         "and can be asked for again. The event of a step that was delivered is no longer kept; those of a final run "
         "can always be replayed.",
         parameters=(IDEMPOTENCY_KEY,),
-        body=Body(shapes.ReplayOneRequest, {"empty": {}}, required=False),
+        body=Body(models.ReplayOneRequest, {"empty": {}}, required=False),
         errors=(
             DeliveryNotFound(),
             ReplayRefused(ReplayRefusal.RETRY_PENDING.message),
@@ -152,7 +150,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 202,
                 "Asked for. Read it to see how far it got.",
-                shapes.Replay,
+                models.Replay,
                 {"asked for": examples.REPLAY},
                 {"Location": f"/v1/deliveries/replays/{REPLAY_ID}", "Idempotency-Replayed": "true"},
             ),
@@ -161,7 +159,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
         "or is delivered after it began is not part of it.",
         parameters=(IDEMPOTENCY_KEY,),
         body=Body(
-            shapes.ReplayRequest, {"an outage": examples.REPLAY_REQUEST, "count only": examples.REPLAY_OF_ONE_RUN}
+            models.ReplayRequest, {"an outage": examples.REPLAY_REQUEST, "count only": examples.REPLAY_OF_ONE_RUN}
         ),
         errors=(
             MissingField("Missing: filter.", details=[problem("filter", "missing", "This field is required.")]),
@@ -183,7 +181,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "One page, newest first. They go a week after their end.",
-                shapes.ReplayList,
+                models.ReplayList,
                 {"one replay": {"data": [examples.COMPLETED_REPLAY], "pagination": PAGINATION}},
             ),
         ),
@@ -197,7 +195,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
         _DELIVERIES,
         "Read a replay",
         Access.KEY,
-        (Reply(200, "How far it got.", shapes.Replay, {"completed": examples.COMPLETED_REPLAY}),),
+        (Reply(200, "How far it got.", models.Replay, {"completed": examples.COMPLETED_REPLAY}),),
         errors=(ReplayNotFound(),),
     ),
     Operation(
@@ -222,7 +220,7 @@ DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "One page, by host.",
-                shapes.EndpointList,
+                models.EndpointList,
                 {
                     "one endpoint": {
                         "data": [examples.ENDPOINT],

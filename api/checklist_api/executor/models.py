@@ -7,27 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from checklist_crds.json_types import Absentable, is_absent
 from checklist_crds.template_types import Definition
 
-from ..executor.commands import MAX_BATCH, MAX_EMAIL, MAX_NAME, MAX_PHOTO_INDEX, MAX_REASON
+from ..http.models import Moment, Problem, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
 from ..http.op_id import MAX_OP_ID
-from .models import (
-    Answer,
-    Geo,
-    Identity,
-    Moment,
-    Photo,
-    Problem,
-    Receipt,
-    RunId,
-    RunProgress,
-    RunStatusName,
-    Shape,
-    Signature,
-    StepId,
-    TemplateId,
-    UserId,
-    Version,
-    without_details_default,
-)
+from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature
+from .commands import MAX_BATCH, MAX_EMAIL, MAX_NAME, MAX_PHOTO_INDEX, MAX_REASON
 
 
 class SignedInAs(Shape):

@@ -1,4 +1,4 @@
-"""The operations of the executor API, for the OpenAPI document."""
+"""The operations of the executor API."""
 
 from typing import Final
 
@@ -16,15 +16,15 @@ from checklist_crds.errors import (
     ValidationFailed,
 )
 
-from ..executor.commands import MAX_BATCH
-from ..executor.member import ANSWERING_MEMBER
+from ..http.example_values import USER_ID
 from ..http.op_id import MAX_OP_ID
+from ..http.operations import Access, Body, Operation, Reply, header, problem, query
 from ..http.request_body import MAX_BODY_BYTES
-from . import examples
-from . import executor_models as shapes
-from .operations import Access, Body, Operation, Reply, header, problem, query
+from . import examples, models
+from .access import BASE
+from .commands import MAX_BATCH
+from .member import ANSWERING_MEMBER
 
-BASE: Final = "/v1/executor/runs/{run_id}"
 TAG: Final = "Executor"
 OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
 OP_ID_PARAMETERS: Final = (
@@ -35,7 +35,7 @@ OP_ID_PARAMETERS: Final = (
         {"type": "string"},
         "In a run for members, for what was given a while ago: the member who gave it. Anybody else's session is "
         "refused (403 `assigned_to_another`).",
-        examples.USER_ID,
+        USER_ID,
     ),
 )
 _REUSED: Final = IdempotencyKeyReused("This op_id was used for another operation of this run.")
@@ -56,15 +56,14 @@ IDENTITY_FIRST: Final = ValidationFailed(
 
 
 def changed(description: str, example: dict[str, object]) -> tuple[Reply, ...]:
-    return (Reply(200, description, shapes.RunChange, {"changed": example, "replayed": example | {"replayed": True}}),)
+    return (Reply(200, description, models.RunChange, {"changed": example, "replayed": example | {"replayed": True}}),)
 
 
 def _without(errors: tuple[ServiceError, ...], kind: type[ServiceError]) -> tuple[ServiceError, ...]:
     return tuple(error for error in errors if not isinstance(error, kind))
 
 
-ONLY_OP_ID: Final = Body(shapes.Operation, {"with an op_id": examples.OPERATION_REQUEST}, required=False)
-
+ONLY_OP_ID: Final = Body(models.Operation, {"with an op_id": examples.OPERATION_REQUEST}, required=False)
 EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
         "get",
@@ -73,7 +72,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         TAG,
         "The checklist and its state",
         Access.TOKEN,
-        (Reply(200, "The run as its executor sees it.", shapes.ExecutorRun, _RUNS),),
+        (Reply(200, "The run as its executor sees it.", models.ExecutorRun, _RUNS),),
         "The verbatim snapshot of the checklist with everything answered so far. Looking changes nothing.",
         errors=(RunNotFound(), RunExpired()),
     ),
@@ -100,7 +99,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         changed("Kept.", examples.CHANGE),
         "Needed before the first answer when `execution.identity_required` is external.",
         parameters=OP_ID_PARAMETERS,
-        body=Body(shapes.IdentityRequest, {"external executor": examples.IDENTITY_REQUEST}),
+        body=Body(models.IdentityRequest, {"external executor": examples.IDENTITY_REQUEST}),
         errors=(
             MissingField("Missing: email.", details=[problem("email", "missing", "This field is required.")]),
             *_without(WRITE_ERRORS, ValidationFailed),
@@ -120,7 +119,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "Kept. `replayed` is true when this op_id was kept before.",
-                shapes.AnswerChange,
+                models.AnswerChange,
                 {"answered": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
             ),
         ),
@@ -128,7 +127,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         "revision; with several devices the last one wins, step by step. Steps whose condition does not hold now "
         "take no answer.",
         parameters=OP_ID_PARAMETERS,
-        body=Body(shapes.AnswerRequest, {"number with a location": examples.ANSWER_REQUEST, "yes": {"value": True}}),
+        body=Body(models.AnswerRequest, {"number with a location": examples.ANSWER_REQUEST, "yes": {"value": True}}),
         errors=(
             MissingField("Missing: value.", details=[problem("value", "missing", "This field is required.")]),
             *_without(WRITE_ERRORS, ValidationFailed),
@@ -186,7 +185,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         "leave the run.",
         parameters=OP_ID_PARAMETERS,
         body=Body(
-            shapes.SubmitRequest,
+            models.SubmitRequest,
             {"plain": {"op_id": examples.OP_ID}, "signed": examples.SUBMIT_REQUEST},
             required=False,
         ),
@@ -208,7 +207,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         changed("The run is cancelled.", examples.CANCELLED),
         "Final. What was answered so far goes to the owner.",
         parameters=OP_ID_PARAMETERS,
-        body=Body(shapes.CancelRequest, {"with a reason": examples.CANCEL_REQUEST}, required=False),
+        body=Body(models.CancelRequest, {"with a reason": examples.CANCEL_REQUEST}, required=False),
         errors=WRITE_ERRORS,
     ),
     Operation(
@@ -222,7 +221,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "Each was done or refused, as its result says.",
-                shapes.BatchResult,
+                models.BatchResult,
                 {"one done, one refused": examples.BATCH_RESULT},
             ),
         ),
@@ -232,7 +231,7 @@ EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
         "result, so that nothing is overtaken. The whole batch can be sent again without harm. It counts as one "
         "request of its address, and as one of the run for each operation.",
         parameters=OP_ID_PARAMETERS[2:],
-        body=Body(shapes.BatchRequest, {"an answer and a skip": examples.BATCH_REQUEST}),
+        body=Body(models.BatchRequest, {"an answer and a skip": examples.BATCH_REQUEST}),
         errors=(
             MissingField("Missing: operations.", details=[problem("operations", "missing", "This field is required.")]),
             RunNotFound(),

@@ -1,14 +1,19 @@
-"""The operations that have to do with photos and drawings, for the OpenAPI document."""
+"""The operations that have to do with photos and drawings."""
 
 from typing import Final
 
-from checklist_crds.errors import AnswerInvalid, InvalidParameter, NotFound
+from checklist_crds.errors import (
+    AnswerInvalid,
+    InvalidParameter,
+    NotFound,
+)
 from checklist_crds.limits import LimitName, limit_reached
 
-from . import examples
-from . import executor_models as shapes
-from .executor_operations import BASE, IDENTITY_FIRST, NO_STEP, ONLY_OP_ID, OP_ID_PARAMETERS, TAG, WRITE_ERRORS, changed
-from .operations import Access, Body, Operation, Reply, Upload, problem, query
+from ..http.example_values import ORGANIZATION_ID
+from ..http.operations import Access, Body, Operation, Reply, Upload, problem, query
+from . import examples, models
+from .access import BASE
+from .operations import IDENTITY_FIRST, NO_STEP, ONLY_OP_ID, OP_ID_PARAMETERS, TAG, WRITE_ERRORS, changed
 
 _PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
 _SERVING_HEADERS: Final = {
@@ -23,7 +28,7 @@ _SIGNED: Final = (
         "o",
         {"type": "string"},
         "The organization; absent in addresses of photos from before 0.2.",
-        examples.ORGANIZATION_ID,
+        ORGANIZATION_ID,
     ),
     query("e", {"type": "integer"}, "When the address expires, in Unix seconds.", 1_795_244_600) | {"required": True},
     query("s", {"type": "string"}, "The signature.", "2ZkYp1hD3sXq0v7Jc5tL9bWmR8fNaGuE4oKiTyHxVrQ")
@@ -46,7 +51,6 @@ _TAKES: Final = (
 )
 _FULL: Final = limit_reached(LimitName.RUN_BYTES, limit=4_294_967_296, used=4_294_901_760)
 _FIRST: Final = "What can be refused without the image is refused before the body is read."
-
 PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
         "post",
@@ -56,11 +60,11 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
         "Add a photo to an answer",
         Access.TOKEN,
         (
-            Reply(201, "Kept.", shapes.PhotoChange, {"added": examples.PHOTO_ADDED}),
+            Reply(201, "Kept.", models.PhotoChange, {"added": examples.PHOTO_ADDED}),
             Reply(
                 200,
                 "This op_id was kept before.",
-                shapes.PhotoChange,
+                models.PhotoChange,
                 {"replayed": examples.PHOTO_ADDED | {"replayed": True}},
             ),
         ),
@@ -86,7 +90,7 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "Taken back; also when there was nothing.",
-                shapes.AnswerChange,
+                models.AnswerChange,
                 {"changed": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
             ),
         ),
@@ -97,7 +101,7 @@ PHOTO_OPERATIONS: Final[tuple[Operation, ...]] = (
             *OP_ID_PARAMETERS,
         ),
         body=Body(
-            shapes.RemovePhotosRequest,
+            models.RemovePhotosRequest,
             {"one of them": examples.OPERATION_REQUEST | {"photo_index": 0}, "all": examples.OPERATION_REQUEST},
             required=False,
         ),

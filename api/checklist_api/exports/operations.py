@@ -1,21 +1,17 @@
-"""The operations that give runs as files, for the OpenAPI document."""
+"""The operations that give runs as files."""
 
 from typing import Final
 
-from checklist_crds.errors import InvalidParameter, NotFound, RunNotFound
-from checklist_crds.run_types import REST_STATUSES
+from checklist_crds.errors import (
+    InvalidParameter,
+    NotFound,
+    RunNotFound,
+)
 
-from . import examples
-from .operations import DATE_TIME, Access, Operation, Reply, problem, query
+from ..http.operations import Access, Operation, Reply, problem, query
+from ..runs.operations import RUN_FILTERS
 
 TAG: Final = "Exports"
-RUN_FILTERS: Final = (
-    query("status", {"type": "string", "enum": list(REST_STATUSES)}, "Only runs with this status."),
-    query("template_id", {"type": "string"}, "Only runs of this template.", examples.TEMPLATE_ID),
-    query("executor_ref", {"type": "string"}, "Only runs with this reference."),
-    query("created_after", DATE_TIME, "Only runs made after this instant.", examples.CREATED_AT),
-    query("created_before", DATE_TIME, "Only runs made before this instant.", examples.EXPIRES_AT),
-)
 _FILE: Final = {"Content-Disposition": "", "Cache-Control": "", "X-Content-Type-Options": ""}
 
 

@@ -1,4 +1,4 @@
-"""What an operation of the OpenAPI document consists of; what all operations of a kind share is added here."""
+"""What an operation consists of in the OpenAPI document; what all operations of a kind share is added here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,10 +29,8 @@ from checklist_crds.errors import (
 )
 from checklist_crds.limits import LimitName, limit_reached
 
-from ..http.pagination import MAX_PAGE
-from . import examples
-
-Json = dict[str, Any]
+from .example_values import EVENT_ID, PHOTO_ID, QUOTA, REPLAY_ID, REQUEST_ID, RUN_ID, SIGN_IN, TEMPLATE_ID, Json
+from .pagination import MAX_PAGE
 
 
 class Access(StrEnum):
@@ -111,7 +109,7 @@ class Operation:
             case Access.TOKEN:
                 text = "The token of the run's link is missing or not valid."
                 found.append(Unauthorized(text, headers={"WWW-Authenticate": "Executor"}))
-                found.append(SignInRequired(details=examples.SIGN_IN, headers={"WWW-Authenticate": "Cookie"}))
+                found.append(SignInRequired(details=SIGN_IN, headers={"WWW-Authenticate": "Cookie"}))
                 found.append(AssignedToAnother())
                 if self.method != "get":
                     found.append(RequestForged("The request does not come from the checklist's own page."))
@@ -157,23 +155,22 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
         "example": example,
     }
     for name, description, example in (
-        ("template_id", "Id of the template, `t-<uuid>`.", examples.TEMPLATE_ID),
+        ("template_id", "Id of the template, `t-<uuid>`.", TEMPLATE_ID),
         ("version", "Number of the version, from 1.", "1"),
-        ("run_id", "Id of the run, `r-<uuid>`.", examples.RUN_ID),
+        ("run_id", "Id of the run, `r-<uuid>`.", RUN_ID),
         ("step_id", "Id of the step, `s-<short id>`.", "s-fridge-temp"),
         ("folder", "A folder of the app, as its page refers to it.", "assets"),
-        ("photo_id", "Id of the photo, a UUID.", examples.PHOTO_ID),
-        ("event_id", "Id of the event, `evt-<uuid>`.", examples.EVENT_ID),
-        ("replay_id", "Id of the replay, as it was given when it was asked for.", examples.REPLAY_ID),
+        ("photo_id", "Id of the photo, a UUID.", PHOTO_ID),
+        ("event_id", "Id of the event, `evt-<uuid>`.", EVENT_ID),
+        ("replay_id", "Id of the replay, as it was given when it was asked for.", REPLAY_ID),
         ("name", "Name of the file, as the pages refer to it.", "style.css"),
     )
 }
-
-REQUEST_ID: Final = header(
+REQUEST_ID_HEADER: Final = header(
     "X-Request-Id",
     {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._~:-]+$"},
     "Your own id for the request; it comes back in the answer and in error bodies.",
-    examples.REQUEST_ID,
+    REQUEST_ID,
 )
 
 
@@ -184,8 +181,8 @@ def problem(path: str, code: str, message: str) -> Problem:
 def error_body(error: ServiceError) -> Json:
     """An example of the error as the service writes it."""
     if isinstance(error, QuotaExceeded) and error.details is None:
-        error = QuotaExceeded(details={**examples.QUOTA, "used": examples.QUOTA["limit"]})
-    return error.as_body() | {"request_id": examples.REQUEST_ID}
+        error = QuotaExceeded(details={**QUOTA, "used": QUOTA["limit"]})
+    return error.as_body() | {"request_id": REQUEST_ID}
 
 
 IDEMPOTENCY_KEY: Final = header(

@@ -11,16 +11,27 @@ from checklist_crds.errors import ServiceError
 from checklist_crds.json_text import to_json
 
 from ..dashboard.access import COOKIE
+from ..deliveries import event_models as events
+from ..deliveries.examples import EVENTS
+from ..deliveries.operations import DELIVERY_OPERATIONS
+from ..executor.operations import EXECUTOR_OPERATIONS, OP_ID_SCHEMA
+from ..executor.photo_operations import PHOTO_OPERATIONS
+from ..exports.operations import EXPORT_OPERATIONS
+from ..http.models import Error
+from ..http.operations import (
+    PATH_PARAMETERS,
+    REPLY_HEADERS,
+    REQUEST_ID_HEADER,
+    Access,
+    Body,
+    Operation,
+    Reply,
+    Upload,
+    error_body,
+)
 from ..photos.upload_body import ANY_BYTES, FORM
-from . import event_models as events
-from . import examples
-from .delivery_operations import DELIVERY_OPERATIONS
-from .executor_operations import EXECUTOR_OPERATIONS, OP_ID_SCHEMA
-from .export_operations import EXPORT_OPERATIONS
-from .models import Error
-from .operations import PATH_PARAMETERS, REPLY_HEADERS, REQUEST_ID, Access, Body, Operation, Reply, Upload, error_body
-from .owner_operations import RUN_OPERATIONS, TEMPLATE_OPERATIONS
-from .photo_operations import PHOTO_OPERATIONS
+from ..runs.operations import RUN_OPERATIONS
+from ..templates.operations import TEMPLATE_OPERATIONS
 from .schema import Schema, component_schemas, reference, without_required
 from .service_operations import SERVICE_OPERATIONS
 
@@ -114,7 +125,7 @@ def openapi_document(base_url: str) -> dict[str, Any]:
             "headers": {
                 name: {"description": text, "schema": {"type": "string"}} for name, text in REPLY_HEADERS.items()
             },
-            "parameters": {"X-Request-Id": REQUEST_ID},
+            "parameters": {"X-Request-Id": REQUEST_ID_HEADER},
             "securitySchemes": {
                 Access.KEY.value: {
                     "type": "http",
@@ -250,7 +261,7 @@ def _webhook(name: str, model: type[BaseModel], schemas: dict[str, Schema]) -> d
                 "content": {
                     "application/json": {
                         "schema": reference(model, schemas=schemas),
-                        "examples": _examples({name: examples.EVENTS[name]}),
+                        "examples": _examples({name: EVENTS[name]}),
                     }
                 },
             },

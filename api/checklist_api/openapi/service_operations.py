@@ -4,9 +4,9 @@ from typing import Final
 
 from checklist_crds.errors import NotFound
 
-from .examples import READY, STARTING
-from .models import Health, Readiness
-from .operations import Access, Operation, Reply
+from ..http.example_values import READY, STARTING
+from ..http.models import Health, Readiness
+from ..http.operations import Access, Operation, Reply
 
 _TAG: Final = "Pages"
 _HTML: Final = "text/html"

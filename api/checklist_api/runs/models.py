@@ -1,135 +1,18 @@
-"""The shapes of requests and answers as the OpenAPI document shows them.
+"""The shapes of runs (specification, "Run"; contract section 5)."""
 
-The TDL comes from `checklist_crds.template_types`, which also reads it; here is what the service puts around it. The
-contract tests hold every real answer against these models, so that the document cannot drift from the service.
-"""
+from typing import Annotated, Literal
 
-from typing import Annotated, Any, Literal
+from pydantic import BaseModel, Field, JsonValue
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
-
-from checklist_crds.events import EVENT_NAMES
-from checklist_crds.ids import ID_PATTERNS
+from checklist_crds.event_names import EVENT_NAMES
 from checklist_crds.json_types import Absentable, is_absent
-from checklist_crds.run_types import REST_STATUSES, STEP_ID_PATTERN
-from checklist_crds.template_types import Definition
+from checklist_crds.run_types import REST_STATUSES
 
 from ..archive.incomplete import Incomplete
+from ..http.models import Count, Moment, Pagination, QuotaDetails, RunId, Shape, StepId, TemplateId, UserId, Version
 
-Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""ISO 8601 in UTC with milliseconds."""
-TemplateId = Annotated[str, Field(pattern=ID_PATTERNS["t"])]
-RunId = Annotated[str, Field(pattern=ID_PATTERNS["r"])]
-UserId = Annotated[str, Field(pattern=ID_PATTERNS["u"])]
-OrganizationId = Annotated[str, Field(pattern=ID_PATTERNS["org"])]
-StepId = Annotated[str, Field(pattern=STEP_ID_PATTERN)]
-Version = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
 RunStatusName = Annotated[str, Field(json_schema_extra={"enum": list(REST_STATUSES)})]
 ExecutorRef = Annotated[str | None, Field(max_length=200)]
-
-
-class Shape(BaseModel):
-    """Base: every field is in every answer. Clients must tolerate further ones."""
-
-    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
-
-
-class Problem(Shape):
-    """One thing that is wrong with the request."""
-
-    path: str = Field(description="Where: `sections[0].steps[1].id`, a step id, a header's name.")
-    code: str = Field(description="What kind, for programs.")
-    message: str = Field(description="What is wrong, for people.")
-
-
-class QuotaDetails(Shape):
-    """The plan's limit and how much of it is used."""
-
-    limit: Count | None = Field(description="Runs per UTC calendar month; null is unlimited.")
-    used: Count = Field(description="Runs dispatched this month, whatever became of them.")
-    resets_at: Moment = Field(description="The first instant of the next month.")
-
-
-class LimitDetails(Shape):
-    """A cap of the organization, and how much of it is used."""
-
-    limit: Count = Field(description="The cap.")
-    used: Count = Field(description="What there is without the refused addition.")
-    what: str = Field(
-        description="What the cap is on: templates, template_bytes, versions, idempotency_keys or run_bytes."
-    )
-
-
-class SignInDetails(Shape):
-    """Who asks the bearer of the link to a run for members to sign in."""
-
-    organization: str = Field(description="The name of the organization whose members may answer.")
-    template_name: str
-    created_by_name: str = Field(description="Who sends it.")
-    sign_in: str = Field(description="Where a browser signs in. It comes back to the run's page, without the token.")
-
-
-def without_details_default(schema: dict[str, Any]) -> None:
-    # null is no value of it: without details, the field is not there.
-    schema["properties"]["details"].pop("default", None)
-
-
-class Error(BaseModel):
-    """Every error looks like this."""
-
-    model_config = ConfigDict(json_schema_extra=without_details_default)
-
-    error: str = Field(description="Machine-readable code.")
-    message: str = Field(description="Human-readable text.")
-    details: Absentable[list[Problem] | QuotaDetails | LimitDetails | SignInDetails] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="All problems at once; for quota_exceeded an object with limit, used and resets_at; for "
-        "limit_reached one with limit, used and what; for "
-        "sign_in_required of a run for members an object that tells who asks, and where to sign in.",
-    )
-    request_id: str = Field(description="The value of X-Request-Id.")
-
-
-class Template(Definition):
-    """A stored template: the TDL with what the service adds."""
-
-    id: TemplateId = Field(description="Assigned by the service.")
-    v: Version = Field(description="1 on create, one more with every PATCH.")
-    org_id: OrganizationId = Field(description="The organization that owns it.")
-    created_at: Moment = Field(description="When it was made.")
-    updated_at: Moment = Field(description="When it was last changed.")
-
-
-class TemplateSummary(Shape):
-    """A template in a list."""
-
-    id: TemplateId
-    v: Version
-    name: str
-    description: str
-    tags: list[str]
-    created_at: Moment
-    updated_at: Moment
-
-
-class Pagination(Shape):
-    """Which page of how many entries."""
-
-    total: Count = Field(description="Entries on all pages together.")
-    page: int = Field(ge=1, description="This page.")
-    per_page: int = Field(ge=1, le=100, description="Entries on a page, after the limit of 100.")
-    next_page: int | None = Field(description="null when there is no further page.")
-
-
-class TemplateList(Shape):
-    data: list[TemplateSummary]
-    pagination: Pagination
-
-
-class GenerateRequest(BaseModel):
-    prompt: str = Field(min_length=4, max_length=4000, description="What the checklist is for, in plain language.")
 
 
 class WebhookConfiguration(BaseModel):
@@ -322,44 +205,3 @@ class Usage(QuotaDetails):
 
     period: str = Field(description="The UTC calendar month, `2026-11`.", pattern=r"^\d{4}-\d{2}$")
     plan: str = Field(description="Name of the plan.")
-
-
-class ChangedBy(Shape):
-    """Who made a version."""
-
-    kind: Literal["member", "api_key", "system"]
-    id: str | None = Field(description="u-<uuid> of the member, or the name of the key's object.")
-    name: str = Field(description="The member's name, or what the key is for, at that time.")
-
-
-class TemplateVersion(Shape):
-    """A version of a template: the current one, or an earlier one that is kept."""
-
-    v: Version
-    name: str
-    step_count: Count
-    created_at: Moment
-    current: bool
-    changed_by: ChangedBy | None = Field(description="Who made it, where that is known: `kubectl` leaves no name.")
-
-
-class TemplateVersionList(Shape):
-    data: list[TemplateVersion]
-    pagination: Pagination
-
-
-class Health(Shape):
-    status: str = Field(description="`ok`.")
-
-
-class ReadinessCheck(Shape):
-    name: str = Field(description="What was looked at: a kind of object that is read, or `kubernetes`.")
-    ok: bool = Field(description="Whether it is as it must be.")
-    reason: str | None = Field(description="Why not; null when it is.")
-
-
-class Readiness(Shape):
-    status: str = Field(description="`ok` or `not ready`.")
-    reasons: list[str] = Field(description="What is still missing; empty when it can serve.")
-    notes: list[str] = Field(description="What hinders nobody and should be known.")
-    checks: list[ReadinessCheck] = Field(description="Everything that was looked at.")

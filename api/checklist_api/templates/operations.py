@@ -1,16 +1,14 @@
-"""The operations for the holder of an API key, for the OpenAPI document."""
+"""The operations of templates."""
 
 from typing import Final
 
+from checklist_composer.locales import LOCALES
 from checklist_crds.errors import (
+    GenerationFailed,
     InvalidParameter,
     MissingField,
-    QuotaExceeded,
-    RunClosed,
-    RunExpired,
-    RunNotFound,
+    ModelFailed,
     TemplateNotFound,
-    TemplateNotRunnable,
     TemplateVersionNotFound,
     ValidationFailed,
     VersionConflict,
@@ -18,14 +16,11 @@ from checklist_crds.errors import (
 from checklist_crds.limits import LimitName, limit_reached
 from checklist_crds.template_types import Definition
 
-from . import examples
-from . import models as shapes
-from .export_operations import RUN_FILTERS
-from .generation import GENERATE_TEMPLATE
-from .operations import (
+from ..generation.models import GeneratedTemplate, GenerateRequest
+from ..http.example_values import PAGINATION, TEMPLATE_ID
+from ..http.operations import (
     BAD_PAGE,
     COUNTED_KEY_ERRORS,
-    IDEMPOTENCY_ERRORS,
     IDEMPOTENCY_KEY,
     PAGES,
     Access,
@@ -36,10 +31,9 @@ from .operations import (
     problem,
     query,
 )
+from . import examples, models
 
 _TEMPLATES: Final = "Templates"
-_RUNS: Final = "Runs"
-
 _STRICT: Final = query("strict", {"type": "boolean", "default": False}, "true refuses fields that TDL does not know.")
 _IF_MATCH: Final = header(
     "If-Match", {"type": "string"}, "The version that may be changed, in quotes; another one is refused.", '"1"'
@@ -60,7 +54,60 @@ _MISSING_SECTIONS: Final = MissingField(
 )
 _TOO_MANY: Final = limit_reached(LimitName.TEMPLATES, limit=1_000, used=1_000)
 _TOO_LARGE: Final = limit_reached(LimitName.TEMPLATE_BYTES, limit=67_108_864, used=67_105_211)
-
+_LOCALE: Final = query(
+    "locale",
+    {"type": "string", "enum": list(LOCALES)},
+    "Language of the template where the prompt does not tell it better. The writer's own words are never translated.",
+    "en",
+)
+_EXPLAIN: Final = query(
+    "explain",
+    {"type": "boolean", "default": False},
+    "true answers with the template and, for each step, the part of the prompt that it came from.",
+)
+_BAD_LOCALE: Final = InvalidParameter(
+    f"locale must be one of {', '.join(LOCALES)}.",
+    details=[problem("locale", "invalid_parameter", f"locale must be one of {', '.join(LOCALES)}.")],
+)
+GENERATE_TEMPLATE: Final = Operation(
+    "post",
+    "/v1/templates/generate",
+    "generateTemplate",
+    "Templates",
+    "Generate a template from a prompt",
+    Access.KEY,
+    (
+        Reply(
+            200,
+            "A TDL object that POST /v1/templates takes unchanged. It is not stored. With `explain=true` it is in "
+            "`template`, beside what it was made of.",
+            GeneratedTemplate,
+            {"kitchen": examples.TDL, "explained": examples.EXPLAINED},
+            {"X-Generated-By": "composer"},
+        ),
+    ),
+    "The built-in composer makes it, without any account elsewhere: the same prompt, the same template. Where the "
+    "service is set up with a language model, that makes it, and the composer when the model does not. Nothing is "
+    "stored or logged of the prompt and of the template.",
+    parameters=(_LOCALE, _EXPLAIN),
+    body=Body(GenerateRequest, examples.PROMPTS),
+    errors=(
+        MissingField("Missing: prompt.", details=[problem("prompt", "missing", "This field is required.")]),
+        ValidationFailed(
+            "The prompt must be text of 4 to 4000 characters.",
+            details=[problem("prompt", "invalid_text", "The prompt must be text of 4 to 4000 characters.")],
+        ),
+        _BAD_LOCALE,
+        GenerationFailed(
+            "The text asks for no checklist. Say what the checklist is for, or list what is to be checked."
+        ),
+        GenerationFailed(
+            "The library has no checklist for this job. List what is to be checked, or name another job.",
+            details=[problem("prompt", "closest_job", "Forklift pre-use check")],
+        ),
+        ModelFailed(details=[problem("", "model_timeout", "It was not done in time.")]),
+    ),
+)
 TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
         "post",
@@ -73,9 +120,9 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 201,
                 "Created, with version 1.",
-                shapes.Template,
+                models.Template,
                 {"created": examples.TEMPLATE},
-                {"ETag": '"1"', "Location": f"/v1/templates/{examples.TEMPLATE_ID}", "Idempotency-Replayed": "true"},
+                {"ETag": '"1"', "Location": f"/v1/templates/{TEMPLATE_ID}", "Idempotency-Replayed": "true"},
             ),
         ),
         "The service assigns `id`, `v` and `org_id`; they must not be sent. Fields left out get their defaults.",
@@ -94,8 +141,8 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "One page, newest first.",
-                shapes.TemplateList,
-                {"one template": {"data": [examples.TEMPLATE_SUMMARY], "pagination": examples.PAGINATION}},
+                models.TemplateList,
+                {"one template": {"data": [examples.TEMPLATE_SUMMARY], "pagination": PAGINATION}},
             ),
         ),
         parameters=PAGES,
@@ -108,7 +155,7 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         _TEMPLATES,
         "Read a template",
         Access.KEY,
-        (Reply(200, "The complete TDL object.", shapes.Template, {"kitchen": examples.TEMPLATE}, {"ETag": '"1"'}),),
+        (Reply(200, "The complete TDL object.", models.Template, {"kitchen": examples.TEMPLATE}, {"ETag": '"1"'}),),
         errors=(TemplateNotFound(),),
     ),
     Operation(
@@ -122,7 +169,7 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "The complete TDL object with its new version.",
-                shapes.Template,
+                models.Template,
                 {"renamed": examples.PATCHED_TEMPLATE},
                 {"ETag": '"2"'},
             ),
@@ -155,8 +202,8 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "The current version and the earlier ones that are kept, newest first.",
-                shapes.TemplateVersionList,
-                {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": examples.PAGINATION}},
+                models.TemplateVersionList,
+                {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": PAGINATION}},
             ),
         ),
         "The newest 50 versions are kept, and all that runs were made of.",
@@ -174,7 +221,7 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
             Reply(
                 200,
                 "The complete TDL object as it was in that version; `updated_at` is when that was made.",
-                shapes.Template,
+                models.Template,
                 {"kitchen": examples.TEMPLATE},
                 {"ETag": '"1"'},
             ),
@@ -182,110 +229,4 @@ TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
         errors=(TemplateNotFound(), TemplateVersionNotFound()),
     ),
     GENERATE_TEMPLATE,
-)
-
-RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
-    Operation(
-        "post",
-        "/v1/runs",
-        "dispatchRun",
-        _RUNS,
-        "Dispatch a run",
-        Access.KEY,
-        (
-            Reply(
-                201,
-                "Dispatched. Send the link to the executor.",
-                shapes.Dispatched,
-                {"dispatched": examples.DISPATCHED},
-                {"Location": f"/v1/runs/{examples.RUN_ID}", "Idempotency-Replayed": "true"},
-            ),
-        ),
-        "Takes a snapshot of the template and counts against the plan's monthly quota. The webhook can only be "
-        "configured here.",
-        parameters=(IDEMPOTENCY_KEY,),
-        body=Body(
-            shapes.DispatchRequest,
-            {"with a webhook": examples.DISPATCH_REQUEST, "plain": {"template_id": examples.TEMPLATE_ID}},
-        ),
-        errors=(
-            MissingField(
-                "Missing: webhook.secret.", details=[problem("webhook.secret", "missing", "This field is required.")]
-            ),
-            QuotaExceeded(),
-            TemplateNotFound(),
-            ValidationFailed(
-                details=[problem("expires_in_hours", "out_of_range", "Must be more than 0 and at most 8760.")]
-            ),
-            TemplateNotRunnable(details=[problem("sections", "template_not_runnable", "The template has no steps.")]),
-            *IDEMPOTENCY_ERRORS,
-        ),
-    ),
-    Operation(
-        "get",
-        "/v1/runs",
-        "listRuns",
-        _RUNS,
-        "List runs",
-        Access.KEY,
-        (
-            Reply(
-                200,
-                "One page, newest first.",
-                shapes.RunList,
-                {"one run": {"data": [examples.RUN_SUMMARY], "pagination": examples.PAGINATION}},
-            ),
-        ),
-        parameters=(
-            *PAGES,
-            *RUN_FILTERS,
-        ),
-        errors=(BAD_PAGE,),
-    ),
-    Operation(
-        "get",
-        "/v1/runs/{run_id}",
-        "getRun",
-        _RUNS,
-        "Read a run",
-        Access.KEY,
-        (Reply(200, "The run with all its answers.", shapes.Run, {"completed": examples.RUN}),),
-        errors=(RunNotFound(),),
-    ),
-    Operation(
-        "post",
-        "/v1/runs/{run_id}/cancel",
-        "cancelRun",
-        _RUNS,
-        "Cancel a run",
-        Access.KEY,
-        (Reply(200, "The cancelled run.", shapes.Run, {"cancelled": examples.CANCELLED_RUN}),),
-        "Final; the event's reason is `cancelled_by_owner`.",
-        body=Body(shapes.CancellationRequest, {"empty": {}}, required=False),
-        errors=(RunNotFound(), RunClosed("The run is completed; it takes no more changes."), RunExpired()),
-    ),
-    Operation(
-        "get",
-        "/v1/runs/{run_id}/preview",
-        "previewRun",
-        _RUNS,
-        "Preview a run",
-        Access.NOTHING,
-        (
-            Reply(
-                200, "What the run's link shows before it is opened.", shapes.RunPreview, {"pending": examples.PREVIEW}
-            ),
-        ),
-        "The run id is the credential.",
-        errors=(RunNotFound(), RunExpired()),
-    ),
-    Operation(
-        "get",
-        "/v1/usage",
-        "getUsage",
-        "Usage",
-        "Read the quota",
-        Access.KEY,
-        (Reply(200, "Runs of the current UTC calendar month.", shapes.Usage, {"some": examples.USAGE}),),
-    ),
 )
