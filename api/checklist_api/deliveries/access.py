@@ -32,7 +32,7 @@ from ..index.delivery_history import Delivery, merged
 from ..index.delivery_sources import events_of_run, kept_delivery
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization
-from .replay_request import ReplayWish
+from .models import ReplayRequest
 from .replays import ReplayDirectory, RequestedReplay, replay_filter_view
 
 logger = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ class DeliveryAccess:
         return answer
 
     async def replay_many(
-        self, wish: ReplayWish, caller: Caller, claim: Claim | None, act: Act
+        self, wanted: ReplayRequest, caller: Caller, claim: Claim | None, act: Act
     ) -> tuple[RequestedReplay, bool]:
         """A new DeliveryReplay, and whether an earlier request with the same Idempotency-Key made it.
 
@@ -167,12 +167,12 @@ class DeliveryAccess:
             first = await self._idempotency.first(DELIVERY_REPLAY, claim, organization)
             if first is not None:
                 return RequestedReplay.parse(first), True
-        requested_by = await self._members.sender(caller)
-        spec = _spec(organization, wish.filter, requested_by, dry_run=wish.dry_run)
+        requested_by, filter_ = await self._members.sender(caller), wanted.filter.to_resource()
+        spec = _spec(organization, filter_, requested_by, dry_run=bool(wanted.dry_run))
         name = _name(claim)
         await self._idempotency.require_room(claim, organization)
-        if not wish.dry_run:  # which only counts
-            chosen = {key: str(value) for key, value in replay_filter_view(wish.filter).items() if value}
+        if not wanted.dry_run:  # which only counts
+            chosen = {key: str(value) for key, value in replay_filter_view(filter_).items() if value}
             await act.announce("replay.created", AuditTarget(kind="replay", id=name), **chosen)
         made, replayed = await self._replays.create(
             spec, name=name, namespace=organization.home, claim=claim, now=self._clock()

@@ -1,25 +1,35 @@
 """The shapes of deliveries, replays and endpoints."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from checklist_crds.event_names import EVENT_NAMES
-from checklist_crds.ids import ID_PATTERNS
+from checklist_crds import replay_types
+from checklist_crds.delivery_records import DeliveryPhase
+from checklist_crds.errors import Problem
+from checklist_crds.event_names import EVENT_NAMES, EventName
+from checklist_crds.ids import ID_PATTERNS, is_id
+from checklist_crds.outcome_class import OutcomeClass
 from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.replay_types import MAX_EVENT_IDS, ReplayPhase
+from checklist_crds.run_types import ObjectNameRef
 
 from ..http.models import Count, Moment, Pagination, RunId, Shape
-from ..index.delivery_history import OUTCOMES, STATUSES
-from .replay_request import REPLAYED_STATUSES
+from ..http.request_model import Instant, RequestModel, among, several, wrong
+from ..index.delivery_history import DELIVERED, FAILED, OUTCOMES, STATUSES
+
+_PHASES: Final = {FAILED: DeliveryPhase.FAILED, DELIVERED: DeliveryPhase.DELIVERED}
+REPLAYED_STATUSES: Final = tuple(_PHASES)
 
 EventId = Annotated[str, Field(pattern=ID_PATTERNS["evt"])]
-EventNameText = Annotated[str, Field(json_schema_extra={"enum": list(EVENT_NAMES)})]
-DeliveryStatusName = Annotated[str, Field(json_schema_extra={"enum": list(STATUSES)})]
-OutcomeText = Annotated[str, Field(json_schema_extra={"enum": list(OUTCOMES)})]
+EventNameText = Annotated[str, among(EVENT_NAMES), Field(json_schema_extra={"enum": list(EVENT_NAMES)})]
+DeliveryStatusName = Annotated[str, among(STATUSES), Field(json_schema_extra={"enum": list(STATUSES)})]
+OutcomeText = Annotated[str, among(OUTCOMES), Field(json_schema_extra={"enum": list(OUTCOMES)})]
 RefusalText = Annotated[str, Field(json_schema_extra={"enum": [refusal.value for refusal in ReplayRefusal]})]
 ReplayStatusName = Annotated[str, Field(json_schema_extra={"enum": [phase.rest for phase in ReplayPhase]})]
-ReplayedStatusName = Annotated[str, Field(json_schema_extra={"enum": list(REPLAYED_STATUSES)})]
+ReplayedStatusName = Annotated[
+    str, among(REPLAYED_STATUSES), Field(json_schema_extra={"enum": list(REPLAYED_STATUSES)})
+]
 HttpStatus = Annotated[int, Field(ge=0, le=999)]
 Host = Annotated[str, Field(min_length=1, max_length=253)]
 
@@ -89,7 +99,27 @@ class ReplayOneRequest(BaseModel):
     """Takes no fields."""
 
 
-class ReplayFilter(BaseModel):
+def _known_ids(events: object) -> object:
+    if not (isinstance(events, list) and 0 < len(events) <= MAX_EVENT_IDS and all(is_id("evt", one) for one in events)):
+        text = f"Must be a list of 1 to {MAX_EVENT_IDS} event ids: evt- and a lower-case UUID."
+        raise wrong("invalid_events", text)
+    return events
+
+
+def _with_its_run(events: list[str], info: ValidationInfo) -> list[str]:
+    # A run_id that is wrong is not in the data at all, and has its own problem.
+    if info.data.get("run_id", events) is None:
+        raise several([Problem("filter.run_id", "missing", "event_ids needs the run that they belong to.")])
+    return events
+
+
+def _printable(host: str) -> str:
+    if not host.isprintable():
+        raise wrong("invalid_host", "Must be the name of a host.")
+    return host.lower()
+
+
+class ReplayFilter(RequestModel):
     """Which deliveries are to be sent again: all that is given must hold. A field that is not known is refused."""
 
     model_config = ConfigDict(extra="forbid")
@@ -98,20 +128,41 @@ class ReplayFilter(BaseModel):
         default=None, description="Absent: the failed ones; with `event_ids`, both."
     )
     run_id: RunId | None = Field(default=None, description="Only events of this run.")
-    event_ids: list[EventId] | None = Field(
-        default=None, min_length=1, max_length=MAX_EVENT_IDS, description="Only these events; needs `run_id`."
-    )
+    event_ids: (
+        Annotated[
+            list[EventId],
+            Field(min_length=1, max_length=MAX_EVENT_IDS),
+            BeforeValidator(_known_ids),
+            AfterValidator(_with_its_run),
+        ]
+        | None
+    ) = Field(default=None, description="Only these events; needs `run_id`.")
     event: EventNameText | None = Field(default=None, description="Only events of this kind.")
-    host: Host | None = Field(default=None, description="Only endpoints on this host.")
+    host: Annotated[Host, AfterValidator(_printable)] | None = Field(
+        default=None, description="Only endpoints on this host."
+    )
     outcome: OutcomeText | None = Field(default=None, description="Only where the last attempt ended so.")
-    finished_after: Moment | None = Field(default=None, description="Only what ended at this instant or later.")
-    finished_before: Moment | None = Field(default=None, description="Only what ended before this instant.")
+    finished_after: Instant | None = Field(default=None, description="Only what ended at this instant or later.")
+    finished_before: Instant | None = Field(default=None, description="Only what ended before this instant.")
+
+    def to_resource(self) -> replay_types.ReplayFilter:
+        return replay_types.ReplayFilter(
+            phase=_PHASES[self.status] if self.status is not None else None,
+            run_ref=ObjectNameRef(name=self.run_id) if self.run_id is not None else None,
+            event_ids=list(dict.fromkeys(self.event_ids or ())),
+            host=self.host,
+            event=EventName(self.event) if self.event is not None else None,
+            outcome=OutcomeClass(self.outcome) if self.outcome is not None else None,
+            finished_after=self.finished_after,
+            finished_before=self.finished_before,
+        )
 
 
-class ReplayRequest(BaseModel):
+class ReplayRequest(RequestModel):
     """A replay of many deliveries."""
 
     model_config = ConfigDict(extra="forbid")
+    refused: ClassVar = "The replay is not valid."
 
     filter: ReplayFilter = Field(description="Which ones; `{}` is every failed delivery of the organization.")
     dry_run: bool | None = Field(default=None, description="true only counts them.")

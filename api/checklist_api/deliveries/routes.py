@@ -25,7 +25,7 @@ from ..index.endpoint_figures import MAX_WINDOW_HOURS
 from ..index.runs import RunIndex
 from ..runs.access import RunAccess
 from .access import REPLAY_PREFIX, DeliveryAccess
-from .replay_request import ReplayWish
+from .models import ReplayRequest
 from .replays import ReplayDirectory, replay_view
 from .view import delivery_view, endpoint_view
 
@@ -126,10 +126,10 @@ class DeliveryRoutes:
     async def replay_many(self, request: web.Request, caller: Caller) -> web.Response:
         body = await read_json_object(request)
         key = requested_key(request)
-        wish = ReplayWish.read(body)
+        wanted = ReplayRequest.read(body)
         with self._idempotency.claim(key, caller.organization.name, REPLAY_PREFIX, body) as claim:
             async with self._audit.act(request, caller) as act:
-                replay, replayed = await self._deliveries.replay_many(wish, caller, claim, act)
+                replay, replayed = await self._deliveries.replay_many(wanted, caller, claim, act)
         location = f"{self._path_prefix}/v1/deliveries/replays/{replay.name}"
         headers = {"Location": location, **(REPLAYED if replayed else {})}
         return json_response(replay_view(replay), status=202, headers=headers)

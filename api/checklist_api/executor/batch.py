@@ -30,6 +30,7 @@ from ..runs.access import RunAccess
 from . import commands
 from .access import BASE, ExecutorGate, organization_of
 from .member import ExecutorMembers
+from .models import MAX_BATCH
 from .view import answer_kept, state_view
 
 _OF_STEP: Final[Mapping[str, Callable[[str, dict[str, Any], str | None], Command]]] = {
@@ -61,8 +62,8 @@ def read_operations(body: dict[str, Any]) -> list[BatchOperation]:
     if not isinstance(given, list):
         wrong = Problem("operations", "wrong_type", f"Must be an array, not {json_type_name(given)}.")
         raise ValidationFailed(details=[wrong])
-    if not 1 <= len(given) <= commands.MAX_BATCH:
-        text = f"Must have 1 to {commands.MAX_BATCH} operations, not {len(given)}."
+    if not 1 <= len(given) <= MAX_BATCH:
+        text = f"Must have 1 to {MAX_BATCH} operations, not {len(given)}."
         raise ValidationFailed(details=[Problem("operations", "out_of_range", text)])
     problems = [problem for place, each in enumerate(given) for problem in _problems(f"operations[{place}]", each)]
     if problems:

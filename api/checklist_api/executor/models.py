@@ -1,16 +1,22 @@
 """The shapes of the executor API: what the person with the link reads and sends (contract section 6)."""
 
-from typing import Annotated, Literal
+import unicodedata
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo
 
-from checklist_crds.json_types import Absentable, is_absent
+from checklist_crds.answers import validate_geo
+from checklist_crds.errors import AnswerInvalid, Problem
+from checklist_crds.json_types import Absentable, has_visible_text, is_absent, text_fault
+from checklist_crds.template_structure import json_type_name
 from checklist_crds.template_types import Definition
 
-from ..http.models import Moment, Problem, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
-from ..http.op_id import MAX_OP_ID
+from ..http.models import Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
+from ..http.models import Problem as ProblemShape
+from ..http.op_id import MAX_OP_ID, ambiguity
+from ..http.request_model import RequestModel, several, wrong
 from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature
-from .commands import MAX_BATCH, MAX_EMAIL, MAX_NAME, MAX_PHOTO_INDEX, MAX_REASON
+from .email import is_email_address
 
 
 class SignedInAs(Shape):
@@ -104,7 +110,9 @@ class OperationRefused(Shape):
     status: int = Field(ge=400, le=599, description="503: neither this one nor those after it; send them again later.")
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")
-    details: Absentable[list[Problem]] = Field(default=None, exclude_if=is_absent, description="All problems at once.")
+    details: Absentable[list[ProblemShape]] = Field(
+        default=None, exclude_if=is_absent, description="All problems at once."
+    )
 
 
 class BatchResult(RunState):
@@ -113,13 +121,86 @@ class BatchResult(RunState):
     results: list[OperationDone | OperationRefused] = Field(description="One for each operation, in the same order.")
 
 
-class Operation(BaseModel):
+MAX_BATCH: Final = 200
+MAX_NAME: Final = 200
+MAX_EMAIL: Final = 254
+MAX_REASON: Final = 500
+MAX_PHOTO_INDEX: Final = 999_999
+OpId = Annotated[str, Field(min_length=1, max_length=MAX_OP_ID)]
+
+
+def _only_one(op_id: object, info: ValidationInfo) -> object:
+    if problem := ambiguity(op_id, (info.context or {}).get("op_id")):
+        raise wrong(problem.code, problem.message)
+    return op_id
+
+
+def _only_one_index(index: object, info: ValidationInfo) -> object:
+    """An index that was meant must never go unread: without one, all photos of the step go."""
+    given = (info.context or {}).get("photo_index")
+    if index is None:
+        return None
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index <= MAX_PHOTO_INDEX:
+        raise wrong("wrong_type", "Must be the index of a photo: a whole number from 0 on.")
+    if given is not None and given != index:
+        raise wrong("ambiguous", "The body has another photo_index than the query.")
+    return index
+
+
+def _location(geo: object) -> object:
+    try:
+        return validate_geo(geo)
+    except AnswerInvalid as error:
+        raise several([problem for problem in error.details or () if isinstance(problem, Problem)]) from None
+
+
+def _trimmed(longest: int) -> BeforeValidator:
+    """Text without the space around it."""
+
+    def check(value: object) -> object:
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise wrong("wrong_type", f"Must be a string, not {json_type_name(value)}.")
+        if fault := text_fault(value):
+            raise wrong("invalid_text", f"It {fault}.")
+        if len(value.strip()) > longest:
+            raise wrong("too_long", f"At most {longest} characters, not {len(value.strip())}.")
+        return value.strip()
+
+    return BeforeValidator(check)
+
+
+def _visible_line(name: object) -> object:
+    if not isinstance(name, str):
+        raise wrong("missing", "The name is required.")
+    if not has_visible_text(name):
+        raise wrong("blank", "The name must not be blank.")
+    if any(unicodedata.category(character) == "Cc" for character in name):
+        raise wrong("invalid_text", "The name must not contain control characters.")
+    return name
+
+
+def _address(email: object) -> object:
+    if not isinstance(email, str):
+        raise wrong("wrong_type", f"Must be a string, not {json_type_name(email)}.")
+    if not is_email_address(email):
+        raise wrong("invalid_format", "Must be an e-mail address like name@example.com.")
+    return email
+
+
+# Validators that come before are called from the last to the first.
+PersonName = Annotated[
+    str, Field(min_length=1, max_length=MAX_NAME), BeforeValidator(_visible_line), _trimmed(MAX_NAME)
+]
+"""One line of which something can be seen."""
+
+
+class Operation(RequestModel):
     """A change that can be sent again without harm."""
 
-    op_id: str | None = Field(
+    op_id: Annotated[OpId | None, BeforeValidator(_only_one)] = Field(
         default=None,
-        min_length=1,
-        max_length=MAX_OP_ID,
         description="Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with "
         "another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. "
         "May also be given as the query parameter `op_id` or the header `Op-Id`.",
@@ -128,7 +209,7 @@ class Operation(BaseModel):
 
 class AnswerRequest(Operation):
     value: JsonValue = Field(description="The answer; its shape depends on the step's type, see Answer.")
-    geo: Geo | None = Field(
+    geo: Annotated[Geo | None, BeforeValidator(_location)] = Field(
         default=None, description="Where it is answered; null when denied, which a step with `geo_required` refuses."
     )
 
@@ -136,12 +217,14 @@ class AnswerRequest(Operation):
 class IdentityRequest(Operation):
     """Who answers: asked for when `execution.identity_required` is external."""
 
-    name: str = Field(min_length=1, max_length=MAX_NAME, description="The person's name.")
-    email: str = Field(max_length=MAX_EMAIL, description="The person's e-mail address.", examples=["ada@example.com"])
+    name: PersonName = Field(description="The person's name.")
+    email: Annotated[str, Field(max_length=MAX_EMAIL), BeforeValidator(_address), _trimmed(MAX_EMAIL)] = Field(
+        description="The person's e-mail address.", examples=["ada@example.com"]
+    )
 
 
-class SignatureRequest(BaseModel):
-    name: str = Field(min_length=1, max_length=MAX_NAME, description="The typed name of who signs.")
+class SignatureRequest(RequestModel):
+    name: PersonName = Field(description="The typed name of who signs.")
 
 
 class SubmitRequest(Operation):
@@ -151,16 +234,18 @@ class SubmitRequest(Operation):
 
 
 class RemovePhotosRequest(Operation):
-    photo_index: int | None = Field(
-        default=None,
-        ge=0,
-        le=MAX_PHOTO_INDEX,
-        description="Which one; absent: all of them. May also be given as the query parameter `photo_index`.",
+    photo_index: Annotated[Annotated[int, Field(ge=0, le=MAX_PHOTO_INDEX)] | None, BeforeValidator(_only_one_index)] = (
+        Field(
+            default=None,
+            description="Which one; absent: all of them. May also be given as the query parameter `photo_index`.",
+        )
     )
 
 
 class CancelRequest(Operation):
-    reason: str | None = Field(default=None, max_length=MAX_REASON, description="Why, in the person's own words.")
+    reason: Annotated[Annotated[str, Field(max_length=MAX_REASON)] | None, _trimmed(MAX_REASON)] = Field(
+        default=None, description="Why, in the person's own words."
+    )
 
 
 BatchOpId = Annotated[

@@ -22,8 +22,8 @@ from ..http.operations import Access, Body, Operation, Reply, header, problem, q
 from ..http.request_body import MAX_BODY_BYTES
 from . import examples, models
 from .access import BASE
-from .commands import MAX_BATCH
 from .member import ANSWERING_MEMBER
+from .models import MAX_BATCH
 
 TAG: Final = "Executor"
 OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}

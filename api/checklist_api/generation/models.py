@@ -1,15 +1,43 @@
 """The shapes of making a template from a prompt."""
 
-from pydantic import BaseModel, Field, RootModel
+from typing import Annotated, ClassVar, Final
+
+from pydantic import BeforeValidator, Field, RootModel
 
 from checklist_composer.explanation import UNSURE_BELOW
 from checklist_crds.template_types import Definition
 
 from ..http.models import Count, Shape, StepId
+from ..http.request_model import RequestModel, wrong
+
+PROMPT_LENGTHS: Final = (4, 4_000)
+_SHORTEST, _LONGEST = PROMPT_LENGTHS
+_NO_PROMPT: Final = f"The prompt must be text of {_SHORTEST} to {_LONGEST} characters."
 
 
-class GenerateRequest(BaseModel):
-    prompt: str = Field(min_length=4, max_length=4000, description="What the checklist is for, in plain language.")
+def _prompt(prompt: object) -> object:
+    """White space around a prompt makes it no prompt, and no longer one than may be sent."""
+    if not (isinstance(prompt, str) and len(prompt) <= _LONGEST and len(prompt.strip()) >= _SHORTEST):
+        raise wrong("invalid_text", _NO_PROMPT)
+    return prompt
+
+
+class GenerateRequest(RequestModel):
+    refused: ClassVar = _NO_PROMPT
+
+    prompt: Annotated[str, Field(min_length=_SHORTEST, max_length=_LONGEST), BeforeValidator(_prompt)] = Field(
+        description="What the checklist is for, in plain language."
+    )
+
+    @property
+    def text(self) -> str:
+        """The prompt without the white space around it."""
+        return self.prompt.strip()
+
+    @property
+    def before(self) -> int:
+        """How many characters of white space stand before the text."""
+        return self.prompt.find(self.text)
 
 
 class PromptPart(Shape):

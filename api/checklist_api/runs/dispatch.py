@@ -36,7 +36,7 @@ from ..index.runs import RunIndex
 from ..metrics import Metrics
 from ..organizations.directory import Organization
 from ..templates.catalogue import TemplateCatalogue
-from .dispatch_request import DispatchRequest
+from .models import DispatchRequest
 
 logger = logging.getLogger(__name__)
 

@@ -1,39 +1,74 @@
 """The shapes of runs (specification, "Run"; contract section 5)."""
 
-from typing import Annotated, Literal
+from functools import lru_cache
+from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationInfo
 
-from checklist_crds.event_names import EVENT_NAMES
-from checklist_crds.json_types import Absentable, is_absent
-from checklist_crds.run_types import REST_STATUSES
+from checklist_crds.event_names import EVENT_NAMES, event_name_problem
+from checklist_crds.json_types import AS_NUMBER, Absentable, is_absent
+from checklist_crds.run_types import MAX_EXECUTOR_REF, MAX_EXPIRY_HOURS, REST_STATUSES
+from checklist_crds.webhook_url import MAX_URL_LENGTH, InvalidTarget, canonical_url
 
 from ..archive.incomplete import Incomplete
 from ..http.models import Count, Moment, Pagination, QuotaDetails, RunId, Shape, StepId, TemplateId, UserId, Version
+from ..http.request_model import STORABLE, RequestModel, wrong
 
 RunStatusName = Annotated[str, Field(json_schema_extra={"enum": list(REST_STATUSES)})]
-ExecutorRef = Annotated[str | None, Field(max_length=200)]
+ExecutorRef = Annotated[str | None, Field(max_length=MAX_EXECUTOR_REF)]
 
 
-class WebhookConfiguration(BaseModel):
+MIN_SECRET: Final = 16
+MAX_SECRET: Final = 256
+_EventName = Annotated[str, Field(json_schema_extra={"enum": [*EVENT_NAMES, "*"]})]
+
+# A caller has few receivers and many runs.
+_canonical_url: Final = lru_cache(maxsize=1024)(canonical_url)
+
+
+def _canonical(url: str, info: ValidationInfo) -> str:
+    try:
+        return _canonical_url(url, allow_insecure=info.context["allow_insecure"] if info.context else False)
+    except InvalidTarget as error:
+        # Neither this message nor any other repeats the address: its path may be a secret.
+        raise wrong(error.code, error.message) from None
+
+
+def _known_events(events: object) -> object:
+    problem = event_name_problem(events)
+    if problem is not None:
+        raise wrong("invalid_events", problem)
+    return events
+
+
+class WebhookConfiguration(RequestModel):
     """Where the events of a run go. Can only be given at dispatch."""
 
-    url: str = Field(max_length=2048, description="HTTPS endpoint that receives POST deliveries.")
-    secret: str = Field(min_length=16, max_length=256, description="Signs the deliveries; never given back.")
-    events: list[Annotated[str, Field(json_schema_extra={"enum": [*EVENT_NAMES, "*"]})]] = Field(
-        min_length=1, description='Event names, or exactly `["*"]` for all of them.'
+    url: Annotated[str, AfterValidator(_canonical)] = Field(
+        description="HTTPS endpoint that receives POST deliveries.", json_schema_extra={"maxLength": MAX_URL_LENGTH}
+    )
+    """In canonical form."""
+    secret: Annotated[str, Field(min_length=MIN_SECRET, max_length=MAX_SECRET), STORABLE] = Field(
+        repr=False, description="Signs the deliveries; never given back."
+    )
+    events: Annotated[list[_EventName], Field(min_length=1), BeforeValidator(_known_events)] = Field(
+        description='Event names, or exactly `["*"]` for all of them.'
     )
 
 
-class DispatchRequest(BaseModel):
+class DispatchRequest(RequestModel):
     """A run to be made of a template."""
+
+    refused: ClassVar = "The dispatch is not valid."
 
     template_id: TemplateId = Field(description="The template to execute.")
     webhook: WebhookConfiguration | None = Field(default=None, description="Where events go; absent: nowhere.")
-    expires_in_hours: float | None = Field(
-        default=None, gt=0, le=8760, description="Hours until the link expires, fractions allowed; absent: never."
+    expires_in_hours: Annotated[float, Field(gt=0, le=MAX_EXPIRY_HOURS), AS_NUMBER] | None = Field(
+        default=None, description="Hours until the link expires, fractions allowed; absent: never."
     )
-    executor_ref: ExecutorRef = Field(default=None, description="Your own reference, echoed in reads and events.")
+    executor_ref: Annotated[str, Field(max_length=MAX_EXECUTOR_REF), STORABLE] | None = Field(
+        default=None, description="Your own reference, echoed in reads and events."
+    )
 
 
 class CancellationRequest(BaseModel):

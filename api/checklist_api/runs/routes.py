@@ -24,8 +24,8 @@ from ..index.runs import RunIndex
 from ..organizations.directory import OrganizationDirectory
 from .access import RunAccess
 from .dispatch import Dispatcher
-from .dispatch_request import DispatchRequest
 from .filter import requested_filter
+from .models import DispatchRequest
 from .view import run_preview, run_view
 
 RunLink = Callable[[str, str], str]

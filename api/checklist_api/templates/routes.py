@@ -7,14 +7,15 @@ from typing import Any, Final
 from aiohttp import web
 
 from checklist_composer.explanation import explanation
+from checklist_composer.locales import LOCALES
 from checklist_crds.errors import Problem
 from checklist_crds.template_validation import definition_problems
 
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
 from ..generation.generator import Generator
-from ..generation.request import GenerateRequest
-from ..http.pagination import invalid_parameter, parameter, requested_page
+from ..generation.models import GenerateRequest
+from ..http.pagination import invalid_parameter, one_of, parameter, requested_page
 from ..http.request_body import JSON, missing_fields, read_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
@@ -145,11 +146,14 @@ class TemplateRoutes:
 
     async def generate(self, request: web.Request, caller: Caller) -> web.Response:
         """Answers with a definition that create takes unchanged; it is stored nowhere."""
-        wanted = GenerateRequest.read(request, await read_json_object(request))
-        made = await self._generator.generate(wanted.prompt, wanted.locale, caller.organization.name)
+        # `Accept-Language` is about the caller's program: the prompt says better which language its writer reads.
+        body, locale = await read_json_object(request), one_of(request, "locale", LOCALES)
+        explain = one_of(request, "explain", ("true", "false")) == "true"
+        wanted = GenerateRequest.read(body)
+        made = await self._generator.generate(wanted.text, locale, caller.organization.name)
         answer = made.definition.to_tdl()
-        if wanted.explain:
-            answer = explanation(made.definition, made.sources, made.unused, wanted.prompt, before=wanted.before)
+        if explain:
+            answer = explanation(made.definition, made.sources, made.unused, wanted.text, before=wanted.before)
         return json_response(answer, headers={"X-Generated-By": made.generated_by})
 
 
