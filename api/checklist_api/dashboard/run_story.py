@@ -14,8 +14,8 @@ from checklist_crds.run_types import Run, Webhook
 from checklist_crds.template_types import Definition
 
 from ..index.delivery_sources import host_of
+from ..runs import models
 from ..runs.steps import ToldStep, people_of, told_steps
-from ..runs.view import run_view
 
 
 def story_view(
@@ -27,7 +27,7 @@ def story_view(
     status = run.status
     steps = list(told_steps(run, definition))
     return {
-        **run_view(run, now, photo_url),
+        **models.Run.of(run, now, photo_url).model_dump(warnings=False),
         "created_by_name": run.spec.created_by_name,
         "allow_skip": definition.settings.allow_skip,
         "signature_required": definition.settings.signature_on_complete,

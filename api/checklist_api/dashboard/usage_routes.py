@@ -23,4 +23,6 @@ class DashboardUsageRoutes:
 
     async def show(self, _: web.Request, caller: Caller) -> web.Response:
         found = await self._usage.of(caller.organization)
-        return json_response({**found.view(), "by_day": found.by_day(), "limit_reached": found.limit_reached()})
+        return json_response(
+            {**found.shown().model_dump(), "by_day": found.by_day(), "limit_reached": found.limit_reached()}
+        )

@@ -32,8 +32,8 @@ from ..index.delivery_history import Delivery, merged
 from ..index.delivery_sources import events_of_run, kept_delivery
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization
-from .models import ReplayRequest
-from .replays import ReplayDirectory, RequestedReplay, replay_filter_view
+from .models import ReplayFilterShown, ReplayRequest
+from .replays import ReplayDirectory, RequestedReplay
 
 logger = logging.getLogger(__name__)
 
@@ -172,7 +172,8 @@ class DeliveryAccess:
         name = _name(claim)
         await self._idempotency.require_room(claim, organization)
         if not wanted.dry_run:  # which only counts
-            chosen = {key: str(value) for key, value in replay_filter_view(filter_).items() if value}
+            shown = ReplayFilterShown.of(filter_).model_dump()
+            chosen = {key: str(value) for key, value in shown.items() if value}
             await act.announce("replay.created", AuditTarget(kind="replay", id=name), **chosen)
         made, replayed = await self._replays.create(
             spec, name=name, namespace=organization.home, claim=claim, now=self._clock()

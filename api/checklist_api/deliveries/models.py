@@ -1,6 +1,7 @@
 """The shapes of deliveries, replays and endpoints."""
 
-from typing import Annotated, ClassVar, Final
+from datetime import UTC, datetime
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
@@ -13,10 +14,14 @@ from checklist_crds.outcome_class import OutcomeClass
 from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.replay_types import MAX_EVENT_IDS, ReplayPhase
 from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.times import format_optional, format_timestamp
 
 from ..http.models import Count, Moment, Pagination, RunId, Shape
 from ..http.request_model import Instant, RequestModel, among, several, wrong
+from ..index import delivery_history as history
+from ..index import endpoint_figures
 from ..index.delivery_history import DELIVERED, FAILED, OUTCOMES, STATUSES
+from .replays import RequestedReplay
 
 _PHASES: Final = {FAILED: DeliveryPhase.FAILED, DELIVERED: DeliveryPhase.DELIVERED}
 REPLAYED_STATUSES: Final = tuple(_PHASES)
@@ -32,6 +37,16 @@ ReplayedStatusName = Annotated[
 ]
 HttpStatus = Annotated[int, Field(ge=0, le=999)]
 Host = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+def moment_of(milliseconds: int) -> str:
+    """`milliseconds` since 1970."""
+    whole = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    return format_timestamp(whole.replace(microsecond=milliseconds % 1000 * 1000))
+
+
+def optional_moment_of(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else moment_of(milliseconds)
 
 
 class DeliveryAttempt(Shape):
@@ -51,6 +66,19 @@ class DeliveryAttempt(Shape):
     next_attempt_at: Moment | None = Field(description="When the next one was due then.")
     detail: str | None = Field(description="What went wrong, in a few words, where the status does not say it all.")
 
+    @classmethod
+    def of(cls, attempt: history.Attempt) -> Self:
+        return cls(
+            number=attempt.number,
+            started_at=moment_of(attempt.started_at),
+            duration_ms=attempt.duration_ms,
+            outcome=attempt.outcome,
+            http_status=attempt.http_status,
+            manual=attempt.manual,
+            next_attempt_at=optional_moment_of(attempt.next_attempt_at),
+            detail=attempt.detail,
+        )
+
 
 class LastReplay(Shape):
     """The replay that ended last."""
@@ -60,6 +88,16 @@ class LastReplay(Shape):
     attempted_at: Moment | None = Field(description="null: it could not be sent.")
     outcome: OutcomeText | None = Field(description="null: it could not be sent.")
     http_status: HttpStatus | None = Field(description="null when there was no answer.")
+
+    @classmethod
+    def of(cls, replay: history.Replay) -> Self:
+        return cls(
+            requested_at=moment_of(replay.requested_at),
+            requested_by=replay.requested_by,
+            attempted_at=optional_moment_of(replay.attempted_at),
+            outcome=replay.outcome,
+            http_status=replay.http_status,
+        )
 
 
 class Delivery(Shape):
@@ -88,6 +126,26 @@ class Delivery(Shape):
         "(a step's event that was delivered), `run_deleted`, `run_archived`."
     )
     last_replay: LastReplay | None
+
+    @classmethod
+    def of(cls, delivery: history.Delivery) -> Self:
+        event = delivery.event
+        return cls(
+            event_id=event.event_id,
+            run_id=event.run_id,
+            event=event.event,
+            seq=event.seq,
+            ts=optional_moment_of(delivery.happened_at),
+            status=delivery.status,
+            host=event.host,
+            attempts_made=delivery.attempts_made,
+            attempts=[DeliveryAttempt.of(attempt) for attempt in delivery.attempts],
+            next_attempt_at=optional_moment_of(delivery.next_attempt_at),
+            finished_at=optional_moment_of(delivery.finished_at),
+            replayable=delivery.refusal is None,
+            replay_refusal=None if delivery.refusal is None else delivery.refusal.value,
+            last_replay=None if delivery.last_replay is None else LastReplay.of(delivery.last_replay),
+        )
 
 
 class DeliveryList(Shape):
@@ -180,6 +238,19 @@ class ReplayFilterShown(Shape):
     finished_after: Moment | None
     finished_before: Moment | None
 
+    @classmethod
+    def of(cls, wanted: replay_types.ReplayFilter) -> Self:
+        return cls(
+            status=None if wanted.phase is None else wanted.phase.value.lower(),
+            run_id=None if wanted.run_ref is None else wanted.run_ref.name,
+            event_ids=list(wanted.event_ids),
+            event=None if wanted.event is None else wanted.event.value,
+            host=wanted.host,
+            outcome=None if wanted.outcome is None else wanted.outcome.value,
+            finished_after=format_optional(wanted.finished_after),
+            finished_before=format_optional(wanted.finished_before),
+        )
+
 
 class ReplayRefusalCount(Shape):
     reason: str = Field(description="As in `replay_refusal` of a delivery.")
@@ -206,6 +277,26 @@ class Replay(Shape):
     started_at: Moment | None
     finished_at: Moment | None
 
+    @classmethod
+    def of(cls, replay: RequestedReplay) -> Self:
+        spec, status = replay.spec, replay.status
+        return cls(
+            replay_id=replay.name,
+            status=status.phase.rest,
+            filter=ReplayFilterShown.of(spec.filter),
+            dry_run=spec.dry_run,
+            requested_by=spec.requested_by,
+            requested_at=format_timestamp(replay.requested_at),
+            total=status.total,
+            done=status.done,
+            delivered=status.delivered,
+            failed=status.failed,
+            refused=status.refused,
+            refusals=[ReplayRefusalCount(reason=each.reason, count=each.count) for each in status.refusals],
+            started_at=format_optional(status.started_at),
+            finished_at=format_optional(status.finished_at),
+        )
+
 
 class ReplayList(Shape):
     data: list[Replay]
@@ -218,6 +309,10 @@ class EndpointError(Shape):
     at: Moment
     outcome: OutcomeText | None
     http_status: HttpStatus | None
+
+    @classmethod
+    def of(cls, attempt: history.Attempt) -> Self:
+        return cls(at=moment_of(attempt.started_at), outcome=attempt.outcome, http_status=attempt.http_status)
 
 
 class Endpoint(Shape):
@@ -233,6 +328,22 @@ class Endpoint(Shape):
     last_error: EndpointError | None = Field(description="Whenever it was.")
     pending: Count = Field(description="Deliveries that wait for an attempt now.")
     failed: Count = Field(description="Deliveries that are given up now.")
+
+    @classmethod
+    def of(cls, figures: endpoint_figures.Endpoint) -> Self:
+        error = figures.last_error
+        return cls(
+            host=figures.host,
+            deliveries=figures.deliveries,
+            attempts=figures.attempts,
+            success_rate=figures.success_rate,
+            latency_p50_ms=figures.latency_ms(50),
+            latency_p95_ms=figures.latency_ms(95),
+            last_success_at=optional_moment_of(figures.last_success_at),
+            last_error=None if error is None else EndpointError.of(error),
+            pending=figures.pending,
+            failed=figures.failed,
+        )
 
 
 class EndpointList(Shape):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -15,7 +15,7 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.informer import Informer, Key, key_of
 from checklist_crds.kube.kinds import DELIVERY_REPLAY
-from checklist_crds.replay_types import DeliveryReplaySpec, DeliveryReplayStatus, ReplayFilter
+from checklist_crds.replay_types import DeliveryReplaySpec, DeliveryReplayStatus
 from checklist_crds.resource_types import (
     API_VERSION,
     CREATED_AT_ANNOTATION,
@@ -23,7 +23,7 @@ from checklist_crds.resource_types import (
     OBJECT_NAME_PATTERN,
     ORGANIZATION_LABEL,
 )
-from checklist_crds.times import format_optional, format_timestamp, parse_timestamp
+from checklist_crds.times import format_timestamp, parse_timestamp
 
 from ..idempotency import Claim, require_same_payload
 from ..organizations.directory import Organization
@@ -171,41 +171,6 @@ class ReplayDirectory:
             others.discard(key)
             if not others:
                 del self._under_way[event_id]
-
-
-def replay_filter_view(wanted: ReplayFilter) -> dict[str, Any]:
-    """Which deliveries a replay chooses."""
-    return {
-        "status": None if wanted.phase is None else wanted.phase.value.lower(),
-        "run_id": None if wanted.run_ref is None else wanted.run_ref.name,
-        "event_ids": list(wanted.event_ids),
-        "event": None if wanted.event is None else wanted.event.value,
-        "host": wanted.host,
-        "outcome": None if wanted.outcome is None else wanted.outcome.value,
-        "finished_after": format_optional(wanted.finished_after),
-        "finished_before": format_optional(wanted.finished_before),
-    }
-
-
-def replay_view(replay: RequestedReplay) -> dict[str, Any]:
-    """The Replay object."""
-    wanted, status = replay.spec.filter, replay.status
-    return {
-        "replay_id": replay.name,
-        "status": status.phase.rest,
-        "filter": replay_filter_view(wanted),
-        "dry_run": replay.spec.dry_run,
-        "requested_by": replay.spec.requested_by,
-        "requested_at": format_timestamp(replay.requested_at),
-        "total": status.total,
-        "done": status.done,
-        "delivered": status.delivered,
-        "failed": status.failed,
-        "refused": status.refused,
-        "refusals": [{"reason": refusal.reason, "count": refusal.count} for refusal in status.refusals],
-        "started_at": format_optional(status.started_at),
-        "finished_at": format_optional(status.finished_at),
-    }
 
 
 def _belongs(replay: RequestedReplay, organization: Organization) -> bool:

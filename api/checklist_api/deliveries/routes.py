@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
@@ -14,6 +14,7 @@ from ..archive.reading import ArchivedRuns
 from ..archive.run import ArchivedRun
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
+from ..http.models import Pagination
 from ..http.pagination import Page, invalid_parameter, one_of, parameter, requested_moment, requested_page
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
@@ -25,9 +26,9 @@ from ..index.endpoint_figures import MAX_WINDOW_HOURS
 from ..index.runs import RunIndex
 from ..runs.access import RunAccess
 from .access import REPLAY_PREFIX, DeliveryAccess
-from .models import ReplayRequest
-from .replays import ReplayDirectory, replay_view
-from .view import delivery_view, endpoint_view
+from .models import Delivery as DeliveryShape
+from .models import DeliveryList, Endpoint, EndpointList, Replay, ReplayList, ReplayRequest
+from .replays import ReplayDirectory
 
 _DEFAULT_WINDOW_HOURS: Final = 24
 
@@ -86,7 +87,7 @@ class DeliveryRoutes:
             if run is not None:
                 found = [delivery for delivery in run.deliveries() if wanted.takes(delivery)]
                 return self._page_of(sorted(found, key=_newest_first), page)
-        return self._listed(deliveries, caller, page.view(total))
+        return self._listed(deliveries, caller, page.of(total))
 
     async def of_run(self, request: web.Request, caller: Caller) -> web.Response:
         page = requested_page(request)
@@ -99,20 +100,20 @@ class DeliveryRoutes:
         if isinstance(run, ArchivedRun):
             return self._page_of(run.deliveries(), page)
         total, deliveries = self._index.of_run(run.name, run.namespace, offset=page.offset, limit=page.per_page)
-        return self._listed(deliveries, caller, page.view(total))
+        return self._listed(deliveries, caller, page.of(total))
 
-    def _listed(self, deliveries: Sequence[Delivery], caller: Caller, pagination: dict[str, Any]) -> web.Response:
-        shown = [delivery_view(self._deliveries.listed(delivery, caller.organization)) for delivery in deliveries]
-        return json_response({"data": shown, "pagination": pagination})
+    def _listed(self, deliveries: Sequence[Delivery], caller: Caller, pagination: Pagination) -> web.Response:
+        shown = [DeliveryShape.of(self._deliveries.listed(delivery, caller.organization)) for delivery in deliveries]
+        return json_response(DeliveryList(data=shown, pagination=pagination))
 
     def _page_of(self, deliveries: Sequence[Delivery], page: Page) -> web.Response:
         """Of an archived run: no replay of any of them is under way."""
-        shown = [delivery_view(each) for each in deliveries[page.offset : page.offset + page.per_page]]
-        return json_response({"data": shown, "pagination": page.view(len(deliveries))})
+        shown = [DeliveryShape.of(each) for each in page.cut(deliveries)]
+        return json_response(DeliveryList(data=shown, pagination=page.of(len(deliveries))))
 
     async def get(self, request: web.Request, caller: Caller) -> web.Response:
         found = await self._deliveries.of_organization(request.match_info["event_id"], caller.organization)
-        return json_response(delivery_view(found.delivery))
+        return json_response(DeliveryShape.of(found.delivery))
 
     async def replay(self, request: web.Request, caller: Caller) -> web.Response:
         await read_optional_json_object(request)
@@ -121,7 +122,7 @@ class DeliveryRoutes:
         with self._idempotency.claim(key, caller.organization.name, REPLAY_PREFIX, payload) as claim:
             async with self._audit.act(request, caller) as act:
                 delivery, replayed = await self._deliveries.replay(event_id, caller, claim, act)
-        return json_response(delivery_view(delivery), status=202, headers=REPLAYED if replayed else None)
+        return json_response(DeliveryShape.of(delivery), status=202, headers=REPLAYED if replayed else None)
 
     async def replay_many(self, request: web.Request, caller: Caller) -> web.Response:
         body = await read_json_object(request)
@@ -132,18 +133,18 @@ class DeliveryRoutes:
                 replay, replayed = await self._deliveries.replay_many(wanted, caller, claim, act)
         location = f"{self._path_prefix}/v1/deliveries/replays/{replay.name}"
         headers = {"Location": location, **(REPLAYED if replayed else {})}
-        return json_response(replay_view(replay), status=202, headers=headers)
+        return json_response(Replay.of(replay), status=202, headers=headers)
 
     async def replays(self, request: web.Request, caller: Caller) -> web.Response:
         page = requested_page(request)
         await self._wait_for_lists()
         found = self._replays.of_organization(caller.organization)
-        shown = found[page.offset : page.offset + page.per_page]
-        return json_response({"data": [replay_view(each) for each in shown], "pagination": page.view(len(found))})
+        shown = [Replay.of(each) for each in page.cut(found)]
+        return json_response(ReplayList(data=shown, pagination=page.of(len(found))))
 
     async def get_replay(self, request: web.Request, caller: Caller) -> web.Response:
         replay = await self._replays.get(request.match_info["replay_id"], caller.organization)
-        return json_response(replay_view(replay))
+        return json_response(Replay.of(replay))
 
     async def stop_replay(self, request: web.Request, caller: Caller) -> web.Response:
         name = request.match_info["replay_id"]
@@ -161,11 +162,11 @@ class DeliveryRoutes:
             organization.name, organization.namespaces, hours=hours, offset=page.offset, limit=page.per_page
         )
         return json_response(
-            {
-                "data": [endpoint_view(each) for each in endpoints],
-                "since": format_timestamp(since),
-                "pagination": page.view(total),
-            }
+            EndpointList(
+                data=[Endpoint.of(each) for each in endpoints],
+                since=format_timestamp(since),
+                pagination=page.of(total),
+            )
         )
 
 

@@ -30,8 +30,7 @@ from ..runs.access import RunAccess
 from . import commands
 from .access import BASE, ExecutorGate, organization_of
 from .member import ExecutorMembers
-from .models import MAX_BATCH
-from .view import answer_kept, state_view
+from .models import MAX_BATCH, BatchResult, OperationDone, OperationRefused, answer_kept
 
 _OF_STEP: Final[Mapping[str, Callable[[str, dict[str, Any], str | None], Command]]] = {
     "answer": commands.answer_step,
@@ -138,23 +137,25 @@ class ExecutorBatch:
         require_assignee(batch.change.run, member)
         return json_response(self._view(operations, batch))
 
-    def _view(self, operations: Sequence[BatchOperation], batch: BatchChange) -> dict[str, Any]:
+    def _view(self, operations: Sequence[BatchOperation], batch: BatchChange) -> BatchResult:
         run, definition = batch.change.run, batch.change.definition
         outcomes = iter(batch.outcomes)
         results = [
             self._result(each, next(outcomes) if isinstance(each.command, Command) else each.command, run, definition)
             for each in operations
         ]
-        return {**state_view(run, definition, self._clock(), self._photo_url), "results": results}
+        return BatchResult.of(run, definition, self._clock(), self._photo_url, results=results)
 
-    def _result(self, operation: BatchOperation, outcome: Outcome, run: Run, definition: Definition) -> dict[str, Any]:
+    def _result(
+        self, operation: BatchOperation, outcome: Outcome, run: Run, definition: Definition
+    ) -> OperationDone | OperationRefused:
         body = operation.body
         if isinstance(outcome, ServiceError):
             if isinstance(outcome, Unprocessable) and outcome is operation.command and body["type"] == "answer":
                 outcome = with_the_values_problems(outcome, definition, body["step_id"], body.get("value"))
-            return {"op_id": body["op_id"], "status": outcome.status, **outcome.as_body()}
+            return OperationRefused(op_id=body["op_id"], status=outcome.status, **outcome.as_body())
         answer = answer_kept(run, body["step_id"], self._photo_url) if body["type"] == "answer" else None
-        return {"op_id": body["op_id"], "status": 200, "replayed": outcome.replayed, "answer": answer}
+        return OperationDone(op_id=body["op_id"], status=200, replayed=outcome.replayed, answer=answer)
 
 
 def with_the_values_problems(error: Unprocessable, definition: Definition, step_id: str, value: Any) -> Unprocessable:

@@ -1,21 +1,27 @@
 """The shapes of the executor API: what the person with the link reads and sends (contract section 6)."""
 
 import unicodedata
-from typing import Annotated, Final, Literal
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo
 
 from checklist_crds.answers import validate_geo
+from checklist_crds.conditions import applicable_step_ids, missing_required
 from checklist_crds.errors import AnswerInvalid, Problem
 from checklist_crds.json_types import Absentable, has_visible_text, is_absent, text_fault
+from checklist_crds.photo_urls import PhotoUrl
+from checklist_crds.run_types import Run
 from checklist_crds.template_structure import json_type_name
 from checklist_crds.template_types import Definition
+from checklist_crds.times import format_optional, format_timestamp
 
+from ..auth.members import Member
 from ..http.models import Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
 from ..http.models import Problem as ProblemShape
 from ..http.op_id import MAX_OP_ID, ambiguity
 from ..http.request_model import RequestModel, several, wrong
-from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature
+from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature, identity_of
 from .email import is_email_address
 
 
@@ -25,6 +31,10 @@ class SignedInAs(Shape):
     user_id: UserId
     name: str
     email: str
+
+    @classmethod
+    def of(cls, member: Member) -> Self:
+        return cls(user_id=member.id, name=member.display_name, email=member.email)
 
 
 class ExecutorRun(Shape):
@@ -58,6 +68,40 @@ class ExecutorRun(Shape):
     skipped_steps: list[StepId]
     missing_steps: list[StepId] = Field(description="Steps without which the run cannot be submitted, in order.")
 
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        definition: Definition,
+        created_by_name: str,
+        now: datetime,
+        photo_url: PhotoUrl,
+        *,
+        signed_in: Member | None = None,
+    ) -> Self:
+        """Nothing of the owner is in it but the name that the preview shows: no executor_ref, no organization, no
+        webhook. `signed_in`: who looks at a run for members."""
+        status, resolved, state = run.status, run.admitted_as, RunState.of(run, definition, now, photo_url)
+        return cls(
+            **vars(state),
+            template_id=resolved.template_id,
+            template_v=resolved.template_version,
+            template=definition,
+            created_by_name=created_by_name,
+            created_at=format_timestamp(run.created_at),
+            started_at=format_optional(status.started_at),
+            completed_at=format_optional(status.completed_at),
+            cancelled_at=format_optional(status.cancelled_at),
+            cancel_reason=status.cancel_reason,
+            expires_at=format_optional(run.expires_at),
+            assigned_to=status.assigned_to,
+            executor_identity=identity_of(run),
+            signed_in_as=None if signed_in is None else SignedInAs.of(signed_in),
+            answers={step_id: Answer.of(answer, photo_url) for step_id, answer in status.answers.items()},
+            signature=Signature.of(run, photo_url),
+            missing_steps=[step.id for step in missing_required(definition, status.answers, status.skipped_steps)],
+        )
+
 
 class RunState(Shape):
     """The run without its answers."""
@@ -69,6 +113,22 @@ class RunState(Shape):
     skipped_steps: list[StepId]
     signature_drawing: str | None = Field(description="Signed address of a drawn signature that waits for submit.")
     receipt: Receipt | None
+
+    @classmethod
+    def of(cls, run: Run, definition: Definition, now: datetime, photo_url: PhotoUrl, **more: Any) -> Self:
+        """`more`: the fields of a subclass."""
+        status = run.status
+        applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
+        return cls(
+            run_id=run.name,
+            status=run.phase_at(now).rest,
+            progress=RunProgress.of(run.progress),
+            applicable_steps=[step.id for step in definition.all_steps if step.id in applicable],
+            skipped_steps=list(status.skipped_steps),
+            signature_drawing=None if status.drawing is None else photo_url(status.drawing),
+            receipt=Receipt.of(run),
+            **more,
+        )
 
 
 class RunChange(RunState):
@@ -87,6 +147,12 @@ class PhotoChange(AnswerChange):
     """What became of the run, the answer as it is kept now, and the photo of this upload."""
 
     photo: Photo | None = Field(description="null when a later operation took it away.")
+
+
+def answer_kept(run: Run, step_id: str, photo_url: PhotoUrl) -> Answer | None:
+    """None when a later operation took it away."""
+    answer = run.status.answers.get(step_id)
+    return None if answer is None else Answer.of(answer, photo_url)
 
 
 class OperationDone(Shape):

@@ -4,16 +4,16 @@ The link's fragment never leaves the browser, so this can hold no more than the 
 read, what is seen until the app has started, and all there is where scripts do not run.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
-from typing import Any, Final
+from typing import Final
 
 from checklist_crds.errors import ServiceError
 from checklist_crds.times import format_timestamp
 
 from ..pages.markup import STYLE_NAME
+from ..runs.models import RunPreview
 from ..settings.app_links import AppLinks
 from .page_texts import ENGLISH, PageTexts
 
@@ -49,15 +49,14 @@ class ExecutorPage:
         """The shell of no run in particular: the service worker keeps it for when there is no network."""
         return self._filled("Checklist", "", "", ENGLISH)
 
-    def of_run(self, preview: Mapping[str, Any], texts: PageTexts) -> str:
-        """`preview`: the six fields of `run_view.run_preview`."""
-        name, sender = preview["template_name"], preview["created_by_name"]
-        steps = texts.steps(preview["step_count"])
-        title, text = texts.states[preview["status"]]
-        is_open = preview["status"] in {"pending", "in_progress"}
-        until = f"<dt>{texts.until}</dt><dd>{_moment(preview['expires_at'], texts)}</dd>" if is_open else ""
+    def of_run(self, preview: RunPreview, texts: PageTexts) -> str:
+        name, sender = preview.template_name, preview.created_by_name
+        steps = texts.steps(preview.step_count)
+        title, text = texts.states[preview.status]
+        is_open = preview.status in {"pending", "in_progress"}
+        until = f"<dt>{texts.until}</dt><dd>{_moment(preview.expires_at, texts)}</dd>" if is_open else ""
         body = f"""<h1>{escape(name)}</h1>
-<p class="state" data-status="{preview["status"]}"><span class="mark" aria-hidden="true"></span>\
+<p class="state" data-status="{preview.status}"><span class="mark" aria-hidden="true"></span>\
 <strong>{title}.</strong> {text}</p>
 <dl>
 <dt>{texts.sender}</dt><dd>{escape(sender)}</dd>

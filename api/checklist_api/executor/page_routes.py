@@ -6,7 +6,7 @@ says of the run, the app comes with it, so that a person who has unsent answers 
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
@@ -20,7 +20,7 @@ from ..organizations.directory import OrganizationDirectory
 from ..pages.markup import SECURITY_HEADERS
 from ..pages.web_files import BUILT, PAGE, WebFiles
 from ..runs.access import RunAccess
-from ..runs.view import run_preview
+from ..runs.models import RunPreview
 from ..settings.app_links import AppLinks
 from .page import ExecutorPage
 from .page_texts import PageTexts, texts_for
@@ -97,11 +97,11 @@ class ExecutorApp:
             unavailable = error if isinstance(error, ServiceUnavailable) else ServiceUnavailable()
             return self._refusal(unavailable, texts)
 
-    async def _preview(self, run: Run) -> dict[str, Any]:
+    async def _preview(self, run: Run) -> RunPreview:
         organization = await self._organizations.get(run.resolved.organization) if run.resolved is not None else None
         if organization is None:
             raise RunNotFound()
-        return run_preview(run, organization, self._clock())
+        return RunPreview.of(run, organization, self._clock())
 
     def _refusal(self, error: ServiceError, texts: PageTexts) -> web.Response:
         headers = {**_BY_LANGUAGE, **error.headers}

@@ -7,7 +7,7 @@ kept before is answered at once. Then the bytes go to the store, and last the ru
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
@@ -32,9 +32,10 @@ from ..photos.processing import PhotoRefused
 from ..photos.unused import UnusedPhotos
 from ..photos.upload_body import Upload, upload_of
 from ..runs.access import RunAccess
+from ..runs.models import Photo
 from .access import BASE, ExecutorGate, given_op_id, organization_of
 from .member import ExecutorMembers
-from .view import answered_view, change_view
+from .models import PhotoChange, RunChange, answer_kept
 
 PHOTOS: Final = f"{BASE}/answers/{{step_id}}/photos"
 SIGNATURE: Final = f"{BASE}/signature"
@@ -86,17 +87,26 @@ class PhotoRoutes:
         """201 with the photo; 200 when the operation was kept before."""
         step_id = request.match_info["step_id"]
         made = await self._upload(request, lambda photo, op_id: AddPhoto(step_id=step_id, photo=photo, op_id=op_id))
-        view = answered_view(self._change_view(made), made.run, step_id, self._photo_url)
         answer, is_new = made.run.status.answers.get(step_id), not made.decision.replayed
         photo = photo_of_operation(answer, made.op_id) or (_newest(made.decision, step_id) if is_new else None)
         geo = answer.geo if answer is not None else None
-        view["photo"] = None if photo is None else photo_view(photo, geo, self._photo_url)
-        return json_response(view, status=201 if is_new else 200)
+        change = PhotoChange.of(
+            made.run,
+            made.definition,
+            self._clock(),
+            self._photo_url,
+            replayed=made.decision.replayed,
+            answer=answer_kept(made.run, step_id, self._photo_url),
+            photo=None if photo is None else Photo(**photo_view(photo, geo, self._photo_url)),
+        )
+        return json_response(change, status=201 if is_new else 200)
 
     async def draw_signature(self, request: web.Request) -> web.Response:
         """The drawing waits in the run for `submit`."""
         made = await self._upload(request, lambda photo, op_id: DrawSignature(photo=photo, op_id=op_id))
-        return json_response(self._change_view(made))
+        return json_response(
+            RunChange.of(made.run, made.definition, self._clock(), self._photo_url, replayed=made.decision.replayed)
+        )
 
     async def _upload(self, request: web.Request, make: MakeCommand) -> _Uploaded:
         """Raises what `decide` raises, and what reading and keeping an image raise."""
@@ -139,10 +149,6 @@ class PhotoRoutes:
     def _bytes_of(self, organization: Organization) -> int:
         """The cap on what is ever stored for one run."""
         return self._limits.of(organization.limits).run_bytes
-
-    def _change_view(self, made: _Uploaded) -> dict[str, Any]:
-        now, replayed = self._clock(), made.decision.replayed
-        return change_view(made.run, made.definition, now, self._photo_url, replayed=replayed)
 
 
 def requested_index(request: web.Request) -> int | None:

@@ -6,7 +6,6 @@ HEAD, open) never changes the status, so link previews of messengers and mail sc
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from aiohttp import web
 
@@ -27,8 +26,8 @@ from . import commands
 from .access import BASE, ExecutorGate, Handler, given_op_id, organization_of
 from .batch import with_the_values_problems
 from .member import ExecutorMembers
+from .models import AnswerChange, ExecutorRun, RunChange, answer_kept
 from .photo_routes import requested_index
-from .view import answered_view, change_view, executor_run_view
 
 Parse = Callable[[web.Request, str | None], Awaitable[Command]]
 
@@ -69,8 +68,7 @@ class ExecutorRoutes:
         if run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
         sender = run.spec.created_by_name or organization_of(request).display_name
-        view = executor_run_view(run, definition, sender, now, self._photo_url, signed_in=member)
-        return json_response(view)
+        return json_response(ExecutorRun.of(run, definition, sender, now, self._photo_url, signed_in=member))
 
     def write(self, parse: Parse) -> Handler:
         """A route that applies the command which `parse` reads."""
@@ -89,14 +87,15 @@ class ExecutorRoutes:
 
         return handler
 
-    def _answer_to(self, command: Command, change: Change) -> dict[str, Any]:
-        run, now = change.run, self._clock()
-        view = change_view(run, change.definition, now, self._photo_url, replayed=change.decision.replayed)
+    def _answer_to(self, command: Command, change: Change) -> RunChange:
+        run, now, photo_url = change.run, self._clock(), self._photo_url
+        definition, replayed = change.definition, change.decision.replayed
         if isinstance(command, Open) and run.phase_at(now) is RunPhase.EXPIRED:
             raise RunExpired()
         if isinstance(command, AnswerStep | RemovePhotos):
-            return answered_view(view, run, command.step_id, self._photo_url)
-        return view
+            answer = answer_kept(run, command.step_id, photo_url)
+            return AnswerChange.of(run, definition, now, photo_url, replayed=replayed, answer=answer)
+        return RunChange.of(run, definition, now, photo_url, replayed=replayed)
 
     async def _run(self, request: web.Request) -> Run:
         return await self._runs.of_organization(request.match_info["run_id"], organization_of(request))

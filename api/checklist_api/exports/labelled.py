@@ -8,8 +8,8 @@ from typing import Any
 from checklist_crds.photo_urls import PhotoUrl
 from checklist_crds.run_types import IdentityMode
 
+from ..runs import models
 from ..runs.steps import ToldStep, people_of, told_steps
-from ..runs.view import run_view
 from .run_source import ExportedRun
 
 
@@ -53,7 +53,7 @@ def labelled_view(exported: ExportedRun, telling: Telling) -> dict[str, Any]:
     not_applicable or instruction; `display`: the answer for people, or null), and `people`: names by member id."""
     run, told = exported.run, list(told_steps(exported.run, exported.definition))
     return {
-        **run_view(run, telling.moment, telling.photo_url),
+        **models.Run.of(run, telling.moment, telling.photo_url).model_dump(warnings=False),
         "sections": [
             {
                 "id": section.id,

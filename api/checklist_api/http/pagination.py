@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from aiohttp import web
 
 from checklist_crds.errors import InvalidParameter, Problem
 from checklist_crds.times import parse_timestamp
+
+from .models import Pagination
+
+_T = TypeVar("_T")
 
 DEFAULT_PER_PAGE: Final = 20
 MAX_PER_PAGE: Final = 100
@@ -28,15 +32,19 @@ class Page:
     def offset(self) -> int:
         return (self.number - 1) * self.per_page
 
-    def view(self, total: int) -> dict[str, Any]:
+    def of(self, total: int) -> Pagination:
         """The pagination object for a list of `total` entries."""
         more = self.number * self.per_page < total and self.number < MAX_PAGE
-        return {
-            "total": total,
-            "page": self.number,
-            "per_page": self.per_page,
-            "next_page": self.number + 1 if more else None,
-        }
+        next_page = self.number + 1 if more else None
+        return Pagination(total=total, page=self.number, per_page=self.per_page, next_page=next_page)
+
+    def view(self, total: int) -> dict[str, Any]:
+        """The same for answers that are no models."""
+        return self.of(total).model_dump()
+
+    def cut(self, entries: Sequence[_T]) -> Sequence[_T]:
+        """Those of the page, out of all."""
+        return entries[self.offset : self.offset + self.per_page]
 
 
 def requested_page(request: web.Request) -> Page:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from aiohttp import web
+from pydantic import BaseModel
 
 from checklist_crds.json_text import to_json
 
@@ -11,4 +12,6 @@ _HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-stor
 
 
 def json_response(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    return web.Response(body=to_json(document), status=status, headers={**_HEADERS, **headers} if headers else _HEADERS)
+    """`document`: a model of the subject, or what JSON has."""
+    body = document.model_dump_json(warnings=False).encode() if isinstance(document, BaseModel) else to_json(document)
+    return web.Response(body=body, status=status, headers={**_HEADERS, **headers} if headers else _HEADERS)

@@ -1,18 +1,25 @@
 """The shapes of runs (specification, "Run"; contract section 5)."""
 
+from datetime import datetime
 from functools import lru_cache
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationInfo
 
+from checklist_crds import run_types
 from checklist_crds.event_names import EVENT_NAMES, event_name_problem
+from checklist_crds.events import answer_view, identity_view, signature_view
 from checklist_crds.json_types import AS_NUMBER, Absentable, is_absent
+from checklist_crds.photo_urls import PhotoUrl
+from checklist_crds.receipt import receipt_view
 from checklist_crds.run_types import MAX_EXECUTOR_REF, MAX_EXPIRY_HOURS, REST_STATUSES
+from checklist_crds.times import format_optional, format_timestamp
 from checklist_crds.webhook_url import MAX_URL_LENGTH, InvalidTarget, canonical_url
 
 from ..archive.incomplete import Incomplete
 from ..http.models import Count, Moment, Pagination, QuotaDetails, RunId, Shape, StepId, TemplateId, UserId, Version
 from ..http.request_model import STORABLE, RequestModel, wrong
+from ..organizations.directory import Organization
 
 RunStatusName = Annotated[str, Field(json_schema_extra={"enum": list(REST_STATUSES)})]
 ExecutorRef = Annotated[str | None, Field(max_length=MAX_EXECUTOR_REF)]
@@ -125,6 +132,12 @@ class Answer(Shape):
     at: Moment = Field(description="When it was answered.")
     by: UserId | None = Field(description="The answering member; null for anybody else.")
 
+    @classmethod
+    def of(cls, answer: run_types.Answer, photo_url: PhotoUrl) -> Self:
+        view = answer_view(answer, photo_url)
+        geo = None if view["geo"] is None else Geo(**view["geo"])
+        return cls(**{**view, "photos": [Photo(**photo) for photo in view["photos"]], "geo": geo})
+
 
 class AnonymousIdentity(Shape):
     mode: Literal["anonymous"]
@@ -142,6 +155,12 @@ class MemberIdentity(Shape):
 
 
 Identity = Annotated[AnonymousIdentity | ExternalIdentity | MemberIdentity, Field(discriminator="mode")]
+_IDENTITIES: Final = {"anonymous": AnonymousIdentity, "external": ExternalIdentity, "member": MemberIdentity}
+
+
+def identity_of(run: run_types.Run) -> AnonymousIdentity | ExternalIdentity | MemberIdentity:
+    view = identity_view(run)
+    return _IDENTITIES[view["mode"]](**view)
 
 
 class RunProgress(Shape):
@@ -150,6 +169,10 @@ class RunProgress(Shape):
     total: Count
     answered: Count
     skipped: Count
+
+    @classmethod
+    def of(cls, progress: run_types.Progress) -> Self:
+        return cls(total=progress.total, answered=progress.answered, skipped=progress.skipped)
 
 
 class Receipt(Shape):
@@ -165,6 +188,11 @@ class Receipt(Shape):
         "JSON document (RFC 8785), which docs/rest.md describes: whoever reads the run can compute it again.",
     )
 
+    @classmethod
+    def of(cls, run: run_types.Run) -> Self | None:
+        view = receipt_view(run)
+        return None if view is None else cls(**view)
+
 
 class Signature(Shape):
     """The signature on completion."""
@@ -172,6 +200,11 @@ class Signature(Shape):
     url: str | None = Field(description="The drawn signature, if there is one.")
     name: str = Field(description="The typed name.")
     signed_at: Moment
+
+    @classmethod
+    def of(cls, run: run_types.Run, photo_url: PhotoUrl) -> Self | None:
+        view = signature_view(run, photo_url)
+        return None if view is None else cls(**view)
 
 
 class RunSummary(Shape):
@@ -201,6 +234,32 @@ class Run(RunSummary):
     skipped_steps: list[StepId]
     signature: Signature | None
     receipt: Receipt | None = Field(description="null before the run is completed.")
+
+    @classmethod
+    def of(cls, run: run_types.Run, now: datetime, photo_url: PhotoUrl) -> Self:
+        """An admitted run."""
+        status, resolved = run.status, run.admitted_as
+        return cls(
+            run_id=run.name,
+            status=run.phase_at(now).rest,
+            template_id=resolved.template_id,
+            template_v=resolved.template_version,
+            template_name=resolved.template_name,
+            executor_ref=run.spec.executor_ref,
+            created_at=format_timestamp(run.created_at),
+            started_at=format_optional(status.started_at),
+            completed_at=format_optional(status.completed_at),
+            cancelled_at=format_optional(status.cancelled_at),
+            cancel_reason=status.cancel_reason,
+            expires_at=format_optional(run.expires_at),
+            assigned_to=status.assigned_to,
+            executor_identity=identity_of(run),
+            progress=RunProgress.of(run.progress),
+            answers={step_id: Answer.of(answer, photo_url) for step_id, answer in status.answers.items()},
+            skipped_steps=list(status.skipped_steps),
+            signature=Signature.of(run, photo_url),
+            receipt=Receipt.of(run),
+        )
 
 
 class ArchiveInList(Shape):
@@ -233,6 +292,19 @@ class RunPreview(Shape):
     step_count: Count = Field(description="All steps of the snapshot.")
     created_by_name: str
     expires_at: Moment | None
+
+    @classmethod
+    def of(cls, run: run_types.Run, organization: Organization, now: datetime) -> Self:
+        """These six fields and no other, since anybody who knows the id may read them."""
+        resolved = run.admitted_as
+        return cls(
+            run_id=run.name,
+            status=run.phase_at(now).rest,
+            template_name=resolved.template_name,
+            step_count=resolved.step_count,
+            created_by_name=run.spec.created_by_name or organization.display_name,
+            expires_at=format_optional(run.expires_at),
+        )
 
 
 class Usage(QuotaDetails):

@@ -1,7 +1,6 @@
 """/v1/runs (specification, "Runs"; contract section 5)."""
 
 from collections.abc import Callable
-from typing import Any
 
 from aiohttp import web
 
@@ -22,11 +21,11 @@ from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
 from ..index.runs import RunIndex
 from ..organizations.directory import OrganizationDirectory
+from . import models
 from .access import RunAccess
 from .dispatch import Dispatcher
 from .filter import requested_filter
-from .models import DispatchRequest
-from .view import run_preview, run_view
+from .models import Dispatched, DispatchRequest, RunPreview
 
 RunLink = Callable[[str, str], str]
 """Makes the executor's link of an organization's public id and a run's id."""
@@ -78,12 +77,12 @@ class RunRoutes:
         with self._idempotency.claim(key, caller.organization.name, "r", body) as claim:
             dispatched = await self._dispatcher.dispatch(caller, wanted, claim)
         run_id = dispatched.body["metadata"]["name"]
-        answer = {
-            "run_id": run_id,
-            "link": self._run_link(caller.organization.id, run_id),
-            "expires_at": dispatched.body["spec"].get("expiresAt"),
-            "assigned_to": None,
-        }
+        answer = Dispatched(
+            run_id=run_id,
+            link=self._run_link(caller.organization.id, run_id),
+            expires_at=dispatched.body["spec"].get("expiresAt"),
+            assigned_to=None,
+        )
         location = f"{self._path_prefix}/v1/runs/{run_id}"
         headers = {"Location": location, **(REPLAYED if dispatched.replayed else {})}
         return json_response(answer, status=201, headers=headers)
@@ -107,11 +106,11 @@ class RunRoutes:
 
     async def get(self, request: web.Request, caller: Caller) -> web.Response:
         run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
-        return json_response(self.view(run, caller))
+        return json_response(self.shown(run, caller))
 
-    def view(self, run: Run, _: Caller) -> dict[str, Any]:
+    def shown(self, run: Run, _: Caller) -> models.Run:
         """The run as `caller` sees it."""
-        return run_view(run, self._clock(), self._photo_url)
+        return models.Run.of(run, self._clock(), self._photo_url)
 
     async def preview(self, request: web.Request) -> web.Response:
         run = await self._runs.of_anybody(request.match_info["run_id"])
@@ -121,7 +120,7 @@ class RunRoutes:
         organization = await self._organizations.get(run.resolved.organization) if run.resolved else None
         if organization is None:
             raise RunNotFound()
-        return json_response(run_preview(run, organization, now))
+        return json_response(RunPreview.of(run, organization, now))
 
     async def cancel(self, request: web.Request, caller: Caller) -> web.Response:
         await read_optional_json_object(request)
@@ -133,4 +132,4 @@ class RunRoutes:
         async with self._audit.act(request, caller) as act:
             await act.announce("run.cancelled", AuditTarget(kind="run", id=run.name, name=name))
             change = await self._runs.change(run, command)
-        return json_response(self.view(change.run, caller))
+        return json_response(self.shown(change.run, caller))

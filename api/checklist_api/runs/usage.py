@@ -13,6 +13,7 @@ from checklist_crds.quota import Quota, days, usage
 from checklist_crds.times import Clock
 
 from ..organizations.directory import Organization
+from . import models
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,8 @@ class Usage:
     plan: Plan
     now: datetime
 
-    def view(self) -> dict[str, Any]:
-        """As GET /v1/usage shows it."""
-        return {**self._counted(), "period": self.quota.at(self.now).period, "plan": self.plan.name}
+    def shown(self) -> models.Usage:
+        return models.Usage(**self._counted(), period=self.quota.at(self.now).period, plan=self.plan.name)
 
     def by_day(self) -> list[dict[str, Any]]:
         return days(self.quota, now=self.now)

@@ -18,4 +18,4 @@ class UsageRoutes:
 
     async def show(self, _: web.Request, caller: Caller) -> web.Response:
         found = await self._usage.of(caller.organization)
-        return json_response(found.view())
+        return json_response(found.shown())

@@ -1,12 +1,15 @@
 """The shapes of templates. The TDL itself is `checklist_crds.template_types`."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
 from checklist_crds.template_types import Definition
+from checklist_crds.times import format_timestamp
 
 from ..http.models import Count, Moment, OrganizationId, Pagination, Shape, TemplateId, Version
+from .catalogue import ListedTemplate
+from .versions import ListedVersion
 
 
 class Template(Definition):
@@ -29,6 +32,19 @@ class TemplateSummary(Shape):
     tags: list[str]
     created_at: Moment
     updated_at: Moment
+
+    @classmethod
+    def of(cls, template: ListedTemplate) -> Self:
+        meta = template.meta
+        return cls(
+            id=meta.id,
+            v=meta.version,
+            name=template.display_name,
+            description=template.description,
+            tags=list(template.tags),
+            created_at=format_timestamp(meta.created_at),
+            updated_at=format_timestamp(meta.updated_at),
+        )
 
 
 class TemplateList(Shape):
@@ -53,6 +69,17 @@ class TemplateVersion(Shape):
     created_at: Moment
     current: bool
     changed_by: ChangedBy | None = Field(description="Who made it, where that is known: `kubectl` leaves no name.")
+
+    @classmethod
+    def of(cls, version: ListedVersion) -> Self:
+        return cls(
+            v=version.number,
+            name=version.name,
+            step_count=version.step_count,
+            created_at=format_timestamp(version.made_at),
+            current=version.is_current,
+            changed_by=None if version.change is None else ChangedBy.model_validate(version.change.view()),
+        )
 
 
 class TemplateVersionList(Shape):

@@ -22,8 +22,9 @@ from ..idempotency import REPLAYED, Idempotency, requested_key
 from ..organizations.directory import Organization
 from .body import parse_with
 from .catalogue import ListedTemplate, StoredTemplate, TemplateCatalogue
+from .models import TemplateSummary, TemplateVersion, TemplateVersionList
 from .versions import TemplateVersions
-from .view import template_summary, template_view, version_view
+from .view import template_view, version_view
 from .writes import ASSIGNED_ON_CREATE, TemplateWriter
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
@@ -70,7 +71,7 @@ class TemplateRoutes:
 
     def summary(self, template: ListedTemplate) -> dict[str, Any]:
         """The template as the list shows it."""
-        return template_summary(template)
+        return TemplateSummary.of(template).model_dump()
 
     def answer(
         self,
@@ -104,7 +105,7 @@ class TemplateRoutes:
     async def list(self, request: web.Request, caller: Caller) -> web.Response:
         page = requested_page(request)
         templates = await self._catalogue.all_of(caller.organization)
-        shown = templates[page.offset : page.offset + page.per_page]
+        shown = page.cut(templates)
         return json_response(
             {"data": [self.summary(template) for template in shown], "pagination": page.view(len(templates))}
         )
@@ -134,8 +135,8 @@ class TemplateRoutes:
         page, organization = requested_page(request), caller.organization
         template = await self._catalogue.get(organization, request.match_info["template_id"])
         versions = await self._versions.all_of(template, organization)
-        shown = versions[page.offset : page.offset + page.per_page]
-        return json_response({"data": [version.view() for version in shown], "pagination": page.view(len(versions))})
+        shown = [TemplateVersion.of(version) for version in page.cut(versions)]
+        return json_response(TemplateVersionList(data=shown, pagination=page.of(len(versions))))
 
     async def version(self, request: web.Request, caller: Caller) -> web.Response:
         """The template as it was in that version."""

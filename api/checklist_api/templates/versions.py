@@ -21,7 +21,7 @@ from checklist_crds.snapshot import revision_of
 from checklist_crds.template_change import TemplateChange, change_of
 from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
-from checklist_crds.times import format_timestamp, parse_timestamp
+from checklist_crds.times import parse_timestamp
 
 from ..organizations.directory import Organization
 from .catalogue import StoredTemplate
@@ -42,16 +42,6 @@ class ListedVersion:
     change: TemplateChange | None
     """Who made it, where that is known."""
     is_current: bool
-
-    def view(self) -> dict[str, Any]:
-        return {
-            "v": self.number,
-            "name": self.name,
-            "step_count": self.step_count,
-            "created_at": format_timestamp(self.made_at),
-            "current": self.is_current,
-            "changed_by": None if self.change is None else self.change.view(),
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 from checklist_crds.times import format_timestamp
 
 from ..organizations.directory import Organization
-from .catalogue import ListedTemplate, StoredTemplate
+from .catalogue import StoredTemplate
 from .versions import TemplateVersion
 
 
@@ -31,18 +31,4 @@ def version_view(template: StoredTemplate, version: TemplateVersion, organizatio
         **version.tdl(),
         "created_at": format_timestamp(template.meta.created_at),
         "updated_at": format_timestamp(version.made_at),
-    }
-
-
-def template_summary(template: ListedTemplate) -> dict[str, Any]:
-    """A template in lists."""
-    meta = template.meta
-    return {
-        "id": meta.id,
-        "v": meta.version,
-        "name": template.display_name,
-        "description": template.description,
-        "tags": list(template.tags),
-        "created_at": format_timestamp(meta.created_at),
-        "updated_at": format_timestamp(meta.updated_at),
     }

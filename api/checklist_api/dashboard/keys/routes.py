@@ -39,7 +39,7 @@ class KeyRoutes:
     async def list(self, request: web.Request, caller: Caller) -> web.Response:
         page = requested_page(request)
         keys = await self._keys.of_organization(caller.organization)
-        shown = keys[page.offset : page.offset + page.per_page]
+        shown = page.cut(keys)
         return json_response({"data": [self._view(key) for key in shown], "pagination": page.view(len(keys))})
 
     async def create(self, request: web.Request, caller: Caller) -> web.Response:

@@ -77,7 +77,7 @@ class MemberRoutes:
         await self._members.informer.wait_for_first_list()
         known = self._members.of_organization(organization.name)
         members = [member for member in known if organization.has(member.namespace)]
-        shown = members[page.offset : page.offset + page.per_page]
+        shown = page.cut(members)
         data = [member_view(member, caller) for member in shown]
         return json_response({"data": data, "pagination": page.view(len(members))})
 
