@@ -155,12 +155,17 @@ class MemberIdentity(Shape):
 
 
 Identity = Annotated[AnonymousIdentity | ExternalIdentity | MemberIdentity, Field(discriminator="mode")]
-_IDENTITIES: Final = {"anonymous": AnonymousIdentity, "external": ExternalIdentity, "member": MemberIdentity}
 
 
 def identity_of(run: run_types.Run) -> AnonymousIdentity | ExternalIdentity | MemberIdentity:
     view = identity_view(run)
-    return _IDENTITIES[view["mode"]](**view)
+    match view["mode"]:
+        case "external":
+            return ExternalIdentity(**view)
+        case "member":
+            return MemberIdentity(**view)
+        case _:
+            return AnonymousIdentity(**view)
 
 
 class RunProgress(Shape):
