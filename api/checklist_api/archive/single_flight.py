@@ -1,4 +1,4 @@
-"""Looks at the archive: one at a time for each subject, and not more than one a second, however many ask."""
+"""SingleFlight at the archive: one at a time for each subject, and not more than one a second, however many ask."""
 
 import asyncio
 import time
@@ -8,20 +8,20 @@ from typing import Final
 
 from checklist_crds.object_store import StoreUnavailable
 
-LOOK_EVERY_S: Final = 1.0
+REFRESH_EVERY_S: Final = 1.0
 
 
-class Looks:
-    """`fresh` gives a look that began after it was asked for; those who ask meanwhile share it."""
+class SingleFlight:
+    """`fresh` waits for a refresh that began after the call; calls that wait at the same time share it."""
 
     def __init__(
         self,
-        look: Callable[[str], Awaitable[None]],
+        refresh: Callable[[str], Awaitable[None]],
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`look` raises StoreUnavailable."""
-        self._look = look
+        """`refresh` raises StoreUnavailable."""
+        self._refresh = refresh
         self._monotonic = monotonic
         self._sleep = sleep
         self._locks: dict[str, asyncio.Lock] = {}
@@ -30,7 +30,7 @@ class Looks:
         self._failed: dict[str, StoreUnavailable] = {}
 
     def seconds_since(self, subject: str) -> float:
-        """Since the last look began."""
+        """Since the last refresh began."""
         return self._monotonic() - self._began.get(subject, float("-inf"))
 
     async def fresh(self, subject: str) -> None:
@@ -43,16 +43,16 @@ class Looks:
                 raise failed
 
     async def _next(self, subject: str) -> None:
-        wait = LOOK_EVERY_S - self.seconds_since(subject)
+        wait = REFRESH_EVERY_S - self.seconds_since(subject)
         if wait > 0:
             await self._sleep(wait)
         self._began[subject] = self._monotonic()
         self._begun[subject] += 1
         self._failed.pop(subject, None)
         try:
-            await self._look(subject)
+            await self._refresh(subject)
         except StoreUnavailable as error:
             self._failed[subject] = error
         except BaseException:
-            self._failed[subject] = StoreUnavailable("the look at it was broken off")
+            self._failed[subject] = StoreUnavailable("the refresh was cancelled")
             raise

@@ -21,7 +21,7 @@ from checklist_crds.organization_types import ApiKeySpec, ApiKeyStatus
 from checklist_crds.resource_types import CREATED_AT_ANNOTATION
 from checklist_crds.times import format_timestamp, parse_timestamp
 
-from ..cluster.recently import Recently
+from ..cluster.expiring_set import ExpiringSet
 from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
@@ -79,8 +79,8 @@ class KeyDirectory:
         self._installation_namespace = installation_namespace
         self._keys: dict[Key, ApiKey] = {}
         self._by_digest: dict[str, set[Key]] = {}
-        self._absences = Recently()
-        self._looked_up = Recently(_TRUSTED_WITHOUT_WATCH_S)
+        self._absences = ExpiringSet()
+        self._looked_up = ExpiringSet(_TRUSTED_WITHOUT_WATCH_S)
         self._look_ups: dict[str, asyncio.Task[None]] = {}
         self._written: dict[Key, float] = {}
         self._writes: set[asyncio.Task[None]] = set()

@@ -1,4 +1,4 @@
-"""What was looked up a moment ago: a flood of wrong keys or ids does not reach the cluster, nor does a flood of right
+"""Keys that expire: looked up a moment ago, so that floods of wrong keys or ids do not reach the cluster, nor of right
 ones while no watch keeps their copy fresh.
 """
 
@@ -10,7 +10,7 @@ from typing import Final
 _REMEMBERED: Final = 10_000
 
 
-class Recently:
+class ExpiringSet:
     """Remembers for `seconds`, and not more than a bounded number."""
 
     def __init__(self, seconds: float = 1.0, monotonic: Callable[[], float] = time.monotonic) -> None:

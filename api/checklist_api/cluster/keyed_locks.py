@@ -1,22 +1,22 @@
-"""One after the other: changes of one object that arrive in one process wait for each other.
+"""Locks by key: changes of one object that arrive in one process are made one after the other.
 
-A write is conditional on the state that it was decided on, so of fifty that arrive at once all but one would have to
-read and decide again, round after round, and the last would give up. In turns, each succeeds at its first try; only
-other processes can still come in between, and for them the retry is there.
+A write is conditional on the state that it was decided on, so of fifty concurrent ones all but one would conflict and
+retry, round after round, and the last would give up. Under a lock each succeeds at its first try; only other processes
+can still conflict, and the retry is for them.
 """
 
 import asyncio
 from weakref import WeakValueDictionary
 
 
-class Turns:
+class KeyedLocks:
     """A lock for each object that is being changed; it goes with its last waiter."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, name: str) -> asyncio.Lock:
-        """`async with turns.of(run_id): ...`"""
+        """`async with locks.of(run_id): ...`"""
         lock = self._locks.get(name)
         if lock is None:
             lock = self._locks[name] = asyncio.Lock()

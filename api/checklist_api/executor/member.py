@@ -82,7 +82,7 @@ class ExecutorMembers:
         if run.phase_at(self._clock()) is RunPhase.EXPIRED:
             return RunExpired()
         return SignInRequired(
-            "This checklist is for members of the organization: sign in first, or again.",
+            "This checklist is for members of the organization. Sign in first.",
             details={
                 "organization": organization.display_name,
                 "template_name": run.admitted_as.template_name,

@@ -24,7 +24,7 @@ from .csv_answers import AnswerRows
 from .csv_cells import BOM
 from .csv_runs import RunRows
 from .documents import GeoJson, JsonLines
-from .labelled import Telling
+from .labelled import ExportContext
 from .pdf.paper import document_of, paper_of
 from .pdf.press import PdfPress
 from .run_source import ExportedRun, RunSource, definition_of
@@ -89,7 +89,7 @@ class ExportRoutes:
             raise invalid_parameter("template_id", "is needed with rows=runs: the columns are a template's steps")
         moment = self._clock()
         source = RunSource(self._index, self._runs, caller.organization, wanted, moment)
-        telling = self._telling(caller, moment, self.base(caller))
+        context = self._context(caller, moment, self.base(caller))
         with self._slots.taken(caller.organization.name):
             total = await source.total()
             lacking = self._archived.incomplete(caller.organization)
@@ -98,13 +98,13 @@ class ExportRoutes:
             made: Format
             match kind:
                 case "jsonl":
-                    made = JsonLines(telling)
+                    made = JsonLines(context)
                 case "geojson":
-                    made = GeoJson(telling)
+                    made = GeoJson(context)
                 case _ if rows == "runs":
-                    made = RunRows(telling, await _versions(source) if request.method != "HEAD" else ())
+                    made = RunRows(context, await _versions(source) if request.method != "HEAD" else ())
                 case _:
-                    made = AnswerRows(telling)
+                    made = AnswerRows(context)
             if kind == "csv" and bom != "false":
                 made = _WithBom(made)
             return await send(
@@ -124,12 +124,12 @@ class ExportRoutes:
         run = await self._runs.of_organization(request.match_info["run_id"], organization)
         exported = ExportedRun(run, await definition_of(self._runs, run))
         # Whoever asks, the addresses in it are the REST API's: the digest of a run is one.
-        telling = self._telling(caller, moment, f"{self._base_url}/v1")
+        context = self._context(caller, moment, f"{self._base_url}/v1")
         body = b""
         if kind == "json":
-            body = document_of(exported, telling)
+            body = document_of(exported, context)
         elif request.method != "HEAD":
-            body = await self._press.print(paper_of(exported, telling, organization.display_name))
+            body = await self._press.print(paper_of(exported, context, organization.display_name))
         headers = {
             "Content-Type": MEDIA_TYPES[kind],
             "Content-Disposition": f'attachment; filename="run-{run.name.removeprefix("r-")}.{kind}"',
@@ -138,9 +138,9 @@ class ExportRoutes:
         }
         return web.Response(body=body, headers=headers)
 
-    def _telling(self, caller: Caller, moment: datetime, base: str) -> Telling:
+    def _context(self, caller: Caller, moment: datetime, base: str) -> ExportContext:
         members = self._members.of_organization(caller.organization.name)
-        return Telling({member.id: member.display_name for member in members}, moment, stable_links(base))
+        return ExportContext({member.id: member.display_name for member in members}, moment, stable_links(base))
 
 
 class _WithBom:

@@ -113,7 +113,7 @@ def merged(event: Event, run: FromRun | None, kept: Kept | None) -> Delivery:
     the outbox.
     """
     if kept is None or (run is not None and kept.attempts_made == 0 and kept.status == PENDING):
-        return _told_by_run(event, run or FromRun(None, None), kept)
+        return _from_run(event, run or FromRun(None, None), kept)
     return Delivery(
         event=event,
         status=kept.status,
@@ -127,7 +127,7 @@ def merged(event: Event, run: FromRun | None, kept: Kept | None) -> Delivery:
     )
 
 
-def _told_by_run(event: Event, run: FromRun, kept: Kept | None) -> Delivery:
+def _from_run(event: Event, run: FromRun, kept: Kept | None) -> Delivery:
     status = run.status or PENDING
     ended = run.last is not None and status in {DELIVERED, FAILED}
     refusal = None

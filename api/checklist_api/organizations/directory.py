@@ -16,7 +16,7 @@ from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.organization_types import OrganizationLimits, OrganizationSpec
 from checklist_crds.resource_types import RESTORING_ANNOTATION
 
-from ..cluster.recently import Recently
+from ..cluster.expiring_set import ExpiringSet
 from ..settings.rates import Rate
 
 logger = logging.getLogger(__name__)
@@ -57,8 +57,8 @@ class OrganizationDirectory:
         self._installation_namespace = installation_namespace
         self._organizations: dict[str, Organization] = {}
         self._restoring: set[str] = set()
-        self._absences = Recently()
-        self._looked_up = Recently(_TRUSTED_WITHOUT_WATCH_S)
+        self._absences = ExpiringSet()
+        self._looked_up = ExpiringSet(_TRUSTED_WITHOUT_WATCH_S)
         self.informer = Informer(watcher, ORGANIZATION, self._apply, silence_s=SILENCE_S)
 
     async def get(self, name: str) -> Organization | None:

@@ -21,7 +21,7 @@ from ..http.request_body import missing_fields, require_known_encoding
 FORM: Final = "multipart/form-data"
 ANY_BYTES: Final = "application/octet-stream"
 _AROUND: Final = 64 * 1024
-"""What a form may have beside the image: boundaries, headers, fields."""
+"""What a form may have besides the image: boundaries, headers, fields."""
 _CHUNK_BYTES: Final = 64 * 1024
 _FIELDS_WITHIN_S: Final = 30.0
 
@@ -114,7 +114,9 @@ class _Form:
                 raw += chunk
                 self._around += len(chunk)
                 if self._around > _AROUND:
-                    raise PayloadTooLarge("The form has too much beside the photo.")
+                    raise PayloadTooLarge(
+                        f"The form fields besides the photo are too large (limit {_AROUND // 1024} KiB)."
+                    )
             return raw.decode()
 
 

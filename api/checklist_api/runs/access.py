@@ -22,8 +22,8 @@ from checklist_crds.times import Clock
 
 from ..archive.reading import ArchivedRuns
 from ..archive.run import ArchivedRun
-from ..cluster.recently import Recently
-from ..cluster.turns import Turns
+from ..cluster.expiring_set import ExpiringSet
+from ..cluster.keyed_locks import KeyedLocks
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization, OrganizationDirectory
 from .recent import RecentRuns
@@ -51,9 +51,9 @@ class RunAccess:
         self._client = client
         self._archived = archived
         self._clock = clock
-        self._absences = Recently()
+        self._absences = ExpiringSet()
         self._recent = RecentRuns()
-        self._turns = Turns()
+        self._locks = KeyedLocks()
         index.also_tell(self._recent.learn)
         self._runs = runs
         self._index = index
@@ -104,7 +104,7 @@ class RunAccess:
         Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
         without being read again.
         """
-        async with self._turns.of(run_id):
+        async with self._locks.of(run_id):
             remembered = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
             run = next((run for run in remembered if run is not None and _is_of(run, organization)), None)
             if run is not None:

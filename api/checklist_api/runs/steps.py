@@ -1,6 +1,6 @@
 """The steps of a run's checklist, each with what became of it: what pages and exports for people are made of.
 
-Nobody who shows a run has to judge conditions or format values again.
+Whatever shows a run need not evaluate conditions or format values again.
 """
 
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ class StepState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ToldStep:
-    """A step, its state, and its answer. An answer of a step that does not apply (any more) is told with it."""
+class StepResult:
+    """A step, its state, and its answer. An answer of a step that does not apply (any more) comes with it."""
 
     section: Section
     step: Step
@@ -38,7 +38,7 @@ class ToldStep:
         return None if self.answer is None else display_value(self.step, self.answer.value)
 
 
-def told_steps(run: Run, definition: Definition) -> Iterator[ToldStep]:
+def step_results(run: Run, definition: Definition) -> Iterator[StepResult]:
     """All steps of the run's snapshot, in their order."""
     status = run.status
     applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
@@ -52,11 +52,11 @@ def told_steps(run: Run, definition: Definition) -> Iterator[ToldStep]:
             state = StepState.SKIPPED
         else:
             state = StepState.ANSWERED if answer is not None else StepState.OPEN
-        yield ToldStep(section, step, state, answer)
+        yield StepResult(section, step, state, answer)
 
 
 def people_of(run: Run) -> set[str]:
     """The ids of all members who occur in the run."""
     status = run.status
-    told = {status.assigned_to, status.identity.user_id if status.identity else None}
-    return {person for person in told | {answer.by for answer in status.answers.values()} if person is not None}
+    members = {status.assigned_to, status.identity.user_id if status.identity else None}
+    return {person for person in members | {answer.by for answer in status.answers.values()} if person is not None}

@@ -25,8 +25,8 @@ from checklist_crds.template_resource import TemplateMeta, definition_of
 from checklist_crds.template_validation import parse_definition
 from checklist_crds.weighted_lru import WeightedLru, weight_of
 
-from ..cluster.recently import Recently
-from ..cluster.turns import Turns
+from ..cluster.expiring_set import ExpiringSet
+from ..cluster.keyed_locks import KeyedLocks
 from ..organizations.directory import Organization
 
 logger = logging.getLogger(__name__)
@@ -109,9 +109,9 @@ class TemplateCatalogue:
         self._templates: dict[Key, ListedTemplate] = {}
         self._by_organization: dict[str, dict[str, list[ListedTemplate]]] = {}
         self._bodies: WeightedLru[Key, StoredTemplate] = WeightedLru()
-        self._turns = Turns()
+        self._locks = KeyedLocks()
         self._loading = asyncio.Semaphore(_LOADED_AT_ONCE)
-        self._absences = Recently()
+        self._absences = ExpiringSet()
         self.informer = Informer(watcher, TEMPLATE, self._apply)
 
     async def get(self, organization: Organization, template_id: str) -> StoredTemplate:
@@ -155,7 +155,7 @@ class TemplateCatalogue:
         if kept is not None:
             return kept
         # One at a time for each organization: who reads many large ones takes nobody else's place.
-        async with self._turns.of(listed.meta.organization), self._loading:
+        async with self._locks.of(listed.meta.organization), self._loading:
             kept = self._bodies.get(where)
             if kept is not None:
                 return kept

@@ -31,7 +31,7 @@ from checklist_crds.times import Clock, format_timestamp, parse_timestamp
 from checklist_crds.weighted_lru import weight_of
 
 from ..audit.trail import Act
-from ..cluster.turns import Turns
+from ..cluster.keyed_locks import KeyedLocks
 from ..idempotency import Claim, Idempotency, require_same_payload
 from ..organizations.directory import Organization
 from .body import parse_with
@@ -72,7 +72,7 @@ class TemplateWriter:
         self._limits = limits
         self._idempotency = idempotency
         self._clock = clock
-        self._turns = Turns()
+        self._locks = KeyedLocks()
 
     async def create(
         self, organization: Organization, definition: Definition, claim: Claim | None, act: Act
@@ -231,7 +231,7 @@ class TemplateWriter:
                 return await self._client.replace(TEMPLATE, revised)
 
         try:
-            async with self._turns.of(template_id):
+            async with self._locks.of(template_id):
                 stored = await retry_conflicts(attempt)
         except KubeInvalid as error:
             raise _refused(error) from None

@@ -35,7 +35,7 @@ from ..auth.members import MemberDirectory
 from ..cluster.guard import GuardedKubeClient
 from ..dashboard.access import DashboardGate
 from ..dashboard.keys.admin import ApiKeyAdmin
-from ..dashboard.live.access import doubt_when_gone, doubt_when_told
+from ..dashboard.live.access import revalidate_by_polling, revalidate_on_change
 from ..dashboard.live.feed import feed
 from ..dashboard.live.hub import LiveHub
 from ..dashboard.members.admin import MemberAdmin
@@ -226,7 +226,7 @@ class Services:
             members=members,
             clock=clock,
         )
-        doubt_when_told(
+        revalidate_on_change(
             live,
             members=members.informer,
             organizations=organizations.informer,
@@ -379,10 +379,10 @@ class Services:
         self._tasks.append(asyncio.create_task(self.rotation.run(), name="read changed files of settings"))
         self._tasks.append(asyncio.create_task(self.generator.warm_up(), name="warm the composer up"))
         if not isinstance(self.sessions, ClusterSessions):
-            asking = doubt_when_gone(self.live, self.sessions.are_there)
+            asking = revalidate_by_polling(self.live, self.sessions.are_there)
             self._tasks.append(asyncio.create_task(asking, name="ask for the sessions of open streams"))
         for task in self._tasks:
-            task.add_done_callback(_tell_of_death)
+            task.add_done_callback(_log_task_failure)
 
     async def _watch_runs(self) -> None:
         """Until cancelled. They are shown when it is known which of them have to be sealed."""
@@ -462,6 +462,6 @@ async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
         _, pending = await asyncio.wait(pending, timeout=_CANCELLED_AGAIN_AFTER_S)
 
 
-def _tell_of_death(task: asyncio.Task[None]) -> None:
+def _log_task_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and task.exception() is not None:
         logger.error("task.died", extra={"task": task.get_name()}, exc_info=task.exception())

@@ -1,7 +1,7 @@
 """Streams end when what let them in is gone: the session, the account, the role, the membership, the organization.
 
-Each stream looks at every beat. So that none goes on for longer than a moment, whatever the watches bring that may
-matter makes it look at once. For sessions that no watch tells of (Redis) one question is asked for all, more often.
+Each stream revalidates at every heartbeat, and at once when a watch brings a change that may concern it. Sessions
+without a watch (Redis) are polled together, more often.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ from .hub import LiveHub, Viewer
 _ASKED_EVERY_S: Final = 0.6
 
 
-def doubt_when_told(
+def revalidate_on_change(
     hub: LiveHub, *, members: Informer, organizations: Informer, accounts: Informer, sessions: Informer | None
 ) -> None:
-    """From now on viewers look whether they may go on when one of these watches brings something of them.
+    """Revalidates streams when one of these watches brings a change that concerns them.
 
-    `sessions`: None where no watch tells of them.
+    `sessions`: None where there is no watch of them.
     """
 
     def member(_: str, body: JsonObject) -> None:
-        # Of one that is gone only the name may be told; viewers are few, and members hardly ever change.
+        # Of a deleted one only the name may be known; viewers are few, and members hardly ever change.
         organization = ((body.get("spec") or {}).get("organizationRef") or {}).get("name")
-        _doubt(hub.viewers(organization))
+        _revalidate(hub.viewers(organization))
 
     generations: dict[str, int | None] = {}
 
@@ -40,38 +40,38 @@ def doubt_when_told(
         if change != "DELETE":
             generations[name] = generation
         if change == "DELETE" or generation is None or generation != before:
-            _doubt(hub.viewers(name))
+            _revalidate(hub.viewers(name))
 
     def account(_: str, body: JsonObject) -> None:
-        _doubt(viewer for viewer in hub.viewers() if viewer.subject == body["metadata"]["name"])
+        _revalidate(viewer for viewer in hub.viewers() if viewer.subject == body["metadata"]["name"])
 
     def session(change: str, body: JsonObject) -> None:
         if change == "DELETE":
-            _doubt(viewer for viewer in hub.viewers() if object_name(viewer.session) == body["metadata"]["name"])
+            _revalidate(viewer for viewer in hub.viewers() if object_name(viewer.session) == body["metadata"]["name"])
 
-    told: tuple[tuple[Informer | None, Handler], ...] = (
+    handlers: tuple[tuple[Informer | None, Handler], ...] = (
         (members, member),
         (organizations, organization),
         (accounts, account),
         (sessions, session),
     )
-    for informer, handler in told:
+    for informer, handler in handlers:
         if informer is not None:
             informer.also_tell(handler)
 
 
-async def doubt_when_gone(hub: LiveHub, are_there: Callable[[Collection[str]], Awaitable[bool]]) -> None:
-    """For sessions whose end nobody tells: asks for all of them at once, again and again. Until cancelled."""
+async def revalidate_by_polling(hub: LiveHub, are_there: Callable[[Collection[str]], Awaitable[bool]]) -> None:
+    """For sessions without a watch: asks for all of them at once, every 0.6 seconds, until cancelled."""
     while True:
         await asyncio.sleep(_ASKED_EVERY_S)
         try:
-            doubt = not await are_there({viewer.session for viewer in hub.viewers()})
+            changed = not await are_there({viewer.session for viewer in hub.viewers()})
         except ServiceError:
-            doubt = True
-        if doubt:
-            _doubt(hub.viewers())
+            changed = True
+        if changed:
+            _revalidate(hub.viewers())
 
 
-def _doubt(viewers: Iterable[Viewer]) -> None:
+def _revalidate(viewers: Iterable[Viewer]) -> None:
     for viewer in viewers:
-        viewer.doubt()
+        viewer.revalidate()

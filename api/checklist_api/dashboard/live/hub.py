@@ -33,7 +33,7 @@ class Viewer:
     told: int = 0
     ended: str | None = None
     """Why it has to end."""
-    doubtful: bool = False
+    needs_revalidation: bool = False
     """Whether something happened after which it may have to end."""
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -41,8 +41,8 @@ class Viewer:
         self.ended = self.ended or reason
         self.wake()
 
-    def doubt(self) -> None:
-        self.doubtful = True
+    def revalidate(self) -> None:
+        self.needs_revalidation = True
         self.wake()
 
     def wake(self) -> None:

@@ -68,7 +68,7 @@ class EventRoutes:
         response.force_close()
         frame_headers(request, response)
         with self._live.watching(caller.organization.name, viewer) as channel:
-            viewer.doubt()  # whatever happened before it could be told
+            viewer.revalidate()  # for whatever changed before it was registered
             self._metrics.live_viewers.inc()
             reason = "gone"
             try:

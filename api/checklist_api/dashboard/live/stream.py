@@ -113,9 +113,9 @@ class LiveStream:
 
     async def _reason_to_end(self) -> str | None:
         """Looked for when something happened, and at each beat."""
-        if not self._viewer.doubtful and self._now() - self._looked_at < self._beat_s * 0.6:
+        if not self._viewer.needs_revalidation and self._now() - self._looked_at < self._beat_s * 0.6:
             return None
-        self._viewer.doubtful = False
+        self._viewer.needs_revalidation = False
         self._looked_at = self._now()
         try:
             return await self._why_not()

@@ -17,7 +17,7 @@ from checklist_crds.resource_types import API_VERSION
 from checklist_crds.times import format_timestamp
 
 from ...auth.members import Person
-from ...cluster.recently import Recently
+from ...cluster.expiring_set import ExpiringSet
 from .store import Session, object_name
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class ClusterSessions:
         self._namespace = namespace
         self._sessions: dict[str, Session] = {}
         """By object name."""
-        self._absences = Recently()
+        self._absences = ExpiringSet()
         self._written: dict[str, datetime] = {}
         self._being_written: set[str] = set()
         self._writes: set[asyncio.Task[None]] = set()
