@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from aiohttp import web, web_app
 
 from checklist_api.app import create_app
-from checklist_api.http_server import ApiRunner
-from checklist_api.services import Services
+from checklist_api.http.server import ApiRunner
+from checklist_api.wiring.services import Services
 
 
 @asynccontextmanager

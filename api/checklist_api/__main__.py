@@ -13,17 +13,15 @@ from typing import Final, NoReturn
 import uvloop
 from aiohttp import web
 
-from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.memory import give_memory_back
 from checklist_crds.process_end import end_process
 
-from .app import create_app
-from .dashboard.sign_in_settings import keeps_secure_cookies
-from .http_server import ApiRunner
+from .app import application
+from .http.server import ApiRunner
 from .logs import log_to_stderr
-from .services import Services
-from .settings import InvalidSetting, Settings, help_text
+from .settings.service import InvalidSetting, Settings, help_text
+from .settings.sign_in import keeps_secure_cookies
 
 logger = logging.getLogger("checklist_api")
 
@@ -32,9 +30,8 @@ _REQUESTS_MAY_FINISH_S: Final = 10.0
 
 async def serve(settings: Settings) -> None:
     """Raises InvalidSetting, KubeError when there is no usable configuration, OSError when the port cannot be had."""
-    services = Services.build(settings, await KubeConnection.load())
     runner = ApiRunner(
-        create_app(services),
+        await application(settings),
         access_log=logging.getLogger("aiohttp.access") if settings.access_log else None,
         shutdown_timeout=_REQUESTS_MAY_FINISH_S,
     )

@@ -1,53 +1,16 @@
-"""The application: the frame around every request, and the routes of each part."""
+"""The application: the frame around every request, the routes, and the life of the parts behind them."""
 
 from collections.abc import Awaitable, Callable, Collection
-from typing import Final
 
 from aiohttp import hdrs, web
 
-from . import (
-    delivery_routes,
-    docs_page,
-    executor,
-    executor_app,
-    health,
-    landing_page,
-    markup,
-    openapi,
-    photo_routes,
-    photo_serving,
-    run_routes,
-    template_routes,
-    well_known,
-)
-from .dashboard import page as dashboard_page
-from .dashboard import routes as dashboard_routes
-from .exports import routes as export_routes
-from .middleware import request_frame
-from .request_body import MAX_BODY_BYTES
-from .services import Services
+from checklist_crds.kube.client import KubeConnection
 
-AddRoutes = Callable[[web.UrlDispatcher, Services], None]
-
-ROUTES: Final[tuple[AddRoutes, ...]] = (
-    health.add_routes,
-    template_routes.add_routes,
-    run_routes.add_routes,
-    export_routes.add_routes,
-    delivery_routes.add_routes,
-    executor.add_routes,
-    photo_routes.add_routes,
-    photo_serving.add_routes,
-    openapi.add_routes,
-    docs_page.add_routes,
-    landing_page.add_routes,
-    executor_app.add_routes,
-    dashboard_routes.add_routes,
-    dashboard_page.add_routes,
-    well_known.add_routes,
-    markup.add_routes,
-)
-"""One function per part. Each gets the router and the services, and adds its routes."""
+from .http.middleware import request_frame
+from .http.request_body import MAX_BODY_BYTES
+from .settings.service import Settings
+from .wiring.routes import add_routes
+from .wiring.services import Services
 
 
 def _refuse_other_methods_of_literal_paths(router: web.UrlDispatcher) -> None:
@@ -70,13 +33,17 @@ def _refusing(allowed: Collection[str]) -> Callable[[web.Request], Awaitable[web
     return refuse
 
 
+async def application(settings: Settings) -> web.Application:
+    """The application for the cluster of the environment. Raises InvalidSetting, and KubeError without a usable one."""
+    return create_app(Services.build(settings, await KubeConnection.load()))
+
+
 def create_app(services: Services) -> web.Application:
     """The application; it starts and closes `services`."""
     app = web.Application(
         middlewares=[request_frame(services.metrics, services.tracing)], client_max_size=MAX_BODY_BYTES
     )
-    for add_routes in ROUTES:
-        add_routes(app.router, services)
+    add_routes(app.router, services)
     _refuse_other_methods_of_literal_paths(app.router)
 
     async def start(_: web.Application) -> None:

@@ -44,8 +44,8 @@ from checklist_crds.resource_types import (
 from checklist_crds.sealing import ServerKeys
 from checklist_crds.times import Clock, parse_timestamp
 
-from .organizations import Organization
-from .pagination import invalid_parameter
+from .http.pagination import invalid_parameter
+from .organizations.directory import Organization
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = {"Idempotency-Replayed": "true"}

@@ -10,6 +10,7 @@ from .outcome_class import OutcomeClass
 from .resource_types import GROUP, ConditionsField, KubeModel, OrganizationRef, StatusCondition
 from .run_types import ObjectNameRef
 from .times import Timestamp
+from .webhook_url import MAX_URL_LENGTH
 
 __all__ = [
     "MAX_ATTEMPTS",
@@ -47,7 +48,7 @@ class WebhookDeliverySpec(KubeModel):
     event: EventName = Field(description="Kind of the event.")
     seq: int = Field(ge=1, description="Number of the event in its run.")
     ts: Timestamp = Field(description="When the event happened.")
-    url: str = Field(max_length=2048, description="The endpoint, in canonical form.")
+    url: str = Field(max_length=MAX_URL_LENGTH, description="The endpoint, in canonical form.")
     payload: str = Field(
         max_length=MAX_PAYLOAD, description="The envelope as JSON text, without delivery_attempt and thumbnails."
     )

@@ -128,7 +128,7 @@ class Unauthorized(ServiceError):
 
 class SignInRequired(Unauthorized):
     code = "sign_in_required"
-    default_message = "Sign in first, or again: there is no session, or it has ended."
+    default_message = "Your session has ended. Sign in again."
 
 
 class SignInFailed(Unauthorized):
@@ -207,7 +207,7 @@ class MemberNotFound(NotFound):
 class MethodNotAllowed(ServiceError):
     status = 405
     code = "method_not_allowed"
-    default_message = "This address does not take this method."
+    default_message = "Method not allowed."
 
 
 class Conflict(ServiceError):

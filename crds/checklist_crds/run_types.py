@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field, JsonValue
 
@@ -27,6 +27,10 @@ from .resource_types import (
 )
 from .template_types import Definition
 from .times import Timestamp, later, parse_timestamp
+from .webhook_url import MAX_URL_LENGTH
+
+MAX_EXPIRY_HOURS: Final = 8760
+MAX_EXECUTOR_REF: Final = 200
 
 MAX_ANSWERS_BYTES = 512 * 1024
 MAX_OUTBOX_ENTRIES = 1000
@@ -77,7 +81,7 @@ class SecretRef(KubeModel):
 class Webhook(KubeModel):
     """Where the events of the run go. Exactly one of sealedSecret and secretRef is set."""
 
-    url: str = Field(min_length=1, max_length=2048, description="The endpoint, in canonical form.")
+    url: str = Field(min_length=1, max_length=MAX_URL_LENGTH, description="The endpoint, in canonical form.")
     events: list[Annotated[str, Field(max_length=32)]] = Field(
         min_length=1,
         max_length=5,
@@ -128,12 +132,14 @@ class RunSpec(KubeModel):
     )
     template_ref: ObjectNameRef | None = Field(default=None, description="The Template, by metadata.name.")
     executor_ref: str | None = Field(
-        default=None, max_length=200, description="The caller's correlation reference, echoed in reads and events."
+        default=None,
+        max_length=MAX_EXECUTOR_REF,
+        description="The caller's correlation reference, echoed in reads and events.",
     )
     created_at: Timestamp | None = Field(default=None, description="Dispatch time; absent: creationTimestamp.")
     expires_at: Timestamp | None = Field(default=None, description="When the link expires; absent: never.")
     expires_in_hours: float | None = Field(
-        default=None, gt=0, le=8760, description="Instead of expiresAt: hours after the run was made."
+        default=None, gt=0, le=MAX_EXPIRY_HOURS, description="Instead of expiresAt: hours after the run was made."
     )
     created_by_name: str | None = Field(default=None, max_length=200, description="Who sends it, as the preview shows.")
     webhook: Webhook | None = Field(default=None, description="Where progress is pushed; absent: nowhere.")

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from checklist_api.dashboard.access import COOKIE, CSRF_HEADER
-from checklist_api.dashboard.sessions import new_secret, object_name
+from checklist_api.dashboard.sessions.store import new_secret, object_name
 from checklist_crds.account_types import DashboardSessionSpec, SignInMethod
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeClient

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from checklist_api.settings import Settings as ApiSettings
+from checklist_api.settings.service import Settings as ApiSettings
 from checklist_crds.settings import names
 from checklist_crds.settings.declaring import Variable, variables
 from checklist_crds.settings.reading import names_of
@@ -27,7 +27,7 @@ _HEAD: Final = """\
 # Settings
 
 <!-- Written by `python -m checklist_dev.settings_docs`; `make check` compares. The models are the source:
-     crds/checklist_crds/settings/, api/checklist_api/settings.py, operator/checklist_operator/settings.py -->
+     crds/checklist_crds/settings/, api/checklist_api/settings/service.py, operator/checklist_operator/settings.py -->
 
 Every setting has one name. `CHECKLISTS_RATE_LIMIT` in the environment is `settings.rateLimit` in the chart's values;
 API and operator may be given the same ones, each passes over what only the other knows. `checklist-api --help` and

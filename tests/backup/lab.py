@@ -14,8 +14,8 @@ from tests.cluster.operator_lab import OperatorProcess
 from tests.contract.conftest import Account, _make_account, http_client
 from tests.serving import serving
 
-from checklist_api.services import Services
-from checklist_api.settings import Settings
+from checklist_api.settings.service import Settings
+from checklist_api.wiring.services import Services
 from checklist_cli.backup.format import BackupManifest
 from checklist_cli.backup.restoring import Restore, Result
 from checklist_cli.backup.store import BackupStore

@@ -14,7 +14,7 @@ from tests.contract.conftest import Account, definition
 from tests.contract.pictures import picture
 
 from checklist_api.app import ROUTES
-from checklist_api.services import Services
+from checklist_api.wiring.services import Services
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY

@@ -6,7 +6,7 @@ import httpx
 from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE, CSRF_HEADER
-from checklist_api.dashboard.sessions import object_name
+from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.account_links import account_name, address, one_time_link, token_to
 from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.ids import new_id

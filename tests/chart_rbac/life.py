@@ -13,7 +13,7 @@ from tests.contract.pictures import drawing, picture
 from tests.dashboard_auth.person import PersonAt
 
 from checklist_api.dashboard.access import COOKIE
-from checklist_api.dashboard.sessions import new_secret, object_name
+from checklist_api.dashboard.sessions.store import new_secret, object_name
 from checklist_crds.account_types import DashboardSessionSpec, SignInMethod
 from checklist_crds.delivery_types import REPLAY_ANNOTATION
 from checklist_crds.kube.client import JsonObject

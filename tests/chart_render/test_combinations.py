@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from checklist_api.settings import Settings as ApiSettings
+from checklist_api.settings.service import Settings as ApiSettings
 from checklist_crds.settings.reading import InvalidSetting
 from checklist_dev.certificates import credentials_in
 from checklist_operator.settings import Settings as OperatorSettings

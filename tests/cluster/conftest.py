@@ -12,8 +12,8 @@ from tests.cluster.severed_line import SeveredLine
 from tests.contract.conftest import http_client, key_object
 from tests.serving import serving
 
-from checklist_api.services import Services
-from checklist_api.settings import Settings
+from checklist_api.settings.service import Settings
+from checklist_api.wiring.services import Services
 from checklist_crds import api_keys
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.kinds import API_KEY

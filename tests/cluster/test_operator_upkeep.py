@@ -10,7 +10,7 @@ from tests.cluster.archive_lab import keep, settled_run
 from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOperator
 from tests.waiting import eventually
 
-from checklist_api.dashboard.sessions import object_name
+from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import (
     ALL_KINDS,

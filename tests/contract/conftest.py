@@ -15,9 +15,9 @@ import pytest_asyncio
 from tests.serving import serving
 from tests.waiting import eventually
 
-from checklist_api.openapi import openapi_document
-from checklist_api.services import Services
-from checklist_api.settings import Settings
+from checklist_api.openapi.document import openapi_document
+from checklist_api.settings.service import Settings
+from checklist_api.wiring.services import Services
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.no_cluster import NO_CLUSTER
 from tests.waiting import eventually
 
-from checklist_api.audit_index import AuditFilter, AuditIndex
-from checklist_api.organizations import Organization
+from checklist_api.audit.index import AuditFilter, AuditIndex
+from checklist_api.organizations.directory import Organization
 from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditTarget
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeGone, KubeInvalid, KubeUnavailable

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 from tests.waiting import WITHIN_S, eventually
 
-from checklist_api.dashboard import event_routes, live_stream
-from checklist_api.dashboard.live_changes import LiveChange, LiveKind
-from checklist_api.dashboard.live_stream import LiveStream
-from checklist_api.dashboard.sessions import object_name
+from checklist_api.dashboard.live import routes as event_routes
+from checklist_api.dashboard.live import stream as live_stream
+from checklist_api.dashboard.live.changes import LiveChange, LiveKind
+from checklist_api.dashboard.live.stream import LiveStream
+from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.kube.kinds import API_KEY, DASHBOARD_SESSION, MEMBER, NAMESPACE
 from checklist_crds.secret_digest import digest
 from checklist_dev.people import Person, make_member

@@ -9,8 +9,8 @@ import uuid
 import pytest
 from aiohttp import web
 
-from checklist_api.app import ROUTES
-from checklist_api.dashboard.routes import BASE, table
+from checklist_api.dashboard.table import BASE
+from checklist_api.wiring.routes import add_routes, dashboard_table
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER
 from checklist_crds.secret_digest import digest
@@ -63,8 +63,7 @@ _ROOT = "/dashboard/api"
 def served(api: Api) -> set[tuple[str, str]]:
     """What the router really has below the dashboard's API."""
     app = web.Application()
-    for add_routes in ROUTES:
-        add_routes(app.router, api.services)
+    add_routes(app.router, api.services)
     return {
         (route.method, re.sub(r"\{(\w+)[^}]*\}", r"{\1}", route.resource.canonical))
         for route in app.router.routes()
@@ -108,7 +107,7 @@ async def test_every_route_that_is_served_is_in_the_tables_of_this_test_and_no_o
     below = {(method, BASE.removeprefix(_ROOT) + path) for method, path in NEEDS}
     meant = below | FOR_ANYBODY_WITH_A_SESSION | FOR_EVERYBODY
     assert {(method, path.removeprefix(_ROOT)) for method, path in served(api)} == meant
-    assert {(route.method, route.path): route.role.value for route in table(api.services)} == NEEDS
+    assert {(route.method, route.path): route.role.value for route in dashboard_table(api.services)} == NEEDS
 
 
 @pytest.mark.parametrize("role", RANKS)

@@ -2,7 +2,7 @@
 
 import re
 
-from checklist_api.dashboard.routes import table
+from checklist_api.wiring.routes import dashboard_table
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import NAMESPACE
@@ -46,7 +46,7 @@ async def test_things_of_another_organization_look_like_none(api: Api) -> None:
     desk = await at_desk(api)
     prefixes = {"template_id": "t", "run_id": "r", "event_id": "evt", "replay_id": "rpl", "member_id": "u"}
     nowhere = foreign | {name: new_id(prefix) for name, prefix in prefixes.items()} | {"key_id": "key-" + "0" * 40}
-    routes = [route for route in table(api.services) if "{" in route.path]
+    routes = [route for route in dashboard_table(api.services) if "{" in route.path]
     assert len(routes) >= 20
     for route in routes:
         answers = []
@@ -64,7 +64,7 @@ async def test_things_of_another_organization_look_like_none(api: Api) -> None:
     assert (await elsewhere.get("/members")).status_code == 200
     # Lists have nothing of them.
     secrets = [*(value for name, value in foreign.items() if name != "version"), "elsewhere", "Secret plan"]
-    listed = [route.path for route in table(api.services) if route.method == "GET" and "{" not in route.path]
+    listed = [route.path for route in dashboard_table(api.services) if route.method == "GET" and "{" not in route.path]
     assert len(listed) >= 9
     of_template = f"template_id={foreign['template_id']}"
     of_actor = f"target={foreign['template_id']}&actor={foreign['member_id']}"

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from checklist_api import replay_directory
+from checklist_api.deliveries import replays as replay_directory
 from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from checklist_api import executor_commands
-from checklist_api.request_body import MAX_BODY_BYTES
+from checklist_api.executor.models import MAX_BATCH
+from checklist_api.http.request_body import MAX_BODY_BYTES
 from checklist_crds import run_batch
 from checklist_crds.kube.errors import KubeOutcomeUnknown
 from checklist_crds.kube.kinds import RUN
@@ -180,7 +180,7 @@ async def test_what_is_no_batch_of_operations_is_refused_whole_with_every_proble
     missing = await person.call("POST", "/operations", json={})
     assert (error_of(missing), paths(missing)) == ((400, "missing_field"), ["operations"])
     good = operation("answer", "a", value=True)
-    for wrong in ("x", None, {}, [], [good] * (executor_commands.MAX_BATCH + 1)):
+    for wrong in ("x", None, {}, [], [good] * (MAX_BATCH + 1)):
         response = await person.call("POST", "/operations", json={"operations": wrong})
         assert (error_of(response), paths(response)) == ((422, "validation_failed"), ["operations"])
     several = [good, 5, {}, good | {"op_id": "x" * 129, "step_id": 7}, {**good, "type": "photo"}, {**good, "type": {}}]
@@ -193,7 +193,7 @@ async def test_what_is_no_batch_of_operations_is_refused_whole_with_every_proble
     large = await person.batch(good, operation("answer", "a", value="x" * MAX_BODY_BYTES))
     assert error_of(large) == (413, "payload_too_large")
     assert await person.events() == []
-    assert len(await person.results(*[good] * executor_commands.MAX_BATCH)) == executor_commands.MAX_BATCH
+    assert len(await person.results(*[good] * MAX_BATCH)) == MAX_BATCH
 
 
 async def test_a_batch_counts_as_many_requests_of_the_run_as_it_has_operations(start_api: StartApi) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from checklist_api.archive.incomplete import Incomplete
 from checklist_api.exports.csv_cells import csv_row, harmless
-from checklist_api.run_access import RunAccess
+from checklist_api.runs.access import RunAccess
 from checklist_crds.errors import RunNotFound
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION

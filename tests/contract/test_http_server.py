@@ -9,7 +9,7 @@ import httpx
 import pytest
 from aiohttp import web
 
-from checklist_api.http_server import ApiRunner
+from checklist_api.http.server import ApiRunner
 from checklist_crds.ids import new_id
 
 from .conftest import Api

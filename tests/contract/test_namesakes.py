@@ -13,10 +13,10 @@ from tests.contract.executor_client import Person, error_of, person_for, step
 from tests.contract.pictures import picture
 from tests.waiting import eventually, until_the_next_second
 
-from checklist_api.link_owner import LinkOwners
-from checklist_api.organizations import OrganizationDirectory
-from checklist_api.run_access import RunAccess
-from checklist_api.run_index import RunIndex
+from checklist_api.index.runs import RunIndex
+from checklist_api.organizations.directory import OrganizationDirectory
+from checklist_api.runs.access import RunAccess
+from checklist_api.runs.link_owner import LinkOwners
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.kinds import CONFIG_MAP, NAMESPACE, RUN

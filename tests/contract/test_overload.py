@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from checklist_api.services import Services
+from checklist_api.wiring.services import Services
 from checklist_crds import api_keys
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.kinds import API_KEY, RUN

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.cluster.severed_line import SeveredLine
 
-from checklist_api.openapi import openapi_document
+from checklist_api.openapi.document import openapi_document
 from checklist_crds import api_keys
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import API_KEY, NAMESPACE, ORGANIZATION

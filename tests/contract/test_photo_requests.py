@@ -15,7 +15,7 @@ import pillow_heif
 import pytest
 from tests.waiting import eventually
 
-from checklist_api import photo_intake
+from checklist_api.photos import intake as photo_intake
 from checklist_crds.kube.kinds import ORGANIZATION, RUN
 from checklist_crds.photo_store import PhotoStore, StoreUnavailable
 from checklist_crds.times import utc_now

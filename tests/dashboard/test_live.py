@@ -4,7 +4,7 @@ import asyncio
 
 from playwright.async_api import expect
 
-from checklist_api.dashboard.sessions import object_name
+from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER
 from checklist_crds.secret_digest import digest
 from checklist_dev.bootstrap import NAMESPACE

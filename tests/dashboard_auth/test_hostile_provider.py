@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from aiohttp import web
 
-from checklist_api.dashboard import oidc_http
-from checklist_api.dashboard.oidc_pending import safe_return
+from checklist_api.dashboard.oidc import http as oidc_http
+from checklist_api.dashboard.oidc.pending import safe_return
 from checklist_crds.times import utc_now
 from checklist_dev.certificates import credentials_in
 from checklist_dev.people import make_member

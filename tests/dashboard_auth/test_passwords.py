@@ -6,8 +6,8 @@ import httpx
 import pytest
 from argon2 import PasswordHasher
 
-from checklist_api.dashboard.password_judge import judge
-from checklist_api.dashboard.passwords import CONTEXT_WORDS, GUESSES, LONGEST, SHORTEST, Passwords
+from checklist_api.dashboard.sign_in.password_judge import judge
+from checklist_api.dashboard.sign_in.passwords import CONTEXT_WORDS, GUESSES, LONGEST, SHORTEST, Passwords
 from checklist_crds.account_links import account_name
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.kube.kinds import LOCAL_ACCOUNT

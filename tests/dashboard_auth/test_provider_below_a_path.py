@@ -12,7 +12,7 @@ from playwright.async_api import Page, Request, expect
 from tests.contract.conftest import Api, StartApi
 
 from checklist_api.dashboard.access import COOKIE
-from checklist_api.dashboard.oidc_pending import COOKIE as PENDING
+from checklist_api.dashboard.oidc.pending import COOKIE as PENDING
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.chromium import chromium
 from checklist_dev.browser.device import DESKTOP, Device

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.waiting import eventually
 
-from checklist_api.dashboard.sign_in_binding import Binding
+from checklist_api.dashboard.sign_in.binding import Binding
 from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER, Kind
 from checklist_crds.times import utc_now
 from checklist_dev.people import make_member
@@ -22,7 +22,7 @@ MEET_WITHIN_S = 90.0
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """There a cluster that is slow is not taken for one that is down."""
-    monkeypatch.setattr("checklist_api.kube_guard._SILENT_S", MEET_WITHIN_S)
+    monkeypatch.setattr("checklist_api.cluster.guard._SILENT_S", MEET_WITHIN_S)
 
 
 def _meet_before_writing(monkeypatch: pytest.MonkeyPatch, kind: Kind, *apis: Api) -> None:

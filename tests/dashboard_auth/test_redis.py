@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from tests.contract.live_viewer import watching
 
 from checklist_api.dashboard.access import COOKIE
-from checklist_api.settings import InvalidSetting, Settings
+from checklist_api.settings.service import InvalidSetting, Settings
 from checklist_crds.ids import object_id
 from checklist_crds.kube.kinds import DASHBOARD_SESSION
 from checklist_crds.secret_digest import digest

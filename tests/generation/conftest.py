@@ -10,10 +10,10 @@ import pytest
 from tests.generation.model_server import Behaviour, ModelServer, model_server
 
 from checklist_api.generation.composer_pool import ComposerPool
-from checklist_api.generation.model_failures import ModelFailure, Reason
-from checklist_api.generation.model_provider import ModelProvider
-from checklist_api.generation.model_settings import ModelSettings
+from checklist_api.generation.language_model.failures import ModelFailure, Reason
+from checklist_api.generation.language_model.provider import ModelProvider
 from checklist_api.metrics import Metrics
+from checklist_api.settings.language_model import ModelSettings
 from checklist_crds.template_types import Definition
 
 KEY = "sk-test-5f0c2f6e41a84f3bb9d7c0de"

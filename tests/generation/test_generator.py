@@ -12,10 +12,10 @@ from tests.generation.conftest import NOW
 
 from checklist_api.generation.composer_pool import ComposerPool
 from checklist_api.generation.generator import Generator
-from checklist_api.generation.model_failures import ModelFailure, Reason
-from checklist_api.generation.model_provider import ModelProvider
-from checklist_api.generation.model_settings import Fallback, ModelSettings
+from checklist_api.generation.language_model.failures import ModelFailure, Reason
+from checklist_api.generation.language_model.provider import ModelProvider
 from checklist_api.metrics import Metrics
+from checklist_api.settings.language_model import Fallback, ModelSettings
 from checklist_composer import composing
 from checklist_composer.composing import NothingToCompose, compose
 from checklist_crds.errors import GenerationFailed, InternalError, ModelFailed, RateLimited, ServiceUnavailable

@@ -4,11 +4,11 @@ import json
 import re
 from pathlib import Path
 
-from checklist_api.generation.generate_request import PROMPT_LENGTHS
-from checklist_api.generation.model_allowance import AT_ONCE, AT_ONCE_OF_ONE
-from checklist_api.generation.model_client import MAX_ANSWER_BYTES
-from checklist_api.generation.model_failures import Reason
-from checklist_api.generation.model_provider import MAX_CORRECTIONS
+from checklist_api.generation.language_model.allowance import AT_ONCE, AT_ONCE_OF_ONE
+from checklist_api.generation.language_model.client import MAX_ANSWER_BYTES
+from checklist_api.generation.language_model.failures import Reason
+from checklist_api.generation.language_model.provider import MAX_CORRECTIONS
+from checklist_api.generation.models import PROMPT_LENGTHS
 from checklist_cli import generate_command
 from checklist_composer.composing import compose
 from checklist_composer.locales import LOCALES

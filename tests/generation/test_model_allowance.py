@@ -7,9 +7,9 @@ import pytest
 from tests.generation.conftest import StartModel
 from tests.generation.model_server import TEMPLATE, fails, raw, says
 
-from checklist_api.generation.model_allowance import AT_ONCE, AT_ONCE_OF_ONE, Allowance
-from checklist_api.generation.model_failures import ModelFailure, Reason
-from checklist_api.generation.model_settings import ModelSettings, Prices, PromptLimit
+from checklist_api.generation.language_model.allowance import AT_ONCE, AT_ONCE_OF_ONE, Allowance
+from checklist_api.generation.language_model.failures import ModelFailure, Reason
+from checklist_api.settings.language_model import ModelSettings, Prices, PromptLimit
 
 
 class Counted:

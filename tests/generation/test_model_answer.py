@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tests.generation.model_server import TEMPLATE
 
-from checklist_api.generation.model_answer import Unusable, read_answer
-from checklist_api.generation.model_schema import strict_schema
+from checklist_api.generation.language_model.answer import Unusable, read_answer
+from checklist_api.generation.language_model.schema import strict_schema
 from checklist_crds.step_rules import CONFIG_FIELDS
 from checklist_crds.template_types import Definition, StepType
 from checklist_crds.template_validation import parse_definition

@@ -28,7 +28,7 @@ from tests.generation.model_server import (
 )
 from tests.waiting import eventually
 
-from checklist_api.generation.model_failures import Reason
+from checklist_api.generation.language_model.failures import Reason
 from checklist_dev.ports import free_ports
 
 Elsewhere = Callable[[Behaviour], Awaitable[ModelServer]]

@@ -10,8 +10,8 @@ import yaml
 from tests.generation.conftest import StartModel
 from tests.generation.model_server import fails, says, stays_silent
 
-from checklist_api.generation.model_check import judgement
-from checklist_api.generation.model_failures import Reason
+from checklist_api.generation.language_model.check import judgement
+from checklist_api.generation.language_model.failures import Reason
 from checklist_crds.template_types import Definition
 from checklist_crds.template_validation import parse_definition
 from checklist_dev.evaluation.batches import load_batches

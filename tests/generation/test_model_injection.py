@@ -8,8 +8,8 @@ import pytest
 from tests.generation.conftest import KEY, StartModel
 from tests.generation.model_server import TEMPLATE, says
 
-from checklist_api.generation.model_failures import Reason
-from checklist_api.generation.model_prompt import SYSTEM, repeats_instructions
+from checklist_api.generation.language_model.failures import Reason
+from checklist_api.generation.language_model.prompt import SYSTEM, repeats_instructions
 from checklist_crds.template_validation import parse_definition
 
 

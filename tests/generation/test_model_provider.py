@@ -8,9 +8,9 @@ import pytest
 from tests.generation.conftest import KEY, StartModel
 from tests.generation.model_server import TEMPLATE, Behaviour, completion, fails, raw, refuses, response, says
 
-from checklist_api.generation.model_failures import Reason
-from checklist_api.generation.model_schema import strict_schema
-from checklist_api.generation.model_settings import Prices
+from checklist_api.generation.language_model.failures import Reason
+from checklist_api.generation.language_model.schema import strict_schema
+from checklist_api.settings.language_model import Prices
 from checklist_crds.template_validation import parse_definition
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checklist_api.generation.model_settings import Fallback, InvalidSetting, ModelSettings
+from checklist_api.settings.language_model import Fallback, InvalidSetting, ModelSettings
 from checklist_crds.settings.declaring import variables
 from checklist_crds.settings.reading import names_of
 from checklist_dev.certificates import credentials_in

@@ -12,12 +12,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.generation.conftest import NOW
 
-from checklist_api.generation import model_schema
 from checklist_api.generation.generator import Generated, Generator
-from checklist_api.generation.model_client import Completion, ModelClient
-from checklist_api.generation.model_schema import strict_schema
-from checklist_api.generation.model_settings import ModelSettings
+from checklist_api.generation.language_model import schema as model_schema
+from checklist_api.generation.language_model.client import Completion, ModelClient
+from checklist_api.generation.language_model.schema import strict_schema
 from checklist_api.metrics import Metrics
+from checklist_api.settings.language_model import ModelSettings
 from checklist_crds.template_validation import parse_definition
 from checklist_dev.small_model import small_model
 

@@ -12,10 +12,10 @@ import pytest_asyncio
 from redis.asyncio import Redis
 from tests.waiting import eventually
 
-from checklist_api.dashboard.sign_in_settings import RedisSettings
+from checklist_api.http.redis_rate_limit import RedisRateLimiter, _soon
 from checklist_api.metrics import Metrics
-from checklist_api.rate_limit import Rate
-from checklist_api.redis_rate_limit import RedisRateLimiter, _soon
+from checklist_api.settings.rates import Rate
+from checklist_api.settings.sign_in import RedisSettings
 from checklist_dev.redis_server import PASSWORD, RedisServer
 
 SLOW = Rate(1 / 60, 5)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.secrets.needles import Needle
 
-from checklist_api.dispatch_request import DispatchRequest
-from checklist_api.settings import Settings as ApiSettings
+from checklist_api.runs.models import DispatchRequest
+from checklist_api.settings.service import Settings as ApiSettings
 from checklist_cli.verification import Expectation
 from checklist_crds.run_types import Run
 from checklist_crds.sealing import KeyRing

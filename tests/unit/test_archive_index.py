@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.unit.no_cluster import NO_CLUSTER
 
-from checklist_api.archive.looks import LOOK_EVERY_S, Looks
-from checklist_api.archive.table import ArchivedRow, KnownPart, PartState
-from checklist_api.run_index import RunFilter, RunIndex
+from checklist_api.archive.single_flight import REFRESH_EVERY_S, SingleFlight
+from checklist_api.index.archive_table import ArchivedRow, KnownPart, PartState
+from checklist_api.index.runs import RunFilter, RunIndex
 from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.run_row import row_of_run
 from checklist_crds.times import format_timestamp
@@ -215,7 +215,7 @@ class _Store:
         self.answers = asyncio.Event()
         self.answers.set()
         self.fails = False
-        self.looks = Looks(self._look, lambda: self.now, self._sleep)
+        self.looks = SingleFlight(self._look, lambda: self.now, self._sleep)
 
     async def _sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -235,7 +235,7 @@ async def test_those_who_ask_for_a_look_at_the_same_time_share_one() -> None:
     assert len(store.began) == 2  # the first one's own, which began before the others asked; and theirs
     await store.looks.fresh("acme")
     assert len(store.began) == 3
-    assert store.began[2] - store.began[1] >= LOOK_EVERY_S
+    assert store.began[2] - store.began[1] >= REFRESH_EVERY_S
     await asyncio.gather(store.looks.fresh("acme"), store.looks.fresh("globex"))
     assert len(store.began) == 5
 
@@ -250,7 +250,7 @@ async def test_who_asks_while_a_look_is_under_way_gets_the_next_one() -> None:
     await asyncio.sleep(0)
     store.answers.set()
     await asyncio.gather(first, second)
-    assert store.began == [100.0, 100.0 + LOOK_EVERY_S]
+    assert store.began == [100.0, 100.0 + REFRESH_EVERY_S]
 
 
 async def test_a_look_that_failed_fails_for_all_who_waited_for_it_and_not_for_those_who_come_later() -> None:

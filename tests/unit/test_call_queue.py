@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from checklist_api.call_queue import LONGEST_RETRY_AFTER_S, LONGEST_WAIT_S, CallQueue, charge_to, open_ticket
+from checklist_api.cluster.call_queue import LONGEST_RETRY_AFTER_S, LONGEST_WAIT_S, CallQueue, charge_to, open_ticket
 from checklist_crds.kube.errors import KubeOverloaded
 
 pytestmark = pytest.mark.looptime

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.no_cluster import NO_CLUSTER
 
-from checklist_api.delivery_history import DELIVERED, FAILED, Delivery
-from checklist_api.delivery_index import DeliveryFilter, DeliveryIndex
-from checklist_api.endpoint_figures import MAX_WINDOW_HOURS, Endpoint
+from checklist_api.index.deliveries import DeliveryFilter, DeliveryIndex
+from checklist_api.index.delivery_history import DELIVERED, FAILED, Delivery
+from checklist_api.index.endpoint_figures import MAX_WINDOW_HOURS, Endpoint
 from checklist_crds.delivery_types import REPLAY_ANNOTATION, WebhookDeliveryStatus
 from checklist_crds.replay_rules import ReplayRefusal, refusal_of
 from checklist_crds.times import format_timestamp

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from checklist_api import executor_commands as commands
+from checklist_api.executor import commands
+from checklist_api.http.op_id import op_id_problem
 from checklist_crds.errors import AnswerInvalid, MissingField, ServiceError, ValidationFailed
 from checklist_crds.run_commands import Cancel, RemovePhotos
 
@@ -47,8 +48,8 @@ def test_a_member_of_another_type_or_length_is_refused() -> None:
     assert commands.cancel({"reason": "  "}, None) == commands.cancel({}, None) == Cancel()
     for op_id in ("", "x" * 129, 5, True, {}, [], "nul\x00"):
         assert problems_of(ValidationFailed, commands.open_run, {"op_id": op_id}, None) == ["op_id"]
-        assert commands.op_id_problem(op_id) is not None
-    assert commands.op_id_problem("x" * 128) is None
+        assert op_id_problem(op_id) is not None
+    assert op_id_problem("x" * 128) is None
 
 
 def test_the_photo_to_take_back_is_named_in_query_or_body() -> None:

@@ -6,8 +6,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_api.dashboard.live_changes import LiveChange, LiveKind, RecentChanges, Sight
-from checklist_api.recent_runs import RecentRuns
+from checklist_api.dashboard.live.changes import LiveChange, LiveKind, RecentChanges, Sight
+from checklist_api.runs.recent import RecentRuns
 from checklist_crds.run_types import Run
 
 ALL = Sight(("home",), admin=True)

@@ -3,7 +3,9 @@
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from checklist_api.rate_limit import LocalRateLimiter, Rate, client_address
+from checklist_api.http.addresses import client_address
+from checklist_api.http.rate_limit import LocalRateLimiter
+from checklist_api.settings.rates import Rate
 from checklist_crds.errors import RateLimited
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_api.request_body import parse_json_object, require_members
+from checklist_api.http.request_body import parse_json_object, require_members
 from checklist_crds.errors import MalformedJson, MissingField
 
 JSON_VALUES = st.recursive(

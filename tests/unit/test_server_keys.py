@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from checklist_api.idempotency import Idempotency, require_same_payload
-from checklist_api.organizations import Organization
+from checklist_api.organizations.directory import Organization
 from checklist_crds.errors import IdempotencyKeyReused
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import RUN

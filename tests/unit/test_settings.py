@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from checklist_api.settings import Settings as ApiSettings
-from checklist_api.settings import help_text as api_help
+from checklist_api.settings.service import Settings as ApiSettings
+from checklist_api.settings.service import help_text as api_help
 from checklist_crds.settings import names
 from checklist_crds.settings.declaring import Variable, variables
 from checklist_crds.settings.reading import InvalidSetting

@@ -2,9 +2,9 @@
 
 import pytest
 
-from checklist_api.app_links import AndroidApp, AppLinks
-from checklist_api.executor_page import BARE_SHELL, BODY_MARK, HEAD_MARK, SHELL_TITLE
-from checklist_api.web_files import best_coding
+from checklist_api.executor.page import BARE_SHELL, BODY_MARK, HEAD_MARK, SHELL_TITLE
+from checklist_api.pages.web_files import best_coding
+from checklist_api.settings.app_links import AndroidApp, AppLinks
 from checklist_dev.repository import ROOT
 
 BODIES = {"identity": b"x" * 100, "gzip": b"x" * 50, "br": b"x" * 40}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checklist_api.working_folder import PREFIX, WorkingFolder, remove_left_behind
+from checklist_api.http.working_folder import PREFIX, WorkingFolder, remove_left_behind
 
 OWNER = """
 import sys, time

@@ -19,12 +19,12 @@ from checklist_crds.kube.informer import Key
 from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.run_row import RUN_COLUMNS
 
+from ..index.archive_table import ArchivedRow, KnownPart, PartState
+from ..index.runs import RunIndex
 from ..metrics import ArchiveFailure, Metrics
-from ..run_index import RunIndex
 from .incomplete import Incomplete
-from .looks import LOOK_EVERY_S, Looks
 from .parts import ArchiveParts
-from .table import ArchivedRow, KnownPart, PartState
+from .single_flight import REFRESH_EVERY_S, SingleFlight
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class ArchiveIndex:
         self._runs = runs
         self._table = runs.archive
         self._metrics = metrics
-        self._looks = Looks(self._look)
+        self._refreshes = SingleFlight(self._look)
         self._failed: dict[str, StoreUnavailable] = {}
         self._leaving: defaultdict[str, set[Key]] = defaultdict(set)
         self._somebody_leaves, self._parts_wait = asyncio.Event(), asyncio.Event()
@@ -99,12 +99,12 @@ class ArchiveIndex:
 
     def looked_lately(self, organization_id: str) -> bool:
         """Whether a look at the organization's archive began within the last second."""
-        since = min(map(self._looks.seconds_since, (_EVERYTHING, organization_id)))
-        return since < LOOK_EVERY_S
+        since = min(map(self._refreshes.seconds_since, (_EVERYTHING, organization_id)))
+        return since < REFRESH_EVERY_S
 
     async def look(self, organization_id: str) -> None:
         """A look that begins now, or as soon as the rate allows. Raises StoreUnavailable."""
-        await self._looks.fresh(organization_id)
+        await self._refreshes.fresh(organization_id)
 
     # -- looking ----------------------------------------------------------------------------------------------------
 
@@ -173,11 +173,11 @@ class ArchiveIndex:
         return error
 
     async def _keep_looking(self) -> None:
-        pause = LOOK_EVERY_S
+        pause = REFRESH_EVERY_S
         while True:
             try:
-                await self._looks.fresh(_EVERYTHING)
-                pause = LOOK_EVERY_S
+                await self._refreshes.fresh(_EVERYTHING)
+                pause = REFRESH_EVERY_S
                 await asyncio.sleep(_LOOK_ANYWAY_S * random.uniform(0.9, 1.0))
             except StoreUnavailable:
                 await asyncio.sleep(pause)
@@ -186,7 +186,7 @@ class ArchiveIndex:
     # -- loading ----------------------------------------------------------------------------------------------------
 
     async def _keep_loading(self) -> None:
-        pause, told_at = LOOK_EVERY_S, time.monotonic()
+        pause, told_at = REFRESH_EVERY_S, time.monotonic()
         while True:
             part = self._table.unread()
             if part is None:
@@ -199,7 +199,7 @@ class ArchiveIndex:
                 continue
             try:
                 await self._load(part)
-                pause = LOOK_EVERY_S
+                pause = REFRESH_EVERY_S
             except (StoreUnavailable, sqlite3.Error) as error:
                 full = isinstance(error, sqlite3.Error)
                 self._metrics.count_archive_failure(ArchiveFailure.DISK if full else ArchiveFailure.STORE)
@@ -259,14 +259,14 @@ class ArchiveIndex:
         self._somebody_leaves.set()
 
     async def _keep_seeing_off(self) -> None:
-        pause = LOOK_EVERY_S
+        pause = REFRESH_EVERY_S
         while True:
             await self._somebody_leaves.wait()
             self._somebody_leaves.clear()
             leaving, self._leaving = self._leaving, defaultdict(set)
             done = await asyncio.gather(*(self._see_off(owner, keys) for owner, keys in leaving.items()))
             if all(done):
-                pause = LOOK_EVERY_S
+                pause = REFRESH_EVERY_S
             else:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
@@ -275,7 +275,7 @@ class ArchiveIndex:
         """Whether lists now show these runs as archived, or no more; those for which nobody can tell yet stay."""
         organization_id = object_id("org", organization)
         try:
-            await self._looks.fresh(organization_id)
+            await self._refreshes.fresh(organization_id)
             for namespace, run_id in keys:
                 parts = self._table.parts_of(run_id, organization_id)
                 for part in parts:

@@ -14,9 +14,9 @@ from checklist_crds.archive import ArchiveStore, Damaged, Manifest, PartPlace, R
 from checklist_crds.archive.part import verified_records
 from checklist_crds.run_row import row_of_run
 
-from ..delivery_sources import events_of_run
-from ..run_rows import UNREADABLE
-from .table import ArchivedRow, KnownPart
+from ..index.archive_table import ArchivedRow, KnownPart
+from ..index.delivery_sources import events_of_run
+from ..index.run_rows import UNREADABLE
 
 logger = logging.getLogger(__name__)
 

@@ -11,15 +11,15 @@ from checklist_crds.ids import is_id, object_id
 from checklist_crds.object_store import StoreUnavailable
 from checklist_crds.template_types import Definition
 
+from ..index.archive_table import KnownPart
+from ..index.run_rows import UNREADABLE
+from ..index.runs import RunIndex
 from ..metrics import ArchiveFailure, Metrics
-from ..organizations import Organization
-from ..run_index import RunIndex
-from ..run_rows import UNREADABLE
-from .archived_run import ArchivedRun
+from ..organizations.directory import Organization
 from .incomplete import Incomplete
 from .index import ArchiveIndex
 from .parts import ArchiveParts
-from .table import KnownPart
+from .run import ArchivedRun
 
 logger = logging.getLogger(__name__)
 

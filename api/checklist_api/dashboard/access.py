@@ -17,17 +17,17 @@ from aiohttp import web
 
 from checklist_crds.errors import Forbidden, NotFound, RequestForged, SignInRequired
 from checklist_crds.organization_types import Role
+from checklist_crds.sealing import ServerKeys
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
-from ..auth import Caller, Gate, Handler, OwnerHandler
-from ..call_queue import charge_to
-from ..kube_guard import GuardedKubeClient
-from ..member_directory import Member, MemberDirectory
-from ..organizations import Organization, OrganizationDirectory, require_whole
-from ..settings import Settings
-from .accounts import LOCAL_ISSUER, LocalAccounts
-from .sessions import Session, SessionStore
+from ..auth.gate import Caller, Gate, Handler, OwnerHandler
+from ..auth.members import Member, MemberDirectory
+from ..cluster.call_queue import charge_to
+from ..cluster.guard import GuardedKubeClient
+from ..organizations.directory import Organization, OrganizationDirectory, require_whole
+from .sessions.store import Session, SessionStore
+from .sign_in.accounts import LOCAL_ISSUER, LocalAccounts
 
 COOKIE: Final = "__Host-checklists-session"
 CSRF_HEADER: Final = "X-CSRF-Token"
@@ -49,12 +49,17 @@ SignedInHandler = Callable[[web.Request, SignedIn], Awaitable[web.StreamResponse
 
 
 class DashboardGate:
-    """Lets requests of the dashboard in: `signed_in` with a session, `member` with a role in the organization."""
+    """Lets requests of the dashboard in: `signed_in` with a session, `member` with a role in the organization.
+
+    `local_accounts`: whether sessions of local accounts count.
+    """
 
     def __init__(
         self,
         *,
-        settings: Settings,
+        server_keys: ServerKeys,
+        base_url: str,
+        local_accounts: bool,
         client: GuardedKubeClient,
         gate: Gate,
         sessions: SessionStore,
@@ -63,7 +68,8 @@ class DashboardGate:
         organizations: OrganizationDirectory,
         clock: Clock,
     ) -> None:
-        self._settings = settings
+        self._server_keys = server_keys
+        self._local_accounts = local_accounts
         self._client = client
         self._gate = gate
         self._sessions = sessions
@@ -71,7 +77,7 @@ class DashboardGate:
         self._members = members
         self._organizations = organizations
         self._clock = clock
-        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(settings.base_url))
+        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(base_url))
 
     def signed_in(self, handler: SignedInHandler) -> Handler:
         """A route for anybody with a session."""
@@ -115,7 +121,7 @@ class DashboardGate:
         if session is None or session.issuer != LOCAL_ISSUER:
             return session
         # An account that was disabled or removed ends its sessions; so does switching local accounts off.
-        allowed = self._settings.sign_in.local_accounts and await self._accounts.admits(session)
+        allowed = self._local_accounts and await self._accounts.admits(session)
         return session if allowed else None
 
     async def memberships(self, session: Session) -> tuple[tuple[Organization, Member], ...]:
@@ -146,7 +152,7 @@ class DashboardGate:
     def _csrf_tokens(self, session: Session) -> list[str]:
         """Under each server key: pages that are open have theirs from before the current one."""
         message = f"csrf {session.sha256}".encode()
-        return [hmac.new(key, message, hashlib.sha256).hexdigest() for key in self._settings.server_key.all]
+        return [hmac.new(key, message, hashlib.sha256).hexdigest() for key in self._server_keys.all]
 
     def require_own_page(self, request: web.Request) -> None:
         """For requests without a session (sign-in): the browser must say that our own page makes them.

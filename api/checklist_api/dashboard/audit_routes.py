@@ -8,16 +8,17 @@ from aiohttp import web
 
 from checklist_crds.audit_types import AuditOutcome
 from checklist_crds.json_text import to_json
+from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.organization_types import Role
+from checklist_crds.times import Clock
 
-from ..audit_export import exported
-from ..audit_index import AuditFilter
-from ..auth import Caller
-from ..middleware import frame_headers
-from ..pagination import one_of, parameter, requested_moment, requested_page
-from ..responses import json_response
-from ..services import Services
+from ..audit.export import exported
+from ..audit.index import AuditFilter, AuditIndex
+from ..auth.gate import Caller
+from ..http.middleware import frame_headers
+from ..http.pagination import one_of, parameter, requested_moment, requested_page
+from ..http.responses import json_response
 from .table import Route
 
 logger = logging.getLogger(__name__)
@@ -25,22 +26,22 @@ logger = logging.getLogger(__name__)
 _OUTCOMES: Final = tuple(outcome.value for outcome in AuditOutcome)
 
 
-def routes(services: Services) -> Sequence[Route]:
-    handlers = AuditRoutes(services)
-    return (
-        Route("GET", "/audit", Role.ADMIN, handlers.list),
-        Route("GET", "/audit/export", Role.ADMIN, handlers.export),
-    )
-
-
 class AuditRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, index: AuditIndex, watcher: KubeClient, clock: Clock) -> None:
+        self._index = index
+        self._watcher = watcher
+        self._clock = clock
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/audit", Role.ADMIN, self.list),
+            Route("GET", "/audit/export", Role.ADMIN, self.export),
+        )
 
     async def list(self, request: web.Request, caller: Caller) -> web.Response:
-        page, wanted, index = requested_page(request), _requested_filter(request), self._services.audit_index
+        page, wanted, index = requested_page(request), _requested_filter(request), self._index
         await index.informer.wait_for_first_list()
         total, entries = index.page(caller.organization, wanted, offset=page.offset, limit=page.per_page)
         return json_response(
@@ -49,11 +50,11 @@ class AuditRoutes:
 
     async def export(self, request: web.Request, caller: Caller) -> web.StreamResponse:
         """Oldest first, one entry a line. The next page is read when this one was taken."""
-        pages = exported(self._services.watcher, caller.organization, _requested_filter(request))
+        pages = exported(self._watcher, caller.organization, _requested_filter(request))
         # Read before anything is sent, so that a cluster that does not answer is a 503 like anywhere else.
         nothing: list[dict[str, Any]] = []
         first = await anext(pages, nothing)
-        day = self._services.clock().date().isoformat()
+        day = self._clock().date().isoformat()
         response = web.StreamResponse(
             headers={
                 "Content-Type": "application/jsonl; charset=utf-8",

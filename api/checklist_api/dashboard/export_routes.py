@@ -7,25 +7,30 @@ from collections.abc import Sequence
 
 from checklist_crds.organization_types import Role
 
-from ..auth import Caller
+from ..auth.gate import Caller
 from ..exports.routes import ExportRoutes
 from ..exports.stable_links import PHOTO, StablePhotoRoutes
-from ..services import Services
 from .table import Route
-
-
-def routes(services: Services) -> Sequence[Route]:
-    exports, photos = DashboardExportRoutes(services), StablePhotoRoutes(services)
-    return (
-        Route("GET", "/exports", Role.VIEWER, exports.runs),
-        Route("GET", "/runs/{run_id}/export", Role.VIEWER, exports.run),
-        Route("GET", PHOTO, Role.VIEWER, photos.photo),
-        Route("GET", f"{PHOTO}/thumbnail", Role.VIEWER, photos.thumbnail),
-    )
 
 
 class DashboardExportRoutes(ExportRoutes):
     """One method for each operation."""
 
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/exports", Role.VIEWER, self.runs),
+            Route("GET", "/runs/{run_id}/export", Role.VIEWER, self.run),
+        )
+
     def base(self, caller: Caller) -> str:
-        return f"{self._services.settings.base_url}/dashboard/api/{caller.organization.id}"
+        return f"{self._base_url}/dashboard/api/{caller.organization.id}"
+
+
+class DashboardPhotoRoutes(StablePhotoRoutes):
+    """One method for each operation."""
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", PHOTO, Role.VIEWER, self.photo),
+            Route("GET", f"{PHOTO}/thumbnail", Role.VIEWER, self.thumbnail),
+        )

@@ -11,9 +11,8 @@ from aiohttp import web
 
 from checklist_crds.errors import NotFound
 
-from ..markup import NOTHING_PERMITTED, SECURITY_HEADERS
-from ..services import Services
-from ..web_files import BUILT, WebFiles
+from ..pages.markup import NOTHING_PERMITTED, SECURITY_HEADERS
+from ..pages.web_files import BUILT, WebFiles
 
 logger = logging.getLogger(__name__)
 
@@ -27,21 +26,19 @@ _HEAD: Final = "<!--server-head-->"
 _NOT_BUILT: Final = "<!doctype html><title>Dashboard</title><p>The dashboard was not built: make web</p>"
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    page = DashboardPage(services, WebFiles.read(BUILT / "dashboard"))
-    router.add_get("/dashboard", page.show)
-    router.add_get("/dashboard/{path:.*}", page.show)
-
-
 class DashboardPage:
     """The handlers."""
 
-    def __init__(self, services: Services, built: WebFiles) -> None:
+    def __init__(self, built: WebFiles, *, path_prefix: str) -> None:
         self._files = built.files
-        base = f'<base href="{escape(services.settings.path_prefix)}/dashboard/">'
+        base = f'<base href="{escape(path_prefix)}/dashboard/">'
         self._page = (built.page or _NOT_BUILT).replace(_HEAD, base)
         if built.page is None:
             logger.warning("dashboard.not_built", extra={"folder": str(BUILT), "remedy": "make web"})
+
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        router.add_get("/dashboard", self.show)
+        router.add_get("/dashboard/{path:.*}", self.show)
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         path = request.match_info.get("path", "")

@@ -1,67 +1,41 @@
-"""`/dashboard/api/{org_id}/runs/{run_id}/...`: what the page of a run needs on top of the REST API.
-
-- `GET /runs/{run_id}/story`: the run with the checklist it was dispatched with (viewers).
-- `GET /runs/{run_id}/link`: the link for the executor, also as a QR code. Whoever has it can answer: not for viewers.
-"""
+"""`/dashboard/api/{org_id}/runs`: as the REST API does it; a single run also says what was given when it was sent."""
 
 from collections.abc import Sequence
-from itertools import groupby
-from typing import Any, Final
-
-import segno
-from aiohttp import web
+from typing import Any
 
 from checklist_crds.organization_types import Role
-from checklist_crds.photo_urls import IN_ANSWERS
-from checklist_crds.times import format_optional
+from checklist_crds.run_types import Run
 
-from ..auth import Caller
-from ..responses import json_response
-from ..services import Services
-from .run_story import story_view
+from ..auth.gate import Caller
+from ..index.delivery_sources import host_of
+from ..runs import models
+from ..runs.routes import RunRoutes
+from .access import role_of
 from .table import Route
 
-_NOT_STORED: Final = {"Cache-Control": "no-store"}
+
+class DashboardRun(models.Run):
+    """A run as the dashboard shows it."""
+
+    link: str | None
+    webhook: dict[str, Any] | None
 
 
-def routes(services: Services) -> Sequence[Route]:
-    handlers = RunStoryRoutes(services)
-    return (
-        Route("GET", "/runs/{run_id}/story", Role.VIEWER, handlers.story),
-        Route("GET", "/runs/{run_id}/link", Role.EDITOR, handlers.link),
-    )
+class DashboardRunRoutes(RunRoutes):
+    """One method for each operation."""
 
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/runs", Role.VIEWER, self.list),
+            Route("GET", "/runs/{run_id}", Role.VIEWER, self.get),
+            Route("POST", "/runs", Role.EDITOR, self.dispatch),
+            Route("POST", "/runs/{run_id}/cancel", Role.EDITOR, self.cancel),
+        )
 
-class RunStoryRoutes:
-    """One method for each operation. Both raise RunNotFound, for a foreign run as for one that is not there."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._photo_url = services.photo_urls.for_(IN_ANSWERS)
-
-    async def story(self, request: web.Request, caller: Caller) -> web.Response:
-        services, organization = self._services, caller.organization
-        run = await services.run_access.of_organization(request.match_info["run_id"], organization)
-        definition = await services.run_access.definition(run)
-        names = {member.id: member.display_name for member in services.members.of_organization(organization.name)}
-        return json_response(story_view(run, definition, names, services.clock(), self._photo_url))
-
-    async def link(self, request: web.Request, caller: Caller) -> web.Response:
-        run = await self._services.run_access.of_organization(request.match_info["run_id"], caller.organization)
-        link = self._services.settings.run_link(caller.organization.id, run.name)
-        answer = {"link": link, "expires_at": format_optional(run.expires_at), "qr": qr_code(link)}
-        return json_response(answer, headers=_NOT_STORED)
-
-
-def qr_code(text: str) -> dict[str, Any]:
-    """`{size, path}`: the dark modules as the `d` of an SVG path on a grid of size x size, without the quiet zone."""
-    matrix = segno.make(text, error="m", micro=False).matrix
-    strokes = []
-    for y, row in enumerate(matrix):
-        x = 0
-        for dark, modules in groupby(row):
-            width = len(list(modules))
-            if dark:
-                strokes.append(f"M{x} {y}h{width}v1h-{width}z")
-            x += width
-    return {"size": len(matrix), "path": "".join(strokes)}
+    def shown(self, run: Run, caller: Caller) -> DashboardRun:
+        """With `link`, by which anybody can answer the run, for those who may send one; and whom its events go to."""
+        webhook, link = run.spec.webhook, None
+        if role_of(caller) is not Role.VIEWER:
+            link = self._run_link(caller.organization.id, run.name)
+        told = None if webhook is None else {"host": host_of(webhook.url), "events": list(webhook.events)}
+        return DashboardRun(**vars(super().shown(run, caller)), link=link, webhook=told)

@@ -13,9 +13,9 @@ from checklist_crds.photo_urls import PhotoUrl
 from checklist_crds.run_types import Run, Webhook
 from checklist_crds.template_types import Definition
 
-from ..delivery_sources import host_of
-from ..run_steps import ToldStep, people_of, told_steps
-from ..run_view import run_view
+from ..index.delivery_sources import host_of
+from ..runs import models
+from ..runs.steps import StepResult, people_of, step_results
 
 
 def story_view(
@@ -25,9 +25,9 @@ def story_view(
     `signature_required`, `webhook` (`{host, events}` or null), `sections` with their steps, `missing_steps` (ids of
     required steps without an answer), and `people`: names by the member ids that occur, of those in `names`."""
     status = run.status
-    steps = list(told_steps(run, definition))
+    steps = list(step_results(run, definition))
     return {
-        **run_view(run, now, photo_url),
+        **models.Run.of(run, now, photo_url).model_dump(warnings=False),
         "created_by_name": run.spec.created_by_name,
         "allow_skip": definition.settings.allow_skip,
         "signature_required": definition.settings.signature_on_complete,
@@ -36,7 +36,7 @@ def story_view(
             {
                 "id": section.id,
                 "title": section.title,
-                "steps": [_step_view(told) for told in steps if told.section is section],
+                "steps": [_step_view(result) for result in steps if result.section is section],
             }
             for section in definition.sections
         ],
@@ -46,18 +46,18 @@ def story_view(
     }
 
 
-def _step_view(told: ToldStep) -> dict[str, Any]:
+def _step_view(result: StepResult) -> dict[str, Any]:
     """`state` is one of answered, skipped, open, not_applicable, instruction; `display` is the answer for people."""
-    step = told.step
+    step = result.step
     return {
         "id": step.id,
         "type": step.type.value,
         "label": step.label,
         "required": step.required,
         "geo": step.geo,
-        "state": told.state.value,
-        "display": told.display,
-        "revision": None if told.answer is None else told.answer.revision,
+        "state": result.state.value,
+        "display": result.display,
+        "revision": None if result.answer is None else result.answer.revision,
     }
 
 

@@ -5,42 +5,41 @@ deletion would mean; and the making of an earlier version the current one again.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 
 from checklist_crds.errors import VersionConflict
 from checklist_crds.organization_types import Role
+from checklist_crds.times import Clock
 
-from ..auth import Caller
-from ..organizations import Organization
-from ..request_body import read_optional_json_object
-from ..responses import json_response
-from ..services import Services
-from ..template_catalogue import ListedTemplate, StoredTemplate
-from ..template_routes import TemplateRoutes, requested_versions
+from ..auth.gate import Caller
+from ..http.request_body import read_optional_json_object
+from ..http.responses import json_response
+from ..index.runs import RunIndex
+from ..organizations.directory import Organization
+from ..templates.catalogue import ListedTemplate, StoredTemplate, TemplateCatalogue
+from ..templates.routes import TemplateRoutes, requested_versions
 from .table import Route
 
-
-def routes(services: Services) -> Sequence[Route]:
-    handlers = DashboardTemplateRoutes(services)
-    one = "/templates/{template_id}"
-    return (
-        Route("GET", "/templates", Role.VIEWER, handlers.list),
-        Route("GET", one, Role.VIEWER, handlers.get),
-        Route("GET", f"{one}/versions", Role.VIEWER, handlers.versions),
-        Route("GET", f"{one}/versions/{{version}}", Role.VIEWER, handlers.version),
-        Route("GET", f"{one}/deletion", Role.VIEWER, handlers.deletion),
-        Route("POST", "/templates", Role.EDITOR, handlers.create),
-        Route("POST", "/templates/generate", Role.EDITOR, handlers.generate),
-        Route("POST", f"{one}/versions/{{version}}/restore", Role.EDITOR, handlers.restore),
-        Route("PATCH", one, Role.EDITOR, handlers.patch),
-        Route("DELETE", one, Role.EDITOR, handlers.delete),
-    )
+_ONE: Final = "/templates/{template_id}"
 
 
 class DashboardTemplateRoutes(TemplateRoutes):
     """One method for each operation."""
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/templates", Role.VIEWER, self.list),
+            Route("GET", _ONE, Role.VIEWER, self.get),
+            Route("GET", f"{_ONE}/versions", Role.VIEWER, self.versions),
+            Route("GET", f"{_ONE}/versions/{{version}}", Role.VIEWER, self.version),
+            Route("POST", "/templates", Role.EDITOR, self.create),
+            Route("POST", "/templates/generate", Role.EDITOR, self.generate),
+            Route("POST", f"{_ONE}/versions/{{version}}/restore", Role.EDITOR, self.restore),
+            Route("PATCH", _ONE, Role.EDITOR, self.patch),
+            Route("DELETE", _ONE, Role.EDITOR, self.delete),
+        )
 
     def view(self, template: StoredTemplate, organization: Organization) -> dict[str, Any]:
         return {**super().view(template, organization), "managed_by": _managed_by(template)}
@@ -63,30 +62,42 @@ class DashboardTemplateRoutes(TemplateRoutes):
         await read_optional_json_object(request)
         versions, match = requested_versions(request), request.match_info
         try:
-            async with self._services.audit.act(request, caller) as act:
-                template = await self._services.template_writer.restore(
+            async with self._audit.act(request, caller) as act:
+                template = await self._writer.restore(
                     caller.organization, match["template_id"], match["version"], versions=versions, act=act
                 )
         except VersionConflict as conflict:
             raise await self._with_current(conflict, request, caller) from None
         return self.answer(template, caller.organization)
 
-    async def deletion(self, request: web.Request, caller: Caller) -> web.Response:
+    async def _with_current(self, conflict: VersionConflict, request: web.Request, caller: Caller) -> VersionConflict:
+        """The same refusal, with the version that is there, so that the page can show the difference."""
+        template = await self._catalogue.get(caller.organization, request.match_info["template_id"])
+        return VersionConflict(conflict.message, details={"current": self.view(template, caller.organization)})
+
+
+class TemplateDeletionRoutes:
+    """One method for each operation."""
+
+    def __init__(self, catalogue: TemplateCatalogue, index: RunIndex, clock: Clock) -> None:
+        self._catalogue = catalogue
+        self._index = index
+        self._clock = clock
+
+    def routes(self) -> Sequence[Route]:
+        return (Route("GET", f"{_ONE}/deletion", Role.VIEWER, self.show),)
+
+    async def show(self, request: web.Request, caller: Caller) -> web.Response:
         """What a deletion would leave: runs go on, on the versions that they were made of."""
-        services, organization = self._services, caller.organization
-        template = await services.templates.get(organization, request.match_info["template_id"])
-        await services.index.wait_for_first_list()
-        total, still_open, versions = services.index.of_template(
-            organization.name, organization.namespaces, template.meta.id, now=services.clock()
+        organization = caller.organization
+        template = await self._catalogue.get(organization, request.match_info["template_id"])
+        await self._index.wait_for_first_list()
+        total, still_open, versions = self._index.of_template(
+            organization.name, organization.namespaces, template.meta.id, now=self._clock()
         )
         return json_response(
             {"runs": total, "open_runs": still_open, "kept_versions": versions, "managed_by": _managed_by(template)}
         )
-
-    async def _with_current(self, conflict: VersionConflict, request: web.Request, caller: Caller) -> VersionConflict:
-        """The same refusal, with the version that is there, so that the page can show the difference."""
-        template = await self._services.templates.get(caller.organization, request.match_info["template_id"])
-        return VersionConflict(conflict.message, details={"current": self.view(template, caller.organization)})
 
 
 def _managed_by(template: StoredTemplate | ListedTemplate) -> dict[str, str] | None:

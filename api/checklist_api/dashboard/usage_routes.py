@@ -6,24 +6,23 @@ from aiohttp import web
 
 from checklist_crds.organization_types import Role
 
-from ..auth import Caller
-from ..responses import json_response
-from ..services import Services
-from ..usage import current_usage
+from ..auth.gate import Caller
+from ..http.responses import json_response
+from ..runs.usage import UsageReader
 from .table import Route
 
 
-def routes(services: Services) -> Sequence[Route]:
-    return (Route("GET", "/usage", Role.VIEWER, UsageRoutes(services).show),)
-
-
-class UsageRoutes:
+class DashboardUsageRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, usage: UsageReader) -> None:
+        self._usage = usage
+
+    def routes(self) -> Sequence[Route]:
+        return (Route("GET", "/usage", Role.VIEWER, self.show),)
 
     async def show(self, _: web.Request, caller: Caller) -> web.Response:
-        services = self._services
-        found = await current_usage(services.client, services.quota, caller.organization, services.clock)
-        return json_response({**found.view(), "by_day": found.by_day(), "limit_reached": found.limit_reached()})
+        found = await self._usage.of(caller.organization)
+        return json_response(
+            {**found.shown().model_dump(), "by_day": found.by_day(), "limit_reached": found.limit_reached()}
+        )

@@ -7,9 +7,9 @@ from checklist_crds.json_text import to_json
 from checklist_crds.run_types import Run
 from checklist_crds.template_types import StepType
 
-from ..run_steps import StepState, ToldStep, told_steps
+from ..runs.steps import StepResult, StepState, step_results
 from .csv_cells import Cell, csv_row
-from .labelled import Telling, executor_of
+from .labelled import ExportContext, executor_of
 from .run_source import ExportedRun
 
 RUN_COLUMNS: Final = (
@@ -57,14 +57,14 @@ ANSWER_COLUMNS: Final = (
 class AnswerRows:
     """One row for each answered or skipped step; a run with none has one row whose step columns are empty."""
 
-    def __init__(self, telling: Telling) -> None:
-        self._telling = telling
+    def __init__(self, context: ExportContext) -> None:
+        self._context = context
 
     def head(self) -> bytes:
         return csv_row((*RUN_COLUMNS, *ANSWER_COLUMNS))
 
     def of_run(self, exported: ExportedRun) -> bytes:
-        of_run = run_cells(exported, self._telling)
+        of_run = run_cells(exported, self._context)
         rows = [csv_row((*of_run, *cells)) for cells in self._answers(exported)]
         return b"".join(rows) or csv_row((*of_run, *[None] * len(ANSWER_COLUMNS)))
 
@@ -72,26 +72,26 @@ class AnswerRows:
         return b""
 
     def _answers(self, exported: ExportedRun) -> Iterator[tuple[Cell, ...]]:
-        for told in told_steps(exported.run, exported.definition):
-            is_told = told.state in (StepState.ANSWERED, StepState.SKIPPED)
-            if is_told or told.answer is not None:
-                yield self._cells(told)
+        for result in step_results(exported.run, exported.definition):
+            is_recorded = result.state in (StepState.ANSWERED, StepState.SKIPPED)
+            if is_recorded or result.answer is not None:
+                yield self._cells(result)
 
-    def _cells(self, told: ToldStep) -> tuple[Cell, ...]:
-        step, answer = told.step, told.answer
-        about = (told.section.title, step.id, step.type.value, step.label, told.state.value)
-        if answer is None or told.state is StepState.SKIPPED:
+    def _cells(self, result: StepResult) -> tuple[Cell, ...]:
+        step, answer = result.step, result.answer
+        about = (result.section.title, step.id, step.type.value, step.label, result.state.value)
+        if answer is None or result.state is StepState.SKIPPED:
             return (*about, *[None] * (len(ANSWER_COLUMNS) - len(about)))
         geo = answer.geo
-        links = photo_links(told, self._telling)
+        links = photo_links(result, self._context)
         return (
             *about,
-            told.display,
-            number_of(told),
+            result.display,
+            number_of(result),
             step.config.unit if step.type is StepType.NUMBER else None,
             None if answer.value is None else to_json(answer.value).decode(),
             answer.at,
-            self._telling.name_of(answer.by),
+            self._context.name_of(answer.by),
             geo.lat if geo else None,
             geo.lng if geo else None,
             geo.accuracy_m if geo else None,
@@ -100,14 +100,14 @@ class AnswerRows:
         )
 
 
-def run_cells(exported: ExportedRun, telling: Telling) -> tuple[Cell, ...]:
+def run_cells(exported: ExportedRun, context: ExportContext) -> tuple[Cell, ...]:
     """The cells of RUN_COLUMNS."""
     run: Run = exported.run
-    resolved, status, executor = run.admitted_as, run.status, executor_of(exported, telling)
+    resolved, status, executor = run.admitted_as, run.status, executor_of(exported, context)
     signature, progress = status.signature, run.progress
     return (
         run.name,
-        run.phase_at(telling.moment).rest,
+        run.phase_at(context.moment).rest,
         resolved.template_id,
         resolved.template_version,
         resolved.template_name,
@@ -125,20 +125,20 @@ def run_cells(exported: ExportedRun, telling: Telling) -> tuple[Cell, ...]:
         progress.skipped,
         signature.name if signature else None,
         signature.signed_at if signature else None,
-        telling.photo_url(signature.photo) if signature and signature.photo else None,
+        context.photo_url(signature.photo) if signature and signature.photo else None,
     )
 
 
-def number_of(told: ToldStep) -> int | float | None:
+def number_of(result: StepResult) -> int | float | None:
     """The answer to calculate with; None where it is none."""
-    value = None if told.answer is None else told.answer.value
-    is_number = told.step.type in (StepType.NUMBER, StepType.RATING) and isinstance(value, int | float)
+    value = None if result.answer is None else result.answer.value
+    is_number = result.step.type in (StepType.NUMBER, StepType.RATING) and isinstance(value, int | float)
     return value if is_number and not isinstance(value, bool) else None  # type: ignore[return-value]
 
 
-def photo_links(told: ToldStep, telling: Telling) -> list[str]:
+def photo_links(result: StepResult, context: ExportContext) -> list[str]:
     """The addresses of the answer's photos, in order, and of its drawing."""
-    if told.answer is None:
+    if result.answer is None:
         return []
-    images = [*told.answer.photos, *([told.answer.drawing] if told.answer.drawing else [])]
-    return [telling.photo_url(photo) for photo in images]
+    images = [*result.answer.photos, *([result.answer.drawing] if result.answer.drawing else [])]
+    return [context.photo_url(photo) for photo in images]

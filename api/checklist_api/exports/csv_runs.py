@@ -10,10 +10,10 @@ from typing import Final
 
 from checklist_crds.template_types import Definition, Step, StepType
 
-from ..run_steps import StepState, ToldStep, told_steps
+from ..runs.steps import StepResult, StepState, step_results
 from .csv_answers import RUN_COLUMNS, number_of, photo_links, run_cells
 from .csv_cells import Cell, csv_row
-from .labelled import Telling
+from .labelled import ExportContext
 from .run_source import ExportedRun
 
 _SKIPPED: Final = "(skipped)"
@@ -51,13 +51,13 @@ class _Columns:
             *([f"{of}: latitude {named}", f"{of}: longitude {named}"] if self.place else []),
         ]
 
-    def cells(self, told: ToldStep | None, telling: Telling) -> list[Cell]:
-        answer = told.answer if told is not None and told.state is not StepState.SKIPPED else None
+    def cells(self, result: StepResult | None, context: ExportContext) -> list[Cell]:
+        answer = result.answer if result is not None and result.state is not StepState.SKIPPED else None
         geo = answer.geo if answer is not None else None
-        links = photo_links(told, telling) if told is not None and answer is not None else []
-        skipped = _SKIPPED if told is not None and told.state is StepState.SKIPPED else None
+        links = photo_links(result, context) if result is not None and answer is not None else []
+        skipped = _SKIPPED if result is not None and result.state is StepState.SKIPPED else None
         return [
-            *([skipped or _value(told)] if self.value else []),
+            *([skipped or _value(result)] if self.value else []),
             *(["\n".join(links) or (None if self.value else skipped)] if self.photos else []),
             *([geo.lat if geo else None, geo.lng if geo else None] if self.place else []),
         ]
@@ -66,8 +66,8 @@ class _Columns:
 class RunRows:
     """`definitions`: of all versions that occur, newest first."""
 
-    def __init__(self, telling: Telling, definitions: Iterable[Definition]) -> None:
-        self._telling = telling
+    def __init__(self, context: ExportContext, definitions: Iterable[Definition]) -> None:
+        self._context = context
         self._columns: dict[str, _Columns] = {}
         for definition in definitions:
             for _, step in definition.steps():
@@ -83,18 +83,18 @@ class RunRows:
         return csv_row((*RUN_COLUMNS, *titles))
 
     def of_run(self, exported: ExportedRun) -> bytes:
-        told = {one.step.id: one for one in told_steps(exported.run, exported.definition)}
+        results = {one.step.id: one for one in step_results(exported.run, exported.definition)}
         cells: list[Cell] = []
         for step_id, column in self._columns.items():
-            cells += column.cells(told.get(step_id), self._telling)
-        return csv_row((*run_cells(exported, self._telling), *cells))
+            cells += column.cells(results.get(step_id), self._context)
+        return csv_row((*run_cells(exported, self._context), *cells))
 
     def tail(self) -> bytes:
         return b""
 
 
-def _value(told: ToldStep | None) -> Cell:
-    if told is None:
+def _value(result: StepResult | None) -> Cell:
+    if result is None:
         return None
-    number = number_of(told)
-    return told.display if number is None else number
+    number = number_of(result)
+    return result.display if number is None else number

@@ -5,23 +5,23 @@ from typing import Any
 from checklist_crds.json_text import to_json
 from checklist_crds.times import format_optional, format_timestamp
 
-from ..run_steps import StepState, ToldStep, told_steps
+from ..runs.steps import StepResult, StepState, step_results
 from .csv_answers import photo_links
-from .labelled import Telling, executor_of, labelled_view
+from .labelled import ExportContext, executor_of, labelled_view
 from .run_source import ExportedRun
 
 
 class JsonLines:
     """One run a line."""
 
-    def __init__(self, telling: Telling) -> None:
-        self._telling = telling
+    def __init__(self, context: ExportContext) -> None:
+        self._context = context
 
     def head(self) -> bytes:
         return b""
 
     def of_run(self, exported: ExportedRun) -> bytes:
-        return to_json(labelled_view(exported, self._telling)) + b"\n"
+        return to_json(labelled_view(exported, self._context)) + b"\n"
 
     def tail(self) -> bytes:
         return b""
@@ -30,8 +30,8 @@ class JsonLines:
 class GeoJson:
     """A FeatureCollection: a Point for each answer that has a location, a line each. Without its end it is no JSON."""
 
-    def __init__(self, telling: Telling) -> None:
-        self._telling = telling
+    def __init__(self, context: ExportContext) -> None:
+        self._context = context
         self._is_first = True
 
     def head(self) -> bytes:
@@ -39,29 +39,29 @@ class GeoJson:
 
     def of_run(self, exported: ExportedRun) -> bytes:
         features = []
-        for told in told_steps(exported.run, exported.definition):
-            if told.answer is None or told.answer.geo is None or told.state is StepState.SKIPPED:
+        for result in step_results(exported.run, exported.definition):
+            if result.answer is None or result.answer.geo is None or result.state is StepState.SKIPPED:
                 continue
-            features.append((b"\n" if self._is_first else b",\n") + to_json(self._feature(exported, told)))
+            features.append((b"\n" if self._is_first else b",\n") + to_json(self._feature(exported, result)))
             self._is_first = False
         return b"".join(features)
 
     def tail(self) -> bytes:
         return b"\n]}\n"
 
-    def _feature(self, exported: ExportedRun, told: ToldStep) -> dict[str, Any]:
-        run, answer, telling = exported.run, told.answer, self._telling
+    def _feature(self, exported: ExportedRun, result: StepResult) -> dict[str, Any]:
+        run, answer, context = exported.run, result.answer, self._context
         assert answer is not None  # noqa: S101 - for the type checker: asked by the caller
         assert answer.geo is not None  # noqa: S101
-        executor = executor_of(exported, telling)
+        executor = executor_of(exported, context)
         return {
             "type": "Feature",
-            "id": f"{run.name}/{told.step.id}",
+            "id": f"{run.name}/{result.step.id}",
             # Longitude first (RFC 7946, section 3.1.1).
             "geometry": {"type": "Point", "coordinates": [answer.geo.lng, answer.geo.lat]},
             "properties": {
                 "run_id": run.name,
-                "status": run.phase_at(telling.moment).rest,
+                "status": run.phase_at(context.moment).rest,
                 "template_id": run.admitted_as.template_id,
                 "template_v": run.admitted_as.template_version,
                 "template_name": run.admitted_as.template_name,
@@ -69,16 +69,16 @@ class GeoJson:
                 "executor": executor.name or None,
                 "created_at": format_timestamp(run.created_at),
                 "completed_at": format_optional(run.status.completed_at),
-                "section": told.section.title,
-                "step_id": told.step.id,
-                "step_type": told.step.type.value,
-                "step": told.step.label,
-                "answer": told.display,
+                "section": result.section.title,
+                "step_id": result.step.id,
+                "step_type": result.step.type.value,
+                "step": result.step.label,
+                "answer": result.display,
                 "value": answer.value,
                 "accuracy_m": answer.geo.accuracy_m,
                 "at": format_timestamp(answer.at),
                 "by": answer.by,
-                "by_name": telling.name_of(answer.by) or None,
-                "photos": photo_links(told, telling),
+                "by_name": context.name_of(answer.by) or None,
+                "photos": photo_links(result, context),
             },
         }

@@ -8,13 +8,13 @@ from typing import Any
 from checklist_crds.photo_urls import PhotoUrl
 from checklist_crds.run_types import IdentityMode
 
-from ..run_steps import ToldStep, people_of, told_steps
-from ..run_view import run_view
+from ..runs import models
+from ..runs.steps import StepResult, people_of, step_results
 from .run_source import ExportedRun
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class ExportContext:
     """What every format needs beside the run itself."""
 
     names: Mapping[str, str]
@@ -36,43 +36,43 @@ class Executor:
     email: str
 
 
-def executor_of(exported: ExportedRun, telling: Telling) -> Executor:
+def executor_of(exported: ExportedRun, context: ExportContext) -> Executor:
     run = exported.run
     given = run.status.identity
     match run.admitted_as.identity_mode:
         case IdentityMode.EXTERNAL:
             return Executor((given.name if given else None) or "", (given.email if given else None) or "")
         case IdentityMode.MEMBER:
-            return Executor(telling.name_of((given.user_id if given else None) or run.status.assigned_to), "")
+            return Executor(context.name_of((given.user_id if given else None) or run.status.assigned_to), "")
         case _:
             return Executor("", "")
 
 
-def labelled_view(exported: ExportedRun, telling: Telling) -> dict[str, Any]:
+def labelled_view(exported: ExportedRun, context: ExportContext) -> dict[str, Any]:
     """The Run object, and on top: `sections` with all steps of the snapshot (`state`: answered, skipped, open,
     not_applicable or instruction; `display`: the answer for people, or null), and `people`: names by member id."""
-    run, told = exported.run, list(told_steps(exported.run, exported.definition))
+    run, results = exported.run, list(step_results(exported.run, exported.definition))
     return {
-        **run_view(run, telling.moment, telling.photo_url),
+        **models.Run.of(run, context.moment, context.photo_url).model_dump(warnings=False),
         "sections": [
             {
                 "id": section.id,
                 "title": section.title,
-                "steps": [_step_view(one) for one in told if one.section is section],
+                "steps": [_step_view(one) for one in results if one.section is section],
             }
             for section in exported.definition.sections
         ],
-        "people": {who: telling.names[who] for who in sorted(people_of(run)) if who in telling.names},
+        "people": {who: context.names[who] for who in sorted(people_of(run)) if who in context.names},
     }
 
 
-def _step_view(told: ToldStep) -> dict[str, Any]:
+def _step_view(result: StepResult) -> dict[str, Any]:
     return {
-        "id": told.step.id,
-        "type": told.step.type.value,
-        "label": told.step.label,
-        "required": told.step.required,
-        "unit": told.step.config.unit,
-        "state": told.state.value,
-        "display": told.display,
+        "id": result.step.id,
+        "type": result.step.type.value,
+        "label": result.step.label,
+        "required": result.step.required,
+        "unit": result.step.config.unit,
+        "state": result.state.value,
+        "display": result.display,
     }

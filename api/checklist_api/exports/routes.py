@@ -10,21 +10,26 @@ from aiohttp import web
 
 from checklist_crds.errors import RunNotFound, ServiceUnavailable
 from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
 
 from ..archive.incomplete import Incomplete
-from ..auth import Caller
-from ..pagination import invalid_parameter, one_of
-from ..run_filter import requested_filter
-from ..services import Services
+from ..archive.reading import ArchivedRuns
+from ..auth.gate import Caller, Gate
+from ..auth.members import MemberDirectory
+from ..http.pagination import invalid_parameter, one_of
+from ..index.runs import RunIndex
+from ..runs.access import RunAccess
+from ..runs.filter import requested_filter
 from .csv_answers import AnswerRows
 from .csv_cells import BOM
 from .csv_runs import RunRows
 from .documents import GeoJson, JsonLines
-from .labelled import Telling
+from .labelled import ExportContext
 from .pdf.paper import document_of, paper_of
+from .pdf.press import PdfPress
 from .run_source import ExportedRun, RunSource, definition_of
-from .sending import Format, send
-from .stable_links import PHOTO, StablePhotoRoutes, stable_links
+from .sending import ExportSlots, Format, send
+from .stable_links import stable_links
 
 FORMATS: Final = ("csv", "jsonl", "geojson")
 RUN_FORMATS: Final = ("pdf", "json")
@@ -42,51 +47,64 @@ _ARCHIVE_AGAIN_S: Final = 10
 _BOOLEANS: Final = ("true", "false")
 
 
-def add_routes(router: web.UrlDispatcher, services: Services) -> None:
-    exports, photos, owner = ExportRoutes(services), StablePhotoRoutes(services), services.gate.owner
-    router.add_get("/v1/exports", owner(exports.runs))
-    router.add_get("/v1/runs/{run_id}/export", owner(exports.run))
-    router.add_get(f"/v1{PHOTO}", owner(photos.photo))
-    router.add_get(f"/v1{PHOTO}/thumbnail", owner(photos.thumbnail))
-
-
 class ExportRoutes:
     """One method for each operation."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(
+        self,
+        *,
+        runs: RunAccess,
+        index: RunIndex,
+        archived: ArchivedRuns,
+        members: MemberDirectory,
+        slots: ExportSlots,
+        press: PdfPress,
+        clock: Clock,
+        base_url: str,
+    ) -> None:
+        self._runs = runs
+        self._index = index
+        self._archived = archived
+        self._members = members
+        self._slots = slots
+        self._press = press
+        self._clock = clock
+        self._base_url = base_url
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        router.add_get("/v1/exports", gate.owner(self.runs))
+        router.add_get("/v1/runs/{run_id}/export", gate.owner(self.run))
 
     def base(self, _: Caller) -> str:
         """Below which address the photos are, for whoever reads the file."""
-        return f"{self._services.settings.base_url}/v1"
+        return f"{self._base_url}/v1"
 
     async def runs(self, request: web.Request, caller: Caller) -> web.StreamResponse:
         """Raises InvalidParameter, RateLimited, and ServiceUnavailable: a file that lacks the archive looks whole."""
-        services = self._services
         kind, wanted = _requested_format(request, FORMATS), requested_filter(request)
         rows, bom = one_of(request, "rows", ROWS), one_of(request, "bom", _BOOLEANS)
         if kind != "csv" and (rows is not None or bom is not None):
             raise invalid_parameter("rows" if rows is not None else "bom", "goes with format=csv")
         if rows == "runs" and wanted.template_id is None:
             raise invalid_parameter("template_id", "is needed with rows=runs: the columns are a template's steps")
-        moment = services.clock()
-        source = RunSource(services.index, services.run_access, caller.organization, wanted, moment)
-        telling = self._telling(caller, moment, self.base(caller))
-        with services.export_slots.taken(caller.organization.name):
+        moment = self._clock()
+        source = RunSource(self._index, self._runs, caller.organization, wanted, moment)
+        context = self._context(caller, moment, self.base(caller))
+        with self._slots.taken(caller.organization.name):
             total = await source.total()
-            lacking = services.archived.incomplete(caller.organization)
+            lacking = self._archived.incomplete(caller.organization)
             if lacking not in (None, Incomplete.DAMAGED):
                 raise ServiceUnavailable(f"{lacking.message} Please try again.", retry_after_s=_ARCHIVE_AGAIN_S)
             made: Format
             match kind:
                 case "jsonl":
-                    made = JsonLines(telling)
+                    made = JsonLines(context)
                 case "geojson":
-                    made = GeoJson(telling)
+                    made = GeoJson(context)
                 case _ if rows == "runs":
-                    made = RunRows(telling, await _versions(source) if request.method != "HEAD" else ())
+                    made = RunRows(context, await _versions(source) if request.method != "HEAD" else ())
                 case _:
-                    made = AnswerRows(telling)
+                    made = AnswerRows(context)
             if kind == "csv" and bom != "false":
                 made = _WithBom(made)
             return await send(
@@ -101,18 +119,17 @@ class ExportRoutes:
 
     async def run(self, request: web.Request, caller: Caller) -> web.Response:
         """One run, as a document to keep. Raises InvalidParameter, RunNotFound, ServiceUnavailable."""
-        services, organization = self._services, caller.organization
-        kind, moment = _requested_format(request, RUN_FORMATS), services.clock()
-        access = services.run_access
-        run = await access.of_organization(request.match_info["run_id"], organization)
-        exported = ExportedRun(run, await definition_of(access, run))
+        organization = caller.organization
+        kind, moment = _requested_format(request, RUN_FORMATS), self._clock()
+        run = await self._runs.of_organization(request.match_info["run_id"], organization)
+        exported = ExportedRun(run, await definition_of(self._runs, run))
         # Whoever asks, the addresses in it are the REST API's: the digest of a run is one.
-        telling = self._telling(caller, moment, f"{services.settings.base_url}/v1")
+        context = self._context(caller, moment, f"{self._base_url}/v1")
         body = b""
         if kind == "json":
-            body = document_of(exported, telling)
+            body = document_of(exported, context)
         elif request.method != "HEAD":
-            body = await services.press.print(paper_of(exported, telling, organization.display_name))
+            body = await self._press.print(paper_of(exported, context, organization.display_name))
         headers = {
             "Content-Type": MEDIA_TYPES[kind],
             "Content-Disposition": f'attachment; filename="run-{run.name.removeprefix("r-")}.{kind}"',
@@ -121,9 +138,9 @@ class ExportRoutes:
         }
         return web.Response(body=body, headers=headers)
 
-    def _telling(self, caller: Caller, moment: datetime, base: str) -> Telling:
-        members = self._services.members.of_organization(caller.organization.name)
-        return Telling({member.id: member.display_name for member in members}, moment, stable_links(base))
+    def _context(self, caller: Caller, moment: datetime, base: str) -> ExportContext:
+        members = self._members.of_organization(caller.organization.name)
+        return ExportContext({member.id: member.display_name for member in members}, moment, stable_links(base))
 
 
 class _WithBom:

@@ -17,9 +17,9 @@ from checklist_crds.run_types import Run
 from checklist_crds.template_types import Definition, Section, Step, StepType
 from checklist_crds.times import parse_timestamp
 
-from ..organizations import Organization
-from ..run_access import RunAccess
-from ..run_index import RunFilter, RunIndex
+from ..index.runs import RunFilter, RunIndex
+from ..organizations.directory import Organization
+from ..runs.access import RunAccess
 
 PAGE: Final = 200
 AT_ONCE: Final = 8

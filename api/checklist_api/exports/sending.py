@@ -1,4 +1,4 @@
-"""An export on its way: how many go at once, and how a file that broke off is told from a whole one.
+"""An export on its way: how many go at once, and how a file that broke off differs from a whole one.
 
 The number of runs is in a header, before the first byte. The file is sent in chunks, each when the one before was
 taken. When something fails in the middle, the connection is broken without the last chunk: a client that reads to the
@@ -17,7 +17,7 @@ from aiohttp import web
 from checklist_crds.errors import RateLimited, ServiceError
 from checklist_crds.kube.errors import KubeError
 
-from ..middleware import frame_headers
+from ..http.middleware import frame_headers
 from .run_source import ExportedRun, RunSource
 
 logger = logging.getLogger(__name__)

@@ -11,12 +11,12 @@ from aiohttp import web
 
 from checklist_crds.errors import NotFound
 from checklist_crds.photo_keys import parts_of
-from checklist_crds.photo_urls import IN_ANSWERS, PhotoUrl
+from checklist_crds.photo_urls import IN_ANSWERS, PhotoUrl, SignedUrls
 from checklist_crds.run_photos import photos_of
 from checklist_crds.run_types import PhotoRef
 
-from ..auth import Caller
-from ..services import Services
+from ..auth.gate import Caller, Gate
+from ..runs.access import RunAccess
 
 PHOTO: Final = "/runs/{run_id}/photos/{photo_id}"
 _NOT_FOUND: Final = "There is no such photo in this run."
@@ -38,8 +38,13 @@ def stable_links(base: str) -> PhotoUrl:
 class StablePhotoRoutes:
     """Where such an address leads. Both raise RunNotFound, and NotFound for a photo that is not in the run."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, runs: RunAccess, photo_urls: SignedUrls) -> None:
+        self._runs = runs
+        self._photo_urls = photo_urls
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        router.add_get(f"/v1{PHOTO}", gate.owner(self.photo))
+        router.add_get(f"/v1{PHOTO}/thumbnail", gate.owner(self.thumbnail))
 
     async def photo(self, request: web.Request, caller: Caller) -> web.Response:
         return await self._redirect(request, caller, thumbnail=False)
@@ -49,11 +54,11 @@ class StablePhotoRoutes:
 
     async def _redirect(self, request: web.Request, caller: Caller, *, thumbnail: bool) -> web.Response:
         run_id, photo_id = request.match_info["run_id"], request.match_info["photo_id"]
-        run = await self._services.run_access.of_organization(run_id, caller.organization)
+        run = await self._runs.of_organization(run_id, caller.organization)
         key = next((photo.key for photo in photos_of(run.status) if _id_of(photo) == photo_id), None)
         if key is None:
             raise NotFound(_NOT_FOUND)
-        location = self._services.photo_urls.url(key, IN_ANSWERS, thumbnail=thumbnail)
+        location = self._photo_urls.url(key, IN_ANSWERS, thumbnail=thumbnail)
         return web.Response(status=302, headers={"Location": location, "Cache-Control": "no-store"})
 
 

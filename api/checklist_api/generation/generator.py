@@ -14,14 +14,14 @@ from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock
 
 from ..metrics import Metrics
+from ..settings.language_model import Fallback, ModelSettings
 from .composer_pool import ComposerPool
-from .model_failures import ModelFailure, Reason
-from .model_settings import Fallback, ModelSettings
+from .language_model.failures import ModelFailure, Reason
 
 if TYPE_CHECKING:
     from checklist_composer.composing import Composition, StepSource
 
-    from .model_provider import ModelProvider
+    from .language_model.provider import ModelProvider
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ class Generator:
 
 def _provider(settings: ModelSettings, metrics: Metrics, clock: Clock, pool: ComposerPool) -> "ModelProvider":
     # And its HTTP client: a service without a model need not load them.
-    from .model_provider import ModelProvider
+    from .language_model.provider import ModelProvider
 
     return ModelProvider(settings, metrics=metrics, clock=clock, aside=pool.run)
 

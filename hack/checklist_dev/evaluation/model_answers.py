@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from checklist_api.generation.composer_pool import ComposerPool
-from checklist_api.generation.model_failures import ModelFailure, Reason
-from checklist_api.generation.model_provider import ModelProvider
-from checklist_api.generation.model_settings import InvalidSetting, ModelSettings
+from checklist_api.generation.language_model.failures import ModelFailure, Reason
+from checklist_api.generation.language_model.provider import ModelProvider
 from checklist_api.metrics import Metrics
+from checklist_api.settings.language_model import InvalidSetting, ModelSettings
 from checklist_crds.template_types import Definition
 from checklist_crds.times import utc_now
 from checklist_dev.failures import Failure, say

@@ -2,7 +2,7 @@
 
 import httpx
 
-from checklist_api.dashboard.sessions import object_name
+from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.kube.kinds import DASHBOARD_SESSION
 from checklist_crds.secret_digest import digest
 from checklist_dev.bootstrap import NAMESPACE

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
 
-from checklist_api.executor_commands import give_identity
+from checklist_api.executor.commands import give_identity
 from checklist_api.photos.refusals import RefusalCode
 from checklist_crds.answers import display_value, validate_geo, validate_value
 from checklist_crds.conditions import applicable_step_ids, is_answered, missing_required, progress

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from checklist_api.openapi import openapi_document
+from checklist_api.openapi.document import openapi_document
 from checklist_dev.failures import Failure
 from checklist_dev.web.build import Workspace
 

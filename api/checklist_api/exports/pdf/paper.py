@@ -15,8 +15,8 @@ from checklist_crds.receipt import receipt_view
 from checklist_crds.run_types import Answer, Geo, PhotoRef, Run
 from checklist_crds.template_types import StepType
 
-from ...run_steps import StepState, ToldStep, told_steps
-from ..labelled import Telling, executor_of, labelled_view
+from ...runs.steps import StepResult, StepState, step_results
+from ..labelled import ExportContext, executor_of, labelled_view
 from ..run_source import ExportedRun
 
 MAX_PHOTOS: Final = 200
@@ -116,20 +116,20 @@ class Paper:
         return cls(**{**document, "groups": groups})
 
 
-def document_of(exported: ExportedRun, telling: Telling) -> bytes:
+def document_of(exported: ExportedRun, context: ExportContext) -> bytes:
     """The run as JSON in the one form of RFC 8785, so that its digest is that of these very bytes."""
-    return canonical_json(labelled_view(exported, telling))
+    return canonical_json(labelled_view(exported, context))
 
 
-def paper_of(exported: ExportedRun, telling: Telling, organization: str) -> Paper:
-    """`organization`: its name as people know it. `telling.photo_url` must be the REST API's: it is in the digest."""
+def paper_of(exported: ExportedRun, context: ExportContext, organization: str) -> Paper:
+    """`organization`: its name as people know it. `context.photo_url` must be the REST API's: it is in the digest."""
     run, left = exported.run, _Left(MAX_PHOTOS)
     receipt = receipt_view(run)
-    digest = hashlib.sha256(document_of(exported, telling)).hexdigest()
+    digest = hashlib.sha256(document_of(exported, context)).hexdigest()
     groups: list[Group] = []
-    told = list(told_steps(run, exported.definition))
+    results = list(step_results(run, exported.definition))
     for section in exported.definition.sections:
-        entries = [_entry(one, telling, left) for one in told if one.section is section]
+        entries = [_entry(one, context, left) for one in results if one.section is section]
         if entries:
             groups.append(Group(section.title, entries))
     if (signed := _signature(run, left)) is not None:
@@ -138,15 +138,15 @@ def paper_of(exported: ExportedRun, telling: Telling, organization: str) -> Pape
         run_id=run.name,
         title=run.admitted_as.template_name,
         organization=organization,
-        status=_STATUS[run.phase_at(telling.moment).rest],
-        facts=_facts(exported, telling),
+        status=_STATUS[run.phase_at(context.moment).rest],
+        facts=_facts(exported, context),
         groups=groups,
         digests=[
             ["Document digest", f"SHA-256 {digest}"],
             *([["Receipt digest", receipt["digest"]]] if receipt is not None else []),
         ],
         explained=_EXPLAINED,
-        last_changed=_last_change(run, telling.moment).isoformat(),
+        last_changed=_last_change(run, context.moment).isoformat(),
     )
 
 
@@ -162,8 +162,8 @@ class _Left:
         return taken
 
 
-def _facts(exported: ExportedRun, telling: Telling) -> list[list[str]]:
-    run, executor = exported.run, executor_of(exported, telling)
+def _facts(exported: ExportedRun, context: ExportContext) -> list[list[str]]:
+    run, executor = exported.run, executor_of(exported, context)
     status, progress = run.status, run.progress
     who = ", ".join(part for part in (executor.name, executor.email) if part)
     facts = [
@@ -183,24 +183,24 @@ def _facts(exported: ExportedRun, telling: Telling) -> list[list[str]]:
     return [[name, value] for name, value in facts if value]
 
 
-def _entry(told: ToldStep, telling: Telling, left: _Left) -> Entry:
-    label, answer = told.step.label, told.answer
-    match told.state:
+def _entry(result: StepResult, context: ExportContext, left: _Left) -> Entry:
+    label, answer = result.step.label, result.answer
+    match result.state:
         case StepState.INSTRUCTION:
-            return Entry(label, value=told.step.hint or "")
+            return Entry(label, value=result.step.hint or "")
         case StepState.NOT_APPLICABLE:
             return Entry(label, quiet="Does not apply")
         case StepState.SKIPPED:
             return Entry(label, quiet="Skipped")
         case StepState.OPEN:
-            return Entry(label, quiet="Not answered (required)" if told.step.required else "Not answered")
+            return Entry(label, quiet="Not answered (required)" if result.step.required else "Not answered")
     assert answer is not None  # noqa: S101 - for the type checker: the state says so
     images = _images(answer)
     drawn = left.take(images)
-    notes = [_time(answer.at) + (f", by {telling.name_of(answer.by)}" if answer.by else "")]
+    notes = [_time(answer.at) + (f", by {context.name_of(answer.by)}" if answer.by else "")]
     if len(drawn) < len(images):
         notes.append(f"{len(images) - len(drawn)} more images are not printed; the run itself has them.")
-    shown = "" if told.step.type is StepType.PHOTO else (told.display or "")
+    shown = "" if result.step.type is StepType.PHOTO else (result.display or "")
     return Entry(
         label,
         value=shown,

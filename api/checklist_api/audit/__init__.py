@@ -1,0 +1,1 @@
+"""The audit trail: entries written before an act, their index and export."""

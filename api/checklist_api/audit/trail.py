@@ -1,0 +1,174 @@
+"""The audit trail: who does what is written **before** it is done, and a second entry says so when it then fails.
+
+So nothing happens that the trail does not tell: when the entry cannot be written, the act does not happen (503). The
+other way round it may tell of an act that a crash prevented, which is the better mistake.
+
+    async with audit.act(request, caller) as act:
+        ...                                        # validation; nothing is written for what is refused here
+        await act.announce("api_key.revoked", AuditTarget(kind="api_key", id=key.name, name=key.purpose))
+        await client.patch(...)
+
+It costs one write more for each of these acts. Dispatches and answers are none of them: the run itself is their record.
+"""
+
+import logging
+from types import TracebackType
+from typing import Final, Self
+
+from aiohttp import web
+
+from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditOutcome, AuditTarget, entry_name
+from checklist_crds.errors import ServiceError, ServiceUnavailable
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.errors import KubeContended, KubeError, KubeOverloaded, KubeUnavailable
+from checklist_crds.kube.kinds import AUDIT_ENTRY
+from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.times import Clock
+
+from ..auth.gate import Caller
+from ..auth.keys import ApiKey
+from ..auth.members import Member
+from ..http.addresses import remote_address
+from ..http.middleware import REQUEST_ID
+from ..organizations.directory import Organization
+from .index import AuditIndex
+
+logger = logging.getLogger(__name__)
+
+_NOT_WRITTEN: Final = "The audit entry could not be written, so nothing was done; please try again."
+_LONGEST_DETAIL: Final = 300
+ANNOUNCED: Final = "announced"
+"""The detail of a failed entry that names the entry before."""
+REASON: Final = "reason"
+
+
+class AuditTrail:
+    """Writes entries of all organizations."""
+
+    def __init__(self, client: KubeClient, index: AuditIndex, clock: Clock, *, trusted_proxies: int) -> None:
+        self._client = client
+        self._index = index
+        self._clock = clock
+        self._trusted_proxies = trusted_proxies
+
+    def act(self, request: web.Request, caller: Caller) -> "Act":
+        """What `caller` is about to do."""
+        return Act(self, request, caller.organization, actor_of(caller.actor))
+
+    def act_of(self, request: web.Request, organization: Organization, actor: Actor) -> "Act":
+        """As `act`, for somebody who is no caller of a route below the organization (sign-in, for example)."""
+        return Act(self, request, organization, actor)
+
+    async def record(
+        self,
+        request: web.Request | None,
+        organization: Organization,
+        actor: Actor,
+        action: str,
+        target: AuditTarget,
+        *,
+        outcome: AuditOutcome = AuditOutcome.DONE,
+        details: dict[str, str] | None = None,
+    ) -> str:
+        """One entry; returns its name. `action` is like `api_key.revoked`. Raises ServiceUnavailable."""
+        now = self._clock()
+        spec = AuditEntrySpec(
+            organization_ref=OrganizationRef(name=organization.name),
+            at=now,
+            actor=actor,
+            action=action,
+            target=target.model_copy(update={"name": _short(target.name, 500)}),
+            outcome=outcome,
+            details={name: value[:_LONGEST_DETAIL] for name, value in (details or {}).items()},
+            request_id=None if request is None else request.get(REQUEST_ID),
+            address=None if request is None else _short(remote_address(request, self._trusted_proxies), 64) or None,
+        )
+        name = entry_name(now)
+        metadata = {
+            "name": name,
+            "namespace": organization.home,
+            "labels": {ORGANIZATION_LABEL: organization.name},
+        }
+        body = {"apiVersion": API_VERSION, "kind": AUDIT_ENTRY.kind, "metadata": metadata, "spec": spec.to_kube()}
+        try:
+            self._index.observe(await self._client.create(AUDIT_ENTRY, body, organization.home))
+        except KubeOverloaded:  # the request itself is refused, as any other
+            raise
+        except KubeError as error:
+            logger.error("audit.not_written", extra={"action": action, "reason": error.message})
+            raise ServiceUnavailable(_NOT_WRITTEN) from None
+        return name
+
+
+class Act:
+    """One act, from its announcement to its end."""
+
+    def __init__(self, trail: AuditTrail, request: web.Request, organization: Organization, actor: Actor) -> None:
+        self.actor = actor
+        self._trail = trail
+        self._request = request
+        self._organization = organization
+        self._announced: tuple[str, AuditTarget, dict[str, str]] | None = None
+        self._entry = ""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            await self.failed(_reason(error))
+
+    async def announce(self, action: str, target: AuditTarget, **details: str) -> None:
+        """To be called right before the act, after validation. Raises ServiceUnavailable: then do nothing.
+
+        Called again in a new attempt it writes only what has become another act meanwhile.
+        """
+        announced = (action, target, details)
+        if self._announced == announced:
+            return
+        await self.failed("conflict")
+        self._entry = await self._trail.record(
+            self._request, self._organization, self.actor, action, target, details=details
+        )
+        self._announced = announced
+
+    async def failed(self, reason: str) -> None:
+        """What was announced, if anything was, was not done. `no_answer`: nobody knows whether it was."""
+        if self._announced is None:
+            return
+        action, target, details = self._announced
+        self._announced = None
+        try:
+            await self._trail.record(
+                self._request,
+                self._organization,
+                self.actor,
+                action,
+                target,
+                outcome=AuditOutcome.FAILED,
+                details={**details, REASON: reason, ANNOUNCED: self._entry},
+            )
+        except ServiceUnavailable:
+            logger.error("audit.failure_not_written", extra={"entry": self._entry, "reason": reason})
+
+
+def actor_of(actor: ApiKey | Member) -> Actor:
+    """Who acts, by a key or by themselves."""
+    if isinstance(actor, Member):
+        return Actor(kind=ActorKind.MEMBER, id=actor.id, name=actor.display_name, email=actor.email)
+    return Actor(kind=ActorKind.API_KEY, id=actor.name, name=actor.purpose)
+
+
+def _short(text: str | None, longest: int) -> str | None:
+    return None if text is None else text[:longest]
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ServiceError):
+        return error.code
+    if isinstance(error, KubeContended):
+        return "conflict"
+    # What was sent may have been done all the same.
+    return "no_answer" if isinstance(error, KubeUnavailable) else "internal_error"

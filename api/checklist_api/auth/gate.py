@@ -1,0 +1,132 @@
+"""Who calls (specification, "Authentication"), and how often they may (contract section 8).
+
+Every refusal is one and the same 401: missing, malformed, unknown, revoked and orphaned keys look alike. A key that is
+known counts for itself; everything else counts for the address that it comes from, before anything is looked up.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from checklist_crds import api_keys
+from checklist_crds.errors import RateLimited, Unauthorized
+from checklist_crds.secret_digest import digest
+from checklist_crds.times import Clock
+
+from ..cluster.call_queue import charge_to
+from ..cluster.guard import GuardedKubeClient
+from ..http.addresses import client_address
+from ..http.rate_limit import RateLimiter
+from ..metrics import Metrics
+from ..organizations.directory import Organization, OrganizationDirectory
+from ..settings.rates import Rate, Rates
+from .keys import ApiKey, KeyDirectory
+from .members import Member
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An organization, and who acts for it: the bearer of one of its keys, or one of its members in the dashboard."""
+
+    organization: Organization
+    actor: ApiKey | Member
+
+
+OwnerHandler = Callable[[web.Request, Caller], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Gate:
+    """Lets requests in: `owner` with a key, `public` without; both within their rates."""
+
+    def __init__(
+        self,
+        *,
+        rates: Rates,
+        trusted_proxies: int,
+        client: GuardedKubeClient,
+        keys: KeyDirectory,
+        organizations: OrganizationDirectory,
+        limiter: RateLimiter,
+        metrics: Metrics,
+        clock: Clock,
+    ) -> None:
+        self._rates = rates
+        self._trusted_proxies = trusted_proxies
+        self._client = client
+        self._keys = keys
+        self._organizations = organizations
+        self._limiter = limiter
+        self._metrics = metrics
+        self._clock = clock
+
+    def owner(self, handler: OwnerHandler) -> Handler:
+        """A route for the bearer of an API key."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            return await handler(request, await self.authenticate(request))
+
+        return guarded
+
+    def public(self, handler: Handler) -> Handler:
+        """A route without an API key, limited by address."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            await self.count_address(request)
+            return await handler(request)
+
+        return guarded
+
+    async def authenticate(self, request: web.Request) -> Caller:
+        """Raises RateLimited, Unauthorized, KubeError, and ServiceUnavailable while a backup is being restored."""
+        token = _bearer_token(request)
+        sha256 = digest(token) if token is not None else None
+        key = self._keys.known(sha256) if sha256 is not None else None
+        if key is None:
+            await self.count_address(request)
+            key = await self._keys.find(sha256) if sha256 is not None else None
+        organization = await self._organizations.get(key.organization) if key is not None else None
+        if key is None or organization is None or not organization.has(key.namespace):
+            if sha256 is not None:
+                self._organizations.require_all_whole()
+            raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
+        charge_to(organization.name)
+        await self._count(f"key:{key.sha256}", organization.rate or self._rates.key)
+        # While the cluster is down nobody can tell whether the key was revoked, or whether a copy is still right.
+        self._client.require_up()
+        self._keys.note_use(key, self._clock())
+        return Caller(organization, key)
+
+    async def count(self, subject: str, organization: Organization | None = None) -> None:
+        """Count a request of `subject`, at the rate of a key. Raises RateLimited."""
+        own = organization.rate if organization is not None else None
+        await self._count(subject, own or self._rates.key)
+
+    async def count_address(self, request: web.Request) -> None:
+        """Count a request of the address that it comes from. Raises RateLimited."""
+        address = client_address(request, self._trusted_proxies)
+        await self._count(f"address:{address}", self._rates.address)
+
+    async def count_run(self, run_id: str, count: int = 1) -> None:
+        """Count a request of the run's executor, or `count` of them. Raises RateLimited."""
+        await self._count(f"run:{run_id}", self._rates.run, count)
+
+    async def _count(self, subject: str, rate: Rate | None, count: int = 1) -> None:
+        if rate is None:
+            return
+        wait_s = await self._limiter.wait_for(subject, rate, count)
+        if wait_s > 0:
+            self._metrics.rate_limited.inc()
+            raise RateLimited(wait_s)
+
+
+def _bearer_token(request: web.Request) -> str | None:
+    """The token if it has the form of a key."""
+    given = request.headers.getall("Authorization", [])
+    if len(given) != 1:
+        return None
+    scheme, _, token = given[0].partition(" ")
+    if scheme.lower() != "bearer" or not api_keys.is_well_formed(token):
+        return None
+    return token

@@ -1,0 +1,1 @@
+"""API keys as admins see and make them in the dashboard."""

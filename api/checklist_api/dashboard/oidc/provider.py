@@ -1,0 +1,142 @@
+"""What is known of the OpenID provider: its metadata (Discovery 1.0) and its keys, kept for an hour.
+
+A token with an unknown key makes the keys be fetched again, at most every few seconds: a provider may change its keys
+at any time, and nobody can make us hammer it.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from checklist_crds.settings.forms import is_loopback
+
+from ...settings.sign_in import OidcSettings
+from .errors import ProviderUnavailable, ProviderUntrusted
+from .http import ProviderHttp
+
+logger = logging.getLogger(__name__)
+
+_KEPT_S: Final = 3600.0
+_KEYS_AGAIN_AFTER_S: Final = 5.0
+_DOWN_FOR_S: Final = 1.0
+_MOST_KEYS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The part of the discovery document that is used."""
+
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None
+    end_session_endpoint: str | None
+    secret_in_body: bool
+    """The client's secret goes into the form, not into the header."""
+    names_itself: bool
+    """It says in its answer to the browser who it is (RFC 9207)."""
+
+
+class Provider:
+    """All methods raise ProviderUnavailable, ProviderUntrusted."""
+
+    def __init__(
+        self, settings: OidcSettings, http: ProviderHttp, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._settings = settings
+        self._http = http
+        self._monotonic = monotonic
+        self._metadata: Metadata | None = None
+        self._metadata_at = 0.0
+        self._keys: KeySet | None = None
+        self._keys_at = 0.0
+        self._down_at = float("-inf")
+        self._one_at_a_time = asyncio.Lock()
+
+    async def metadata(self) -> Metadata:
+        async with self._one_at_a_time:
+            if self._metadata is None or self._monotonic() - self._metadata_at > _KEPT_S:
+                url = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
+                self._metadata = _metadata(await self._fetch(url), self._settings.issuer)
+                self._metadata_at = self._monotonic()
+            return self._metadata
+
+    async def keys(self) -> KeySet:
+        """As they are known."""
+        metadata = await self.metadata()
+        async with self._one_at_a_time:
+            if self._keys is None or self._monotonic() - self._keys_at > _KEPT_S:
+                return await self._fetch_keys(metadata)
+            return self._keys
+
+    async def newer_keys(self) -> KeySet | None:
+        """Fetched again; None when that was done a moment ago."""
+        metadata = await self.metadata()
+        async with self._one_at_a_time:
+            if self._keys is not None and self._monotonic() - self._keys_at < _KEYS_AGAIN_AFTER_S:
+                return None
+            logger.info("oidc.keys_fetched_again")
+            return await self._fetch_keys(metadata)
+
+    async def _fetch(self, url: str) -> dict[str, Any]:
+        """While the provider is down, those who waited for one attempt do not each make their own."""
+        if self._monotonic() - self._down_at < _DOWN_FOR_S:
+            raise ProviderUnavailable("it did not answer a moment ago")
+        try:
+            return await self._http.get(url)
+        except ProviderUnavailable:
+            self._down_at = self._monotonic()
+            raise
+
+    async def _fetch_keys(self, metadata: Metadata) -> KeySet:
+        document = await self._fetch(metadata.jwks_uri)
+        found = document.get("keys")
+        if not isinstance(found, list) or len(found) > _MOST_KEYS:
+            raise ProviderUntrusted("its key set is no list of keys")
+        # Keys for encryption, and secrets, which have no place in a public document, verify nothing.
+        good = [key for key in found if isinstance(key, dict) and key.get("use") != "enc" and key.get("kty") != "oct"]
+        try:
+            self._keys = KeySet.import_key_set({"keys": good})
+        except (JoseError, ValueError, TypeError, KeyError) as error:
+            raise ProviderUntrusted(f"its key set cannot be read: {type(error).__name__}") from None
+        self._keys_at = self._monotonic()
+        return self._keys
+
+
+def _metadata(document: dict[str, Any], issuer: str) -> Metadata:
+    if document.get("issuer") != issuer:
+        raise ProviderUntrusted("its metadata names another issuer than CHECKLISTS_OIDC_ISSUER")
+
+    def address(name: str) -> str | None:
+        url = document.get(name)
+        if url is None:
+            return None
+        secure = isinstance(url, str) and url.startswith("https://")
+        if not secure and not (
+            isinstance(url, str) and url.startswith("http://") and is_loopback(issuer) and is_loopback(url)
+        ):
+            raise ProviderUntrusted(f"its {name} is no https address")
+        return str(url)
+
+    def required(name: str) -> str:
+        url = address(name)
+        if url is None:
+            raise ProviderUntrusted(f"its metadata lacks {name}")
+        return url
+
+    methods = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    return Metadata(
+        authorization_endpoint=required("authorization_endpoint"),
+        token_endpoint=required("token_endpoint"),
+        jwks_uri=required("jwks_uri"),
+        userinfo_endpoint=address("userinfo_endpoint"),
+        end_session_endpoint=address("end_session_endpoint"),
+        secret_in_body="client_secret_basic" not in methods and "client_secret_post" in methods,
+        names_itself=document.get("authorization_response_iss_parameter_supported") is True,
+    )

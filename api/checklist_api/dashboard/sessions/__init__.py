@@ -1,0 +1,1 @@
+"""Sessions of the dashboard: in the cluster, or in Redis."""

@@ -1,0 +1,258 @@
+"""Single deliveries, read from the cluster as they are now, and the asking for their replay.
+
+The index only tells where to look. What is asked for here is done by the operator: a replay of a WebhookDelivery is an
+annotation on it; what has none (or needs the Idempotency-Key to be remembered) is a DeliveryReplay of that one event.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checklist_crds.audit_types import AuditTarget
+from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
+from checklist_crds.errors import DeliveryNotFound, PayloadNotKept, ReplayRefused, ServiceError
+from checklist_crds.ids import is_id, new_id
+from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
+from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.replay_types import DeliveryReplaySpec, ReplayFilter
+from checklist_crds.resource_types import OrganizationRef
+from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.times import Clock, format_timestamp
+
+from ..archive.reading import ArchivedRuns
+from ..audit.trail import Act
+from ..auth.gate import Caller
+from ..auth.member_names import MemberNames
+from ..idempotency import Claim, Idempotency
+from ..index.deliveries import DeliveryIndex
+from ..index.delivery_history import Delivery, merged
+from ..index.delivery_sources import events_of_run, kept_delivery
+from ..index.runs import RunIndex
+from ..organizations.directory import Organization
+from .models import ReplayFilterShown, ReplayRequest
+from .replays import ReplayDirectory, RequestedReplay
+
+logger = logging.getLogger(__name__)
+
+REPLAY_PREFIX: Final = "rpl"
+"""Of the names of the DeliveryReplays that are made here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A delivery as it is now; `kept` is its WebhookDelivery, if it has one."""
+
+    delivery: Delivery
+    kept: JsonObject | None
+
+
+class DeliveryAccess:
+    """Reads and replays deliveries of organizations. All methods raise KubeError."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        index: DeliveryIndex,
+        runs: RunIndex,
+        archived: ArchivedRuns,
+        replays: ReplayDirectory,
+        idempotency: Idempotency,
+        members: MemberNames,
+        clock: Clock,
+    ) -> None:
+        self._client = client
+        self._index = index
+        self._runs = runs
+        self._archived = archived
+        self._replays = replays
+        self._idempotency = idempotency
+        self._members = members
+        self._clock = clock
+
+    async def of_organization(self, event_id: str, organization: Organization) -> Found:
+        """Raises DeliveryNotFound, for a foreign one as for one that is not there."""
+        if not is_id("evt", event_id):
+            raise DeliveryNotFound()
+        found = await self._in_cluster(event_id, organization) or await self._in_archive(event_id, organization)
+        if found is None:
+            raise DeliveryNotFound()
+        return found
+
+    async def _in_archive(self, event_id: str, organization: Organization) -> Found | None:
+        run = await self._archived.of_event(event_id, organization)
+        deliveries = run.deliveries() if run is not None else ()
+        return next((Found(delivery, None) for delivery in deliveries if delivery.event.event_id == event_id), None)
+
+    async def _in_cluster(self, event_id: str, organization: Organization) -> Found | None:
+        known = self._index.find(event_id, organization.namespaces, organization.name)
+        if known is None:
+            return await self._find(event_id, organization)
+        event = known.event
+        kept, run = await asyncio.gather(
+            self._get(WEBHOOK_DELIVERY, event_id, event.namespace), self._get(RUN, event.run_id, event.namespace)
+        )
+        entry = events_of_run(run).get(event_id) if run is not None else None
+        _, told = entry.read() if entry is not None else (None, None)
+        _, history = kept_delivery(kept) if kept is not None else (None, None)
+        if run is None and self._archived.knows(event.run_id):
+            return None  # its record is whole there, and here what is left of it
+        if told is None and history is None:
+            return None
+        delivery = merged(event, told, history)
+        return Found(self._as_asked(delivery, organization, run_is_gone=run is None), kept)
+
+    def listed(self, delivery: Delivery, organization: Organization) -> Delivery:
+        """A delivery of the index, with what the index of deliveries alone does not know."""
+        event = delivery.event
+        run_is_gone = not self._runs.has(event.run_id, event.namespace)
+        return self._as_asked(delivery, organization, run_is_gone=run_is_gone)
+
+    def _as_asked(self, delivery: Delivery, organization: Organization, *, run_is_gone: bool) -> Delivery:
+        """The delivery as it is when replays are counted in that nobody has begun yet. A WebhookDelivery outlives its
+        run for a while, but the secret to sign with does not."""
+        if delivery.refusal is not None:
+            return delivery
+        if run_is_gone:
+            archived = self._archived.knows(delivery.event.run_id)
+            return delivery._replace(refusal=ReplayRefusal.RUN_ARCHIVED if archived else ReplayRefusal.RUN_DELETED)
+        if self._replays.is_under_way(delivery.event.event_id, organization):
+            return delivery._replace(refusal=ReplayRefusal.REPLAY_UNDER_WAY)
+        return delivery
+
+    async def replay(self, event_id: str, caller: Caller, claim: Claim | None, act: Act) -> tuple[Delivery, bool]:
+        """The delivery with its replay asked for, and whether an earlier request with the same Idempotency-Key did so.
+
+        Raises DeliveryNotFound, ReplayRefused, PayloadNotKept, IdempotencyKeyReused, LimitReached,
+        ResourceDeleted.
+        """
+        organization = caller.organization
+        if claim is not None and await self._idempotency.first(DELIVERY_REPLAY, claim, organization):
+            return (await self.of_organization(event_id, organization)).delivery, True
+        requested_by = await self._members.sender(caller)
+
+        async def attempt() -> tuple[Delivery, bool]:
+            found = await self.of_organization(event_id, organization)
+            delivery = found.delivery
+            if delivery.refusal is not None:
+                raise _refused(delivery.refusal)
+            replayed, event = False, delivery.event
+            target = AuditTarget(kind="delivery", id=event_id, name=event.event)
+            await self._idempotency.require_room(claim, organization)
+            await act.announce("delivery.replayed", target, run_id=event.run_id)
+            if found.kept is not None and claim is None:
+                await self._annotate(found.kept, requested_by)
+            else:
+                replayed = await self._ask_for(delivery, organization, requested_by, claim)
+            if replayed:
+                await act.failed("requested_before")
+            logger.info("delivery.replay_requested", extra={"event_id": event_id, "organization": organization.name})
+            return delivery._replace(refusal=ReplayRefusal.REPLAY_UNDER_WAY), replayed
+
+        answer: tuple[Delivery, bool] = await retry_conflicts(attempt)
+        return answer
+
+    async def replay_many(
+        self, wanted: ReplayRequest, caller: Caller, claim: Claim | None, act: Act
+    ) -> tuple[RequestedReplay, bool]:
+        """A new DeliveryReplay, and whether an earlier request with the same Idempotency-Key made it.
+
+        Raises IdempotencyKeyReused, LimitReached, ResourceDeleted.
+        """
+        organization = caller.organization
+        if claim is not None:
+            first = await self._idempotency.first(DELIVERY_REPLAY, claim, organization)
+            if first is not None:
+                return RequestedReplay.parse(first), True
+        requested_by, filter_ = await self._members.sender(caller), wanted.filter.to_resource()
+        spec = _spec(organization, filter_, requested_by, dry_run=bool(wanted.dry_run))
+        name = _name(claim)
+        await self._idempotency.require_room(claim, organization)
+        if not wanted.dry_run:  # which only counts
+            shown = ReplayFilterShown.of(filter_).model_dump()
+            chosen = {key: str(value) for key, value in shown.items() if value}
+            await act.announce("replay.created", AuditTarget(kind="replay", id=name), **chosen)
+        made, replayed = await self._replays.create(
+            spec, name=name, namespace=organization.home, claim=claim, now=self._clock()
+        )
+        await self._remember(made, claim, organization)
+        if replayed:
+            await act.failed("requested_before")
+        logger.info("deliveries.replay_requested", extra={"replay": made.name, "organization": organization.name})
+        return made, replayed
+
+    async def _annotate(self, kept: JsonObject, requested_by: str) -> None:
+        """Raises KubeConflict when the delivery changed since it was read."""
+        metadata = kept["metadata"]
+        annotations = {
+            REPLAY_ANNOTATION: format_timestamp(self._clock()),
+            REPLAY_BY_ANNOTATION: requested_by,
+        }
+        body = await self._client.patch(
+            WEBHOOK_DELIVERY,
+            metadata["name"],
+            {"metadata": {"annotations": annotations}},
+            metadata["namespace"],
+            resource_version=metadata["resourceVersion"],
+        )
+        self._index.informer.observe(body)
+
+    async def _ask_for(
+        self, delivery: Delivery, organization: Organization, requested_by: str, claim: Claim | None
+    ) -> bool:
+        event = delivery.event
+        only_this = ReplayFilter(run_ref=ObjectNameRef(name=event.run_id), event_ids=[event.event_id])
+        spec = _spec(organization, only_this, requested_by)
+        made, replayed = await self._replays.create(
+            spec, name=_name(claim), namespace=event.namespace, claim=claim, now=self._clock()
+        )
+        await self._remember(made, claim, organization)
+        return replayed
+
+    async def _remember(self, made: RequestedReplay, claim: Claim | None, organization: Organization) -> None:
+        await self._idempotency.remember((made.name, made.namespace), made.requested_at, claim, organization)
+
+    async def _find(self, event_id: str, organization: Organization) -> Found | None:
+        """One that the watch has not brought yet."""
+        for namespace in organization.namespaces:
+            body = await self._get(WEBHOOK_DELIVERY, event_id, namespace)
+            if body is None:
+                continue
+            event, kept = kept_delivery(body)
+            if event.organization == organization.name:
+                run = await self._get(RUN, event.run_id, namespace)
+                if run is None and self._archived.knows(event.run_id):
+                    return None
+                delivery = merged(event, None, kept)
+                return Found(self._as_asked(delivery, organization, run_is_gone=run is None), body)
+        return None
+
+    async def _get(self, kind: Any, name: str, namespace: str) -> JsonObject | None:
+        try:
+            return await self._client.get(kind, name, namespace)
+        except KubeNotFound:
+            return None
+
+
+def _spec(
+    organization: Organization, wanted: ReplayFilter, requested_by: str, *, dry_run: bool = False
+) -> DeliveryReplaySpec:
+    return DeliveryReplaySpec(
+        organization_ref=OrganizationRef(name=organization.name),
+        filter=wanted,
+        dry_run=dry_run,
+        requested_by=requested_by,
+    )
+
+
+def _name(claim: Claim | None) -> str:
+    return claim.name if claim is not None else new_id(REPLAY_PREFIX)
+
+
+def _refused(refusal: ReplayRefusal) -> ServiceError:
+    if refusal is ReplayRefusal.PAYLOAD_NOT_KEPT:
+        return PayloadNotKept(refusal.message)
+    return ReplayRefused(refusal.message)

@@ -1,0 +1,352 @@
+"""The shapes of deliveries, replays and endpoints."""
+
+from datetime import UTC, datetime
+from typing import Annotated, ClassVar, Final, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+
+from checklist_crds import replay_types
+from checklist_crds.delivery_records import DeliveryPhase
+from checklist_crds.errors import Problem
+from checklist_crds.event_names import EVENT_NAMES, EventName
+from checklist_crds.ids import ID_PATTERNS, is_id
+from checklist_crds.outcome_class import OutcomeClass
+from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.replay_types import MAX_EVENT_IDS, ReplayPhase
+from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.times import format_optional, format_timestamp
+
+from ..http.models import Count, Moment, Pagination, RunId, Shape
+from ..http.request_model import Instant, RequestModel, among, several, wrong
+from ..index import delivery_history as history
+from ..index import endpoint_figures
+from ..index.delivery_history import DELIVERED, FAILED, OUTCOMES, STATUSES
+from .replays import RequestedReplay
+
+_PHASES: Final = {FAILED: DeliveryPhase.FAILED, DELIVERED: DeliveryPhase.DELIVERED}
+REPLAYED_STATUSES: Final = tuple(_PHASES)
+
+EventId = Annotated[str, Field(pattern=ID_PATTERNS["evt"])]
+EventNameText = Annotated[str, among(EVENT_NAMES), Field(json_schema_extra={"enum": list(EVENT_NAMES)})]
+DeliveryStatusName = Annotated[str, among(STATUSES), Field(json_schema_extra={"enum": list(STATUSES)})]
+OutcomeText = Annotated[str, among(OUTCOMES), Field(json_schema_extra={"enum": list(OUTCOMES)})]
+RefusalText = Annotated[str, Field(json_schema_extra={"enum": [refusal.value for refusal in ReplayRefusal]})]
+ReplayStatusName = Annotated[str, Field(json_schema_extra={"enum": [phase.rest for phase in ReplayPhase]})]
+ReplayedStatusName = Annotated[
+    str, among(REPLAYED_STATUSES), Field(json_schema_extra={"enum": list(REPLAYED_STATUSES)})
+]
+HttpStatus = Annotated[int, Field(ge=0, le=999)]
+Host = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+def moment_of(milliseconds: int) -> str:
+    """`milliseconds` since 1970."""
+    whole = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    return format_timestamp(whole.replace(microsecond=milliseconds % 1000 * 1000))
+
+
+def optional_moment_of(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else moment_of(milliseconds)
+
+
+class DeliveryAttempt(Shape):
+    """One attempt to deliver an event."""
+
+    number: int = Field(
+        ge=1, le=5, description="1 to 5: `delivery_attempt` of the envelope. A replay has the last one."
+    )
+    started_at: Moment
+    duration_ms: Count = Field(description="From its start to the answer's status, or to its failure.")
+    outcome: OutcomeText | None = Field(
+        description="`success` is a 2xx within 10 seconds; anything else is the class of the failure. null in very old "
+        "records."
+    )
+    http_status: HttpStatus | None = Field(description="null when there was no answer.")
+    manual: bool = Field(description="true for a replay.")
+    next_attempt_at: Moment | None = Field(description="When the next one was due then.")
+    detail: str | None = Field(description="What went wrong, in a few words, where the status does not say it all.")
+
+    @classmethod
+    def of(cls, attempt: history.Attempt) -> Self:
+        return cls(
+            number=attempt.number,
+            started_at=moment_of(attempt.started_at),
+            duration_ms=attempt.duration_ms,
+            outcome=attempt.outcome,
+            http_status=attempt.http_status,
+            manual=attempt.manual,
+            next_attempt_at=optional_moment_of(attempt.next_attempt_at),
+            detail=attempt.detail,
+        )
+
+
+class LastReplay(Shape):
+    """The replay that ended last."""
+
+    requested_at: Moment
+    requested_by: str | None = Field(description="The member who made the API key, or a program's name.")
+    attempted_at: Moment | None = Field(description="null: it could not be sent.")
+    outcome: OutcomeText | None = Field(description="null: it could not be sent.")
+    http_status: HttpStatus | None = Field(description="null when there was no answer.")
+
+    @classmethod
+    def of(cls, replay: history.Replay) -> Self:
+        return cls(
+            requested_at=moment_of(replay.requested_at),
+            requested_by=replay.requested_by,
+            attempted_at=optional_moment_of(replay.attempted_at),
+            outcome=replay.outcome,
+            http_status=replay.http_status,
+        )
+
+
+class Delivery(Shape):
+    """One event of a run, and how its delivery got on."""
+
+    event_id: EventId = Field(description="The same on every attempt.")
+    run_id: RunId
+    event: EventNameText
+    seq: int = Field(ge=1, description="Number of the event in its run.")
+    ts: Moment | None = Field(description="When the event happened; null in very old records.")
+    status: DeliveryStatusName = Field(
+        description="`pending`: an attempt is still to come. `in_flight`: a retry is being made (many at "
+        "once stay `pending`). `delivered`: answered "
+        "with 2xx. `failed`: given up after the fifth attempt, and replayable."
+    )
+    host: str = Field(description="Of the endpoint. The rest of its address may be secret and is never shown.")
+    attempts_made: int = Field(ge=0, le=5, description="How many of the five attempts were made.")
+    attempts: list[DeliveryAttempt] = Field(
+        description="Oldest first, replays included. Once its organization no longer keeps the delivery, only the last."
+    )
+    next_attempt_at: Moment | None = Field(description="When the next attempt is due.")
+    finished_at: Moment | None = Field(description="When it was delivered or given up.")
+    replayable: bool = Field(description="Whether it can be replayed now.")
+    replay_refusal: RefusalText | None = Field(
+        description="Why not: `retry_pending` (the schedule is not at its end), `replay_under_way`, `payload_not_kept` "
+        "(a step's event that was delivered), `run_deleted`, `run_archived`."
+    )
+    last_replay: LastReplay | None
+
+    @classmethod
+    def of(cls, delivery: history.Delivery) -> Self:
+        event = delivery.event
+        return cls(
+            event_id=event.event_id,
+            run_id=event.run_id,
+            event=event.event,
+            seq=event.seq,
+            ts=optional_moment_of(delivery.happened_at),
+            status=delivery.status,
+            host=event.host,
+            attempts_made=delivery.attempts_made,
+            attempts=[DeliveryAttempt.of(attempt) for attempt in delivery.attempts],
+            next_attempt_at=optional_moment_of(delivery.next_attempt_at),
+            finished_at=optional_moment_of(delivery.finished_at),
+            replayable=delivery.refusal is None,
+            replay_refusal=None if delivery.refusal is None else delivery.refusal.value,
+            last_replay=None if delivery.last_replay is None else LastReplay.of(delivery.last_replay),
+        )
+
+
+class DeliveryList(Shape):
+    data: list[Delivery]
+    pagination: Pagination
+
+
+class ReplayOneRequest(BaseModel):
+    """Takes no fields."""
+
+
+def _known_ids(events: object) -> object:
+    if not (isinstance(events, list) and 0 < len(events) <= MAX_EVENT_IDS and all(is_id("evt", one) for one in events)):
+        text = f"Must be a list of 1 to {MAX_EVENT_IDS} event ids: evt- and a lower-case UUID."
+        raise wrong("invalid_events", text)
+    return events
+
+
+def _with_its_run(events: list[str], info: ValidationInfo) -> list[str]:
+    # A run_id that is wrong is not in the data at all, and has its own problem.
+    if info.data.get("run_id", events) is None:
+        raise several([Problem("filter.run_id", "missing", "event_ids needs the run that they belong to.")])
+    return events
+
+
+def _printable(host: str) -> str:
+    if not host.isprintable():
+        raise wrong("invalid_host", "Must be the name of a host.")
+    return host.lower()
+
+
+class ReplayFilter(RequestModel):
+    """Which deliveries are to be sent again: all that is given must hold. A field that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: ReplayedStatusName | None = Field(
+        default=None, description="Absent: the failed ones; with `event_ids`, both."
+    )
+    run_id: RunId | None = Field(default=None, description="Only events of this run.")
+    event_ids: (
+        Annotated[
+            list[EventId],
+            Field(min_length=1, max_length=MAX_EVENT_IDS),
+            BeforeValidator(_known_ids),
+            AfterValidator(_with_its_run),
+        ]
+        | None
+    ) = Field(default=None, description="Only these events; needs `run_id`.")
+    event: EventNameText | None = Field(default=None, description="Only events of this kind.")
+    host: Annotated[Host, AfterValidator(_printable)] | None = Field(
+        default=None, description="Only endpoints on this host."
+    )
+    outcome: OutcomeText | None = Field(default=None, description="Only where the last attempt ended so.")
+    finished_after: Instant | None = Field(default=None, description="Only what ended at this instant or later.")
+    finished_before: Instant | None = Field(default=None, description="Only what ended before this instant.")
+
+    def to_resource(self) -> replay_types.ReplayFilter:
+        return replay_types.ReplayFilter(
+            phase=_PHASES[self.status] if self.status is not None else None,
+            run_ref=ObjectNameRef(name=self.run_id) if self.run_id is not None else None,
+            event_ids=list(dict.fromkeys(self.event_ids or ())),
+            host=self.host,
+            event=EventName(self.event) if self.event is not None else None,
+            outcome=OutcomeClass(self.outcome) if self.outcome is not None else None,
+            finished_after=self.finished_after,
+            finished_before=self.finished_before,
+        )
+
+
+class ReplayRequest(RequestModel):
+    """A replay of many deliveries."""
+
+    model_config = ConfigDict(extra="forbid")
+    refused: ClassVar = "The replay is not valid."
+
+    filter: ReplayFilter = Field(description="Which ones; `{}` is every failed delivery of the organization.")
+    dry_run: bool | None = Field(default=None, description="true only counts them.")
+
+
+class ReplayFilterShown(Shape):
+    """The filter as it was understood."""
+
+    status: ReplayedStatusName | None
+    run_id: RunId | None
+    event_ids: list[EventId]
+    event: EventNameText | None
+    host: Host | None
+    outcome: OutcomeText | None
+    finished_after: Moment | None
+    finished_before: Moment | None
+
+    @classmethod
+    def of(cls, wanted: replay_types.ReplayFilter) -> Self:
+        return cls(
+            status=None if wanted.phase is None else wanted.phase.value.lower(),
+            run_id=None if wanted.run_ref is None else wanted.run_ref.name,
+            event_ids=list(wanted.event_ids),
+            event=None if wanted.event is None else wanted.event.value,
+            host=wanted.host,
+            outcome=None if wanted.outcome is None else wanted.outcome.value,
+            finished_after=format_optional(wanted.finished_after),
+            finished_before=format_optional(wanted.finished_before),
+        )
+
+
+class ReplayRefusalCount(Shape):
+    reason: str = Field(description="As in `replay_refusal` of a delivery.")
+    count: int = Field(ge=1)
+
+
+class Replay(Shape):
+    """A replay of many deliveries, and how far it got."""
+
+    replay_id: str
+    status: ReplayStatusName = Field(
+        description="`pending`, `running`, `completed`; `refused`: it was not begun, and never will be."
+    )
+    filter: ReplayFilterShown
+    dry_run: bool
+    requested_by: str | None
+    requested_at: Moment
+    total: Count | None = Field(description="How many deliveries it chose; null before they are counted.")
+    done: Count = Field(description="`delivered` + `failed` + `refused`; at the end `total`.")
+    delivered: Count = Field(description="Sent again, and answered with 2xx.")
+    failed: Count = Field(description="Sent again in vain. They stay replayable.")
+    refused: Count = Field(description="Not sent; `refusals` says why.")
+    refusals: list[ReplayRefusalCount]
+    started_at: Moment | None
+    finished_at: Moment | None
+
+    @classmethod
+    def of(cls, replay: RequestedReplay) -> Self:
+        spec, status = replay.spec, replay.status
+        return cls(
+            replay_id=replay.name,
+            status=status.phase.rest,
+            filter=ReplayFilterShown.of(spec.filter),
+            dry_run=spec.dry_run,
+            requested_by=spec.requested_by,
+            requested_at=format_timestamp(replay.requested_at),
+            total=status.total,
+            done=status.done,
+            delivered=status.delivered,
+            failed=status.failed,
+            refused=status.refused,
+            refusals=[ReplayRefusalCount(reason=each.reason, count=each.count) for each in status.refusals],
+            started_at=format_optional(status.started_at),
+            finished_at=format_optional(status.finished_at),
+        )
+
+
+class ReplayList(Shape):
+    data: list[Replay]
+    pagination: Pagination
+
+
+class EndpointError(Shape):
+    """The attempt that failed last."""
+
+    at: Moment
+    outcome: OutcomeText | None
+    http_status: HttpStatus | None
+
+    @classmethod
+    def of(cls, attempt: history.Attempt) -> Self:
+        return cls(at=moment_of(attempt.started_at), outcome=attempt.outcome, http_status=attempt.http_status)
+
+
+class Endpoint(Shape):
+    """A host that runs deliver to."""
+
+    host: str
+    deliveries: Count = Field(description="Events that happened in the window.")
+    attempts: Count = Field(description="Attempts made in the window, replays included.")
+    success_rate: float | None = Field(ge=0, le=1, description="Share of these that succeeded; null without any.")
+    latency_p50_ms: Count | None = Field(description="Half of the answers came within this time, to 5 %.")
+    latency_p95_ms: Count | None = Field(description="19 of 20 answers came within this time, to 5 %.")
+    last_success_at: Moment | None = Field(description="Whenever it was.")
+    last_error: EndpointError | None = Field(description="Whenever it was.")
+    pending: Count = Field(description="Deliveries that wait for an attempt now.")
+    failed: Count = Field(description="Deliveries that are given up now.")
+
+    @classmethod
+    def of(cls, figures: endpoint_figures.Endpoint) -> Self:
+        error = figures.last_error
+        return cls(
+            host=figures.host,
+            deliveries=figures.deliveries,
+            attempts=figures.attempts,
+            success_rate=figures.success_rate,
+            latency_p50_ms=figures.latency_ms(50),
+            latency_p95_ms=figures.latency_ms(95),
+            last_success_at=optional_moment_of(figures.last_success_at),
+            last_error=None if error is None else EndpointError.of(error),
+            pending=figures.pending,
+            failed=figures.failed,
+        )
+
+
+class EndpointList(Shape):
+    data: list[Endpoint]
+    since: Moment = Field(description="The start of the window: a full hour.")
+    pagination: Pagination

@@ -1,0 +1,244 @@
+"""The operations of history, replay and endpoints."""
+
+from typing import Final
+
+from checklist_crds.errors import (
+    DeliveryNotFound,
+    InvalidParameter,
+    MissingField,
+    PayloadNotKept,
+    ReplayNotFound,
+    ReplayRefused,
+    RunNotFound,
+    ValidationFailed,
+)
+from checklist_crds.event_names import EVENT_NAMES
+from checklist_crds.replay_rules import ReplayRefusal
+
+from ..http.example_values import COMPLETED_AT, PAGINATION, REPLAY_ID, RUN_ID
+from ..http.operations import (
+    BAD_PAGE,
+    COUNTED_KEY_ERRORS,
+    DATE_TIME,
+    IDEMPOTENCY_KEY,
+    PAGES,
+    Access,
+    Body,
+    Operation,
+    Reply,
+    problem,
+    query,
+)
+from ..index.delivery_history import OUTCOMES, STATUSES
+from ..index.endpoint_figures import MAX_WINDOW_HOURS
+from . import examples, models
+
+_DELIVERIES: Final = "Deliveries"
+_BAD_STATUS: Final = InvalidParameter(
+    f"status must be one of {', '.join(STATUSES)}.",
+    details=[problem("status", "invalid_parameter", f"status must be one of {', '.join(STATUSES)}.")],
+)
+_BAD_WINDOW: Final = InvalidParameter(
+    f"window_hours must be an integer from 1 to {MAX_WINDOW_HOURS}.",
+    details=[
+        problem("window_hours", "invalid_parameter", f"window_hours must be an integer from 1 to {MAX_WINDOW_HOURS}.")
+    ],
+)
+DELIVERY_OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "get",
+        "/v1/runs/{run_id}/deliveries",
+        "listRunDeliveries",
+        _DELIVERIES,
+        "List deliveries of a run",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "One page of the run's events, in their order.",
+                models.DeliveryList,
+                {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
+            ),
+        ),
+        "Every event of the run that its webhook wants, and how its delivery got on. Empty without a webhook.",
+        parameters=PAGES,
+        errors=(RunNotFound(), BAD_PAGE),
+    ),
+    Operation(
+        "get",
+        "/v1/deliveries",
+        "listDeliveries",
+        _DELIVERIES,
+        "List deliveries",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "One page, newest event first.",
+                models.DeliveryList,
+                {"one delivery": {"data": [examples.FAILED], "pagination": PAGINATION}},
+            ),
+        ),
+        "The events of all runs of the organization.",
+        parameters=(
+            *PAGES,
+            query("status", {"type": "string", "enum": list(STATUSES)}, "Only deliveries with this status."),
+            query("event", {"type": "string", "enum": list(EVENT_NAMES)}, "Only events of this kind."),
+            query("run_id", {"type": "string"}, "Only events of this run.", RUN_ID),
+            query("host", {"type": "string"}, "Only endpoints on this host.", "hooks.example.com"),
+            query("outcome", {"type": "string", "enum": list(OUTCOMES)}, "Only where the last attempt ended so."),
+            query("created_after", DATE_TIME, "Only events that happened after this instant.", COMPLETED_AT),
+            query("created_before", DATE_TIME, "Only events that happened before this instant.", COMPLETED_AT),
+        ),
+        errors=(BAD_PAGE, _BAD_STATUS),
+    ),
+    Operation(
+        "get",
+        "/v1/deliveries/{event_id}",
+        "getDelivery",
+        _DELIVERIES,
+        "Read a delivery",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "The delivery with its attempts.",
+                models.Delivery,
+                {"failed": examples.FAILED, "replayed": examples.REPLAYED},
+            ),
+        ),
+        errors=(DeliveryNotFound(),),
+    ),
+    Operation(
+        "post",
+        "/v1/deliveries/{event_id}/replay",
+        "replayDelivery",
+        _DELIVERIES,
+        "Replay a delivery",
+        Access.KEY,
+        (
+            Reply(
+                202,
+                "Asked for. It is sent within seconds; read the delivery to see how it ended.",
+                models.Delivery,
+                {"asked for": examples.REPLAYING},
+                {"Idempotency-Replayed": "true"},
+            ),
+        ),
+        "Sends the event once more: the same `event_id` and body, signed afresh. A failed replay changes nothing else "
+        "and can be asked for again. The event of a step that was delivered is no longer kept; those of a final run "
+        "can always be replayed.",
+        parameters=(IDEMPOTENCY_KEY,),
+        body=Body(models.ReplayOneRequest, {"empty": {}}, required=False),
+        errors=(
+            DeliveryNotFound(),
+            ReplayRefused(ReplayRefusal.RETRY_PENDING.message),
+            ReplayRefused(ReplayRefusal.REPLAY_UNDER_WAY.message),
+            ReplayRefused(ReplayRefusal.RUN_DELETED.message),
+            PayloadNotKept(),
+            *COUNTED_KEY_ERRORS,
+        ),
+    ),
+    Operation(
+        "post",
+        "/v1/deliveries/replay",
+        "replayDeliveries",
+        _DELIVERIES,
+        "Replay many deliveries",
+        Access.KEY,
+        (
+            Reply(
+                202,
+                "Asked for. Read it to see how far it got.",
+                models.Replay,
+                {"asked for": examples.REPLAY},
+                {"Location": f"/v1/deliveries/replays/{REPLAY_ID}", "Idempotency-Replayed": "true"},
+            ),
+        ),
+        "Replays every delivery that the filter chooses, each once, at the pace at which retries are sent. What fails "
+        "or is delivered after it began is not part of it.",
+        parameters=(IDEMPOTENCY_KEY,),
+        body=Body(
+            models.ReplayRequest, {"an outage": examples.REPLAY_REQUEST, "count only": examples.REPLAY_OF_ONE_RUN}
+        ),
+        errors=(
+            MissingField("Missing: filter.", details=[problem("filter", "missing", "This field is required.")]),
+            ValidationFailed(
+                "The replay is not valid.",
+                details=[problem("filter.hots", "unknown_field", "There is no such field.")],
+            ),
+            *COUNTED_KEY_ERRORS,
+        ),
+    ),
+    Operation(
+        "get",
+        "/v1/deliveries/replays",
+        "listReplays",
+        _DELIVERIES,
+        "List replays",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "One page, newest first. They go a week after their end.",
+                models.ReplayList,
+                {"one replay": {"data": [examples.COMPLETED_REPLAY], "pagination": PAGINATION}},
+            ),
+        ),
+        parameters=PAGES,
+        errors=(BAD_PAGE,),
+    ),
+    Operation(
+        "get",
+        "/v1/deliveries/replays/{replay_id}",
+        "getReplay",
+        _DELIVERIES,
+        "Read a replay",
+        Access.KEY,
+        (Reply(200, "How far it got.", models.Replay, {"completed": examples.COMPLETED_REPLAY}),),
+        errors=(ReplayNotFound(),),
+    ),
+    Operation(
+        "delete",
+        "/v1/deliveries/replays/{replay_id}",
+        "stopReplay",
+        _DELIVERIES,
+        "Stop a replay",
+        Access.KEY,
+        (Reply(204, "Stopped and forgotten. What it had begun to send is still sent."),),
+        "A replay that has ended is only forgotten.",
+        errors=(ReplayNotFound(),),
+    ),
+    Operation(
+        "get",
+        "/v1/endpoints",
+        "listEndpoints",
+        _DELIVERIES,
+        "List endpoints",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "One page, by host.",
+                models.EndpointList,
+                {
+                    "one endpoint": {
+                        "data": [examples.ENDPOINT],
+                        "since": "2026-11-20T09:00:00.000Z",
+                        "pagination": PAGINATION,
+                    }
+                },
+            ),
+        ),
+        "How each host does that runs of the organization deliver to, over a window that begins with a full hour.",
+        parameters=(
+            *PAGES,
+            query(
+                "window_hours",
+                {"type": "integer", "minimum": 1, "maximum": MAX_WINDOW_HOURS, "default": 24},
+                "How far back the figures go.",
+            ),
+        ),
+        errors=(BAD_PAGE, _BAD_WINDOW),
+    ),
+)

@@ -1,0 +1,182 @@
+"""Replays that were asked for: DeliveryReplay objects, which the operator works through. A watch keeps a copy fresh."""
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from pydantic import ValidationError
+
+from checklist_crds.errors import RateLimited, ReplayNotFound
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
+from checklist_crds.kube.informer import Informer, Key, key_of
+from checklist_crds.kube.kinds import DELIVERY_REPLAY
+from checklist_crds.replay_types import DeliveryReplaySpec, DeliveryReplayStatus
+from checklist_crds.resource_types import (
+    API_VERSION,
+    CREATED_AT_ANNOTATION,
+    FINGERPRINT_ANNOTATION,
+    OBJECT_NAME_PATTERN,
+    ORGANIZATION_LABEL,
+)
+from checklist_crds.times import format_timestamp, parse_timestamp
+
+from ..idempotency import Claim, require_same_payload
+from ..organizations.directory import Organization
+
+logger = logging.getLogger(__name__)
+
+MAX_KEPT: Final = 10_000
+"""DeliveryReplays of one organization, with those that have ended and go a week later; more are not made here."""
+_FULL_RETRY_S: Final = 60.0
+_NAME: Final = re.compile(rf"(?=.{{1,253}}$){OBJECT_NAME_PATTERN}")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedReplay:
+    """A DeliveryReplay as it was read."""
+
+    name: str
+    namespace: str
+    requested_at: datetime
+    spec: DeliveryReplaySpec
+    status: DeliveryReplayStatus
+
+    @classmethod
+    def parse(cls, body: JsonObject) -> "RequestedReplay":
+        """Raises pydantic.ValidationError, ValueError."""
+        metadata = body["metadata"]
+        written = (metadata.get("annotations") or {}).get(CREATED_AT_ANNOTATION)
+        return cls(
+            name=metadata["name"],
+            namespace=metadata["namespace"],
+            requested_at=parse_timestamp(written or metadata["creationTimestamp"]),
+            spec=DeliveryReplaySpec.model_validate(body["spec"]),
+            status=DeliveryReplayStatus.model_validate(body.get("status") or {}),
+        )
+
+    @property
+    def asked_for(self) -> frozenset[str]:
+        """The single events that it is still going to send, or is sending."""
+        if self.status.phase.is_final or self.spec.dry_run:
+            return frozenset()
+        return frozenset(self.spec.filter.event_ids)
+
+
+class ReplayDirectory:
+    """All DeliveryReplays of the cluster, and the making of new ones."""
+
+    def __init__(self, client: KubeClient, watcher: KubeClient) -> None:
+        self._client = client
+        self._replays: dict[Key, RequestedReplay] = {}
+        self._under_way: dict[str, set[Key]] = {}
+        self._kept: Counter[str] = Counter()
+        self.informer = Informer(watcher, DELIVERY_REPLAY, self._apply)
+
+    def of_organization(self, organization: Organization) -> list[RequestedReplay]:
+        """Newest first, the id breaks ties."""
+        found = [replay for replay in self._replays.values() if _belongs(replay, organization)]
+        return sorted(found, key=lambda replay: (replay.requested_at, replay.name), reverse=True)
+
+    def is_under_way(self, event_id: str, organization: Organization) -> bool:
+        """Whether a replay of just this event was asked for and has not ended."""
+        return any(_belongs(self._replays[key], organization) for key in self._under_way.get(event_id, ()))
+
+    async def get(self, name: str, organization: Organization) -> RequestedReplay:
+        """As it is now. Raises ReplayNotFound, KubeError."""
+        for namespace in _places(name, organization):
+            try:
+                body = await self._client.get(DELIVERY_REPLAY, name, namespace)
+            except KubeNotFound:
+                continue
+            try:
+                replay = RequestedReplay.parse(body)
+            except (ValidationError, ValueError, KeyError):
+                continue
+            if _belongs(replay, organization):
+                return replay
+        raise ReplayNotFound()
+
+    async def delete(self, name: str, organization: Organization) -> None:
+        """What it has not begun to send is not sent. Raises ReplayNotFound, KubeError."""
+        replay = await self.get(name, organization)
+        try:
+            await self._client.delete(DELIVERY_REPLAY, replay.name, replay.namespace)
+        except KubeNotFound:
+            raise ReplayNotFound() from None
+        self.informer.forget({"metadata": {"name": replay.name, "namespace": replay.namespace}})
+
+    async def create(
+        self, spec: DeliveryReplaySpec, *, name: str, namespace: str, claim: Claim | None, now: datetime
+    ) -> tuple[RequestedReplay, bool]:
+        """The replay, and whether an earlier request with the same Idempotency-Key made it.
+
+        Raises IdempotencyKeyReused, RateLimited, KubeError.
+        """
+        if self._kept[spec.organization_ref.name] >= MAX_KEPT:
+            raise RateLimited(_FULL_RETRY_S)
+        annotations = {CREATED_AT_ANNOTATION: format_timestamp(now)}
+        if claim is not None:
+            annotations[FINGERPRINT_ANNOTATION] = claim.fingerprint
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": DELIVERY_REPLAY.kind,
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "labels": {ORGANIZATION_LABEL: spec.organization_ref.name},
+                "annotations": annotations,
+            },
+            "spec": spec.to_kube(),
+        }
+        replayed = False
+        try:
+            made = await self._client.create(DELIVERY_REPLAY, body, namespace)
+        except KubeAlreadyExists:
+            made, replayed = await self._client.get(DELIVERY_REPLAY, name, namespace), True
+            if claim is not None:
+                require_same_payload(made, claim)
+        self.informer.observe(made)
+        return RequestedReplay.parse(made), replayed
+
+    def _apply(self, change: str, body: JsonObject) -> None:
+        key = key_of(body)
+        self._forget(key)
+        if change == "DELETE":
+            return
+        try:
+            replay = RequestedReplay.parse(body)
+        except (ValidationError, ValueError, KeyError) as error:
+            logger.warning("replay.unreadable", extra={"replay": key[1], "reason": type(error).__name__})
+            return
+        self._replays[key] = replay
+        self._kept[replay.spec.organization_ref.name] += 1
+        for event_id in replay.asked_for:
+            self._under_way.setdefault(event_id, set()).add(key)
+
+    def _forget(self, key: Key) -> None:
+        known = self._replays.pop(key, None)
+        if known is None:
+            return
+        organization = known.spec.organization_ref.name
+        self._kept[organization] -= 1
+        if not self._kept[organization]:
+            del self._kept[organization]
+        for event_id in known.asked_for:
+            others = self._under_way[event_id]
+            others.discard(key)
+            if not others:
+                del self._under_way[event_id]
+
+
+def _belongs(replay: RequestedReplay, organization: Organization) -> bool:
+    return replay.spec.organization_ref.name == organization.name and organization.has(replay.namespace)
+
+
+def _places(name: str, organization: Organization) -> Sequence[str]:
+    """Where to look for what a path names; nowhere for what can be no name of an object."""
+    return organization.namespaces if _NAME.fullmatch(name) else ()

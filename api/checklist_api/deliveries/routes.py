@@ -1,0 +1,197 @@
+"""/v1/deliveries, /v1/runs/{run_id}/deliveries and /v1/endpoints: history and replay for those who send runs."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from aiohttp import web
+
+from checklist_crds.audit_types import AuditTarget
+from checklist_crds.event_names import EVENT_NAMES
+from checklist_crds.times import format_timestamp
+
+from ..archive.reading import ArchivedRuns
+from ..archive.run import ArchivedRun
+from ..audit.trail import AuditTrail
+from ..auth.gate import Caller, Gate
+from ..http.models import Pagination
+from ..http.pagination import Page, invalid_parameter, one_of, parameter, requested_moment, requested_page
+from ..http.request_body import read_json_object, read_optional_json_object
+from ..http.responses import json_response
+from ..idempotency import REPLAYED, Idempotency, requested_key
+from ..index.deliveries import DeliveryFilter, DeliveryIndex
+from ..index.delivery_history import OUTCOMES, STATUSES, Delivery
+from ..index.delivery_rows import packed_id
+from ..index.endpoint_figures import MAX_WINDOW_HOURS
+from ..index.runs import RunIndex
+from ..runs.access import RunAccess
+from .access import REPLAY_PREFIX, DeliveryAccess
+from .models import Delivery as DeliveryShape
+from .models import DeliveryList, Endpoint, EndpointList, Replay, ReplayList, ReplayRequest
+from .replays import ReplayDirectory
+
+_DEFAULT_WINDOW_HOURS: Final = 24
+
+
+class DeliveryRoutes:
+    """One method for each operation."""
+
+    def __init__(
+        self,
+        *,
+        deliveries: DeliveryAccess,
+        index: DeliveryIndex,
+        replays: ReplayDirectory,
+        runs: RunAccess,
+        run_index: RunIndex,
+        archived: ArchivedRuns,
+        idempotency: Idempotency,
+        audit: AuditTrail,
+        path_prefix: str,
+    ) -> None:
+        self._deliveries = deliveries
+        self._index = index
+        self._replays = replays
+        self._runs = runs
+        self._run_index = run_index
+        self._archived = archived
+        self._idempotency = idempotency
+        self._audit = audit
+        self._path_prefix = path_prefix
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        router.add_get("/v1/runs/{run_id}/deliveries", gate.owner(self.of_run))
+        router.add_get("/v1/deliveries", gate.owner(self.list))
+        router.add_post("/v1/deliveries/replay", gate.owner(self.replay_many))
+        router.add_get("/v1/deliveries/replays", gate.owner(self.replays))
+        router.add_get("/v1/deliveries/replays/{replay_id}", gate.owner(self.get_replay))
+        router.add_delete("/v1/deliveries/replays/{replay_id}", gate.owner(self.stop_replay))
+        router.add_get("/v1/deliveries/{event_id}", gate.owner(self.get))
+        router.add_post("/v1/deliveries/{event_id}/replay", gate.owner(self.replay))
+        router.add_get("/v1/endpoints", gate.owner(self.endpoints))
+
+    async def _wait_for_lists(self) -> None:
+        """Raises KubeUnavailable when runs, deliveries and replays are not read soon."""
+        informers = (self._run_index.informer, self._index.informer, self._replays.informer)
+        await asyncio.gather(*(informer.wait_for_first_list() for informer in informers))
+
+    async def list(self, request: web.Request, caller: Caller) -> web.Response:
+        page, wanted = requested_page(request), _requested_filter(request)
+        organization = caller.organization
+        await self._wait_for_lists()
+        total, deliveries = self._index.page(
+            organization.name, organization.namespaces, wanted, offset=page.offset, limit=page.per_page
+        )
+        if wanted.run_id is not None and not self._run_index.has_in(wanted.run_id, organization.namespaces):
+            run = await self._archived.find(wanted.run_id, organization)
+            if run is not None:
+                found = [delivery for delivery in run.deliveries() if wanted.takes(delivery)]
+                return self._page_of(sorted(found, key=_newest_first), page)
+        return self._listed(deliveries, caller, page.of(total))
+
+    async def of_run(self, request: web.Request, caller: Caller) -> web.Response:
+        page = requested_page(request)
+        organization = caller.organization
+        run = await self._runs.of_organization(request.match_info["run_id"], organization)
+        await self._wait_for_lists()
+        if not isinstance(run, ArchivedRun) and not self._run_index.has(run.name, run.namespace):
+            # It may have left the cluster since it was read, and its deliveries with it.
+            run = await self._runs.of_organization(run.name, organization)
+        if isinstance(run, ArchivedRun):
+            return self._page_of(run.deliveries(), page)
+        total, deliveries = self._index.of_run(run.name, run.namespace, offset=page.offset, limit=page.per_page)
+        return self._listed(deliveries, caller, page.of(total))
+
+    def _listed(self, deliveries: Sequence[Delivery], caller: Caller, pagination: Pagination) -> web.Response:
+        shown = [DeliveryShape.of(self._deliveries.listed(delivery, caller.organization)) for delivery in deliveries]
+        return json_response(DeliveryList(data=shown, pagination=pagination))
+
+    def _page_of(self, deliveries: Sequence[Delivery], page: Page) -> web.Response:
+        """Of an archived run: no replay of any of them is under way."""
+        shown = [DeliveryShape.of(each) for each in page.cut(deliveries)]
+        return json_response(DeliveryList(data=shown, pagination=page.of(len(deliveries))))
+
+    async def get(self, request: web.Request, caller: Caller) -> web.Response:
+        found = await self._deliveries.of_organization(request.match_info["event_id"], caller.organization)
+        return json_response(DeliveryShape.of(found.delivery))
+
+    async def replay(self, request: web.Request, caller: Caller) -> web.Response:
+        await read_optional_json_object(request)
+        event_id, key = request.match_info["event_id"], requested_key(request)
+        payload = {"event_id": event_id}
+        with self._idempotency.claim(key, caller.organization.name, REPLAY_PREFIX, payload) as claim:
+            async with self._audit.act(request, caller) as act:
+                delivery, replayed = await self._deliveries.replay(event_id, caller, claim, act)
+        return json_response(DeliveryShape.of(delivery), status=202, headers=REPLAYED if replayed else None)
+
+    async def replay_many(self, request: web.Request, caller: Caller) -> web.Response:
+        body = await read_json_object(request)
+        key = requested_key(request)
+        wanted = ReplayRequest.read(body)
+        with self._idempotency.claim(key, caller.organization.name, REPLAY_PREFIX, body) as claim:
+            async with self._audit.act(request, caller) as act:
+                replay, replayed = await self._deliveries.replay_many(wanted, caller, claim, act)
+        location = f"{self._path_prefix}/v1/deliveries/replays/{replay.name}"
+        headers = {"Location": location, **(REPLAYED if replayed else {})}
+        return json_response(Replay.of(replay), status=202, headers=headers)
+
+    async def replays(self, request: web.Request, caller: Caller) -> web.Response:
+        page = requested_page(request)
+        await self._wait_for_lists()
+        found = self._replays.of_organization(caller.organization)
+        shown = [Replay.of(each) for each in page.cut(found)]
+        return json_response(ReplayList(data=shown, pagination=page.of(len(found))))
+
+    async def get_replay(self, request: web.Request, caller: Caller) -> web.Response:
+        replay = await self._replays.get(request.match_info["replay_id"], caller.organization)
+        return json_response(Replay.of(replay))
+
+    async def stop_replay(self, request: web.Request, caller: Caller) -> web.Response:
+        name = request.match_info["replay_id"]
+        replay = await self._replays.get(name, caller.organization)
+        async with self._audit.act(request, caller) as act:
+            await act.announce("replay.stopped", AuditTarget(kind="replay", id=name), status=replay.status.phase.rest)
+            await self._replays.delete(name, caller.organization)
+        return web.Response(status=204)
+
+    async def endpoints(self, request: web.Request, caller: Caller) -> web.Response:
+        page, hours = requested_page(request), _requested_window(request)
+        organization = caller.organization
+        await self._wait_for_lists()
+        since, total, endpoints = self._index.endpoints.page(
+            organization.name, organization.namespaces, hours=hours, offset=page.offset, limit=page.per_page
+        )
+        return json_response(
+            EndpointList(
+                data=[Endpoint.of(each) for each in endpoints],
+                since=format_timestamp(since),
+                pagination=page.of(total),
+            )
+        )
+
+
+def _newest_first(delivery: Delivery) -> tuple[int, bytes]:
+    """As the index sorts them."""
+    return -delivery.listed_at, bytes(255 - byte for byte in packed_id("evt", delivery.event.event_id) or b"")
+
+
+def _requested_filter(request: web.Request) -> DeliveryFilter:
+    host = parameter(request, "host")
+    return DeliveryFilter(
+        status=one_of(request, "status", STATUSES),
+        event=one_of(request, "event", EVENT_NAMES),
+        run_id=parameter(request, "run_id"),
+        host=None if host is None else host.lower(),
+        outcome=one_of(request, "outcome", OUTCOMES),
+        created_after=requested_moment(request, "created_after"),
+        created_before=requested_moment(request, "created_before"),
+    )
+
+
+def _requested_window(request: web.Request) -> int:
+    text = parameter(request, "window_hours")
+    if text is None:
+        return _DEFAULT_WINDOW_HOURS
+    if not (text.isascii() and text.isdigit()) or len(text) > 6 or not 1 <= int(text) <= MAX_WINDOW_HOURS:
+        raise invalid_parameter("window_hours", f"must be an integer from 1 to {MAX_WINDOW_HOURS}")
+    return int(text)

@@ -1,0 +1,82 @@
+"""From an executor's request to the command it means.
+
+Its model says what can be said without the run: shapes, lengths, the e-mail address. What the checklist itself says of
+a value, a step or the end of the run is up to `run_lifecycle.decide`. All raise MissingField and ValidationFailed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from checklist_crds.errors import AnswerInvalid, Problem, ValidationFailed
+from checklist_crds.run_commands import (
+    AnswerStep,
+    Cancel,
+    ClearAnswer,
+    DrawSignature,
+    GiveIdentity,
+    Open,
+    RemovePhotos,
+    SkipStep,
+    Submit,
+)
+from checklist_crds.run_types import Geo
+
+from .models import AnswerRequest, CancelRequest, IdentityRequest, Operation, RemovePhotosRequest, SubmitRequest
+
+Body = Mapping[str, Any]
+
+
+def answer_step(step_id: str, body: Body, op_id: str | None) -> AnswerStep:
+    """Raises AnswerInvalid when nothing but the location is wrong."""
+    try:
+        asked = AnswerRequest.read(body, op_id=op_id)
+    except ValidationFailed as error:
+        problems = [problem for problem in error.details or () if isinstance(problem, Problem)]
+        if all(problem.path.partition(".")[0] == "geo" for problem in problems):
+            raise AnswerInvalid("The location is not valid.", details=problems) from None
+        raise
+    geo = None if asked.geo is None else Geo(lat=asked.geo.lat, lng=asked.geo.lng, accuracyM=asked.geo.accuracy_m)
+    return AnswerStep(step_id=step_id, value=asked.value, geo=geo, op_id=asked.op_id or op_id)
+
+
+def clear_answer(step_id: str, body: Body, op_id: str | None) -> ClearAnswer:
+    return ClearAnswer(step_id=step_id, op_id=_op_id(body, op_id))
+
+
+def skip_step(step_id: str, body: Body, op_id: str | None) -> SkipStep:
+    return SkipStep(step_id=step_id, op_id=_op_id(body, op_id))
+
+
+def remove_photos(step_id: str, photo_index: int | None, body: Body, op_id: str | None) -> RemovePhotos:
+    """`photo_index`: that of the query."""
+    asked = RemovePhotosRequest.read(body, op_id=op_id, photo_index=photo_index)
+    index = photo_index if asked.photo_index is None else asked.photo_index
+    return RemovePhotos(step_id=step_id, photo_index=index, op_id=asked.op_id or op_id)
+
+
+def take_drawing_back(body: Body, op_id: str | None) -> DrawSignature:
+    return DrawSignature(photo=None, op_id=_op_id(body, op_id))
+
+
+def open_run(body: Body, op_id: str | None) -> Open:
+    return Open(op_id=_op_id(body, op_id))
+
+
+def give_identity(body: Body, op_id: str | None) -> GiveIdentity:
+    asked = IdentityRequest.read(body, op_id=op_id)
+    return GiveIdentity(name=asked.name, email=asked.email, op_id=asked.op_id or op_id)
+
+
+def submit(body: Body, op_id: str | None) -> Submit:
+    asked = SubmitRequest.read(body, op_id=op_id)
+    name = None if asked.signature is None else asked.signature.name
+    return Submit(signature_name=name, op_id=asked.op_id or op_id)
+
+
+def cancel(body: Body, op_id: str | None) -> Cancel:
+    asked = CancelRequest.read(body, op_id=op_id)
+    return Cancel(reason=asked.reason or None, op_id=asked.op_id or op_id)
+
+
+def _op_id(body: Body, given: str | None) -> str | None:
+    return Operation.read(body, op_id=given).op_id or given

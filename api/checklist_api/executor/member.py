@@ -1,0 +1,100 @@
+"""Who answers a run for members (`identity_required: member`): beside the run's token, the session of a member of the
+run's organization.
+
+Of runs of other modes nothing is asked, and the cookie is not looked at: nobody who happens to be signed in is named by
+surprise. The order of refusals: no session 401 `sign_in_required`, nobody of this organization 404 (byte for byte as if
+there were no such run), a write of another site 403 `request_forged`; then `decide`, which knows to whom the run is
+assigned (403 `assigned_to_another`). Which role a member has plays no part.
+"""
+
+from typing import Final
+
+from aiohttp import web
+
+from checklist_crds.errors import AssignedToAnother, RequestForged, RunExpired, RunNotFound, SignInRequired
+from checklist_crds.run_types import IdentityMode, Run, RunPhase
+from checklist_crds.times import Clock
+
+from ..auth.members import Member
+from ..dashboard.access import DashboardGate
+from ..dashboard.sessions.store import SessionStore
+from ..organizations.directory import Organization, OrganizationDirectory
+from ..runs.access import Who
+
+ANSWERING_MEMBER: Final = "Answering-Member"
+"""Header of a write: the member who gave the answer, when that was not at once. Somebody else, who is signed in on the
+device by now, does not send it as their own."""
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+
+
+class ExecutorMembers:
+    """Finds the member behind a request of the executor API."""
+
+    def __init__(
+        self,
+        gate: DashboardGate,
+        sessions: SessionStore,
+        organizations: OrganizationDirectory,
+        clock: Clock,
+        *,
+        base_url: str,
+    ) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._organizations = organizations
+        self._clock = clock
+        self._base_url = base_url
+
+    async def answering(self, request: web.Request, run: Run) -> Member | None:
+        """None: the run is for others than members.
+
+        Raises SignInRequired, RunExpired, RunNotFound, RequestForged, AssignedToAnother, KubeError.
+        """
+        if run.admitted_as.identity_mode is not IdentityMode.MEMBER:
+            return None
+        organization = await self._organizations.get(run.admitted_as.organization)
+        if organization is None:
+            raise RunNotFound()
+        session = await self._gate.session_of(request)
+        if session is None:
+            raise self._sign_in_required(run, organization)
+        member = await self._gate.membership(session, organization)
+        if member is None:
+            raise RunNotFound()
+        if request.method not in _SAFE_METHODS:
+            self._require_own_page(request)
+        self._sessions.note_use(session, self._clock())
+        if request.headers.get(ANSWERING_MEMBER, member.id) != member.id:
+            raise AssignedToAnother("Another member gave this answer; it is sent when they are signed in.")
+        return member
+
+    def who(self, request: web.Request) -> Who:
+        """For commands: whose they are."""
+
+        async def member_id(run: Run) -> str | None:
+            member = await self.answering(request, run)
+            return None if member is None else member.id
+
+        return member_id
+
+    def _sign_in_required(self, run: Run, organization: Organization) -> SignInRequired | RunExpired:
+        """Tells the bearer of the link who asks, and where to sign in. That a run has expired its preview tells all."""
+        if run.phase_at(self._clock()) is RunPhase.EXPIRED:
+            return RunExpired()
+        return SignInRequired(
+            "This checklist is for members of the organization. Sign in first.",
+            details={
+                "organization": organization.display_name,
+                "template_name": run.admitted_as.template_name,
+                "created_by_name": run.spec.created_by_name or organization.display_name,
+                "sign_in": f"{self._base_url}/dashboard/sign-in?return_to=/r/{run.name}",
+            },
+            headers={"WWW-Authenticate": "Cookie"},
+        )
+
+    def _require_own_page(self, request: web.Request) -> None:
+        """The run's token is in a header that no other site can write; this is for a browser that says so itself."""
+        try:
+            self._gate.require_own_page(request)
+        except RequestForged:
+            raise RequestForged("The request does not come from the checklist's own page.") from None

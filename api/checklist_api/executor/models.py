@@ -1,0 +1,366 @@
+"""The shapes of the executor API: what the person with the link reads and sends (contract section 6)."""
+
+import unicodedata
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo
+
+from checklist_crds.answers import validate_geo
+from checklist_crds.conditions import applicable_step_ids, missing_required
+from checklist_crds.errors import AnswerInvalid, Problem
+from checklist_crds.json_types import Absentable, has_visible_text, is_absent, text_fault
+from checklist_crds.photo_urls import PhotoUrl
+from checklist_crds.run_types import Run
+from checklist_crds.template_structure import json_type_name
+from checklist_crds.template_types import Definition
+from checklist_crds.times import format_optional, format_timestamp
+
+from ..auth.members import Member
+from ..http.models import Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
+from ..http.models import Problem as ProblemShape
+from ..http.op_id import MAX_OP_ID, ambiguity
+from ..http.request_model import RequestModel, several, wrong
+from ..runs.models import Answer, Geo, Identity, Photo, Receipt, RunProgress, RunStatusName, Signature, identity_of
+from .email import is_email_address
+
+
+class SignedInAs(Shape):
+    """The member who looks at a run for members."""
+
+    user_id: UserId
+    name: str
+    email: str
+
+    @classmethod
+    def of(cls, member: Member) -> Self:
+        return cls(user_id=member.id, name=member.display_name, email=member.email)
+
+
+class ExecutorRun(Shape):
+    """A run as its executor sees it: the verbatim snapshot of the checklist and everything answered so far."""
+
+    run_id: RunId
+    status: RunStatusName
+    template_id: TemplateId
+    template_v: Version = Field(description="Version captured at dispatch.")
+    template: Definition = Field(description="The checklist, as it was at dispatch.")
+    created_by_name: str = Field(description="Who sends it.")
+    created_at: Moment
+    started_at: Moment | None = Field(description="First answer or skip.")
+    completed_at: Moment | None
+    cancelled_at: Moment | None
+    cancel_reason: str | None
+    expires_at: Moment | None = Field(description="From this instant on nothing more is taken; null: never.")
+    assigned_to: UserId | None
+    executor_identity: Identity
+    signed_in_as: SignedInAs | None = Field(
+        description="Whose session the request has, in a run for members; null in all others, whoever is signed in."
+    )
+    answers: dict[str, Answer] = Field(
+        description="By step id; also of steps that do not apply now, until the run is completed."
+    )
+    signature: Signature | None
+    signature_drawing: str | None = Field(description="Signed address of a drawn signature that waits for submit.")
+    receipt: Receipt | None
+    progress: RunProgress
+    applicable_steps: list[StepId] = Field(description="Steps whose condition holds now, in order.")
+    skipped_steps: list[StepId]
+    missing_steps: list[StepId] = Field(description="Steps without which the run cannot be submitted, in order.")
+
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        definition: Definition,
+        created_by_name: str,
+        now: datetime,
+        photo_url: PhotoUrl,
+        *,
+        signed_in: Member | None = None,
+    ) -> Self:
+        """Nothing of the owner is in it but the name that the preview shows: no executor_ref, no organization, no
+        webhook. `signed_in`: who looks at a run for members."""
+        status, resolved, state = run.status, run.admitted_as, RunState.of(run, definition, now, photo_url)
+        return cls(
+            **vars(state),
+            template_id=resolved.template_id,
+            template_v=resolved.template_version,
+            template=definition,
+            created_by_name=created_by_name,
+            created_at=format_timestamp(run.created_at),
+            started_at=format_optional(status.started_at),
+            completed_at=format_optional(status.completed_at),
+            cancelled_at=format_optional(status.cancelled_at),
+            cancel_reason=status.cancel_reason,
+            expires_at=format_optional(run.expires_at),
+            assigned_to=status.assigned_to,
+            executor_identity=identity_of(run),
+            signed_in_as=None if signed_in is None else SignedInAs.of(signed_in),
+            answers={step_id: Answer.of(answer, photo_url) for step_id, answer in status.answers.items()},
+            signature=Signature.of(run, photo_url),
+            missing_steps=[step.id for step in missing_required(definition, status.answers, status.skipped_steps)],
+        )
+
+
+class RunState(Shape):
+    """The run without its answers."""
+
+    run_id: RunId
+    status: RunStatusName
+    progress: RunProgress
+    applicable_steps: list[StepId] = Field(description="Steps whose condition holds now, in order.")
+    skipped_steps: list[StepId]
+    signature_drawing: str | None = Field(description="Signed address of a drawn signature that waits for submit.")
+    receipt: Receipt | None
+
+    @classmethod
+    def of(cls, run: Run, definition: Definition, now: datetime, photo_url: PhotoUrl, **more: Any) -> Self:
+        """`more`: the fields of a subclass."""
+        status = run.status
+        applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
+        return cls(
+            run_id=run.name,
+            status=run.phase_at(now).rest,
+            progress=RunProgress.of(run.progress),
+            applicable_steps=[step.id for step in definition.all_steps if step.id in applicable],
+            skipped_steps=list(status.skipped_steps),
+            signature_drawing=None if status.drawing is None else photo_url(status.drawing),
+            receipt=Receipt.of(run),
+            **more,
+        )
+
+
+class RunChange(RunState):
+    """What became of the run."""
+
+    replayed: bool = Field(description="Whether this op_id was applied before; then nothing was changed.")
+
+
+class AnswerChange(RunChange):
+    """What became of the run, and the answer as it is kept now."""
+
+    answer: Answer | None = Field(description="null when a later operation took it away.")
+
+
+class PhotoChange(AnswerChange):
+    """What became of the run, the answer as it is kept now, and the photo of this upload."""
+
+    photo: Photo | None = Field(description="null when a later operation took it away.")
+
+
+def answer_kept(run: Run, step_id: str, photo_url: PhotoUrl) -> Answer | None:
+    """None when a later operation took it away."""
+    answer = run.status.answers.get(step_id)
+    return None if answer is None else Answer.of(answer, photo_url)
+
+
+class OperationDone(Shape):
+    """An operation of a batch that is kept."""
+
+    op_id: str
+    status: Literal[200]
+    replayed: bool = Field(description="Whether this op_id was applied before; then nothing was changed.")
+    answer: Answer | None = Field(
+        description="Of an answer, as it is kept after the batch; null when a later operation took it away, and of all "
+        "other types."
+    )
+
+
+class OperationRefused(Shape):
+    """An operation of a batch that changed nothing: status and error as the single request would have had."""
+
+    model_config = ConfigDict(json_schema_extra=without_details_default)
+
+    op_id: str
+    status: int = Field(ge=400, le=599, description="503: neither this one nor those after it; send them again later.")
+    error: str = Field(description="Machine-readable code.")
+    message: str = Field(description="Human-readable text.")
+    details: Absentable[list[ProblemShape]] = Field(
+        default=None, exclude_if=is_absent, description="All problems at once."
+    )
+
+
+class BatchResult(RunState):
+    """What became of the run, and of each operation."""
+
+    results: list[OperationDone | OperationRefused] = Field(description="One for each operation, in the same order.")
+
+
+MAX_BATCH: Final = 200
+MAX_NAME: Final = 200
+MAX_EMAIL: Final = 254
+MAX_REASON: Final = 500
+MAX_PHOTO_INDEX: Final = 999_999
+OpId = Annotated[str, Field(min_length=1, max_length=MAX_OP_ID)]
+
+
+def _only_one(op_id: object, info: ValidationInfo) -> object:
+    if problem := ambiguity(op_id, (info.context or {}).get("op_id")):
+        raise wrong(problem.code, problem.message)
+    return op_id
+
+
+def _only_one_index(index: object, info: ValidationInfo) -> object:
+    """An index that was meant must never go unread: without one, all photos of the step go."""
+    given = (info.context or {}).get("photo_index")
+    if index is None:
+        return None
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index <= MAX_PHOTO_INDEX:
+        raise wrong("wrong_type", "Must be the index of a photo: a whole number from 0 on.")
+    if given is not None and given != index:
+        raise wrong("ambiguous", "The body has another photo_index than the query.")
+    return index
+
+
+def _location(geo: object) -> object:
+    try:
+        return validate_geo(geo)
+    except AnswerInvalid as error:
+        raise several([problem for problem in error.details or () if isinstance(problem, Problem)]) from None
+
+
+def _trimmed(longest: int) -> BeforeValidator:
+    """Text without the space around it."""
+
+    def check(value: object) -> object:
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise wrong("wrong_type", f"Must be a string, not {json_type_name(value)}.")
+        if fault := text_fault(value):
+            raise wrong("invalid_text", f"It {fault}.")
+        if len(value.strip()) > longest:
+            raise wrong("too_long", f"At most {longest} characters, not {len(value.strip())}.")
+        return value.strip()
+
+    return BeforeValidator(check)
+
+
+def _visible_line(name: object) -> object:
+    if not isinstance(name, str):
+        raise wrong("missing", "The name is required.")
+    if not has_visible_text(name):
+        raise wrong("blank", "The name must not be blank.")
+    if any(unicodedata.category(character) == "Cc" for character in name):
+        raise wrong("invalid_text", "The name must not contain control characters.")
+    return name
+
+
+def _address(email: object) -> object:
+    if not isinstance(email, str):
+        raise wrong("wrong_type", f"Must be a string, not {json_type_name(email)}.")
+    if not is_email_address(email):
+        raise wrong("invalid_format", "Must be an e-mail address like name@example.com.")
+    return email
+
+
+# Validators that come before are called from the last to the first.
+PersonName = Annotated[
+    str, Field(min_length=1, max_length=MAX_NAME), BeforeValidator(_visible_line), _trimmed(MAX_NAME)
+]
+"""One line of which something can be seen."""
+
+
+class Operation(RequestModel):
+    """A change that can be sent again without harm."""
+
+    op_id: Annotated[OpId | None, BeforeValidator(_only_one)] = Field(
+        default=None,
+        description="Made by the client, a new one for each wish. Sent again, it answers 200 and changes nothing; with "
+        "another request it is refused (422 `idempotency_key_reused`). Without it each request is a new operation. "
+        "May also be given as the query parameter `op_id` or the header `Op-Id`.",
+    )
+
+
+class AnswerRequest(Operation):
+    value: JsonValue = Field(description="The answer; its shape depends on the step's type, see Answer.")
+    geo: Annotated[Geo | None, BeforeValidator(_location)] = Field(
+        default=None, description="Where it is answered; null when denied, which a step with `geo_required` refuses."
+    )
+
+
+class IdentityRequest(Operation):
+    """Who answers: asked for when `execution.identity_required` is external."""
+
+    name: PersonName = Field(description="The person's name.")
+    email: Annotated[str, Field(max_length=MAX_EMAIL), BeforeValidator(_address), _trimmed(MAX_EMAIL)] = Field(
+        description="The person's e-mail address.", examples=["ada@example.com"]
+    )
+
+
+class SignatureRequest(RequestModel):
+    name: PersonName = Field(description="The typed name of who signs.")
+
+
+class SubmitRequest(Operation):
+    signature: SignatureRequest | None = Field(
+        default=None, description="Needed when `settings.signature_on_complete` is true."
+    )
+
+
+class RemovePhotosRequest(Operation):
+    photo_index: Annotated[Annotated[int, Field(ge=0, le=MAX_PHOTO_INDEX)] | None, BeforeValidator(_only_one_index)] = (
+        Field(
+            default=None,
+            description="Which one; absent: all of them. May also be given as the query parameter `photo_index`.",
+        )
+    )
+
+
+class CancelRequest(Operation):
+    reason: Annotated[Annotated[str, Field(max_length=MAX_REASON)] | None, _trimmed(MAX_REASON)] = Field(
+        default=None, description="Why, in the person's own words."
+    )
+
+
+BatchOpId = Annotated[
+    str, Field(min_length=1, max_length=MAX_OP_ID, description="Made by the client, a new one for each wish. Required.")
+]
+
+
+class BatchedAnswer(AnswerRequest):
+    op_id: BatchOpId
+    type: Literal["answer"]
+    step_id: StepId
+
+
+class BatchedClear(BaseModel):
+    """Takes an answer or a skip back."""
+
+    op_id: BatchOpId
+    type: Literal["clear"]
+    step_id: StepId
+
+
+class BatchedSkip(BaseModel):
+    op_id: BatchOpId
+    type: Literal["skip"]
+    step_id: StepId
+
+
+class BatchedIdentity(IdentityRequest):
+    op_id: BatchOpId
+    type: Literal["identity"]
+
+
+class BatchedSubmit(SubmitRequest):
+    op_id: BatchOpId
+    type: Literal["submit"]
+
+
+class BatchedCancel(CancelRequest):
+    op_id: BatchOpId
+    type: Literal["cancel"]
+
+
+BatchedOperation = Annotated[
+    BatchedAnswer | BatchedClear | BatchedSkip | BatchedIdentity | BatchedSubmit | BatchedCancel,
+    Field(discriminator="type"),
+]
+
+
+class BatchRequest(BaseModel):
+    operations: list[BatchedOperation] = Field(
+        min_length=1, max_length=MAX_BATCH, description="In the order in which they are to be done."
+    )

@@ -1,0 +1,242 @@
+"""The operations of the executor API."""
+
+from typing import Final
+
+from checklist_crds.errors import (
+    AnswerInvalid,
+    IdempotencyKeyReused,
+    InvalidParameter,
+    MissingField,
+    NotFound,
+    RequiredStepsMissing,
+    RunClosed,
+    RunExpired,
+    RunNotFound,
+    ServiceError,
+    ValidationFailed,
+)
+
+from ..http.example_values import USER_ID
+from ..http.op_id import MAX_OP_ID
+from ..http.operations import Access, Body, Operation, Reply, header, problem, query
+from ..http.request_body import MAX_BODY_BYTES
+from . import examples, models
+from .access import BASE
+from .member import ANSWERING_MEMBER
+from .models import MAX_BATCH
+
+TAG: Final = "Executor"
+OP_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": MAX_OP_ID}
+OP_ID_PARAMETERS: Final = (
+    query("op_id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
+    header("Op-Id", OP_ID_SCHEMA, "The op_id, where a body is inconvenient.", examples.OP_ID),
+    header(
+        ANSWERING_MEMBER,
+        {"type": "string"},
+        "In a run for members, for what was given a while ago: the member who gave it. Anybody else's session is "
+        "refused (403 `assigned_to_another`).",
+        USER_ID,
+    ),
+)
+_REUSED: Final = IdempotencyKeyReused("This op_id was used for another operation of this run.")
+WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
+    InvalidParameter(details=[problem("op_id", "out_of_range", "Must have 1 to 128 characters, not 129.")]),
+    RunNotFound(),
+    RunClosed("The run is completed; it takes no more changes."),
+    RunExpired(),
+    ValidationFailed(details=[problem("op_id", "wrong_type", "Must be a string, not a number.")]),
+    _REUSED,
+)
+NO_STEP: Final = NotFound("There is no such step to answer in this run.")
+_RUNS: Final = {"started": examples.EXECUTOR_RUN, "for members": examples.EXECUTOR_MEMBER_RUN}
+IDENTITY_FIRST: Final = ValidationFailed(
+    "This checklist asks who you are first.",
+    details=[problem("identity", "identity_required", "Name and e-mail address are needed before answering.")],
+)
+
+
+def changed(description: str, example: dict[str, object]) -> tuple[Reply, ...]:
+    return (Reply(200, description, models.RunChange, {"changed": example, "replayed": example | {"replayed": True}}),)
+
+
+def _without(errors: tuple[ServiceError, ...], kind: type[ServiceError]) -> tuple[ServiceError, ...]:
+    return tuple(error for error in errors if not isinstance(error, kind))
+
+
+ONLY_OP_ID: Final = Body(models.Operation, {"with an op_id": examples.OPERATION_REQUEST}, required=False)
+EXECUTOR_OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "get",
+        BASE,
+        "getExecutorRun",
+        TAG,
+        "The checklist and its state",
+        Access.TOKEN,
+        (Reply(200, "The run as its executor sees it.", models.ExecutorRun, _RUNS),),
+        "The verbatim snapshot of the checklist with everything answered so far. Looking changes nothing.",
+        errors=(RunNotFound(), RunExpired()),
+    ),
+    Operation(
+        "post",
+        f"{BASE}/open",
+        "openExecutorRun",
+        TAG,
+        "Say that the link was opened",
+        Access.TOKEN,
+        changed("The run.", examples.CHANGE),
+        "Changes no status. When a member of the organization opens a run for members, it is assigned to them.",
+        parameters=OP_ID_PARAMETERS,
+        body=ONLY_OP_ID,
+        errors=tuple(error for error in WRITE_ERRORS if not isinstance(error, RunClosed) and error is not _REUSED),
+    ),
+    Operation(
+        "put",
+        f"{BASE}/identity",
+        "putExecutorIdentity",
+        TAG,
+        "Say who answers",
+        Access.TOKEN,
+        changed("Kept.", examples.CHANGE),
+        "Needed before the first answer when `execution.identity_required` is external.",
+        parameters=OP_ID_PARAMETERS,
+        body=Body(models.IdentityRequest, {"external executor": examples.IDENTITY_REQUEST}),
+        errors=(
+            MissingField("Missing: email.", details=[problem("email", "missing", "This field is required.")]),
+            *_without(WRITE_ERRORS, ValidationFailed),
+            ValidationFailed(
+                details=[problem("email", "invalid_format", "Must be an e-mail address like name@example.com.")]
+            ),
+        ),
+    ),
+    Operation(
+        "put",
+        f"{BASE}/answers/{{step_id}}",
+        "putAnswer",
+        TAG,
+        "Answer a step",
+        Access.TOKEN,
+        (
+            Reply(
+                200,
+                "Kept. `replayed` is true when this op_id was kept before.",
+                models.AnswerChange,
+                {"answered": examples.ANSWERED, "replayed": examples.ANSWERED | {"replayed": True}},
+            ),
+        ),
+        "The first answer starts the run. Answering again replaces the answer, and is a new event with the next "
+        "revision; with several devices the last one wins, step by step. Steps whose condition does not hold now "
+        "take no answer.",
+        parameters=OP_ID_PARAMETERS,
+        body=Body(models.AnswerRequest, {"number with a location": examples.ANSWER_REQUEST, "yes": {"value": True}}),
+        errors=(
+            MissingField("Missing: value.", details=[problem("value", "missing", "This field is required.")]),
+            *_without(WRITE_ERRORS, ValidationFailed),
+            NO_STEP,
+            AnswerInvalid(
+                "The answer must be at least -30.",
+                details=[problem("value", "out_of_range", "The answer must be at least -30.")],
+            ),
+            IDENTITY_FIRST,
+        ),
+    ),
+    Operation(
+        "delete",
+        f"{BASE}/answers/{{step_id}}",
+        "deleteAnswer",
+        TAG,
+        "Take an answer or a skip back",
+        Access.TOKEN,
+        changed("Taken back; also when there was nothing.", examples.CHANGE),
+        "Makes no event.",
+        parameters=OP_ID_PARAMETERS,
+        body=ONLY_OP_ID,
+        errors=(*WRITE_ERRORS, NO_STEP),
+    ),
+    Operation(
+        "post",
+        f"{BASE}/steps/{{step_id}}/skip",
+        "skipStep",
+        TAG,
+        "Skip a step",
+        Access.TOKEN,
+        changed("Skipped; also when it was before.", examples.SKIPPED),
+        "Only a step that is not required, in a checklist whose `settings.allow_skip` is true.",
+        parameters=OP_ID_PARAMETERS,
+        body=ONLY_OP_ID,
+        errors=(
+            *WRITE_ERRORS,
+            NO_STEP,
+            AnswerInvalid(
+                "A required step cannot be skipped.",
+                details=[problem("s-fridge-ok", "skip_not_allowed", "A required step cannot be skipped.")],
+            ),
+            IDENTITY_FIRST,
+        ),
+    ),
+    Operation(
+        "post",
+        f"{BASE}/submit",
+        "submitRun",
+        TAG,
+        "Submit the checklist",
+        Access.TOKEN,
+        changed("The run is completed.", examples.SUBMITTED),
+        "All required steps that apply need an answer. The first submit wins. Answers to steps that do not apply "
+        "leave the run.",
+        parameters=OP_ID_PARAMETERS,
+        body=Body(
+            models.SubmitRequest,
+            {"plain": {"op_id": examples.OP_ID}, "signed": examples.SUBMIT_REQUEST},
+            required=False,
+        ),
+        errors=(
+            *WRITE_ERRORS,
+            RequiredStepsMissing(
+                details=[problem("s-fridge-temp", "required", "'What does the thermometer say?' needs an answer.")]
+            ),
+            IDENTITY_FIRST,
+        ),
+    ),
+    Operation(
+        "post",
+        f"{BASE}/cancel",
+        "cancelExecutorRun",
+        TAG,
+        "Give up the checklist",
+        Access.TOKEN,
+        changed("The run is cancelled.", examples.CANCELLED),
+        "Final. What was answered so far goes to the owner.",
+        parameters=OP_ID_PARAMETERS,
+        body=Body(models.CancelRequest, {"with a reason": examples.CANCEL_REQUEST}, required=False),
+        errors=WRITE_ERRORS,
+    ),
+    Operation(
+        "post",
+        f"{BASE}/operations",
+        "applyOperations",
+        TAG,
+        "Do several operations in order",
+        Access.TOKEN,
+        (
+            Reply(
+                200,
+                "Each was done or refused, as its result says.",
+                models.BatchResult,
+                {"one done, one refused": examples.BATCH_RESULT},
+            ),
+        ),
+        f"For a queue that waited for a network: at most {MAX_BATCH} operations and {MAX_BODY_BYTES // 1024} KiB. They "
+        "are decided one after the other as if each had come alone, make the same events, and are written together. A "
+        "refused one does not stop those after it. One that cannot be taken now (503) does: all after it have the same "
+        "result, so that nothing is overtaken. The whole batch can be sent again without harm. It counts as one "
+        "request of its address, and as one of the run for each operation.",
+        parameters=OP_ID_PARAMETERS[2:],
+        body=Body(models.BatchRequest, {"an answer and a skip": examples.BATCH_REQUEST}),
+        errors=(
+            MissingField("Missing: operations.", details=[problem("operations", "missing", "This field is required.")]),
+            RunNotFound(),
+            RunExpired(),
+            ValidationFailed(details=[problem("operations[3].op_id", "missing", "This field is required.")]),
+        ),
+    ),
+)

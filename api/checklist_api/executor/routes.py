@@ -1,0 +1,151 @@
+"""The executor API (contract section 6): what the person with the link does with a run.
+
+Each write reads the same: token, body, command, `decide` behind a conditional write, view. The run id and its token are
+the credential; no account, no key (a run for members also needs a session: `member.py`). Looking (GET,
+HEAD, open) never changes the status, so link previews of messengers and mail scanners leave no trace.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from checklist_crds.errors import RunExpired, Unprocessable
+from checklist_crds.kube.run_store import Change
+from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
+from checklist_crds.run_commands import AnswerStep, Command, DrawSignature, Open, RemovePhotos
+from checklist_crds.run_lifecycle import require_assignee
+from checklist_crds.run_types import Run, RunPhase
+from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
+
+from ..http.request_body import read_json_object, read_optional_json_object
+from ..http.responses import json_response
+from ..photos.unused import UnusedPhotos
+from ..runs.access import RunAccess
+from . import commands
+from .access import BASE, ExecutorGate, Handler, given_op_id, organization_of
+from .batch import with_the_values_problems
+from .member import ExecutorMembers
+from .models import AnswerChange, ExecutorRun, RunChange, answer_kept
+from .photo_routes import requested_index
+
+Parse = Callable[[web.Request, str | None], Awaitable[Command]]
+
+
+class ExecutorRoutes:
+    """The handlers; each is called with the right token only."""
+
+    def __init__(
+        self, runs: RunAccess, members: ExecutorMembers, unused: UnusedPhotos, photo_urls: SignedUrls, clock: Clock
+    ) -> None:
+        self._runs = runs
+        self._members = members
+        self._unused = unused
+        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._clock = clock
+
+    def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:
+        router.add_get(BASE, gate.guarded(self.show))
+        for method, path, parse in (
+            ("POST", "open", _open),
+            ("PUT", "identity", _identity),
+            ("PUT", "answers/{step_id}", _answer),
+            ("DELETE", "answers/{step_id}", _clear),
+            ("DELETE", "answers/{step_id}/photos", _remove_photos),
+            ("POST", "steps/{step_id}/skip", _skip),
+            ("DELETE", "signature", _take_drawing_back),
+            ("POST", "submit", _submit),
+            ("POST", "cancel", _cancel),
+        ):
+            router.add_route(method, f"{BASE}/{path}", gate.guarded(self.write(parse)))
+
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        run = await self._run(request)
+        member = await self._members.answering(request, run)
+        require_assignee(run, member.id if member is not None else None)
+        definition = await self._definition(run)
+        now = self._clock()
+        if run.phase_at(now) is RunPhase.EXPIRED:
+            raise RunExpired()
+        sender = run.spec.created_by_name or organization_of(request).display_name
+        return json_response(ExecutorRun.of(run, definition, sender, now, self._photo_url, signed_in=member))
+
+    def write(self, parse: Parse) -> Handler:
+        """A route that applies the command which `parse` reads."""
+
+        async def handler(request: web.Request) -> web.StreamResponse:
+            try:
+                command = await parse(request, given_op_id(request))
+            except Unprocessable as error:
+                raise await self._with_the_values_problems(request, error) from None
+            change = await self._runs.change_by_link(
+                request.match_info["run_id"], organization_of(request), command, self._members.who(request)
+            )
+            if isinstance(command, DrawSignature):
+                await self._unused.discard_replaced(change)
+            return json_response(self._answer_to(command, change))
+
+        return handler
+
+    def _answer_to(self, command: Command, change: Change) -> RunChange:
+        run, now, photo_url = change.run, self._clock(), self._photo_url
+        definition, replayed = change.definition, change.decision.replayed
+        if isinstance(command, Open) and run.phase_at(now) is RunPhase.EXPIRED:
+            raise RunExpired()
+        if isinstance(command, AnswerStep | RemovePhotos):
+            answer = answer_kept(run, command.step_id, photo_url)
+            return AnswerChange.of(run, definition, now, photo_url, replayed=replayed, answer=answer)
+        return RunChange.of(run, definition, now, photo_url, replayed=replayed)
+
+    async def _run(self, request: web.Request) -> Run:
+        return await self._runs.of_organization(request.match_info["run_id"], organization_of(request))
+
+    async def _definition(self, run: Run) -> Definition:
+        return await self._runs.definition(run)
+
+    async def _with_the_values_problems(self, request: web.Request, error: Unprocessable) -> Unprocessable:
+        """The same error with what is wrong about the answer's value too: all problems are told at once."""
+        step_id = request.match_info.get("step_id")
+        if step_id is None or request.method != "PUT":
+            return error
+        run = await self._run(request)
+        require_assignee(run, await self._members.who(request)(run))
+        value = (await read_json_object(request)).get("value")
+        return with_the_values_problems(error, await self._definition(run), step_id, value)
+
+
+async def _open(request: web.Request, op_id: str | None) -> Command:
+    return commands.open_run(await read_optional_json_object(request), op_id)
+
+
+async def _identity(request: web.Request, op_id: str | None) -> Command:
+    return commands.give_identity(await read_json_object(request), op_id)
+
+
+async def _answer(request: web.Request, op_id: str | None) -> Command:
+    return commands.answer_step(request.match_info["step_id"], await read_json_object(request), op_id)
+
+
+async def _clear(request: web.Request, op_id: str | None) -> Command:
+    return commands.clear_answer(request.match_info["step_id"], await read_optional_json_object(request), op_id)
+
+
+async def _remove_photos(request: web.Request, op_id: str | None) -> Command:
+    body = await read_optional_json_object(request)
+    return commands.remove_photos(request.match_info["step_id"], requested_index(request), body, op_id)
+
+
+async def _take_drawing_back(request: web.Request, op_id: str | None) -> Command:
+    return commands.take_drawing_back(await read_optional_json_object(request), op_id)
+
+
+async def _skip(request: web.Request, op_id: str | None) -> Command:
+    return commands.skip_step(request.match_info["step_id"], await read_optional_json_object(request), op_id)
+
+
+async def _submit(request: web.Request, op_id: str | None) -> Command:
+    return commands.submit(await read_optional_json_object(request), op_id)
+
+
+async def _cancel(request: web.Request, op_id: str | None) -> Command:
+    return commands.cancel(await read_optional_json_object(request), op_id)

@@ -1,0 +1,1 @@
+"""Templates by a language model: asking, reading and judging its answer within bounds."""

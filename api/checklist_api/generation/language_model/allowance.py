@@ -1,0 +1,114 @@
+"""How much of the model an organization may use, and how much all of them together: requests, tokens, money.
+
+Counted by UTC hour and day, in the memory of one process. What a call may cost at most is reserved
+before it and settled after it, so that a bound holds whatever runs at the same time and whatever the server answers.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from checklist_crds.times import Clock
+
+from ...settings.language_model import ModelSettings
+from .failures import ModelFailure, Reason
+
+AT_ONCE: Final = 16
+"""Prompts that are with the model at a time."""
+AT_ONCE_OF_ONE: Final = 4
+"""Of these, of one organization: one that sends many must not keep the others out."""
+_MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What one call may use at most."""
+
+    organization: str
+    sent: int
+    written: int
+    day: datetime
+
+
+class Allowance:
+    """One for a process."""
+
+    def __init__(self, settings: ModelSettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._hour: datetime | None = None
+        self._day: datetime | None = None
+        self._prompts_of_hour: Counter[str] = Counter()
+        self._prompts_of_day: Counter[str] = Counter()
+        self._tokens_of_day: Counter[str] = Counter()
+        self._cost_of_day = 0.0
+        self._running: Counter[str] = Counter()
+
+    def begin(self, organization: str) -> None:
+        """Count a prompt that is to reach the model; `end` follows. Raises ModelFailure (busy, limit)."""
+        now = self._turn_over()
+        if self._running.total() >= AT_ONCE or self._running[organization] >= AT_ONCE_OF_ONE:
+            raise ModelFailure(Reason.BUSY, retry_after_s=1.0)
+        hour, day = self._settings.prompts_per_hour, self._settings.prompts_per_day
+        if day is not None and self._prompts_of_day[organization] >= day:
+            raise ModelFailure(Reason.LIMIT, "prompts of the day", retry_after_s=_until_tomorrow(now))
+        if hour is not None and self._prompts_of_hour[organization] >= hour:
+            raise ModelFailure(Reason.LIMIT, "prompts of the hour", retry_after_s=_until_next_hour(now))
+        self._prompts_of_hour[organization] += 1
+        self._prompts_of_day[organization] += 1
+        self._running[organization] += 1
+
+    def end(self, organization: str) -> None:
+        self._running[organization] -= 1
+        if self._running[organization] <= 0:
+            del self._running[organization]
+
+    def reserve(self, organization: str, sent: int, written: int) -> Reservation:
+        """Before each call, for the tokens that it may use at most. Raises ModelFailure (limit, budget)."""
+        now = self._turn_over()
+        tokens, cost = self._settings.tokens_per_day, self._settings.cost_per_day
+        if tokens is not None and self._tokens_of_day[organization] + sent + written > tokens:
+            raise ModelFailure(Reason.LIMIT, "tokens of the day", retry_after_s=_until_tomorrow(now))
+        if cost is not None and self._cost_of_day + self.cost_of(sent, written) > cost:
+            raise ModelFailure(Reason.BUDGET, "cost of the day", retry_after_s=_until_tomorrow(now))
+        self._tokens_of_day[organization] += sent + written
+        self._cost_of_day += self.cost_of(sent, written)
+        return Reservation(organization, sent, written, _day_of(now))
+
+    def settle(self, reservation: Reservation, sent: int, written: int) -> None:
+        """After a call whose use is known. Of one that broke off it is not, and the reservation stands."""
+        if self._turn_over() and reservation.day != self._day:
+            return  # yesterday's are forgotten
+        self._tokens_of_day[reservation.organization] += sent + written - reservation.sent - reservation.written
+        self._cost_of_day += self.cost_of(sent, written) - self.cost_of(reservation.sent, reservation.written)
+
+    def cost_of(self, sent: int, written: int) -> float:
+        """In the currency of the prices."""
+        return (sent * self._settings.price_sent + written * self._settings.price_written) / _MILLION
+
+    def _turn_over(self) -> datetime:
+        """Now; what was counted in an hour or day that is over is forgotten, so memory is that of a day."""
+        now = self._clock()
+        hour, day = now.replace(minute=0, second=0, microsecond=0), _day_of(now)
+        if hour != self._hour:
+            self._hour = hour
+            self._prompts_of_hour.clear()
+        if day != self._day:
+            self._day = day
+            self._prompts_of_day.clear()
+            self._tokens_of_day.clear()
+            self._cost_of_day = 0.0
+        return now
+
+
+def _day_of(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _until_next_hour(now: datetime) -> float:
+    return (now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1) - now).total_seconds()
+
+
+def _until_tomorrow(now: datetime) -> float:
+    return (_day_of(now) + timedelta(days=1) - now).total_seconds()

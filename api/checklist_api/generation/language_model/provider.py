@@ -1,0 +1,201 @@
+"""A template from the language model: asked for, judged, and if need be asked for again, within bounds of time, tokens
+and money.
+"""
+
+import asyncio
+import base64
+import functools
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from checklist_crds.template_types import Definition
+from checklist_crds.times import Clock
+
+from ...metrics import Metrics
+from ...settings.language_model import ModelSettings
+from .allowance import Allowance
+from .answer import Unusable, all_texts, read_answer
+from .client import Completion, ModelClient, RequestRefused
+from .dialect import MAX_STEPS, Dialect, RememberedDialect
+from .failures import ModelFailure, Reason
+from .prompt import Message, corrected, messages_for, repeats_instructions
+
+if TYPE_CHECKING:
+    from .check import Judgement
+
+logger = logging.getLogger(__name__)
+
+MAX_CORRECTIONS: Final = 2
+_CHARACTERS_PER_TOKEN: Final = 2.5
+"""Fewest of any language that models are used for, on average: what is reserved is rather too much."""
+_SCHEMA_TOKENS: Final = 4_000
+"""Servers count the schema, too, and each in its own way."""
+_KEY_LENGTH: Final = 16
+"""A shorter one is no secret but a word that a local server wants to see, and may stand in any template."""
+
+
+_T = TypeVar("_T")
+
+
+class RunsAside(Protocol):
+    """Runs a function that takes a while, and not in the event loop."""
+
+    async def __call__(self, function: Callable[[str], _T], text: str, /) -> _T: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A valid template that a model wrote, and what is harmful in it."""
+
+    definition: Definition
+    judgement: "Judgement"
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """What was asked for, and the valid templates that came but do harm."""
+
+    wish: str
+    locale: str | None
+    organization: str
+    harmful: list[_Judged] = field(default_factory=list)
+
+    def mended(self) -> Definition | None:
+        """Of the template with the fewest harms, of equal ones the last, one without them; None where nothing helps."""
+        usable = [each.judgement for each in self.harmful if each.judgement.mended is not None]
+        return min(reversed(usable), key=lambda each: len(each.harms)).mended if usable else None
+
+
+class ModelProvider:
+    """Asks the model. `close` it."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        metrics: Metrics,
+        clock: Clock,
+        aside: RunsAside,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._client = ModelClient(settings, clock)
+        self._allowance = Allowance(settings, clock)
+        self._dialect = RememberedDialect(monotonic)
+        self._aside = aside
+
+    async def generate(self, wish: str, locale: str | None, organization: str) -> Definition:
+        """A valid template. Raises ModelFailure."""
+        started = time.monotonic()
+        outcome = "template"
+        try:
+            self._allowance.begin(organization)
+            try:
+                return await self._best(_Conversation(wish, locale, organization))
+            finally:
+                self._allowance.end(organization)
+        except ModelFailure as failure:
+            outcome = failure.reason.value
+            raise
+        finally:
+            self._metrics.count_model_prompt(outcome, time.monotonic() - started)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _best(self, asked: _Conversation) -> Definition:
+        """A template without harm, else what is left of a harmful one without it. Raises ModelFailure."""
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                return await self._harmless(asked)
+        except TimeoutError:
+            failure = ModelFailure(Reason.TIMEOUT, "all of it")
+        except ModelFailure as error:
+            failure = error
+        if (mended := asked.mended()) is None:
+            raise failure
+        logger.info("model.mended", extra={"reason": failure.reason.value, "organization": asked.organization})
+        return mended
+
+    async def _harmless(self, asked: _Conversation) -> Definition:
+        messages = messages_for(asked.wish, asked.locale)
+        judge = functools.partial(_judged, wish=asked.wish, locale=asked.locale)
+        for correction in range(MAX_CORRECTIONS + 1):
+            completion = await self._completion(messages, asked.organization)
+            try:
+                if completion.cut_off:
+                    raise Unusable("It was cut off: write a shorter template.")
+                judged = await self._aside(judge, completion.text)
+                self._refuse_leaks(judged.definition)
+                if not judged.judgement.harms:
+                    return judged.definition
+                asked.harmful.append(judged)
+                raise Unusable(*(harm.problem for harm in judged.judgement.harms))
+            except Unusable as unusable:
+                logger.debug("model.unusable", extra={"correction": correction, "problems": len(unusable.problems)})
+                messages = [*messages[:2], *corrected(completion.text, unusable.problems)]
+        reason = Reason.INCOMPLETE if asked.harmful else Reason.NONSENSE
+        raise ModelFailure(reason, f"after {MAX_CORRECTIONS} corrections")
+
+    async def _completion(self, messages: list[Message], organization: str) -> Completion:
+        """One answer, in the first dialect that the server takes."""
+        dialect, tried = self._dialect.current(), frozenset[Dialect]()
+        for _ in range(MAX_STEPS + 1):
+            try:
+                completion = await self._paid_for(dialect, messages, organization)
+            except RequestRefused as refused:
+                tried |= {dialect}
+                other = dialect.without_what(refused.complaint, tried)
+                if other is None:
+                    raise ModelFailure(Reason.ERROR, f"status {refused.status}") from None
+                dialect = other
+                continue
+            self._dialect.took(dialect)
+            return completion
+        raise ModelFailure(Reason.ERROR, "every request is refused")
+
+    async def _paid_for(self, dialect: Dialect, messages: list[Message], organization: str) -> Completion:
+        most_sent = sum(tokens_at_most(message["content"]) for message in messages)
+        most_sent += _SCHEMA_TOKENS if dialect.form.has_schema else 0
+        reservation = self._allowance.reserve(organization, most_sent, self._settings.max_tokens)
+        request = {"messages": messages, **dialect.members(self._settings.max_tokens)}
+        try:
+            completion = await self._client.complete(request)
+        except RequestRefused:
+            self._allowance.settle(reservation, 0, 0)
+            raise
+        except ModelFailure as failure:
+            if failure.free:
+                self._allowance.settle(reservation, 0, 0)
+            raise
+        sent = most_sent if completion.sent is None else completion.sent
+        written = tokens_at_most(completion.text) if completion.written is None else completion.written
+        self._allowance.settle(reservation, sent, written)
+        self._metrics.count_model_tokens(sent, written, self._allowance.cost_of(sent, written))
+        return completion
+
+    def _refuse_leaks(self, definition: Definition) -> None:
+        """No answer holds our key or recites our instructions. The model knows no key; a server does, and could."""
+        key = self._client.sent_key or ""
+        forms = (key, base64.b64encode(key.encode()).decode().rstrip("="), key[::-1]) if len(key) >= _KEY_LENGTH else ()
+        for text in all_texts(definition):
+            if repeats_instructions(text) or any(form in text for form in forms):
+                raise ModelFailure(Reason.NONSENSE, "repeats what it was sent")
+
+
+def _judged(text: str, *, wish: str, locale: str | None) -> _Judged:
+    """The template of an answer, compared with its prompt. Raises Unusable."""
+    # With the tables of the composer: not before they are needed, and in the thread of the pool.
+    from .check import judgement
+
+    definition = read_answer(text)
+    return _Judged(definition, judgement(definition, wish, locale))
+
+
+def tokens_at_most(text: str) -> int:
+    """More tokens than any usual tokenizer makes of `text`."""
+    return int(len(text.encode()) / _CHARACTERS_PER_TOKEN) + 8

@@ -1,0 +1,39 @@
+"""The `op_id` of an executor's write: made by the client, so that a request sent again is the same operation (contract
+section 6).
+"""
+
+from typing import Final
+
+from checklist_crds.errors import Problem, ValidationFailed
+from checklist_crds.json_types import text_fault
+from checklist_crds.template_structure import json_type_name
+
+MAX_OP_ID: Final = 128
+
+
+def op_id_problem(op_id: object) -> Problem | None:
+    """What is wrong with `op_id`: it must be text of 1 to 128 characters."""
+    if not isinstance(op_id, str):
+        return Problem("op_id", "wrong_type", f"Must be a string, not {json_type_name(op_id)}.")
+    if not 1 <= len(op_id) <= MAX_OP_ID:
+        return Problem("op_id", "out_of_range", f"Must have 1 to {MAX_OP_ID} characters, not {len(op_id)}.")
+    fault = text_fault(op_id)
+    return Problem("op_id", "invalid_text", f"It {fault}.") if fault else None
+
+
+def ambiguity(written: object, given: str | None) -> Problem | None:
+    """What is wrong with the op_id of a body (None: it has none) beside `given`, that of the query or the header."""
+    if written is None:
+        return None
+    if problem := op_id_problem(written):
+        return problem
+    if given is not None and written != given:
+        return Problem("op_id", "ambiguous", "The body has another op_id than the query or the header.")
+    return None
+
+
+def only_op_id(written: str | None, given: str | None) -> str | None:
+    """The op_id of a body that needs nothing else. Raises ValidationFailed."""
+    if problem := ambiguity(written, given):
+        raise ValidationFailed(details=[problem])
+    return given if written is None else written

@@ -1,0 +1,98 @@
+"""What the query of a list says: its page (specification, "Pagination object"; contract section 8) and its filters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from aiohttp import web
+
+from checklist_crds.errors import InvalidParameter, Problem
+from checklist_crds.times import parse_timestamp
+
+from .models import Pagination
+
+_T = TypeVar("_T")
+
+DEFAULT_PER_PAGE: Final = 20
+MAX_PER_PAGE: Final = 100
+MAX_PAGE: Final = 1_000_000
+_DIGITS: Final = 18
+"""Of an integer that is larger than any limit here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page that a request asks for, from 1."""
+
+    number: int
+    per_page: int
+
+    @property
+    def offset(self) -> int:
+        return (self.number - 1) * self.per_page
+
+    def of(self, total: int) -> Pagination:
+        """The pagination object for a list of `total` entries."""
+        more = self.number * self.per_page < total and self.number < MAX_PAGE
+        next_page = self.number + 1 if more else None
+        return Pagination(total=total, page=self.number, per_page=self.per_page, next_page=next_page)
+
+    def view(self, total: int) -> dict[str, Any]:
+        """The same for answers that are no models."""
+        return self.of(total).model_dump()
+
+    def cut(self, entries: Sequence[_T]) -> Sequence[_T]:
+        """Those of the page, out of all."""
+        return entries[self.offset : self.offset + self.per_page]
+
+
+def requested_page(request: web.Request) -> Page:
+    """From `page` and `per_page`; more per page than allowed is cut and reported. Raises InvalidParameter."""
+    number = _positive(request, "page", 1)
+    per_page = _positive(request, "per_page", DEFAULT_PER_PAGE)
+    if number > MAX_PAGE:
+        raise invalid_parameter("page", f"must be an integer from 1 to {MAX_PAGE}")
+    return Page(number, min(per_page, MAX_PER_PAGE))
+
+
+def parameter(request: web.Request, name: str) -> str | None:
+    """One query parameter, or None without it. Raises InvalidParameter when it is given twice."""
+    values = request.query.getall(name, [])
+    if len(values) > 1:
+        raise invalid_parameter(name, "may be given only once")
+    return values[0] if values else None
+
+
+def one_of(request: web.Request, name: str, allowed: Sequence[str]) -> str | None:
+    """A query parameter that has a few values only. Raises InvalidParameter."""
+    value = parameter(request, name)
+    if value is not None and value not in allowed:
+        raise invalid_parameter(name, f"must be one of {', '.join(allowed)}")
+    return value
+
+
+def requested_moment(request: web.Request, name: str) -> datetime | None:
+    """A query parameter that is an instant. Raises InvalidParameter."""
+    text = parameter(request, name)
+    if text is None:
+        return None
+    try:
+        # In a query, the plus of +00:00 arrives as a space unless it is escaped.
+        return parse_timestamp(text.replace(" ", "+"))
+    except (ValueError, OverflowError):
+        raise invalid_parameter(name, "must be a timestamp such as 2026-11-21T13:50:00Z") from None
+
+
+def invalid_parameter(name: str, message: str) -> InvalidParameter:
+    return InvalidParameter(f"{name} {message}.", details=[Problem(name, "invalid_parameter", f"{name} {message}.")])
+
+
+def _positive(request: web.Request, name: str, default: int) -> int:
+    text = parameter(request, name)
+    if text is None:
+        return default
+    digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
+    if not digits:
+        raise invalid_parameter(name, "must be an integer from 1")
+    return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS

@@ -1,0 +1,54 @@
+"""Connections to Redis: each new one is made with the password and the authorities that hold at that moment.
+
+Redis keeps a connection that was let in when its password changes, so a rotation ends nothing. (Its package is
+optional; nobody imports this module without a setting that asks for it.)
+"""
+
+from typing import Any
+
+from redis.asyncio import Connection, ConnectionPool, Redis, SSLConnection
+from redis.asyncio.connection import parse_url
+from redis.credentials import CredentialProvider
+
+from checklist_crds.settings.held import Certificates
+
+from ..settings.sign_in import RedisSettings
+
+
+def connect(settings: RedisSettings, **options: Any) -> Any:
+    """A client; `options` as `Redis` takes them. It connects when it is first used."""
+    given: dict[str, Any] = {**parse_url(settings.address), **options}
+    given.pop("username", None)
+    given["credential_provider"] = _Credentials(settings)
+    if settings.is_tls:
+        given["connection_class"] = _Trusting
+        given["trusted"] = settings.ca
+    else:
+        given["connection_class"] = Connection
+    return Redis(connection_pool=ConnectionPool(**given))
+
+
+class _Credentials(CredentialProvider):
+    def __init__(self, settings: RedisSettings) -> None:
+        self._settings = settings
+
+    def get_credentials(self) -> Any:
+        username, password = self._settings.username, self._settings.current_password()
+        if password is None:
+            return ()
+        return (username, password) if username is not None else (password,)
+
+    async def get_credentials_async(self) -> Any:
+        return self.get_credentials()
+
+
+class _Trusting(SSLConnection):
+    def __init__(self, *, trusted: Certificates | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._trusted = trusted
+
+    async def connect(self) -> None:
+        if self._trusted is not None:
+            self.ssl_context.ca_data = self._trusted.pem
+            self.ssl_context.context = None  # of the last time, perhaps with others
+        await super().connect()  # type: ignore[no-untyped-call]

@@ -1,0 +1,169 @@
+"""Request bodies as pydantic models: one model reads a body, judges it and describes it (contract section 7).
+
+What is missing is one refusal, 400; what is there and wrong is another, 422. Each names everything at once.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Final, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from checklist_crds.errors import MissingField, Problem, ValidationFailed
+from checklist_crds.ids import ID_PATTERNS
+from checklist_crds.json_types import text_fault
+from checklist_crds.template_structure import json_type_name, path_of
+from checklist_crds.times import parse_timestamp
+
+from .request_body import missing_fields
+
+_WANTED: Final = {
+    "string_type": "a string",
+    "bool_type": "true or false",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "list_type": "an array",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+_IDS: Final = {pattern: prefix for prefix, pattern in ID_PATTERNS.items()}
+
+
+class RequestModel(BaseModel):
+    """Base of bodies. A member that is null counts as left out where the field may be None."""
+
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
+    refused: ClassVar[str | None] = None
+    """What the 422 says as a whole; None: as the error does by itself."""
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any], **context: Any) -> Self:
+        """`context`: for the validators. Raises MissingField, ValidationFailed."""
+        try:
+            return cls.model_validate(body, context=context)
+        except ValidationError as failure:
+            errors = failure.errors(include_url=False)
+        # Outside of the handler: a traceback of the failure would show the body, and with it secrets.
+        raise _refusal(errors, body, cls.refused)
+
+
+def several(problems: Sequence[Problem]) -> PydanticCustomError:
+    """For validators whose problems have paths of their own within the body."""
+    return PydanticCustomError("several", "is not valid", {"problems": list(problems)})
+
+
+def wrong(code: str, message: str) -> PydanticCustomError:
+    """For validators of one field. `message` is a sentence."""
+    return PydanticCustomError(code, "{message}", {"message": message})
+
+
+def _refusal(
+    errors: Sequence[ErrorDetails], body: Mapping[str, Any], text: str | None
+) -> MissingField | ValidationFailed:
+    missing = [path_of(error["loc"]) for error in errors if _is_absent(error)]
+    if missing:
+        return missing_fields(missing)
+    place_of = _Order(body)
+    return ValidationFailed(
+        text,
+        details=[
+            problem
+            for error in sorted(errors, key=lambda error: place_of(error["loc"]))
+            for problem in _problems(error)
+        ],
+    )
+
+
+class _Order:
+    """The order of the body, in which its problems are listed; what it lacks comes last."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self._body = body
+        self._indices: dict[int, dict[str, int]] = {}
+
+    def __call__(self, location: tuple[int | str, ...]) -> tuple[int, ...]:
+        place: list[int] = []
+        node: object = self._body
+        for part in location:
+            if isinstance(node, Mapping) and isinstance(part, str):
+                # A body may have thousands of members that nobody knows: they are counted once.
+                indices = self._indices.setdefault(id(node), {})
+                if not indices:
+                    indices.update((key, index) for index, key in enumerate(node))
+                place.append(indices.get(part, len(indices)))
+                node = node.get(part)
+            elif isinstance(node, list) and isinstance(part, int):
+                place.append(part)
+                node = node[part] if part < len(node) else None
+        return tuple(place)
+
+
+def _is_absent(error: ErrorDetails) -> bool:
+    """Whether 400 is the answer: a member of the body, or of `webhook`, is not there (a null is, and wrong)."""
+    location, by_validator = error["loc"], "ctx" in error
+    own = len(location) == 1 or (len(location) == 2 and location[0] == "webhook")
+    return error["type"] == "missing" and own and not by_validator
+
+
+def _problems(error: ErrorDetails) -> Sequence[Problem]:
+    context = error.get("ctx", {})
+    if "problems" in context:
+        return [problem for problem in context["problems"] if isinstance(problem, Problem)]
+    code, message = _words(error["type"], error["input"], context, error["msg"])
+    return [Problem(path_of(error["loc"]), code, message)]
+
+
+def _words(kind: str, value: object, context: Mapping[str, Any], message: str) -> tuple[str, str]:
+    if kind in _WANTED:
+        return "wrong_type", f"Must be {_WANTED[kind]}, not {json_type_name(value)}."
+    match kind:
+        case "missing":
+            return "missing", "This field is required."
+        case "extra_forbidden":
+            return "unknown_field", "There is no such field."
+        case "string_too_long":
+            return "too_long", f"Must have at most {context['max_length']} characters."
+        case "string_too_short":
+            return "too_short", f"Must have at least {context['min_length']} characters."
+        case "string_pattern_mismatch":
+            prefix = _IDS.get(context["pattern"])
+            return "pattern", f"Must be {prefix}- and a lower-case UUID." if prefix else "Has not the right form."
+        case "greater_than":
+            return "out_of_range", f"Must be more than {context['gt']:g}."
+        case "greater_than_equal":
+            return "out_of_range", f"Must be at least {context['ge']:g}."
+        case "less_than_equal":
+            return "out_of_range", f"Must be at most {context['le']:g}."
+        case _:
+            # What validators raise: their type is the code.
+            return kind, f"{message[0].upper()}{message[1:].removesuffix('.')}."
+
+
+def _storable(text: str) -> str:
+    if fault := text_fault(text):
+        raise wrong("invalid_text", f"It {fault}.")
+    return text
+
+
+def _instant(value: object) -> datetime:
+    try:
+        return parse_timestamp(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        raise wrong("invalid_timestamp", "Must be a timestamp such as 2026-11-21T13:50:00Z.") from None
+
+
+def among(allowed: Sequence[str]) -> AfterValidator:
+    """One of a few texts."""
+
+    def check(text: str) -> str:
+        if text not in allowed:
+            raise wrong("invalid_option", f"Must be one of {', '.join(allowed)}.")
+        return text
+
+    return AfterValidator(check)
+
+
+STORABLE: Final = AfterValidator(_storable)
+"""For texts that are kept: without NUL, and without halves of characters."""
+Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})]

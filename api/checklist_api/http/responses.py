@@ -1,0 +1,17 @@
+"""JSON responses: compact, in UTF-8, never kept by a cache on the way."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import web
+from pydantic import BaseModel
+
+from checklist_crds.json_text import to_json
+
+_HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+
+
+def json_response(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """`document`: a model of the subject, or what JSON has."""
+    body = document.model_dump_json(warnings=False).encode() if isinstance(document, BaseModel) else to_json(document)
+    return web.Response(body=body, status=status, headers={**_HEADERS, **headers} if headers else _HEADERS)

@@ -1,0 +1,1 @@
+"""What lists are answered from: SQLite tables in memory, fed by watches. And deliveries, as objects record them."""

@@ -1,0 +1,389 @@
+"""What is known of the archive, in an SQLite file on disk: which parts there are, which runs are in them, and the row
+of each run for lists. Memory does not grow with it.
+
+It is attached to the connection of the live runs, so that one query goes through both and never sees a run twice, or
+not at all, while it moves. The file belongs to one process and is thrown away with it; nothing in it is the only copy.
+"""
+
+import contextlib
+import os
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Final
+
+from checklist_crds.run_row import RUN_COLUMNS, milliseconds
+
+from .delivery_rows import packed_id
+from .interned_names import InternedNames
+from .run_rows import column
+
+_PREPARED: Final = """
+PRAGMA archive.journal_mode = MEMORY;
+PRAGMA archive.synchronous = OFF;
+PRAGMA archive.locking_mode = EXCLUSIVE;
+PRAGMA archive.cache_size = -8192;
+"""
+_SCHEMA: Final = f"""
+CREATE TABLE archive.parts (
+    part INTEGER PRIMARY KEY, key TEXT UNIQUE, tag TEXT, organization TEXT, month TEXT, state INT
+);
+CREATE INDEX archive.parts_of_organization ON parts (organization, state);
+CREATE INDEX archive.parts_by_month ON parts (state, month);
+CREATE TABLE archive.members (run_id TEXT, part INT, version INT, PRIMARY KEY (run_id, part)) WITHOUT ROWID;
+CREATE INDEX archive.members_of_part ON members (part);
+CREATE TABLE archive.runs (
+    {", ".join(RUN_COLUMNS)}, version INT, part INT, PRIMARY KEY (run_id, namespace)
+) WITHOUT ROWID;
+CREATE INDEX archive.newest ON runs (organization, created_at, run_id, namespace, phase);
+CREATE INDEX archive.newest_of_template ON runs (organization, template_id, created_at, run_id, namespace, phase);
+CREATE INDEX archive.newest_of_reference ON runs (organization, executor_ref, created_at, run_id, namespace);
+CREATE INDEX archive.runs_of_part ON runs (part);
+CREATE TABLE archive.events (event_id BLOB, run_id TEXT, part INT, PRIMARY KEY (event_id, part)) WITHOUT ROWID;
+CREATE INDEX archive.events_of_part ON events (part);
+"""
+_PUT: Final = f"INSERT OR REPLACE INTO archive.runs VALUES ({', '.join('?' * (len(RUN_COLUMNS) + 2))})"  # noqa: S608 - no input
+_NAMES: Final = tuple(column(name) for name in ("namespace", "organization", "template_id"))
+"""Columns whose few texts are kept as numbers: they are in every index."""
+_NAMESPACE, _ORGANIZATION, _PHASE = column("namespace"), column("organization"), column("phase")
+
+
+class PartState(IntEnum):
+    """How much of a part is in the table."""
+
+    WAITING = 0
+    """Which runs are in it; their rows are still to be read."""
+    LOADED = 1
+    DAMAGED = 2
+    """It cannot be read as what its manifest says."""
+    COVERED = 3
+    """As WAITING, but no list lacks any of its runs: they are all among those of the cluster, or were a moment ago."""
+
+    @property
+    def is_unread(self) -> bool:
+        return self in {PartState.WAITING, PartState.COVERED}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPart:
+    """A part by the key of its manifest. `tag`: another one when the manifest was written anew."""
+
+    number: int
+    key: str
+    tag: str
+    organization: str
+    state: PartState
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedRow:
+    """A run of a part: its row for lists, its version, and its events."""
+
+    row: tuple[Any, ...]
+    version: int
+    events: tuple[str, ...] = ()
+
+
+class ArchiveTable:
+    """Everything here is quick and waits for nobody; raises sqlite3.Error when the disk is full."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        """`db`: with the table `runs` of the live ones."""
+        self._db = db
+        self._names = InternedNames()
+        self._totals: Counter[tuple[int, int, str]] = Counter()
+        db.execute("CREATE TABLE twice (run_id, namespace, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID")
+        self._is_empty = True
+        self._attach(":memory:")
+
+    def keep_below(self, folder: Path) -> None:
+        """From now on, in a file of that folder. Before anything is known.
+
+        The file has no name any more once it is open, so nothing is left behind, however the process ends.
+        """
+        descriptor, name = tempfile.mkstemp(prefix="archive-", suffix=".sqlite3", dir=folder)
+        os.close(descriptor)
+        self._db.execute("DETACH archive")
+        self._attach(name)
+        Path(name).unlink()
+
+    def _attach(self, name: str) -> None:
+        self._db.execute("ATTACH ? AS archive", (name,))
+        self._db.executescript(_PREPARED + _SCHEMA)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row was ever put in: then lists need not look."""
+        return self._is_empty
+
+    # -- parts ----------------------------------------------------------------------------------------------------
+
+    def parts(self, organization: str | None = None) -> dict[str, KnownPart]:
+        """By key: all, or those of the organization (its public id)."""
+        where, values = ("", ()) if organization is None else ("WHERE organization = ?", (organization,))
+        rows = self._db.execute(f"SELECT part, key, tag, organization, state FROM archive.parts {where}", values)  # noqa: S608
+        return {row[1]: _part(row) for row in rows}
+
+    def part(self, key: str) -> KnownPart | None:
+        row = self._db.execute(
+            "SELECT part, key, tag, organization, state FROM archive.parts WHERE key = ?", (key,)
+        ).fetchone()
+        return None if row is None else _part(row)
+
+    def learn(self, key: str, tag: str, organization: str, versions: Mapping[str, int]) -> None:
+        """A part that is new, or was written anew: `versions` of its runs by their ids."""
+        self.forget(key)
+        with self._all_or_nothing():
+            number = self._db.execute(
+                "INSERT INTO archive.parts (key, tag, organization, month, state) VALUES (?, ?, ?, ?, ?)",
+                (key, tag, organization, key.split("/")[-2], PartState.WAITING),
+            ).lastrowid
+            self._db.executemany(
+                "INSERT INTO archive.members VALUES (?, ?, ?)",
+                ((run_id, number, version) for run_id, version in versions.items()),
+            )
+            covered = "SELECT count(*) FROM archive.members JOIN main.runs USING (run_id) WHERE part = ?"
+            if self._db.execute(covered, (number,)).fetchone()[0] >= len(versions):
+                self._db.execute("UPDATE archive.parts SET state = ? WHERE part = ?", (PartState.COVERED, number))
+
+    def mark(self, part: KnownPart, state: PartState) -> None:
+        self._db.execute("UPDATE archive.parts SET state = ? WHERE part = ?", (state, part.number))
+
+    def retry_damaged(self) -> None:
+        """Damaged parts are to be read once more: somebody may have put the right bytes there."""
+        self._db.execute("UPDATE archive.parts SET state = ? WHERE state = ?", (PartState.WAITING, PartState.DAMAGED))
+
+    def unread(self) -> KnownPart | None:
+        """One whose rows are still to be read; the newest month first, which most lists begin with."""
+        for state in (PartState.WAITING, PartState.COVERED):
+            row = self._db.execute(
+                "SELECT part, key, tag, organization, state FROM archive.parts WHERE state = ? "
+                "ORDER BY month DESC LIMIT 1",
+                (state,),
+            ).fetchone()
+            if row is not None:
+                return _part(row)
+        return None
+
+    def states(self, organization: str | None = None) -> dict[PartState, int]:
+        """How many parts are in which state."""
+        where, values = ("", ()) if organization is None else ("WHERE organization = ?", (organization,))
+        rows = self._db.execute(f"SELECT state, count(*) FROM archive.parts {where} GROUP BY state", values)  # noqa: S608
+        return {PartState(state): count for state, count in rows}
+
+    def forget(self, key: str) -> None:
+        """The part is gone, and its runs with it, but for those that another part has too.
+
+        A part that was written anew, without runs that were erased, has all others in the same versions: their rows
+        are its rows from now on, and lists lack them at no moment.
+        """
+        part = self.part(key)
+        if part is None:
+            return
+        with self._all_or_nothing():
+            others = self._db.execute(
+                "SELECT DISTINCT other.part FROM archive.members AS own JOIN archive.members AS other "
+                "ON other.run_id = own.run_id AND other.part != own.part WHERE own.part = ?",
+                (part.number,),
+            ).fetchall()
+            self._hand_over(part.number)
+            for values in self._db.execute("SELECT * FROM archive.runs WHERE part = ?", (part.number,)).fetchall():
+                self._count(values, -1)
+                self._db.execute("DELETE FROM twice WHERE run_id = ? AND namespace = ?", self._live_key(values))
+            for table in ("runs", "members", "events", "parts"):
+                self._db.execute(f"DELETE FROM archive.{table} WHERE part = ?", (part.number,))  # noqa: S608 - ours
+            for (number,) in others:
+                self._db.execute("UPDATE archive.parts SET state = ? WHERE part = ?", (self._state_of(number), number))
+
+    def _hand_over(self, number: int) -> None:
+        """The rows of a part to others that have the same runs in the same versions."""
+        heirs = self._db.execute(
+            "SELECT max(other.part), runs.run_id, runs.namespace FROM archive.runs JOIN archive.members AS other "
+            "ON other.run_id = runs.run_id AND other.version = runs.version AND other.part != runs.part "
+            "JOIN archive.parts AS heir ON heir.part = other.part AND heir.state != :damaged "
+            "JOIN archive.parts AS gone ON gone.part = runs.part AND gone.organization = heir.organization "
+            "WHERE runs.part = :part GROUP BY 2, 3",
+            {"part": number, "damaged": PartState.DAMAGED},
+        ).fetchall()
+        self._db.executemany("UPDATE archive.runs SET part = ? WHERE run_id = ? AND namespace = ?", heirs)
+        self._db.execute(
+            "INSERT OR IGNORE INTO archive.events SELECT events.event_id, events.run_id, runs.part "
+            "FROM archive.events JOIN archive.runs USING (run_id) WHERE events.part = :part AND runs.part != :part",
+            {"part": number},
+        )
+
+    def _state_of(self, number: int) -> PartState:
+        """Of a part of which rows may have come or gone."""
+        rows, runs = self._db.execute(
+            "SELECT (SELECT count(*) FROM archive.runs WHERE part = :part), "
+            "(SELECT count(*) FROM archive.members WHERE part = :part)",
+            {"part": number},
+        ).fetchone()
+        return PartState.LOADED if rows >= runs > 0 else PartState.WAITING
+
+    # -- runs -----------------------------------------------------------------------------------------------------
+
+    def put(self, part: KnownPart, found: Iterable[ArchivedRow]) -> None:
+        """Rows of a part. Of a run that is in several parts, the one with the higher version holds."""
+        self._is_empty = False
+        with self._all_or_nothing():
+            for each in found:
+                self._put(part, each)
+
+    def _put(self, part: KnownPart, new: ArchivedRow) -> None:
+        values = list(new.row)
+        for number in _NAMES:
+            values[number] = self._names.intern(values[number])
+        key = (new.row[0], values[_NAMESPACE])
+        before = self._db.execute("SELECT * FROM archive.runs WHERE run_id = ? AND namespace = ?", key).fetchone()
+        if before is not None:
+            if tuple(before[-2:]) > (new.version, part.number):
+                return
+            self._count(before, -1)
+        self._db.execute(_PUT, (*values, new.version, part.number))
+        self._count(values, +1)
+        self._db.executemany(
+            "INSERT OR IGNORE INTO archive.events VALUES (?, ?, ?)",
+            ((packed_id("evt", event), new.row[0], part.number) for event in new.events),
+        )
+        self._db.execute(
+            "INSERT OR IGNORE INTO twice SELECT run_id, namespace FROM main.runs WHERE run_id = ? AND namespace = ?",
+            new.row[:2],
+        )
+
+    def note_live(self, run_id: str, namespace: str) -> None:
+        """The run is among the live ones: if it is archived too, lists show the live one."""
+        if not self._is_empty and self.has(run_id, namespace):
+            self._db.execute("INSERT OR IGNORE INTO twice VALUES (?, ?)", (run_id, namespace))
+
+    def note_gone(self, run_id: str, namespace: str) -> None:
+        """The run is not among the live ones any more."""
+        if not self._is_empty:
+            self._db.execute("DELETE FROM twice WHERE run_id = ? AND namespace = ?", (run_id, namespace))
+
+    def has(self, run_id: str, namespace: str) -> bool:
+        """Whether the row of the run is there."""
+        query = "SELECT 1 FROM archive.runs WHERE run_id = ? AND namespace = ?"
+        return self._db.execute(query, (run_id, self._names.number(namespace))).fetchone() is not None
+
+    def parts_of(self, run_id: str, organization: str | None = None) -> list[KnownPart]:
+        """Where the run (of that organization) may be read, its newest version first."""
+        rows = self._db.execute(
+            "SELECT parts.part, key, tag, organization, state FROM archive.members JOIN archive.parts USING (part) "
+            "WHERE run_id = ? ORDER BY version DESC, part DESC",
+            (run_id,),
+        )
+        return [part for part in map(_part, rows) if organization in (None, part.organization)]
+
+    def run_of_event(self, event_id: str) -> str | None:
+        """The run that an archived event belongs to."""
+        row = self._db.execute(
+            "SELECT run_id FROM archive.events WHERE event_id = ?", (packed_id("evt", event_id),)
+        ).fetchone()
+        return row[0] if row else None
+
+    def known_runs(self) -> int:
+        """Archived runs that lists know."""
+        return self._totals.total()
+
+    # -- lists ----------------------------------------------------------------------------------------------------
+
+    def where(
+        self,
+        organization: str,
+        namespaces: Sequence[str],
+        *,
+        status: str | None = None,
+        template_id: str | None = None,
+        executor_ref: str | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> tuple[str, dict[str, Any]] | None:
+        """A condition on `archive.runs` and its values, whose names begin with `a_`; None: nothing can fulfil it."""
+        owner, places = self._names.number(organization), self._names.known(namespaces)
+        if self._is_empty or owner is None or not places:
+            return None
+        conditions = [f"organization = {owner}", f"namespace IN ({', '.join(map(str, places))})"]
+        values: dict[str, Any] = {}
+        if status is not None:
+            conditions.append("phase = :a_status")
+            values["a_status"] = status
+        if template_id is not None:
+            template = self._names.number(template_id)
+            if template is None:
+                return None
+            conditions.append(f"template_id = {template}")
+        if executor_ref is not None:
+            conditions.append("executor_ref = :a_ref")
+            values["a_ref"] = executor_ref
+        if created_after is not None:
+            conditions.append("created_at > :a_after")
+            values["a_after"] = milliseconds(created_after)
+        if created_before is not None:
+            conditions.append("created_at < :a_before")
+            values["a_before"] = milliseconds(created_before)
+        return " AND ".join(conditions), values
+
+    def total(self, organization: str, namespaces: Sequence[str], status: str | None) -> int:
+        """How many archived runs there are, or of a status: what the commonest lists would count anew each time."""
+        owner, places = self._names.number(organization), self._names.known(namespaces)
+        return sum(
+            count
+            for (whose, place, phase), count in self._totals.items()
+            if whose == owner and place in places and status in (None, phase)
+        )
+
+    def rows(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Any, ...]]:
+        """Rows by (run id, number of the namespace), with their texts."""
+        found = {}
+        for key in keys:
+            row = self._db.execute("SELECT * FROM archive.runs WHERE run_id = ? AND namespace = ?", key).fetchone()
+            if row is not None:
+                values = list(row[: len(RUN_COLUMNS)])
+                for number in _NAMES:
+                    values[number] = self._names.text(values[number])
+                found[key] = tuple(values)
+        return found
+
+    @property
+    def any_twice(self) -> bool:
+        return self._db.execute("SELECT 1 FROM twice LIMIT 1").fetchone() is not None
+
+    @property
+    def not_twice(self) -> str:
+        """The condition that leaves out what is among the live runs too."""
+        return "NOT EXISTS (SELECT 1 FROM twice WHERE twice.run_id = runs.run_id)"
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """A transaction; when it fails, as with a full disk, what was counted in it counts no more."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            counted = self._db.execute(
+                "SELECT organization, namespace, phase, count(*) FROM archive.runs GROUP BY 1, 2, 3"
+            )
+            self._totals = Counter({(row[0], row[1], row[2]): row[3] for row in counted})
+            raise
+        self._db.execute("COMMIT")
+
+    def _count(self, values: Sequence[Any], sign: int) -> None:
+        key = (values[_ORGANIZATION], values[_NAMESPACE], values[_PHASE])
+        self._totals[key] += sign
+        if not self._totals[key]:
+            del self._totals[key]
+
+    def _live_key(self, values: Sequence[Any]) -> tuple[str, str]:
+        return values[0], self._names.text(values[_NAMESPACE])
+
+
+def _part(row: tuple[Any, ...]) -> KnownPart:
+    number, key, tag, organization, state = row
+    return KnownPart(number, key, tag, organization, PartState(state))

@@ -1,0 +1,289 @@
+"""The list of runs: an in-memory SQLite table that a watch feeds (architecture section 3), and through it the archive.
+
+It knows what lists show and filter by, and no answers, so that 100,000 runs need tens of megabytes. Own writes are put
+in at once; single runs are never read from it. Expiry is part of each query, so a run is expired at its instant.
+
+A run that is over and whose object is gone stays until the archive was looked at (`left`). Then it is shown from there,
+or not at all: it is in every list exactly once, at each moment of its way.
+"""
+
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.informer import Handler, Informer, Key, key_of
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.run_row import RUN_COLUMNS, milliseconds, row_of_run
+
+from .archive_table import ArchiveTable
+from .run_rows import FINAL, UNREADABLE, column, summary_of
+
+logger = logging.getLogger(__name__)
+
+_SCHEMA: Final = f"""
+CREATE TABLE runs ({", ".join(RUN_COLUMNS)}, PRIMARY KEY (run_id, namespace)) WITHOUT ROWID;
+CREATE INDEX newest ON runs (organization, created_at, run_id, namespace, phase, expires_at);
+CREATE INDEX newest_of_template ON runs (organization, template_id, created_at, run_id, namespace, phase, expires_at);
+CREATE INDEX newest_of_reference ON runs (organization, executor_ref, created_at, run_id);
+"""
+_ORGANIZATION, _PHASE, _EXPIRES_AT = (column(name) for name in ("organization", "phase", "expires_at"))
+_PUT: Final = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(RUN_COLUMNS))})"  # noqa: S608 - no input in it
+_STATUS: Final = "CASE WHEN expires_at <= :now AND phase IN ('pending', 'in_progress') THEN 'expired' ELSE phase END"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs of an organization; every field that is set must hold. Times exclude their instant."""
+
+    status: str | None = None
+    template_id: str | None = None
+    executor_ref: str | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunNews:
+    """A run that changed, or is gone: as lists show it."""
+
+    organization: str
+    namespace: str
+    run_id: str
+    row: tuple[Any, ...] | None = None
+
+    def status_at(self, now: datetime) -> str | None:
+        """As `_STATUS` says it; None: the run is gone."""
+        if self.row is None:
+            return None
+        phase, expires_at = str(self.row[_PHASE]), self.row[_EXPIRES_AT]
+        is_over = expires_at is not None and expires_at <= milliseconds(now) and phase in ("pending", "in_progress")
+        return "expired" if is_over else phase
+
+    def progress(self) -> dict[str, int]:
+        return dict(zip(RUN_COLUMNS[-3:], self.row[-3:], strict=True)) if self.row is not None else {}
+
+
+class RunIndex:
+    """All admitted runs of the cluster, and those that `archive` knows, for lists."""
+
+    def __init__(self, watcher: KubeClient) -> None:
+        self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._db.executescript(_SCHEMA)
+        self.archive = ArchiveTable(self._db)
+        self._leaving: set[Key] = set()
+        self._on_leaving: Callable[[str, Key], None] | None = None
+        self._also: list[Handler] = []
+        self._told_news: list[Callable[[RunNews], None]] = []
+        self.informer = Informer(watcher, RUN, self._apply)
+
+    def also_tell(self, handler: Handler) -> None:
+        """Whoever else wants to hear what the watch brings."""
+        self._also.append(handler)
+
+    def tell_news(self, told: Callable[[RunNews], None]) -> None:
+        """Whoever wants to hear which run of whose changed; told when lists show it."""
+        self._told_news.append(told)
+
+    def observe(self, body: JsonObject) -> None:
+        """Apply an own write at once."""
+        self.informer.observe(body)
+
+    async def wait_for_first_list(self) -> None:
+        """Raises KubeUnavailable when the runs are not read soon."""
+        await self.informer.wait_for_first_list()
+
+    def owners_of(self, run_id: str) -> dict[str, str]:
+        """The organization of each run with that id by its namespace, the oldest first: of those that lists have as
+        runs of the cluster. There is more than one only where both are from before ids were unique."""
+        query = "SELECT namespace, organization FROM runs WHERE run_id = ? ORDER BY created_at, namespace"
+        return dict(self._db.execute(query, (run_id,)).fetchall())
+
+    def has(self, run_id: str, namespace: str) -> bool:
+        """Whether the run's object is in the cluster, as far as the index knows."""
+        if (namespace, run_id) in self._leaving:
+            return False
+        query = "SELECT 1 FROM runs WHERE run_id = ? AND namespace = ?"
+        return self._db.execute(query, (run_id, namespace)).fetchone() is not None
+
+    def has_in(self, run_id: str, namespaces: Sequence[str]) -> bool:
+        """Whether its object is in one of these."""
+        return any(self.has(run_id, namespace) for namespace in namespaces)
+
+    def of_template(
+        self, organization: str, namespaces: Sequence[str], template_id: str, *, now: datetime
+    ) -> tuple[int, int, int]:
+        """Runs of a template: all, those that are open, and how many of its versions those were made of that are not
+        archived."""
+        query = f"""SELECT count(*), count(*) FILTER (WHERE {_STATUS} IN ('pending', 'in_progress')),
+            count(DISTINCT template_v) FROM runs WHERE organization = :organization AND template_id = :template_id
+            AND namespace IN ({_names("n", namespaces)})"""  # noqa: S608 - no input in it
+        values = {"organization": organization, "template_id": template_id, "now": milliseconds(now)}
+        values |= {f"n{number}": namespace for number, namespace in enumerate(namespaces)}
+        total, still_open, versions = self._db.execute(query, values).fetchone()
+        total, _ = self.page(
+            organization, namespaces, RunFilter(template_id=template_id), now=now, offset=total, limit=0
+        )
+        return total, still_open, versions
+
+    def page(
+        self,
+        organization: str,
+        namespaces: Sequence[str],
+        wanted: RunFilter,
+        *,
+        now: datetime,
+        offset: int,
+        limit: int,
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """How many runs there are, and those of one page as lists show them; newest first, the id breaks ties."""
+        conditions = ["organization = :organization", f"namespace IN ({_names('n', namespaces)})"]
+        values: dict[str, Any] = {"organization": organization, "now": milliseconds(now)}
+        values |= {f"n{number}": namespace for number, namespace in enumerate(namespaces)}
+        if wanted.status is not None:
+            conditions.append(f"{_STATUS} = :status")
+            values["status"] = wanted.status
+        if wanted.template_id is not None:
+            conditions.append("template_id = :template_id")
+            values["template_id"] = wanted.template_id
+        if wanted.executor_ref is not None:
+            conditions.append("executor_ref = :executor_ref")
+            values["executor_ref"] = wanted.executor_ref
+        if wanted.created_after is not None:
+            conditions.append("created_at > :created_after")
+            values["created_after"] = milliseconds(wanted.created_after)
+        if wanted.created_before is not None:
+            conditions.append("created_at < :created_before")
+            values["created_before"] = milliseconds(wanted.created_before)
+        live = " AND ".join(conditions)
+        total = int(self._db.execute(f"SELECT COUNT(*) FROM runs WHERE {live}", values).fetchone()[0])  # noqa: S608
+        archived = self.archive.where(
+            organization,
+            namespaces,
+            status=wanted.status,
+            template_id=wanted.template_id,
+            executor_ref=wanted.executor_ref,
+            created_after=wanted.created_after,
+            created_before=wanted.created_before,
+        )
+        if archived is None:
+            return total, self._page(live, values, offset, limit) if offset < total else []
+        where, more = archived
+        if wanted == RunFilter(status=wanted.status):
+            total += self.archive.total(organization, namespaces, wanted.status)
+        else:
+            query = f"SELECT COUNT(*) FROM archive.runs WHERE {where}"  # noqa: S608 - conditions are ours
+            total += int(self._db.execute(query, more).fetchone()[0])
+        if self.archive.any_twice:
+            query = f"SELECT COUNT(*) FROM archive.runs AS runs WHERE {where} AND NOT ({self.archive.not_twice})"  # noqa: S608
+            total -= int(self._db.execute(query, more).fetchone()[0])
+            where = f"{where} AND {self.archive.not_twice}"
+        if offset >= total:
+            return total, []
+        return total, self._page_through(live, where, values | more, offset, limit)
+
+    def _page(self, where: str, values: dict[str, Any], offset: int, limit: int) -> list[dict[str, Any]]:
+        """Live runs only."""
+        # What is passed over on the way to a far page is seen in an index alone.
+        names = (
+            f"SELECT run_id, namespace FROM runs WHERE {where} "  # noqa: S608 - conditions are ours, values are bound
+            "ORDER BY created_at DESC, run_id DESC LIMIT :limit OFFSET :offset"
+        )
+        rows = self._db.execute(
+            f"SELECT *, {_STATUS} FROM runs WHERE (run_id, namespace) IN ({names}) "  # noqa: S608 - as above
+            "ORDER BY created_at DESC, run_id DESC",
+            values | {"limit": limit, "offset": offset},
+        )
+        return [summary_of(row[:-1], row[-1]) for row in rows]
+
+    def _page_through(
+        self, live: str, archived: str, values: dict[str, Any], offset: int, limit: int
+    ) -> list[dict[str, Any]]:
+        """Live and archived runs, merged from the indexes of both; rows are read for the page alone."""
+        names = self._db.execute(
+            f"SELECT created_at, run_id, namespace, 0 FROM main.runs WHERE {live} UNION ALL "  # noqa: S608 - as above
+            f"SELECT created_at, run_id, namespace, 1 FROM archive.runs AS runs WHERE {archived} "
+            "ORDER BY 1 DESC, 2 DESC LIMIT :limit OFFSET :offset",
+            values | {"limit": limit, "offset": offset},
+        ).fetchall()
+        known = self.archive.rows((name[1], name[2]) for name in names if name[3])
+        one = f"SELECT *, {_STATUS} FROM main.runs WHERE run_id = :run_id AND namespace = :namespace"  # noqa: S608
+        found = []
+        for _, run_id, place, is_archived in names:
+            if is_archived:
+                row = known[run_id, place]
+                found.append(summary_of(row, row[_PHASE]))
+            else:
+                key = {"run_id": run_id, "namespace": place, "now": values["now"]}
+                *live_row, status = self._db.execute(one, key).fetchone()
+                found.append(summary_of(tuple(live_row), status))
+        return found
+
+    def on_leaving(self, told: Callable[[str, Key], None]) -> None:
+        """From now on a run that is over stays in lists when its object is gone, until `left` says what became of it.
+        `told` with the organization and the key of each."""
+        self._on_leaving = told
+
+    def is_leaving(self, key: Key) -> bool:
+        """Whether its object is gone, and nobody knows yet whether it was archived."""
+        return key in self._leaving
+
+    def left(self, key: Key) -> None:
+        """The archive was looked at: the run is what the archive says, or gone. Nothing for one that came back."""
+        if key in self._leaving:
+            self._leaving.discard(key)
+            # Whoever looks at an archived run sees no change.
+            self._remove(key, quietly=self.archive.has(key[1], key[0]))
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _apply(self, change: str, body: JsonObject) -> None:
+        key = key_of(body)
+        row = None
+        if change != "DELETE":
+            try:
+                row = row_of_run(body)
+            except UNREADABLE as error:
+                logger.warning("run.unreadable", extra={"run_id": key[1], "reason": repr(error)})
+        if row is not None:
+            self._leaving.discard(key)
+            self._db.execute(_PUT, row)
+            self.archive.note_live(row[0], row[1])
+            self._tell(RunNews(row[_ORGANIZATION], *key, row))
+        elif change != "DELETE" or not self._may_be_archived(key):
+            self._remove(key)
+        for handler in self._also:
+            handler(change, body)
+
+    def _may_be_archived(self, key: Key) -> bool:
+        """Whether the run that is gone stays in lists until somebody has looked for it in the archive."""
+        if self._on_leaving is None:
+            return False
+        query = "SELECT organization, phase FROM runs WHERE namespace = ? AND run_id = ?"
+        row = self._db.execute(query, key).fetchone()
+        if row is None or row[1] not in FINAL:
+            return False
+        self._leaving.add(key)
+        self._on_leaving(row[0], key)
+        return True
+
+    def _remove(self, key: Key, *, quietly: bool = False) -> None:
+        gone = "DELETE FROM runs WHERE namespace = ? AND run_id = ? RETURNING organization"
+        owner = self._db.execute(gone, key).fetchone()
+        if owner is None:
+            return
+        self.archive.note_gone(key[1], key[0])
+        if not quietly:
+            self._tell(RunNews(owner[0], *key))
+
+    def _tell(self, news: RunNews) -> None:
+        for told in self._told_news:
+            told(news)
+
+
+def _names(prefix: str, values: Sequence[object]) -> str:
+    return ", ".join(f":{prefix}{number}" for number in range(len(values)))

@@ -1,0 +1,134 @@
+"""The pages and checks that need no key, for the OpenAPI document."""
+
+from typing import Final
+
+from checklist_crds.errors import NotFound
+
+from ..http.example_values import READY, STARTING
+from ..http.models import Health, Readiness
+from ..http.operations import Access, Operation, Reply
+
+_TAG: Final = "Pages"
+_HTML: Final = "text/html"
+SERVICE_OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "get",
+        "/",
+        "getLandingPage",
+        _TAG,
+        "Where to find what",
+        Access.UNLIMITED,
+        (Reply(200, "A page with links.", media_type=_HTML),),
+    ),
+    Operation(
+        "get",
+        "/docs",
+        "getDocumentation",
+        _TAG,
+        "This document to read",
+        Access.UNLIMITED,
+        (Reply(200, "The documentation.", media_type=_HTML),),
+    ),
+    Operation(
+        "get",
+        "/pages/{name}",
+        "getPageFile",
+        _TAG,
+        "A style sheet of the pages",
+        Access.UNLIMITED,
+        (Reply(200, "The file; it never changes under its name.", media_type="text/css"),),
+        errors=(NotFound(),),
+    ),
+    Operation(
+        "get",
+        "/r/{run_id}",
+        "getRunPage",
+        _TAG,
+        "The page behind a run's link",
+        Access.NOTHING,
+        (
+            Reply(200, "What the checklist is, who sent it, until when.", media_type=_HTML),
+            Reply(404, "There is no such run.", media_type=_HTML),
+            Reply(410, "The run has expired.", media_type=_HTML),
+            Reply(503, "The cluster's API does not answer.", headers={"Retry-After": "2"}, media_type=_HTML),
+        ),
+        "For people: the app that answers the checklist, and what the preview gives for whoever has no token or no "
+        "scripts. Looking at it changes nothing. In place of a run's id, `sw.js` and other names of files that the "
+        "app keeps beside the page give those files.",
+    ),
+    Operation(
+        "get",
+        "/r/{folder}/{name}",
+        "getRunPageFile",
+        _TAG,
+        "A file of the app behind a run's link",
+        Access.UNLIMITED,
+        (Reply(200, "The file; one of `assets` never changes under its name.", media_type="*/*"),),
+        errors=(NotFound(),),
+    ),
+    Operation(
+        "get",
+        "/.well-known/apple-app-site-association",
+        "getAppleAssociation",
+        _TAG,
+        "Apps that run links open on Apple's systems",
+        Access.UNLIMITED,
+        (Reply(200, "As Apple defines it."),),
+        errors=(NotFound(),),
+    ),
+    Operation(
+        "get",
+        "/.well-known/assetlinks.json",
+        "getAndroidAssociation",
+        _TAG,
+        "Apps that run links open on Android",
+        Access.UNLIMITED,
+        (Reply(200, "As Google defines it.", media_type="application/json"),),
+        errors=(NotFound(),),
+    ),
+    Operation(
+        "get",
+        "/v1/openapi.json",
+        "getOpenApi",
+        _TAG,
+        "This document",
+        Access.UNLIMITED,
+        (Reply(200, "OpenAPI 3.1."),),
+    ),
+    Operation(
+        "get",
+        "/healthz",
+        "getHealth",
+        "Operations",
+        "Whether the process lives",
+        Access.UNLIMITED,
+        (Reply(200, "It does.", Health, {"alive": {"status": "ok"}}),),
+    ),
+    Operation(
+        "get",
+        "/readyz",
+        "getReadiness",
+        "Operations",
+        "Whether the process can serve",
+        Access.UNLIMITED,
+        (
+            Reply(200, "It can.", Readiness, {"ready": READY}),
+            Reply(
+                503,
+                "Not now.",
+                Readiness,
+                {"starting": STARTING},
+                {"Retry-After": "1"},
+            ),
+        ),
+    ),
+    Operation(
+        "get",
+        "/metrics",
+        "getMetrics",
+        "Operations",
+        "Metrics for Prometheus",
+        Access.UNLIMITED,
+        (Reply(200, "Text exposition format.", media_type="text/plain"),),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Organizations, their plans and limits, and the runs they have used."""

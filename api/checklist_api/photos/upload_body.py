@@ -1,0 +1,137 @@
+"""The body of an upload: an image as it is, or as the one file of a form (RFC 7578). It is read as it comes, not kept.
+
+The fields before the file of a form are read at once: whether the upload was kept before is asked before its bytes are
+read, and the op_id may be one of them.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from checklist_crds.errors import MalformedJson, PayloadTooLarge, Problem, ServiceUnavailable, ValidationFailed
+
+from ..http.op_id import only_op_id
+from ..http.request_body import missing_fields, require_known_encoding
+
+FORM: Final = "multipart/form-data"
+ANY_BYTES: Final = "application/octet-stream"
+_AROUND: Final = 64 * 1024
+"""What a form may have besides the image: boundaries, headers, fields."""
+_CHUNK_BYTES: Final = 64 * 1024
+_FIELDS_WITHIN_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An image that is about to come."""
+
+    media_type: str
+    at_least: int
+    """So many bytes it has, if the head of the request is right; 1 where that does not say."""
+    op_id: str | None
+    read: Callable[[], Awaitable[bytes]]
+    """The next bytes; none at the end. Raises MalformedJson, PayloadTooLarge, ValidationFailed."""
+
+
+async def upload_of(request: web.Request, op_id: str | None) -> Upload:
+    """`op_id` is that of the query or the header.
+
+    Raises UnsupportedMediaType for an encoding that is not decoded here and, for a form, MissingField, MalformedJson,
+    PayloadTooLarge, ValidationFailed, ServiceUnavailable.
+    """
+    require_known_encoding(request)
+    size = request.content_length or 1
+    if request.content_type != FORM:
+        return Upload(request.content_type, size, op_id, request.content.readany)
+    with _readable():
+        form = _Form(await request.multipart())
+    try:
+        async with asyncio.timeout(_FIELDS_WITHIN_S):
+            file = await form.until_file()
+    except TimeoutError:
+        raise ServiceUnavailable("The form did not arrive in time; please send it again.") from None
+    kind = file.headers.get("Content-Type", ANY_BYTES).partition(";")[0].strip().lower()
+    return Upload(kind, max(1, size - _AROUND), only_op_id(form.op_id, op_id), form.read)
+
+
+class _Form:
+    """A form with one file, read once from its beginning to its end."""
+
+    def __init__(self, parts: MultipartReader) -> None:
+        self._parts = parts
+        self._file: BodyPartReader | None = None
+        self._around = 0
+        self.op_id: str | None = None
+        """As the fields before the file name it."""
+
+    async def until_file(self) -> BodyPartReader:
+        """Reads on to the file."""
+        while (part := await self._next()) is not None:
+            if _is_file(part):
+                self._file = part
+                return part
+            text = await self._field(part)
+            if part.name == "op_id":
+                self.op_id = text
+        raise missing_fields(["photo"])
+
+    async def read(self) -> bytes:
+        """The next bytes of the file."""
+        chunk = b""
+        with _readable():
+            while self._file is not None and not chunk and not self._file.at_eof():
+                chunk = await self._file.read_chunk(_CHUNK_BYTES)
+        if not chunk:
+            await self._read_rest()
+        return chunk
+
+    async def _read_rest(self) -> None:
+        """What follows the file may be ignored, but not what the person meant by it."""
+        while (part := await self._next()) is not None:
+            if _is_file(part):
+                raise _wrong("photo", "too_many", "A request takes one photo.")
+            if part.name == "op_id":
+                raise _wrong("op_id", "too_late", "In a form, the op_id must come before the file.")
+            await self._field(part)
+
+    async def _next(self) -> BodyPartReader | None:
+        with _readable():
+            part = await self._parts.next()
+            if isinstance(part, MultipartReader):
+                raise ValueError("a form within a form")
+            return part
+
+    async def _field(self, part: BodyPartReader) -> str:
+        raw = bytearray()
+        with _readable():
+            while not part.at_eof():
+                chunk = await part.read_chunk()
+                raw += chunk
+                self._around += len(chunk)
+                if self._around > _AROUND:
+                    raise PayloadTooLarge(
+                        f"The form fields besides the photo are too large (limit {_AROUND // 1024} KiB)."
+                    )
+            return raw.decode()
+
+
+def _is_file(part: BodyPartReader) -> bool:
+    return part.filename is not None or part.headers.get("Content-Type", "").lower().startswith("image/")
+
+
+def _wrong(path: str, code: str, text: str) -> ValidationFailed:
+    return ValidationFailed(text, details=[Problem(path, code, text)])
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Whatever the reader of forms does not understand is one refusal."""
+    try:
+        yield
+    except (ValueError, RuntimeError, AssertionError, HttpProcessingError, web.RequestPayloadError):
+        raise MalformedJson("The body is not a form that can be read.") from None

@@ -1,0 +1,246 @@
+"""Making a run of a template (specification, "POST /v1/runs"; architecture section 3).
+
+The run is counted first and created then, and the count remembers its id until the run was seen. So whatever fails in
+between, the count is right in the end: what was certainly not created is released here, what may have been created is
+left to the operator, which looks after it. However slow the machine is, a count that another request has taken over is
+released by nobody else, and no run is made after the operator may have given its count up.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.quota import Verdict, usage
+from checklist_crds.resource_types import (
+    API_VERSION,
+    FINGERPRINT_ANNOTATION,
+    ORGANIZATION_LABEL,
+    OrganizationRef,
+)
+from checklist_crds.run_seal import RunSeals
+from checklist_crds.run_types import RunSpec, Webhook
+from checklist_crds.sealing import KeyRing, run_owner
+from checklist_crds.snapshot import Snapshot
+from checklist_crds.times import Clock
+from checklist_crds.tracing import TRACEPARENT_ANNOTATION, carried
+
+from ..archive.reading import ArchivedRuns
+from ..auth.gate import Caller
+from ..auth.member_names import MemberNames
+from ..cluster.guard import GuardedKubeClient
+from ..idempotency import Claim, Idempotency, require_same_payload
+from ..index.runs import RunIndex
+from ..metrics import Metrics
+from ..organizations.directory import Organization
+from ..templates.catalogue import TemplateCatalogue
+from .models import DispatchRequest
+
+logger = logging.getLogger(__name__)
+
+_MADE_WITHIN_S: Final = 25.0
+"""A run is made by then after it was counted, or not at all: a little later the operator takes the count back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """The run as the cluster has it. `replayed`: an earlier request with the same Idempotency-Key made it."""
+
+    body: JsonObject
+    replayed: bool
+
+
+class Dispatcher:
+    """Dispatches runs of one API process."""
+
+    def __init__(
+        self,
+        *,
+        client: GuardedKubeClient,
+        templates: TemplateCatalogue,
+        revisions: RevisionStore,
+        quota: QuotaLedger,
+        index: RunIndex,
+        members: MemberNames,
+        idempotency: Idempotency,
+        archived: ArchivedRuns,
+        sealing: KeyRing,
+        seals: RunSeals,
+        metrics: Metrics,
+        clock: Clock,
+    ) -> None:
+        self._client = client
+        self._templates = templates
+        self._revisions = revisions
+        self._quota = quota
+        self._index = index
+        self._members = members
+        self._idempotency = idempotency
+        self._archived = archived
+        self._sealing = sealing
+        self._seals = seals
+        self._metrics = metrics
+        self._clock = clock
+
+    async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> Dispatched:
+        """Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused, IdempotencyInProgress,
+        ResourceDeleted, ServiceUnavailable (the archive), InternalError, KubeError."""
+        organization = caller.organization
+        if claim is not None:
+            first = await self._first(claim, organization)
+            if first is not None:
+                return self._replayed(first)
+        template = await self._templates.get(organization, wanted.template_id)
+        snapshot = template.snapshot_in(organization.home)
+        sender = await self._members.sender(caller)
+        # The quota is written for many dispatches at once, so none of them would wait for its own turn there.
+        async with self._client.slot():
+            return await self._count_and_create(caller, wanted, claim, snapshot, sender)
+
+    async def _count_and_create(
+        self, caller: Caller, wanted: DispatchRequest, claim: Claim | None, snapshot: Snapshot, sender: str
+    ) -> Dispatched:
+        organization = caller.organization
+        if claim is not None:
+            run_id, reservation = claim.name, await self._quota.reserve(organization.name, claim.name)
+        else:
+            run_id, reservation = await self._quota.take(organization.name)
+        if reservation.verdict is Verdict.OVER_QUOTA:
+            raise self._over_quota(reservation)
+        if reservation.verdict is Verdict.ALREADY_PENDING and claim is not None:
+            # Another process is at it. It may have got as far as the run by now.
+            first = await self._first(claim, organization)
+            if first is None:
+                raise IdempotencyInProgress()
+            return self._replayed(first)
+
+        now = self._clock()
+        body = self._object(caller, wanted, run_id=run_id, snapshot=snapshot, sender=sender, claim=claim, now=now)
+        made = await self._create(caller, body, snapshot, reservation)
+        if made is None:
+            made = await self._idempotency.made_before(RUN, (run_id, organization.home))
+            if claim is not None:
+                require_same_payload(made, claim)
+            return self._replayed(made)
+        self._index.observe(made)
+        await self._idempotency.remember((run_id, organization.home), now, claim, organization)
+        self._metrics.dispatched.inc()
+        logger.info(
+            "run.dispatched",
+            extra={"run_id": run_id, "template_id": wanted.template_id, "organization": organization.name},
+        )
+        return Dispatched(made, replayed=False)
+
+    async def _first(self, claim: Claim, organization: Organization) -> JsonObject | None:
+        async def archived(run_id: str) -> JsonObject | None:
+            run = await self._archived.find(run_id, organization)
+            return None if run is None else run.record.run
+
+        return await self._idempotency.first(RUN, claim, organization, archived)
+
+    def _replayed(self, run: JsonObject) -> Dispatched:
+        """Who was told of a run finds it in the next list, also where another replica made it."""
+        if not self._archived.knows(run["metadata"]["name"]):
+            self._index.observe(run)
+        return Dispatched(run, replayed=True)
+
+    async def _create(
+        self, caller: Caller, body: JsonObject, snapshot: Snapshot, reservation: Reservation
+    ) -> JsonObject | None:
+        """The run, or None when it is there already. Sees to it that the count stays right."""
+        organization, run_id = caller.organization, body["metadata"]["name"]
+
+        def take_back() -> None:
+            # Only what was counted for this request. Of one that was presumed dead nobody knows whether it goes on to
+            # make the run: its count is left to the operator, which looks for the run later.
+            if reservation.verdict is Verdict.RESERVED:
+                self._quota.release(organization.name, run_id, reservation.since)
+
+        try:
+            await self._revisions.ensure(snapshot.revision, snapshot.definition)
+        except KubeError as error:
+            take_back()
+            raise _fatal(error, "revision.refused", run_id) from None
+        left_s = _MADE_WITHIN_S - (self._clock() - reservation.since).total_seconds()
+        if left_s <= 0:
+            take_back()
+            raise KubeUnavailable("counting the run and making it took too long")
+        try:
+            async with asyncio.timeout(left_s):
+                made = await self._client.create(RUN, body, organization.home)
+        except TimeoutError:
+            raise KubeOutcomeUnknown("making the run took too long") from None
+        except KubeAlreadyExists:
+            # Made since it was looked for, by another request with the same key. Once that one has confirmed its count,
+            # ours is a second one for the same run; one that was taken over is the run's own.
+            if reservation.verdict is Verdict.RESERVED:
+                take_back()
+                return None
+            made = None
+        except KubeError as error:
+            if not isinstance(error, KubeUnavailable) or error.status == 429:
+                take_back()
+            raise _fatal(error, "run.refused", run_id) from None
+        self._quota.confirm(organization.name, run_id)
+        return made
+
+    def _object(
+        self,
+        caller: Caller,
+        wanted: DispatchRequest,
+        *,
+        run_id: str,
+        snapshot: Snapshot,
+        sender: str,
+        claim: Claim | None,
+        now: datetime,
+    ) -> JsonObject:
+        """The Run, admitted already: it carries what the operator would have to resolve."""
+        name = caller.organization.name
+        webhook = wanted.webhook and Webhook(
+            url=wanted.webhook.url,
+            events=list(wanted.webhook.events),
+            sealed_secret=self._sealing.seal(wanted.webhook.secret, owner=run_owner(caller.organization.home, run_id)),
+        )
+        spec = RunSpec(
+            organization_ref=OrganizationRef(name=name),
+            template_id=wanted.template_id,
+            executor_ref=wanted.executor_ref,
+            created_at=now,
+            expires_at=None if wanted.expires_in_hours is None else now + timedelta(hours=wanted.expires_in_hours),
+            created_by_name=sender,
+            webhook=webhook,
+            resolved=snapshot.resolved,
+        )
+        metadata: dict[str, Any] = {
+            "name": run_id,
+            "namespace": caller.organization.home,
+            "labels": {ORGANIZATION_LABEL: name},
+        }
+        annotations = {
+            FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,
+            TRACEPARENT_ANNOTATION: carried(),
+        }
+        if known := {name: text for name, text in annotations.items() if text is not None}:
+            metadata["annotations"] = known
+        body = {"apiVersion": API_VERSION, "kind": RUN.kind, "metadata": metadata, "spec": spec.to_kube()}
+        return self._seals.sealed(body)
+
+    def _over_quota(self, reservation: Reservation) -> QuotaExceeded:
+        self._metrics.quota_refusals.inc()
+        return QuotaExceeded(details=usage(reservation.quota, limit=reservation.limit, now=self._clock()))
+
+
+def _fatal(error: KubeError, event: str, run_id: str) -> Exception:
+    """KubeUnavailable as it is; any other refusal is our mistake and no caller's."""
+    if isinstance(error, KubeUnavailable):
+        return error
+    logger.error(event, extra={"run_id": run_id, "reason": error.message})
+    return InternalError()

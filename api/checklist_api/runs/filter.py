@@ -1,0 +1,19 @@
+"""Which runs a query asks for: the same names and errors wherever runs are listed or exported."""
+
+from aiohttp import web
+
+from checklist_crds.run_types import REST_STATUSES
+
+from ..http.pagination import one_of, parameter, requested_moment
+from ..index.runs import RunFilter
+
+
+def requested_filter(request: web.Request) -> RunFilter:
+    """From the query. Raises InvalidParameter."""
+    return RunFilter(
+        status=one_of(request, "status", REST_STATUSES),
+        template_id=parameter(request, "template_id"),
+        executor_ref=parameter(request, "executor_ref"),
+        created_after=requested_moment(request, "created_after"),
+        created_before=requested_moment(request, "created_before"),
+    )

@@ -1,0 +1,145 @@
+"""The operations of runs and usage."""
+
+from typing import Final
+
+from checklist_crds.errors import (
+    MissingField,
+    QuotaExceeded,
+    RunClosed,
+    RunExpired,
+    RunNotFound,
+    TemplateNotFound,
+    TemplateNotRunnable,
+    ValidationFailed,
+)
+from checklist_crds.run_types import REST_STATUSES
+
+from ..http.example_values import CREATED_AT, EXPIRES_AT, PAGINATION, RUN_ID, TEMPLATE_ID
+from ..http.operations import (
+    BAD_PAGE,
+    DATE_TIME,
+    IDEMPOTENCY_ERRORS,
+    IDEMPOTENCY_KEY,
+    PAGES,
+    Access,
+    Body,
+    Operation,
+    Reply,
+    problem,
+    query,
+)
+from . import examples, models
+
+_RUNS: Final = "Runs"
+RUN_FILTERS: Final = (
+    query("status", {"type": "string", "enum": list(REST_STATUSES)}, "Only runs with this status."),
+    query("template_id", {"type": "string"}, "Only runs of this template.", TEMPLATE_ID),
+    query("executor_ref", {"type": "string"}, "Only runs with this reference."),
+    query("created_after", DATE_TIME, "Only runs made after this instant.", CREATED_AT),
+    query("created_before", DATE_TIME, "Only runs made before this instant.", EXPIRES_AT),
+)
+RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "post",
+        "/v1/runs",
+        "dispatchRun",
+        _RUNS,
+        "Dispatch a run",
+        Access.KEY,
+        (
+            Reply(
+                201,
+                "Dispatched. Send the link to the executor.",
+                models.Dispatched,
+                {"dispatched": examples.DISPATCHED},
+                {"Location": f"/v1/runs/{RUN_ID}", "Idempotency-Replayed": "true"},
+            ),
+        ),
+        "Takes a snapshot of the template and counts against the plan's monthly quota. The webhook can only be "
+        "configured here.",
+        parameters=(IDEMPOTENCY_KEY,),
+        body=Body(
+            models.DispatchRequest,
+            {"with a webhook": examples.DISPATCH_REQUEST, "plain": {"template_id": TEMPLATE_ID}},
+        ),
+        errors=(
+            MissingField(
+                "Missing: webhook.secret.", details=[problem("webhook.secret", "missing", "This field is required.")]
+            ),
+            QuotaExceeded(),
+            TemplateNotFound(),
+            ValidationFailed(
+                details=[problem("expires_in_hours", "out_of_range", "Must be more than 0 and at most 8760.")]
+            ),
+            TemplateNotRunnable(details=[problem("sections", "template_not_runnable", "The template has no steps.")]),
+            *IDEMPOTENCY_ERRORS,
+        ),
+    ),
+    Operation(
+        "get",
+        "/v1/runs",
+        "listRuns",
+        _RUNS,
+        "List runs",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "One page, newest first.",
+                models.RunList,
+                {"one run": {"data": [examples.RUN_SUMMARY], "pagination": PAGINATION}},
+            ),
+        ),
+        parameters=(
+            *PAGES,
+            *RUN_FILTERS,
+        ),
+        errors=(BAD_PAGE,),
+    ),
+    Operation(
+        "get",
+        "/v1/runs/{run_id}",
+        "getRun",
+        _RUNS,
+        "Read a run",
+        Access.KEY,
+        (Reply(200, "The run with all its answers.", models.Run, {"completed": examples.RUN}),),
+        errors=(RunNotFound(),),
+    ),
+    Operation(
+        "post",
+        "/v1/runs/{run_id}/cancel",
+        "cancelRun",
+        _RUNS,
+        "Cancel a run",
+        Access.KEY,
+        (Reply(200, "The cancelled run.", models.Run, {"cancelled": examples.CANCELLED_RUN}),),
+        "Final; the event's reason is `cancelled_by_owner`.",
+        body=Body(models.CancellationRequest, {"empty": {}}, required=False),
+        errors=(RunNotFound(), RunClosed("The run is completed; it takes no more changes."), RunExpired()),
+    ),
+    Operation(
+        "get",
+        "/v1/runs/{run_id}/preview",
+        "previewRun",
+        _RUNS,
+        "Preview a run",
+        Access.NOTHING,
+        (
+            Reply(
+                200, "What the run's link shows before it is opened.", models.RunPreview, {"pending": examples.PREVIEW}
+            ),
+        ),
+        "The run id is the credential.",
+        errors=(RunNotFound(), RunExpired()),
+    ),
+    Operation(
+        "get",
+        "/v1/usage",
+        "getUsage",
+        "Usage",
+        "Read the quota",
+        Access.KEY,
+        (Reply(200, "Runs of the current UTC calendar month.", models.Usage, {"some": examples.USAGE}),),
+    ),
+)

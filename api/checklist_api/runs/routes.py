@@ -1,0 +1,135 @@
+"""/v1/runs (specification, "Runs"; contract section 5)."""
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from checklist_crds.audit_types import AuditTarget
+from checklist_crds.errors import RunExpired, RunNotFound
+from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
+from checklist_crds.run_lifecycle import CANCELLED_BY_OWNER, Cancel, decide
+from checklist_crds.run_types import Run, RunPhase
+from checklist_crds.times import Clock
+from checklist_crds.webhook_url import Openness
+
+from ..archive.reading import ArchivedRuns
+from ..audit.trail import AuditTrail
+from ..auth.gate import Caller, Gate
+from ..http.pagination import requested_page
+from ..http.request_body import read_json_object, read_optional_json_object
+from ..http.responses import json_response
+from ..idempotency import REPLAYED, Idempotency, requested_key
+from ..index.runs import RunIndex
+from ..organizations.directory import OrganizationDirectory
+from . import models
+from .access import RunAccess
+from .dispatch import Dispatcher
+from .filter import requested_filter
+from .models import Dispatched, DispatchRequest, RunPreview
+
+RunLink = Callable[[str, str], str]
+"""Makes the executor's link of an organization's public id and a run's id."""
+
+
+class RunRoutes:
+    """One method for each operation."""
+
+    def __init__(
+        self,
+        *,
+        dispatcher: Dispatcher,
+        runs: RunAccess,
+        index: RunIndex,
+        archived: ArchivedRuns,
+        organizations: OrganizationDirectory,
+        idempotency: Idempotency,
+        audit: AuditTrail,
+        photo_urls: SignedUrls,
+        clock: Clock,
+        run_link: RunLink,
+        path_prefix: str,
+        openness: Openness,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._runs = runs
+        self._index = index
+        self._archived = archived
+        self._organizations = organizations
+        self._idempotency = idempotency
+        self._audit = audit
+        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._clock = clock
+        self._run_link = run_link
+        self._path_prefix = path_prefix
+        self._openness = openness
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        router.add_post("/v1/runs", gate.owner(self.dispatch))
+        router.add_get("/v1/runs", gate.owner(self.list))
+        router.add_get("/v1/runs/{run_id}", gate.owner(self.get))
+        router.add_get("/v1/runs/{run_id}/preview", gate.public(self.preview))
+        router.add_post("/v1/runs/{run_id}/cancel", gate.owner(self.cancel))
+
+    async def dispatch(self, request: web.Request, caller: Caller) -> web.Response:
+        body = await read_json_object(request)
+        key = requested_key(request)
+        wanted = DispatchRequest.read(body, allow_insecure=self._openness)
+        with self._idempotency.claim(key, caller.organization.name, "r", body) as claim:
+            dispatched = await self._dispatcher.dispatch(caller, wanted, claim)
+        run_id = dispatched.body["metadata"]["name"]
+        answer = Dispatched(
+            run_id=run_id,
+            link=self._run_link(caller.organization.id, run_id),
+            expires_at=dispatched.body["spec"].get("expiresAt"),
+            assigned_to=None,
+        )
+        location = f"{self._path_prefix}/v1/runs/{run_id}"
+        headers = {"Location": location, **(REPLAYED if dispatched.replayed else {})}
+        return json_response(answer, status=201, headers=headers)
+
+    async def list(self, request: web.Request, caller: Caller) -> web.Response:
+        page, wanted = requested_page(request), requested_filter(request)
+        await self._index.wait_for_first_list()
+        total, runs = self._index.page(
+            caller.organization.name,
+            caller.organization.namespaces,
+            wanted,
+            now=self._clock(),
+            offset=page.offset,
+            limit=page.per_page,
+        )
+        listed = {"data": runs, "pagination": page.view(total)}
+        reason = self._archived.incomplete(caller.organization)
+        if reason is not None:
+            listed["archive"] = reason.view()
+        return json_response(listed)
+
+    async def get(self, request: web.Request, caller: Caller) -> web.Response:
+        run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
+        return json_response(self.shown(run, caller))
+
+    def shown(self, run: Run, _: Caller) -> models.Run:
+        """The run as `caller` sees it."""
+        return models.Run.of(run, self._clock(), self._photo_url)
+
+    async def preview(self, request: web.Request) -> web.Response:
+        run = await self._runs.of_anybody(request.match_info["run_id"])
+        now = self._clock()
+        if run.phase_at(now) is RunPhase.EXPIRED:
+            raise RunExpired()
+        organization = await self._organizations.get(run.resolved.organization) if run.resolved else None
+        if organization is None:
+            raise RunNotFound()
+        return json_response(RunPreview.of(run, organization, now))
+
+    async def cancel(self, request: web.Request, caller: Caller) -> web.Response:
+        await read_optional_json_object(request)
+        run = await self._runs.of_organization(request.match_info["run_id"], caller.organization)
+        command = Cancel(reason=CANCELLED_BY_OWNER)
+        # Refused before it is announced, if it has to be.
+        decide(run, await self._runs.definition(run), command, self._clock())
+        name = None if run.resolved is None else run.resolved.template_name
+        async with self._audit.act(request, caller) as act:
+            await act.announce("run.cancelled", AuditTarget(kind="run", id=run.name, name=name))
+            change = await self._runs.change(run, command)
+        return json_response(self.shown(change.run, caller))

@@ -1,0 +1,62 @@
+"""The steps of a run's checklist, each with what became of it: what pages and exports for people are made of.
+
+Whatever shows a run need not evaluate conditions or format values again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from checklist_crds.answers import display_value
+from checklist_crds.conditions import applicable_step_ids
+from checklist_crds.run_types import Answer, Run
+from checklist_crds.template_types import Definition, Section, Step, StepType
+
+
+class StepState(StrEnum):
+    """What became of a step."""
+
+    ANSWERED = "answered"
+    SKIPPED = "skipped"
+    OPEN = "open"
+    NOT_APPLICABLE = "not_applicable"
+    INSTRUCTION = "instruction"
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """A step, its state, and its answer. An answer of a step that does not apply (any more) comes with it."""
+
+    section: Section
+    step: Step
+    state: StepState
+    answer: Answer | None
+
+    @property
+    def display(self) -> str | None:
+        """The answer as a person would read it; None without one."""
+        return None if self.answer is None else display_value(self.step, self.answer.value)
+
+
+def step_results(run: Run, definition: Definition) -> Iterator[StepResult]:
+    """All steps of the run's snapshot, in their order."""
+    status = run.status
+    applicable = applicable_step_ids(definition, status.answers, status.skipped_steps)
+    for section, step in definition.steps():
+        answer = status.answers.get(step.id)
+        if step.id not in applicable:
+            state = StepState.NOT_APPLICABLE
+        elif step.type is StepType.INSTRUCTION:
+            state = StepState.INSTRUCTION
+        elif step.id in status.skipped_steps:
+            state = StepState.SKIPPED
+        else:
+            state = StepState.ANSWERED if answer is not None else StepState.OPEN
+        yield StepResult(section, step, state, answer)
+
+
+def people_of(run: Run) -> set[str]:
+    """The ids of all members who occur in the run."""
+    status = run.status
+    members = {status.assigned_to, status.identity.user_id if status.identity else None}
+    return {person for person in members | {answer.by for answer in status.answers.values()} if person is not None}

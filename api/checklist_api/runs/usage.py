@@ -1,0 +1,57 @@
+"""The runs of the month as they are counted now, from the cluster itself."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from checklist_crds.errors import QuotaExceeded
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.kinds import ORGANIZATION
+from checklist_crds.kube.quota_ledger import QuotaLedger
+from checklist_crds.organization_types import OrganizationSpec, Plan
+from checklist_crds.quota import Quota, days, usage
+from checklist_crds.times import Clock
+
+from ..organizations.directory import Organization
+from . import models
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The count of one organization at `now`."""
+
+    quota: Quota
+    plan: Plan
+    now: datetime
+
+    def shown(self) -> models.Usage:
+        return models.Usage(**self._counted(), period=self.quota.at(self.now).period, plan=self.plan.name)
+
+    def by_day(self) -> list[dict[str, Any]]:
+        return days(self.quota, now=self.now)
+
+    def limit_reached(self) -> dict[str, Any] | None:
+        """What a dispatch would be refused with now; None: it would not be."""
+        limit = self.plan.runs_per_month
+        if limit is None or self.quota.at(self.now).used < limit:
+            return None
+        return QuotaExceeded(details=self._counted()).as_body()
+
+    def _counted(self) -> dict[str, Any]:
+        return usage(self.quota, limit=self.plan.runs_per_month, now=self.now)
+
+
+class UsageReader:
+    """Reads the count of an organization, after what is still to be written of it."""
+
+    def __init__(self, client: KubeClient, ledger: QuotaLedger, clock: Clock) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._clock = clock
+
+    async def of(self, organization: Organization) -> Usage:
+        """Raises KubeError."""
+        await self._ledger.settle(organization.name)
+        body = await self._client.get(ORGANIZATION, organization.name)
+        plan = OrganizationSpec.model_validate(body["spec"]).plan
+        return Usage(Quota.parse((body.get("status") or {}).get("quota")), plan, self._clock())

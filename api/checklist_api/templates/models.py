@@ -1,0 +1,87 @@
+"""The shapes of templates. The TDL itself is `checklist_crds.template_types`."""
+
+from typing import Literal, Self
+
+from pydantic import Field
+
+from checklist_crds.template_types import Definition
+from checklist_crds.times import format_timestamp
+
+from ..http.models import Count, Moment, OrganizationId, Pagination, Shape, TemplateId, Version
+from .catalogue import ListedTemplate
+from .versions import ListedVersion
+
+
+class Template(Definition):
+    """A stored template: the TDL with what the service adds."""
+
+    id: TemplateId = Field(description="Assigned by the service.")
+    v: Version = Field(description="1 on create, one more with every PATCH.")
+    org_id: OrganizationId = Field(description="The organization that owns it.")
+    created_at: Moment = Field(description="When it was made.")
+    updated_at: Moment = Field(description="When it was last changed.")
+
+
+class TemplateSummary(Shape):
+    """A template in a list."""
+
+    id: TemplateId
+    v: Version
+    name: str
+    description: str
+    tags: list[str]
+    created_at: Moment
+    updated_at: Moment
+
+    @classmethod
+    def of(cls, template: ListedTemplate) -> Self:
+        meta = template.meta
+        return cls(
+            id=meta.id,
+            v=meta.version,
+            name=template.display_name,
+            description=template.description,
+            tags=list(template.tags),
+            created_at=format_timestamp(meta.created_at),
+            updated_at=format_timestamp(meta.updated_at),
+        )
+
+
+class TemplateList(Shape):
+    data: list[TemplateSummary]
+    pagination: Pagination
+
+
+class ChangedBy(Shape):
+    """Who made a version."""
+
+    kind: Literal["member", "api_key", "system"]
+    id: str | None = Field(description="u-<uuid> of the member, or the name of the key's object.")
+    name: str = Field(description="The member's name, or what the key is for, at that time.")
+
+
+class TemplateVersion(Shape):
+    """A version of a template: the current one, or an earlier one that is kept."""
+
+    v: Version
+    name: str
+    step_count: Count
+    created_at: Moment
+    current: bool
+    changed_by: ChangedBy | None = Field(description="Who made it, where that is known: `kubectl` leaves no name.")
+
+    @classmethod
+    def of(cls, version: ListedVersion) -> Self:
+        return cls(
+            v=version.number,
+            name=version.name,
+            step_count=version.step_count,
+            created_at=format_timestamp(version.made_at),
+            current=version.is_current,
+            changed_by=None if version.change is None else ChangedBy.model_validate(version.change.view()),
+        )
+
+
+class TemplateVersionList(Shape):
+    data: list[TemplateVersion]
+    pagination: Pagination

@@ -1,0 +1,232 @@
+"""The operations of templates."""
+
+from typing import Final
+
+from checklist_composer.locales import LOCALES
+from checklist_crds.errors import (
+    GenerationFailed,
+    InvalidParameter,
+    MissingField,
+    ModelFailed,
+    TemplateNotFound,
+    TemplateVersionNotFound,
+    ValidationFailed,
+    VersionConflict,
+)
+from checklist_crds.limits import LimitName, limit_reached
+from checklist_crds.template_types import Definition
+
+from ..generation.models import GeneratedTemplate, GenerateRequest
+from ..http.example_values import PAGINATION, TEMPLATE_ID
+from ..http.operations import (
+    BAD_PAGE,
+    COUNTED_KEY_ERRORS,
+    IDEMPOTENCY_KEY,
+    PAGES,
+    Access,
+    Body,
+    Operation,
+    Reply,
+    header,
+    problem,
+    query,
+)
+from . import examples, models
+
+_TEMPLATES: Final = "Templates"
+_STRICT: Final = query("strict", {"type": "boolean", "default": False}, "true refuses fields that TDL does not know.")
+_IF_MATCH: Final = header(
+    "If-Match", {"type": "string"}, "The version that may be changed, in quotes; another one is refused.", '"1"'
+)
+_BAD_STRICT: Final = InvalidParameter(
+    "strict must be true or false.",
+    details=[problem("strict", "invalid_parameter", "strict must be true or false.")],
+)
+_BAD_TDL: Final = ValidationFailed(
+    "The template is not valid.",
+    details=[
+        problem("id", "read_only", "The service assigns this field; it must not be sent."),
+        problem("sections[0].steps[1].condition.when.step", "invalid_reference", "There is no earlier step s-fridge."),
+    ],
+)
+_MISSING_SECTIONS: Final = MissingField(
+    "Missing: sections.", details=[problem("sections", "missing", "This field is required.")]
+)
+_TOO_MANY: Final = limit_reached(LimitName.TEMPLATES, limit=1_000, used=1_000)
+_TOO_LARGE: Final = limit_reached(LimitName.TEMPLATE_BYTES, limit=67_108_864, used=67_105_211)
+_LOCALE: Final = query(
+    "locale",
+    {"type": "string", "enum": list(LOCALES)},
+    "Language of the template where the prompt does not tell it better. The writer's own words are never translated.",
+    "en",
+)
+_EXPLAIN: Final = query(
+    "explain",
+    {"type": "boolean", "default": False},
+    "true answers with the template and, for each step, the part of the prompt that it came from.",
+)
+_BAD_LOCALE: Final = InvalidParameter(
+    f"locale must be one of {', '.join(LOCALES)}.",
+    details=[problem("locale", "invalid_parameter", f"locale must be one of {', '.join(LOCALES)}.")],
+)
+GENERATE_TEMPLATE: Final = Operation(
+    "post",
+    "/v1/templates/generate",
+    "generateTemplate",
+    "Templates",
+    "Generate a template from a prompt",
+    Access.KEY,
+    (
+        Reply(
+            200,
+            "A TDL object that POST /v1/templates takes unchanged. It is not stored. With `explain=true` it is in "
+            "`template`, beside what it was made of.",
+            GeneratedTemplate,
+            {"kitchen": examples.TDL, "explained": examples.EXPLAINED},
+            {"X-Generated-By": "composer"},
+        ),
+    ),
+    "The built-in composer makes it, without any account elsewhere: the same prompt, the same template. Where the "
+    "service is set up with a language model, that makes it, and the composer when the model does not. Nothing is "
+    "stored or logged of the prompt and of the template.",
+    parameters=(_LOCALE, _EXPLAIN),
+    body=Body(GenerateRequest, examples.PROMPTS),
+    errors=(
+        MissingField("Missing: prompt.", details=[problem("prompt", "missing", "This field is required.")]),
+        ValidationFailed(
+            "The prompt must be text of 4 to 4000 characters.",
+            details=[problem("prompt", "invalid_text", "The prompt must be text of 4 to 4000 characters.")],
+        ),
+        _BAD_LOCALE,
+        GenerationFailed(
+            "The text asks for no checklist. Say what the checklist is for, or list what is to be checked."
+        ),
+        GenerationFailed(
+            "The library has no checklist for this job. List what is to be checked, or name another job.",
+            details=[problem("prompt", "closest_job", "Forklift pre-use check")],
+        ),
+        ModelFailed(details=[problem("", "model_timeout", "It was not done in time.")]),
+    ),
+)
+TEMPLATE_OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "post",
+        "/v1/templates",
+        "createTemplate",
+        _TEMPLATES,
+        "Create a template",
+        Access.KEY,
+        (
+            Reply(
+                201,
+                "Created, with version 1.",
+                models.Template,
+                {"created": examples.TEMPLATE},
+                {"ETag": '"1"', "Location": f"/v1/templates/{TEMPLATE_ID}", "Idempotency-Replayed": "true"},
+            ),
+        ),
+        "The service assigns `id`, `v` and `org_id`; they must not be sent. Fields left out get their defaults.",
+        parameters=(_STRICT, IDEMPOTENCY_KEY),
+        body=Body(Definition, {"kitchen": examples.TEMPLATE_REQUEST}),
+        errors=(_MISSING_SECTIONS, _BAD_STRICT, _BAD_TDL, _TOO_MANY, *COUNTED_KEY_ERRORS),
+    ),
+    Operation(
+        "get",
+        "/v1/templates",
+        "listTemplates",
+        _TEMPLATES,
+        "List templates",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "One page, newest first.",
+                models.TemplateList,
+                {"one template": {"data": [examples.TEMPLATE_SUMMARY], "pagination": PAGINATION}},
+            ),
+        ),
+        parameters=PAGES,
+        errors=(BAD_PAGE,),
+    ),
+    Operation(
+        "get",
+        "/v1/templates/{template_id}",
+        "getTemplate",
+        _TEMPLATES,
+        "Read a template",
+        Access.KEY,
+        (Reply(200, "The complete TDL object.", models.Template, {"kitchen": examples.TEMPLATE}, {"ETag": '"1"'}),),
+        errors=(TemplateNotFound(),),
+    ),
+    Operation(
+        "patch",
+        "/v1/templates/{template_id}",
+        "patchTemplate",
+        _TEMPLATES,
+        "Change a template",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "The complete TDL object with its new version.",
+                models.Template,
+                {"renamed": examples.PATCHED_TEMPLATE},
+                {"ETag": '"2"'},
+            ),
+        ),
+        "A merge patch (RFC 7396): only included fields change, null restores a default, `settings` and `execution` "
+        "merge, arrays are replaced whole. Every accepted patch adds 1 to `v`, an empty one too. Runs that were "
+        "dispatched keep their snapshot.",
+        parameters=(_STRICT, _IF_MATCH),
+        body=Body(Definition, {"rename": examples.PATCH_REQUEST}, partial=True),
+        errors=(TemplateNotFound(), _BAD_STRICT, _BAD_TDL, _TOO_LARGE, VersionConflict()),
+    ),
+    Operation(
+        "delete",
+        "/v1/templates/{template_id}",
+        "deleteTemplate",
+        _TEMPLATES,
+        "Delete a template",
+        Access.KEY,
+        (Reply(204, "Deleted. Runs that were dispatched keep their snapshot."),),
+        errors=(TemplateNotFound(),),
+    ),
+    Operation(
+        "get",
+        "/v1/templates/{template_id}/versions",
+        "listTemplateVersions",
+        _TEMPLATES,
+        "List versions of a template",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "The current version and the earlier ones that are kept, newest first.",
+                models.TemplateVersionList,
+                {"one version": {"data": [examples.TEMPLATE_VERSION], "pagination": PAGINATION}},
+            ),
+        ),
+        "The newest 50 versions are kept, and all that runs were made of.",
+        parameters=PAGES,
+        errors=(TemplateNotFound(), BAD_PAGE),
+    ),
+    Operation(
+        "get",
+        "/v1/templates/{template_id}/versions/{version}",
+        "getTemplateVersion",
+        _TEMPLATES,
+        "Read a version of a template",
+        Access.KEY,
+        (
+            Reply(
+                200,
+                "The complete TDL object as it was in that version; `updated_at` is when that was made.",
+                models.Template,
+                {"kitchen": examples.TEMPLATE},
+                {"ETag": '"1"'},
+            ),
+        ),
+        errors=(TemplateNotFound(), TemplateVersionNotFound()),
+    ),
+    GENERATE_TEMPLATE,
+)

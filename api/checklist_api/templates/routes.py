@@ -1,0 +1,183 @@
+"""/v1/templates (specification, "Templates"; contract section 2)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from checklist_composer.explanation import explanation
+from checklist_composer.locales import LOCALES
+from checklist_crds.errors import Problem
+from checklist_crds.template_validation import definition_problems
+
+from ..audit.trail import AuditTrail
+from ..auth.gate import Caller, Gate
+from ..generation.generator import Generator
+from ..generation.models import GenerateRequest
+from ..http.pagination import invalid_parameter, one_of, parameter, requested_page
+from ..http.request_body import JSON, missing_fields, read_json_object
+from ..http.responses import json_response
+from ..idempotency import REPLAYED, Idempotency, requested_key
+from ..organizations.directory import Organization
+from .body import parse_with
+from .catalogue import ListedTemplate, StoredTemplate, TemplateCatalogue
+from .models import TemplateSummary, TemplateVersion, TemplateVersionList
+from .versions import TemplateVersions
+from .view import template_view, version_view
+from .writes import ASSIGNED_ON_CREATE, TemplateWriter
+
+_MERGE_PATCH: Final = "application/merge-patch+json"
+_ENTITY_TAGS: Final = re.compile(r'\s*(?:W/)?"[^"]*"\s*(?:,\s*(?:W/)?"[^"]*"\s*)*')
+_OWN_TAG: Final = re.compile(r'(?<!W/)"([1-9][0-9]{0,17})"')
+
+
+class TemplateRoutes:
+    """One method for each operation."""
+
+    def __init__(
+        self,
+        *,
+        catalogue: TemplateCatalogue,
+        writer: TemplateWriter,
+        versions: TemplateVersions,
+        generator: Generator,
+        idempotency: Idempotency,
+        audit: AuditTrail,
+        path_prefix: str,
+    ) -> None:
+        self._catalogue = catalogue
+        self._writer = writer
+        self._versions = versions
+        self._generator = generator
+        self._idempotency = idempotency
+        self._audit = audit
+        self._path_prefix = path_prefix
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        owner = gate.owner
+        router.add_post("/v1/templates", owner(self.create))
+        router.add_get("/v1/templates", owner(self.list))
+        router.add_post("/v1/templates/generate", owner(self.generate))
+        router.add_get("/v1/templates/{template_id}", owner(self.get))
+        router.add_patch("/v1/templates/{template_id}", owner(self.patch))
+        router.add_delete("/v1/templates/{template_id}", owner(self.delete))
+        router.add_get("/v1/templates/{template_id}/versions", owner(self.versions))
+        router.add_get("/v1/templates/{template_id}/versions/{version}", owner(self.version))
+
+    def view(self, template: StoredTemplate, organization: Organization) -> dict[str, Any]:
+        """The template as answers show it."""
+        return template_view(template, organization)
+
+    def summary(self, template: ListedTemplate) -> dict[str, Any]:
+        """The template as the list shows it."""
+        return TemplateSummary.of(template).model_dump()
+
+    def answer(
+        self,
+        template: StoredTemplate,
+        organization: Organization,
+        *,
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+    ) -> web.Response:
+        headers = {"ETag": f'"{template.meta.version}"', **(headers or {})}
+        return json_response(self.view(template, organization), status=status, headers=headers)
+
+    async def create(self, request: web.Request, caller: Caller) -> web.Response:
+        body = await read_json_object(request)
+        strict, key = _is_strict(request), requested_key(request)
+        problems = [
+            Problem(name, "read_only", "The service assigns this field; it must not be sent.")
+            for name in ASSIGNED_ON_CREATE
+            if name in body
+        ]
+        written = {name: value for name, value in body.items() if name not in ASSIGNED_ON_CREATE}
+        _require_whole(written, problems, strict=strict)
+        definition = parse_with(written, problems, strict=strict)
+        with self._idempotency.claim(key, caller.organization.name, "t", body) as claim:
+            async with self._audit.act(request, caller) as act:
+                created = await self._writer.create(caller.organization, definition, claim, act)
+        location = f"{self._path_prefix}/v1/templates/{created.template.meta.id}"
+        headers = {"Location": location, **(REPLAYED if created.replayed else {})}
+        return self.answer(created.template, caller.organization, status=201, headers=headers)
+
+    async def list(self, request: web.Request, caller: Caller) -> web.Response:
+        page = requested_page(request)
+        templates = await self._catalogue.all_of(caller.organization)
+        shown = page.cut(templates)
+        return json_response(
+            {"data": [self.summary(template) for template in shown], "pagination": page.view(len(templates))}
+        )
+
+    async def get(self, request: web.Request, caller: Caller) -> web.Response:
+        template = await self._catalogue.get(caller.organization, request.match_info["template_id"])
+        return self.answer(template, caller.organization)
+
+    async def patch(self, request: web.Request, caller: Caller) -> web.Response:
+        patch = await read_json_object(request, media_types=(JSON, _MERGE_PATCH))
+        versions, strict = requested_versions(request), _is_strict(request)
+        template_id = request.match_info["template_id"]
+        async with self._audit.act(request, caller) as act:
+            template = await self._writer.patch(
+                caller.organization, template_id, patch, versions=versions, strict=strict, act=act
+            )
+        return self.answer(template, caller.organization)
+
+    async def delete(self, request: web.Request, caller: Caller) -> web.Response:
+        template_id = request.match_info["template_id"]
+        async with self._audit.act(request, caller) as act:
+            await self._writer.delete(caller.organization, template_id, act)
+        return web.Response(status=204)
+
+    async def versions(self, request: web.Request, caller: Caller) -> web.Response:
+        """The version that is current, and the earlier ones that are kept."""
+        page, organization = requested_page(request), caller.organization
+        template = await self._catalogue.get(organization, request.match_info["template_id"])
+        versions = await self._versions.all_of(template, organization)
+        shown = [TemplateVersion.of(version) for version in page.cut(versions)]
+        return json_response(TemplateVersionList(data=shown, pagination=page.of(len(versions))))
+
+    async def version(self, request: web.Request, caller: Caller) -> web.Response:
+        """The template as it was in that version."""
+        organization = caller.organization
+        template = await self._catalogue.get(organization, request.match_info["template_id"])
+        version = await self._versions.get(template, organization, request.match_info["version"])
+        return json_response(version_view(template, version, organization), headers={"ETag": f'"{version.number}"'})
+
+    async def generate(self, request: web.Request, caller: Caller) -> web.Response:
+        """Answers with a definition that create takes unchanged; it is stored nowhere."""
+        # `Accept-Language` is about the caller's program: the prompt says better which language its writer reads.
+        body, locale = await read_json_object(request), one_of(request, "locale", LOCALES)
+        explain = one_of(request, "explain", ("true", "false")) == "true"
+        wanted = GenerateRequest.read(body)
+        made = await self._generator.generate(wanted.text, locale, caller.organization.name)
+        answer = made.definition.to_tdl()
+        if explain:
+            answer = explanation(made.definition, made.sources, made.unused, wanted.text, before=wanted.before)
+        return json_response(answer, headers={"X-Generated-By": made.generated_by})
+
+
+def _require_whole(written: Mapping[str, Any], problems: Sequence[Problem], *, strict: bool) -> None:
+    """Raises MissingField, with all else that is wrong."""
+    missing = [name for name in ("name", "sections") if name not in written]
+    if missing:
+        others = [each for each in definition_problems(written, strict=strict) if each.path not in missing]
+        raise missing_fields(missing, [*problems, *others])
+
+
+def _is_strict(request: web.Request) -> bool:
+    text = parameter(request, "strict")
+    if text not in (None, "true", "false"):
+        raise invalid_parameter("strict", "must be true or false")
+    return text == "true"
+
+
+def requested_versions(request: web.Request) -> frozenset[int] | None:
+    """The versions of If-Match (RFC 9110, section 13.1.1: strong comparison); None is any. Raises InvalidParameter."""
+    text = ", ".join(request.headers.getall("If-Match", []))
+    if not text or text.strip() == "*":
+        return None
+    if not _ENTITY_TAGS.fullmatch(text):
+        raise invalid_parameter("If-Match", 'must be like "3", with the quotes')
+    return frozenset(int(version) for version in _OWN_TAG.findall(text))

@@ -1,0 +1,1 @@
+"""Where everything is built and handed to who uses it. Only `app` imports it."""
