@@ -17,7 +17,7 @@ from .labeller import Labelled, labelled
 from .labels import ITEMS, Label, LabelledSpan
 from .repairs import TELLING
 from .repetition import MOST, things_of
-from .request import probability
+from .request import asking
 from .scopes import governed, repeated
 from .settings import take_setting
 from .steps import SURE, own_words, step_of
@@ -65,7 +65,7 @@ class Prompt:
 
     def asks_for_checklist(self) -> bool:
         """Whether it asks for a checklist, and not for something else."""
-        likely = probability(self._text)
+        likely = asking(self._text)
         if likely >= _ASKS or likely < _ASKS_NOT:
             return likely >= _ASKS
         spans = self._labelled.spans
@@ -94,7 +94,7 @@ class _Reader:
         self.text = text
         self.spans = spans = labelled.spans
         self.outside = labelled.outside
-        self.hard_to_read = labelled.hard_to_read
+        self.messy = labelled.messy
         self.sentences = labelled.sentences
         self.items = items_of(text, spans, self.sentences)
         self.steps: dict[Item, DraftStep] = {item: step_of(text, item) for item in self.items}
@@ -111,7 +111,7 @@ class _Reader:
             step = own_words(self.text, start, end, confidence)
             placed.append((start, step, self._section_at(start)))
         placed.sort(key=lambda place: place[0])
-        if self.hard_to_read:
+        if self.messy:
             for _, step, _ in placed:
                 step.required = step.required if step.confidence >= _CERTAIN else False
         copies = self._repetitions(placed)
