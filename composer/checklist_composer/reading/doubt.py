@@ -23,7 +23,7 @@ _UNDERSTOOD_OF_MESSY: Final = 0.97
 """The same of a messy prompt."""
 _ASKING: Final = 0.5
 """With so great a share of its words in a span, a passage without an item may ask for something."""
-_ASKING_OF_MESSY: Final = 0.2
+_ASKING_OF_MESSY: Final = 0.1
 _ASIDE: Final = 0.04
 """With a smaller share, words of a messy prompt are chatter; between the two they go with what stands before."""
 _BEGINS: Final = 0.8
@@ -43,6 +43,20 @@ class Certainty:
     """The probability that it is in no span."""
     begins: Sequence[float]
     """The probability that it begins an item."""
+
+    def asked(self, text: TokenizedText, start: int, end: int) -> float:
+        """The share of the words that are in a span, as far as that is known."""
+        meaning = [index for index in range(start, end) if text.carries_meaning(index)]
+        return sum(1 - self.outside[index] for index in meaning) / max(1, len(meaning))
+
+
+def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> LabelledSpan:
+    """Words of a messy prompt that may ask for something: to be answered in words, or only to be read where hardly
+    anything asks."""
+    share = certainty.asked(text, span.start, span.end)
+    if share < _ASKING:
+        return LabelledSpan(Label.INSTRUCTION, span.start, span.end, 1 - share)
+    return LabelledSpan(Label.TEXT, span.start, span.end, 0.0)
 
 
 def in_own_words(
@@ -83,6 +97,9 @@ class _Passages:
         while at < len(self.bounds):
             start, end = self.bounds[at]
             at += 1
+            if self.text.has("unwanted", start, end):
+                found += [span for span in self._between(start, end) if span.label in _KEPT]
+                continue
             if self._is_understood(start, end) or not self._may_ask(start, end):
                 found += self._between(start, end)
                 continue
@@ -91,9 +108,17 @@ class _Passages:
                 at += 1
             kept = [span for span in self._between(start, end) if span.label in _KEPT]
             taken = {index for span in kept for index in range(span.start, span.end)}
-            own = [LabelledSpan(Label.TEXT, first, last, 0.0) for first, last in self._left(start, end, taken)]
+            own = [self._own(first, last) for first, last in self._left(start, end, taken)]
             found += sorted((*kept, *own), key=lambda span: span.start)
         return found
+
+    def _own(self, start: int, end: int) -> LabelledSpan:
+        own = LabelledSpan(Label.TEXT, start, end, 0.0)
+        asks = any(span.label in ITEMS for span in self._inside(start, end))
+        return as_aside(self.text, own, self.certainty) if self.messy and not asks else own
+
+    def _inside(self, start: int, end: int) -> Iterator[LabelledSpan]:
+        return (span for span in self.spans if span.start < end and span.end > start)
 
     def _between(self, start: int, end: int) -> Sequence[LabelledSpan]:
         return self.spans[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
@@ -112,9 +137,7 @@ class _Passages:
         return self._share(start, end) >= (_ASKING_OF_MESSY if self.messy else _ASKING)
 
     def _share(self, start: int, end: int) -> float:
-        """The share of its words that are in a span, as far as that is known."""
-        meaning = [index for index in range(start, end) if self.text.carries_meaning(index)]
-        return sum(1 - self.certainty.outside[index] for index in meaning) / max(1, len(meaning))
+        return self.certainty.asked(self.text, start, end)
 
     def _goes_on(self, start: int, end: int, following: int, following_end: int) -> bool:
         """Whether the next passage belongs to a doubtful one."""

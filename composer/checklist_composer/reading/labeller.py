@@ -6,7 +6,7 @@ from typing import Final
 
 import pycrfsuite
 
-from .doubt import Certainty, in_own_words
+from .doubt import Certainty, as_aside, in_own_words
 from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
 from .models import tagger
 from .overlooked import Likelihood, overlooked, with_overlooked
@@ -63,7 +63,7 @@ def labelled(text: TokenizedText) -> Labelled:
     messy = messiness(text, sentences) >= _MESSY
     spans = in_own_words(text, spans, sentences, certainty, messy=messy)
     for span in overlooked(text, spans, outside, likelihood):
-        spans = with_overlooked(text, spans, span)
+        spans = with_overlooked(text, spans, as_aside(text, span, certainty) if messy else span)
     return Labelled(repaired(text, spans, sentences), sentences, outside, messy)
 
 

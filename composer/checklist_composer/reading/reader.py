@@ -112,8 +112,9 @@ class _Reader:
             placed.append((start, step, self._section_at(start)))
         placed.sort(key=lambda place: place[0])
         if self.messy:
-            for _, step, _ in placed:
-                step.required = step.required if step.confidence >= _CERTAIN else False
+            for start, step, _ in placed:
+                supposed = self.text.any_of(SUPPOSING, *self.sentences.bounds(start)) and step.condition is None
+                step.required = step.required if step.confidence >= _CERTAIN and not supposed else False
         copies = self._repetitions(placed)
         sections: dict[int, DraftSection] = {}
         for _, step, section in placed:

@@ -47,6 +47,8 @@ _TIMED: Final = frozenset({"time_noun", "what_time", "time_type"})
 _DATED: Final = frozenset({"date_noun", "when", "dated"})
 _OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
 _COUNTING: Final = frozenset({"how_much", "count"})
+_ANSWERED: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign"})
+"""Roles of verbs and nouns that ask for an answer."""
 _VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
@@ -61,7 +63,7 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
     _take_type(text, item, step)
     if item.confidence < DOUBTFUL:
         step.required = False
-    if item.has(Label.OPTIONAL) or text.any_of(_VOLUNTARY, item.start, item.end):
+    if item.has(Label.OPTIONAL) or text.any_of(_VOLUNTARY, item.start, item.end + item.behind):
         step.required = False
     elif item.has(Label.REQUIRED):
         step.required = True
@@ -74,7 +76,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         _choose(text, item, step)
         if step.type is StepType.TEXT and item.label not in _CHOOSING:
             step.type = _TYPES[item.label]
-    elif item.label in {Label.CHECK, Label.TEXT} and item.has(Label.UNIT):
+    elif item.label in {Label.CHECK, Label.TEXT, Label.NUMBER} and item.has(Label.UNIT):
         step.type = StepType.NUMBER
     elif _is_doubted(item) and not _names_its_kind(text, item):
         if _asks_yes_or_no(text, item):
@@ -85,6 +87,8 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         step.type = StepType.NUMBER if item.has(Label.UNIT) else _date_type(text, item)
     elif item.label is Label.RATING:
         _rate(text, item, step)
+    elif item.label is Label.INSTRUCTION and text.any_of(_ANSWERED, item.start, item.end):
+        step.photo = _ANY  # `stop the pump and describe the leak` is not only to be read
     else:
         step.type = _said_type(text, item) or _TYPES[item.label]
     if step.type is StepType.NUMBER:
