@@ -19,20 +19,90 @@ _UNASKED: Final = 0.6
 _NAMED: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE, Label.TEXT})
 """Items that nobody asks for once for each of some things that stand right behind them: these are the answers."""
 _SURE: Final = 0.7
+_VAGUELY: Final = frozenset({Label.CHECK, Label.TEXT, Label.CHOICE, Label.MULTI_CHOICE})
+"""Items that are a heading when another item stands right behind their colon."""
 _HEADING: Final = ITEMS | {Label.SECTION}
 _TASKS: Final = frozenset({"record", "measure", "count", "describe"})
 TELLING: Final = 2
 """Words that carry meaning, of a label that can be understood by itself."""
+_LISTED: Final = 3
+"""With so many items in other sentences, the sentence of the name is a title."""
+_BESIDE: Final = 4
+"""Words right before a span that become a part of it."""
+_ASKING: Final = frozenset(
+    {"request", "checklist", "please", "it_should", "confirm", "check", "record", "we", "greeting", "meta", "ordinal"}
+    | {"then", "also", "to_whom", "if", "if_not", "if_yes", "otherwise", "unless", "only_if", "executor", "self"}
+)
+"""Roles of words that only lead to what is asked for."""
 _LEADING: Final = frozenset({"preposition", "of", "article"})
 
 
 def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
     """The spans in order, without what contradicts itself."""
+    spans = list(_with_title(text, spans, sentences))
     name = next((span for span in spans if span.label is Label.NAME), None)
     found = [_asking(text, span, following, name) for span, following in _with_next(spans)]
     found = list(_joined(text, _with_answers(text, found)))
     found = list(_with_headed(text, found))
-    return list(_with_unasked(text, found, sentences))
+    found = list(_with_unasked(text, found, sentences))
+    return list(_with_words_beside(text, found, sentences))
+
+
+def _with_title(
+    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
+) -> Iterator[LabelledSpan]:
+    """The spans with what stands in one sentence with the name, or in its place, as a part of the name.
+
+    `Weekly check of the | aquarium tanks`, `Pilot boat, start of watch.`: a title asks for nothing.
+    """
+    named = next((span for span in spans if span.label is Label.NAME), None)
+    opening = named.start if named is not None else 0
+    inside = [span for span in spans if sentences.of[span.start] == sentences.of[opening]]
+    items = [span for span in inside if span.label in ITEMS]
+    others = sum(span.label in ITEMS for span in spans) - len(items)
+    start, end = sentences.bounds(opening) if text.tokens else (0, 0)
+    stops = [at for at in range(start, end) if text.tokens[at].text in ":("]
+    only = [span for span in inside if span.label not in {Label.NAME, Label.SECTION}] == items
+    if len(items) != 1 or others < _LISTED or not only or stops[:1] not in ([], [end - 1]) or asks_back(text, end):
+        yield from spans
+        return
+    item = items[0]
+    if named is not None:
+        first, last = min(named.start, item.start), max(named.end, item.end)
+        apart = any(text.tokens[at].text in ",;.|" for at in range(first, last))
+    else:  # the title has no label: it is what asks for a checklist, or more than the item
+        first, last = item.start, item.end
+        asking = text.has("request", start, first) or text.has("checklist", start, first)
+        apart = not asking and not (start == 0 and any(map(text.carries_meaning, range(start, first))))
+        first = first if asking else start
+    for span in spans:
+        if apart or (span is not item and span is not named):
+            yield span
+        elif span is item:
+            yield LabelledSpan(Label.NAME, first, last, span.confidence if named is None else named.confidence)
+
+
+def _with_words_beside(
+    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
+) -> Iterator[LabelledSpan]:
+    """The spans, each with the words before it in its clause that have no label: `no. of | seats`."""
+    end = 0
+    for span in spans:
+        first = span.start
+        while first > end and not _parts(text, first - 1) and sentences.of[first - 1] == sentences.of[span.start]:
+            first -= 1
+        while first < span.start and not text.carries_meaning(first) and not text.tokens[first].is_number:
+            first += 1
+        beside = range(first, span.start)
+        grows = span.label in ITEMS or span.label in {Label.LIMIT, Label.HINT}
+        grows = grows and 0 < len(beside) <= _BESIDE and not any(text.roles[at].keys() & _ASKING for at in beside)
+        yield replace(span, start=first) if grows else span
+        end = span.end
+
+
+def _parts(text: TokenizedText, index: int) -> bool:
+    token = text.tokens[index]
+    return not (token.is_word or token.is_number) or "and" in text.roles[index]
 
 
 def _with_next(spans: Sequence[LabelledSpan]) -> Iterator[tuple[LabelledSpan, LabelledSpan | None]]:
@@ -55,6 +125,8 @@ def _asking(
         return replace(span, label=Label.CHECK)
     if span.label is Label.CHECK and asked and _opens_question(text, span.start - 1):  # `Is | there damage?`
         return replace(span, start=span.start - 1)
+    if span.label is Label.NAME and text.roles[span.start].keys() & _TASKS and text.tokens[span.start].line > 0:
+        return replace(span, label=Label.TEXT)
     if span.label is Label.IF and following is not None and following.label is Label.OPTIONS:
         headed = [token.text for token in text.tokens[span.end : following.start]] == [":"]
         return replace(span, label=Label.CHECK) if headed and span.confidence < _SURE else span
@@ -101,11 +173,26 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
         if before is not None and before.label in _NAMED and span.label is Label.EACH and _close(text, before, span):
             found.append(replace(span, label=Label.OPTIONS))
             continue
-        if before is not None and before.label is Label.IF and span.label is Label.OPTIONS and span.start == before.end:
-            found[-1] = replace(before, end=span.end)
+        if before is not None and before.label is Label.IF and span.start == before.end:
+            if span.label is Label.OPTIONS and span.confidence >= _SURE:
+                found[-1] = replace(before, end=span.end)
+                continue
+            if span.label in ITEMS and text.roles[span.start].get("or") == 1:  # `if it is worn | or has to be replaced`
+                found[-1] = replace(before, end=span.end)
+                continue
+        if span.label is Label.SCAN and before is not None and _says_how(text, before, span):
+            found[-1] = replace(before, label=Label.SCAN)  # `inventory number (scan the label)`
             continue
         found.append(span)
     return found
+
+
+def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> bool:
+    """Whether a span stands in parentheses right behind an item that it says more about."""
+    between = [token.text for token in text.tokens[before.end : span.start]]
+    return before.label in {Label.TEXT, Label.NUMBER, Label.CHECK, Label.CHOICE} and between[:1] == ["("] and all(
+        not text.carries_meaning(at) for at in range(before.end, span.start)
+    )
 
 
 def _is_first_option(text: TokenizedText, asked: LabelledSpan, first: LabelledSpan, options: LabelledSpan) -> bool:
@@ -125,7 +212,9 @@ def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences:
         start, end = sentences.bounds(inside[0].start)
         for at, span in enumerate(inside):
             doubtful = all(one.label in DETAILS and one.confidence < _SURE for one in inside[at + 1 :])
-            if span.label is Label.EACH and at == len(inside) - 1:
+            told = all(one.label in {Label.HOW, Label.HINT} for one in inside[at + 1 :])
+            heads = ":" in {token.text for token in text.tokens[end - 1 : end]}
+            if span.label is Label.EACH and told and not heads:
                 yield replace(span, label=Label.CHECK)
             elif span.label is Label.IF and doubtful:
                 yield span
@@ -155,7 +244,7 @@ def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, l
     if between != [":"] or line != following_line:
         return False
     is_bare = len(text.stems(following.start, following.end)) < TELLING
-    if span.label not in {Label.CHECK, Label.TEXT} and not (span.label is Label.SECTION and is_bare):
+    if span.label not in _VAGUELY and not (span.label is Label.SECTION and is_bare):
         return False
     alone = (
         later is None
