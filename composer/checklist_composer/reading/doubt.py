@@ -23,7 +23,12 @@ _UNDERSTOOD_OF_MESSY: Final = 0.97
 """The same of a messy prompt."""
 _ASKING: Final = 0.5
 """With so great a share of its words in a span, a passage without an item may ask for something."""
-_ASKING_OF_MESSY: Final = 0.1
+_ASKING_OF_MESSY: Final = 0.03
+_READ: Final = 0.2
+"""With a smaller share, words of a messy prompt are rather to be read than to be answered."""
+_SHORT: Final = 4
+"""Tokens of what is rather an item than a remark."""
+_TASKS: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign", "signature", "scan"})
 _ASIDE: Final = 0.04
 """With a smaller share, words of a messy prompt are chatter; between the two they go with what stands before."""
 _BEGINS: Final = 0.8
@@ -54,7 +59,8 @@ def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> L
     """Words of a messy prompt that may ask for something: to be answered in words, or only to be read where hardly
     anything asks."""
     share = certainty.asked(text, span.start, span.end)
-    if share < _ASKING:
+    short = span.end - span.start <= _SHORT
+    if share < _READ and not short and not text.any_of(_TASKS, span.start, span.end):
         return LabelledSpan(Label.INSTRUCTION, span.start, span.end, 1 - share)
     return LabelledSpan(Label.TEXT, span.start, span.end, 0.0)
 
@@ -147,11 +153,11 @@ class _Passages:
             same_line = self.text.tokens[following].line == self.text.tokens[end - 1].line
             opened = any(token.text in ":(" for token in self.text.tokens[start:end])
             return same_line and opened and self.text.tokens[end - 1].text not in ".;!?"
-        if self.sentences.of[following] != self.sentences.of[start]:
-            return False
-        if max(self.certainty.begins[following:following_end]) >= _BEGINS:
-            return False
-        return self._share(following, following_end) >= _ASIDE
+        share = self._share(following, following_end)
+        if share < _ASKING and not any(span.label in ITEMS for span in self._between(following, following_end)):
+            return share >= _ASIDE and not self._is_understood(following, following_end)
+        same = self.sentences.of[following] == self.sentences.of[start]
+        return same and max(self.certainty.begins[following:following_end]) < _BEGINS
 
     def _left(self, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:
         """The runs of a passage that are in no kept span, without marks at their edges."""

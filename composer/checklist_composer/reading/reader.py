@@ -170,6 +170,8 @@ class _Reader:
             if span.label is not Label.IF:
                 continue
             trigger = triggers.of(span)
+            if self.messy and trigger is not None and not self._is_right_before(span, trigger):
+                trigger = None
             sure, possible = governed(self.text, span, self.items, breaks, self.sentences)
             condition = self._condition(trigger, sure)
             words = self.text.slice(span.start, span.end)
@@ -184,6 +186,11 @@ class _Reader:
             for item in possible:
                 self._depends(self.steps[item], words)
         self._unread_conditions()
+
+    def _is_right_before(self, span: LabelledSpan, trigger: Trigger) -> bool:
+        """Whether a condition stands right behind the only item that it looks at, which is certain."""
+        last = next((item for item in reversed(self.items) if item.end <= span.start), None)
+        return all(test.item is last and test.item.confidence >= _CERTAIN for test in trigger.tests)
 
     def _unread_conditions(self) -> None:
         """Words of a condition right before an item, or in it, that no span has: the step is not compulsory."""
