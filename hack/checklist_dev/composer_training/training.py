@@ -20,7 +20,7 @@ from .labelled_prompts import LabelledPrompt
 from .variants import variants
 
 MODELS: Final = Path(labeller.__file__).parent.parent / "model"
-SPANS: Final = {"c1": 0.5, "c2": 0.1, "max_iterations": 140, "feature.minfreq": 2}
+SPANS: Final = {"c1": 0.5, "c2": 0.1, "max_iterations": 110, "feature.minfreq": 2}
 WHOLE: Final = {"c1": 0.1, "c2": 0.5, "max_iterations": 150}
 _SEED: Final = 20_261_123
 
