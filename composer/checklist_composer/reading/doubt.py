@@ -28,6 +28,8 @@ _READ: Final = 0.2
 """With a smaller share, words of a messy prompt are rather to be read than to be answered."""
 _SHORT: Final = 4
 """Tokens of what is rather an item than a remark."""
+_READ_SHORT: Final = 0.1
+"""The same share for what is short, or has a verb or noun that asks for something."""
 _TASKS: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign", "signature", "scan"})
 _ASIDE: Final = 0.04
 """With a smaller share, words of a messy prompt are chatter; between the two they go with what stands before."""
@@ -59,8 +61,8 @@ def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> L
     """Words of a messy prompt that may ask for something: to be answered in words, or only to be read where hardly
     anything asks."""
     share = certainty.asked(text, span.start, span.end)
-    short = span.end - span.start <= _SHORT
-    if share < _READ and not short and not text.any_of(_TASKS, span.start, span.end):
+    item = span.end - span.start <= _SHORT or text.any_of(_TASKS, span.start, span.end)
+    if share < (_READ_SHORT if item else _READ):
         return LabelledSpan(Label.INSTRUCTION, span.start, span.end, 1 - share)
     return LabelledSpan(Label.TEXT, span.start, span.end, 0.0)
 

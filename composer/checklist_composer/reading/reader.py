@@ -177,7 +177,8 @@ class _Reader:
             words = self.text.slice(span.start, span.end)
             for item in sure:
                 step = self.steps[item]
-                if condition is not None and step.condition is None:
+                understood = not self.messy or item.confidence >= _CERTAIN
+                if condition is not None and step.condition is None and understood:
                     step.condition = condition
                     if len(self.text.stems(item.start, item.end)) < TELLING:  # `photo`: of what?
                         _add_hint(step, condition.comparisons[0].step.label)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, zip_longest
+from itertools import groupby, pairwise, zip_longest
 from typing import Final
 
 from .labels import DETAILS, ITEMS, Label, LabelledSpan
@@ -25,6 +25,7 @@ _HEADING: Final = ITEMS | {Label.SECTION}
 _TASKS: Final = frozenset({"record", "measure", "count", "describe"})
 TELLING: Final = 2
 """Words that carry meaning, of a label that can be understood by itself."""
+_COUNTED: Final = frozenset({"how_much", "count", "wh", "number_noun"})
 _LISTED: Final = 3
 """With so many items in other sentences, the sentence of the name is a title."""
 _BESIDE: Final = 4
@@ -39,6 +40,7 @@ _LEADING: Final = frozenset({"preposition", "of", "article"})
 
 def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
     """The spans in order, without what contradicts itself."""
+    spans = [_no_name(text, span, sentences) for span in spans]
     spans = list(_with_title(text, spans, sentences))
     name = next((span for span in spans if span.label is Label.NAME), None)
     found = [_asking(text, span, following, name) for span, following in _with_next(spans)]
@@ -46,6 +48,13 @@ def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
     found = list(_with_headed(text, found))
     found = list(_with_unasked(text, found, sentences))
     return list(_with_words_beside(text, found, sentences))
+
+
+def _no_name(text: TokenizedText, span: LabelledSpan, sentences: Sentences) -> LabelledSpan:
+    """An item in place of a name in a later sentence that begins with what is to be done: `Record the area.`"""
+    if span.label is Label.NAME and sentences.of[span.start] > 0 and text.roles[span.start].keys() & _TASKS:
+        return replace(span, label=Label.TEXT)
+    return span
 
 
 def _with_title(
@@ -125,8 +134,6 @@ def _asking(
         return replace(span, label=Label.CHECK)
     if span.label is Label.CHECK and asked and _opens_question(text, span.start - 1):  # `Is | there damage?`
         return replace(span, start=span.start - 1)
-    if span.label is Label.NAME and text.roles[span.start].keys() & _TASKS and text.tokens[span.start].line > 0:
-        return replace(span, label=Label.TEXT)
     if span.label is Label.IF and following is not None and following.label is Label.OPTIONS:
         headed = [token.text for token in text.tokens[span.end : following.start]] == [":"]
         return replace(span, label=Label.CHECK) if headed and span.confidence < _SURE else span
@@ -180,11 +187,36 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
             if span.label in ITEMS and text.roles[span.start].get("or") == 1:  # `if it is worn | or has to be replaced`
                 found[-1] = replace(before, end=span.end)
                 continue
+        if span.label is Label.LIMIT and before is not None and _asks_whether(text, before, span):
+            found[-1] = replace(before, label=Label.CHECK, end=span.end)  # `battery above 50 %?`
+            continue
+        if span.label in ITEMS and _is_state(text, found, span):
+            span = replace(span, label=Label.IF)  # noqa: PLW2901 - `seal: good, worn. Seal worn: change it`
         if span.label is Label.SCAN and before is not None and _says_how(text, before, span):
             found[-1] = replace(before, label=Label.SCAN)  # `inventory number (scan the label)`
             continue
         found.append(span)
     return found
+
+
+def _asks_whether(text: TokenizedText, before: LabelledSpan, limit: LabelledSpan) -> bool:
+    """Whether a number and its limit are one question that is answered by yes or no."""
+    asked = limit.end < len(text) and text.tokens[limit.end].text == "?" and before.end == limit.start
+    return asked and before.label is Label.NUMBER and not text.any_of(_COUNTED, before.start, limit.end)
+
+
+def _is_state(text: TokenizedText, before: Sequence[LabelledSpan], span: LabelledSpan) -> bool:
+    """Whether words before a colon repeat an item with one of its options, so that they are its condition."""
+    if span.end + 1 >= len(text) or text.tokens[span.end].text != ":":
+        return False
+    said = set(text.stems(span.start, span.end))
+    for asked, options in pairwise(before):
+        if asked.label in ITEMS and options.label is Label.OPTIONS:
+            offered = {text.language.any_stem(text.tokens[at].text) for at in range(options.start, options.end)}
+            own = set(text.stems(asked.start, asked.end))
+            if said & offered and said & own and said <= own | offered:
+                return True
+    return False
 
 
 def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> bool:
@@ -215,7 +247,8 @@ def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences:
             told = all(one.label in {Label.HOW, Label.HINT} for one in inside[at + 1 :])
             heads = ":" in {token.text for token in text.tokens[end - 1 : end]}
             if span.label is Label.EACH and told and not heads:
-                yield replace(span, label=Label.CHECK)
+                listed = any(text.tokens[index].is_number for index in range(span.start, span.end))
+                yield replace(span, label=Label.TEXT if listed else Label.CHECK)
             elif span.label is Label.IF and doubtful:
                 yield span
                 yield from _text(text, span.end, end)

@@ -34,7 +34,7 @@ _CHOOSING: Final = {Label.CHOICE: StepType.CHOICE, Label.MULTI_CHOICE: StepType.
 _LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
 _WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER, Label.LOCATION, Label.INSTRUCTION})
 """Items that become a choice when options stand behind them, unless these are yes and no."""
-_SEVERAL: Final = frozenset({"several", "which_several"})
+_SEVERAL: Final = frozenset({"several"})
 _ANY: Final = (0, None)
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
 """Items whose nouns leave no doubt."""
@@ -44,6 +44,8 @@ _OF_TYPES: Final = {
 }
 """Details that are in the configuration of steps of these types; other steps have them as a hint."""
 _TIMED: Final = frozenset({"time_noun", "what_time", "time_type"})
+_GRADED: Final = 0.9
+"""Below this confidence an item without a scale is no rating."""
 _DATED: Final = frozenset({"date_noun", "when", "dated"})
 _OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
 _COUNTING: Final = frozenset({"how_much", "count"})
@@ -74,7 +76,7 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
 def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
     if item.label in _CHOOSING or (item.has(Label.OPTIONS) and item.label in _WITH_OPTIONS):
         _choose(text, item, step)
-        if step.type is StepType.TEXT and item.label not in _CHOOSING:
+        if step.type is StepType.TEXT and item.label not in _CHOOSING and not _offers(text, item):
             step.type = _TYPES[item.label]
     elif item.label in {Label.CHECK, Label.TEXT, Label.NUMBER} and item.has(Label.UNIT):
         step.type = StepType.NUMBER
@@ -175,9 +177,20 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
             return
     if len(options) < 2:
         return
-    several = text.any_of(_SEVERAL, max(item.start - 3, 0), end + 3)
+    first = item.start
+    while first and item.start - first < 3 and text.tokens[first - 1].text not in ".?!;":
+        first -= 1
+    several = text.any_of(_SEVERAL, first, end + 3) or text.has("which_several", first, item.end)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
+
+
+def _offers(text: TokenizedText, item: Item) -> bool:
+    """Whether words that may be answers stand with a check: a tick would lose them."""
+    span = item.first(Label.OPTIONS)
+    if span is None or item.label is not Label.CHECK or text.has("yes_no", span.start, span.end):
+        return False
+    return len(options_of(text.slice(span.start, span.end), text.language)) > 1
 
 
 def _is_measured(item: Item) -> bool:
@@ -214,6 +227,8 @@ def _rate(text: TokenizedText, item: Item, step: DraftStep) -> None:
             return
     if (scale := scale_of(text.slice(item.start, item.end), text.language)) is not None:
         step.minimum, step.maximum = scale
+    elif item.confidence < _GRADED:
+        return
     step.type = StepType.RATING
 
 
