@@ -37,6 +37,10 @@ _BEGINS: Final = 0.8
 """With this probability a new item begins in a passage."""
 _LONGEST: Final = 40
 """Tokens of one passage."""
+_LEAST: Final = 6
+"""Tokens of a piece of a longer passage."""
+_MAY_BEGIN: Final = 0.5
+"""With this probability of an item's beginning a long passage is cut there, as late as may be."""
 _KEPT: Final = frozenset({Label.NAME, Label.SECTION, Label.SETTING})
 
 
@@ -116,14 +120,35 @@ class _Passages:
                 at += 1
             kept = [span for span in self._between(start, end) if span.label in _KEPT]
             taken = {index for span in kept for index in range(span.start, span.end)}
-            own = [self._own(first, last) for first, last in self._left(start, end, taken)]
+            own = [
+                self._own(*piece)
+                for left in self._left(start, end, taken)
+                for piece in self._pieces(*left)
+                if not kept or self._asks(*piece)
+            ]
             found += sorted((*kept, *own), key=lambda span: span.start)
         return found
+
+    def _wishes(self, start: int, end: int) -> bool:
+        return self.text.has("request", start, end) or self.text.has("checklist", start, end)
+
+    def _asks(self, start: int, end: int) -> bool:
+        """Whether something speaks for an item in a piece beside the name of the checklist."""
+        return any(span.label in ITEMS for span in self._inside(start, end)) or self._share(start, end) >= _ASKING
 
     def _own(self, start: int, end: int) -> LabelledSpan:
         own = LabelledSpan(Label.TEXT, start, end, 0.0)
         asks = any(span.label in ITEMS for span in self._inside(start, end))
         return as_aside(self.text, own, self.certainty) if self.messy and not asks else own
+
+    def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """A long run in pieces, each cut where an item most likely begins: a label has an end."""
+        while end - start > _LONGEST:
+            places = range(start + _LEAST, min(start + _LONGEST, end - _LEAST))
+            cut = max(places, key=lambda at: (self.certainty.begins[at] >= _MAY_BEGIN and at, self.certainty.begins[at]))
+            yield start, cut
+            start = cut
+        yield start, end
 
     def _inside(self, start: int, end: int) -> Iterator[LabelledSpan]:
         return (span for span in self.spans if span.start < end and span.end > start)
@@ -138,10 +163,10 @@ class _Passages:
 
     def _may_ask(self, start: int, end: int) -> bool:
         """Whether a passage may ask for something; what asks for the checklist itself does not."""
-        if self.text.has("request", start, end) or self.text.has("checklist", start, end):
-            return False
         if any(span.label in ITEMS for span in self._between(start, end)):
-            return True
+            return self.messy or not self._wishes(start, end)
+        if self._wishes(start, end):
+            return False
         return self._share(start, end) >= (_ASKING_OF_MESSY if self.messy else _ASKING)
 
     def _share(self, start: int, end: int) -> float:

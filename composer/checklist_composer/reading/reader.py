@@ -112,9 +112,8 @@ class _Reader:
             placed.append((start, step, self._section_at(start)))
         placed.sort(key=lambda place: place[0])
         if self.messy:
-            for start, step, _ in placed:
-                supposed = self.text.any_of(SUPPOSING, *self.sentences.bounds(start)) and step.condition is None
-                step.required = step.required if step.confidence >= _CERTAIN and not supposed else False
+            for _, step, _ in placed:
+                step.required = False
         copies = self._repetitions(placed)
         sections: dict[int, DraftSection] = {}
         for _, step, section in placed:

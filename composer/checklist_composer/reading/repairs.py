@@ -30,6 +30,7 @@ _LISTED: Final = 3
 """With so many items in other sentences, the sentence of the name is a title."""
 _BESIDE: Final = 4
 """Words right before a span that become a part of it."""
+_APART: Final = frozenset(",;.|")
 _ASKING: Final = frozenset(
     {"request", "checklist", "please", "it_should", "confirm", "check", "record", "we", "greeting", "meta", "ordinal"}
     | {"then", "also", "to_whom", "if", "if_not", "if_yes", "otherwise", "unless", "only_if", "executor", "self"}
@@ -40,7 +41,7 @@ _LEADING: Final = frozenset({"preposition", "of", "article"})
 
 def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
     """The spans in order, without what contradicts itself."""
-    spans = [_no_name(text, span, sentences) for span in spans]
+    spans = [_no_name(text, span, spans, sentences) for span in spans]
     spans = list(_with_title(text, spans, sentences))
     name = next((span for span in spans if span.label is Label.NAME), None)
     found = [_asking(text, span, following, name) for span, following in _with_next(spans)]
@@ -50,10 +51,15 @@ def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
     return list(_with_words_beside(text, found, sentences))
 
 
-def _no_name(text: TokenizedText, span: LabelledSpan, sentences: Sentences) -> LabelledSpan:
-    """An item in place of a name in a later sentence that begins with what is to be done: `Record the area.`"""
-    if span.label is Label.NAME and sentences.of[span.start] > 0 and text.roles[span.start].keys() & _TASKS:
-        return replace(span, label=Label.TEXT)
+def _no_name(
+    text: TokenizedText, span: LabelledSpan, spans: Sequence[LabelledSpan], sentences: Sentences
+) -> LabelledSpan:
+    """An item in place of a name behind several items, or that begins with what is to be done: `Record the area.`"""
+    if span.label is not Label.NAME or sentences.of[span.start] == 0:
+        return span
+    before = sum(one.label in ITEMS for one in spans if one.end <= span.start)
+    if before >= _LISTED or (text.roles[span.start].keys() & _TASKS):
+        return replace(span, label=Label.TEXT, confidence=0.0)
     return span
 
 
@@ -66,13 +72,13 @@ def _with_title(
     """
     named = next((span for span in spans if span.label is Label.NAME), None)
     opening = named.start if named is not None else 0
-    inside = [span for span in spans if sentences.of[span.start] == sentences.of[opening]]
+    start, end = sentences.bounds(opening) if text.tokens else (0, 0)
+    end = next((at + 1 for at in range(start, end) if text.tokens[at].text in ":("), end)
+    inside = [span for span in spans if start <= span.start < end]
     items = [span for span in inside if span.label in ITEMS]
     others = sum(span.label in ITEMS for span in spans) - len(items)
-    start, end = sentences.bounds(opening) if text.tokens else (0, 0)
-    stops = [at for at in range(start, end) if text.tokens[at].text in ":("]
     only = [span for span in inside if span.label not in {Label.NAME, Label.SECTION}] == items
-    if len(items) != 1 or others < _LISTED or not only or stops[:1] not in ([], [end - 1]) or asks_back(text, end):
+    if len(items) != 1 or others < _LISTED or not only or asks_back(text, end):
         yield from spans
         return
     item = items[0]
@@ -103,10 +109,34 @@ def _with_words_beside(
         while first < span.start and not text.carries_meaning(first) and not text.tokens[first].is_number:
             first += 1
         beside = range(first, span.start)
-        grows = span.label in ITEMS or span.label in {Label.LIMIT, Label.HINT}
-        grows = grows and 0 < len(beside) <= _BESIDE and not any(text.roles[at].keys() & _ASKING for at in beside)
+        told = 0 < len(beside) <= _BESIDE and not any(text.roles[at].keys() & _ASKING for at in beside)
+        if told and span.label is Label.LIMIT and first and text.tokens[first - 1].text in _APART:
+            measured = not any("not" in text.roles[at] for at in beside)  # `weight, | humidity | 40 to 60 %`
+            yield LabelledSpan(Label.NUMBER if measured else Label.TEXT, first, span.start, _UNASKED)
+            told = False
+        elif told and span.label in ITEMS:
+            first = _heading_start(text, first, end)
+        elif span.label in ITEMS:
+            first = _heading_start(text, span.start, end)
+            told = first < span.start
+        grows = told and span.label in ITEMS | {Label.LIMIT, Label.HINT}
         yield replace(span, start=first) if grows else span
         end = span.end
+
+
+def _heading_start(text: TokenizedText, start: int, end: int) -> int:
+    """Where words without a label begin that stand before a colon at the start of the item's line: `Gate: | shut?`"""
+    before = text.tokens[start - 1] if start else None
+    if before is None or before.text != ":" or before.line != text.tokens[start].line:
+        return start
+    first = start - 1
+    while first > end and not _parts(text, first - 1) and text.tokens[first - 1].line == before.line:
+        first -= 1
+    heading = range(first, start - 1)
+    opens = first == 0 or text.tokens[first - 1].line != before.line or text.tokens[first - 1].text in ".;?!"
+    known = any(text.roles[at].keys() & _ASKING for at in heading)
+    telling = any(map(text.carries_meaning, heading))
+    return first if opens and telling and not known and len(heading) <= _BESIDE else start
 
 
 def _parts(text: TokenizedText, index: int) -> bool:
@@ -229,7 +259,8 @@ def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> 
 
 def _is_first_option(text: TokenizedText, asked: LabelledSpan, first: LabelledSpan, options: LabelledSpan) -> bool:
     """`type: open fire, insert or stove`: whether what looks like an item of its own is the first of the options."""
-    if asked.label not in ITEMS or first.label not in ITEMS or first.end != options.start:
+    apart = [token.text for token in text.tokens[first.end : options.start]]
+    if asked.label not in ITEMS or first.label not in ITEMS or apart not in ([], [","]):
         return False
     return [token.text for token in text.tokens[asked.end : first.start]] == [":"]
 

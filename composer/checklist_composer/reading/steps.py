@@ -127,6 +127,9 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
         return StepType.NUMBER if scale_of(text.slice(scale.start, scale.end), text.language) else None
     if item.label is not Label.CHECK:
         return None
+    last = item.end - 1
+    if item.end - item.start > 1 and "preposition" in text.roles[last] and not text.has("question", item.start, last):
+        return StepType.TEXT  # `test ride done by`
     opened = item.end < len(text) and text.tokens[item.end].text in "(-–"
     opened = opened and text.tokens[item.end].line == text.tokens[item.start].line
     behind = item.end + 1 if opened else item.end
