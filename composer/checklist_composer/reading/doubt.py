@@ -35,7 +35,7 @@ _ASIDE: Final = 0.04
 """With a smaller share, words of a messy prompt are chatter; between the two they go with what stands before."""
 _BEGINS: Final = 0.8
 """With this probability a new item begins in a passage."""
-_LONGEST: Final = 40
+_LONGEST: Final = 30
 """Tokens of one passage."""
 _LEAST: Final = 6
 """Tokens of a piece of a longer passage."""
@@ -157,6 +157,9 @@ class _Passages:
         return self.spans[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
 
     def _is_understood(self, start: int, end: int) -> bool:
+        inside = self._between(start, end)
+        if self.messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
+            return False  # its options stand elsewhere
         words = filter(self.text.carries_meaning, range(start, end))
         least = min((self.certainty.of_label[at] for at in words), default=1.0)
         return least >= (_UNDERSTOOD_OF_MESSY if self.messy else _UNDERSTOOD)
@@ -181,9 +184,11 @@ class _Passages:
             opened = any(token.text in ":(" for token in self.text.tokens[start:end])
             return same_line and opened and self.text.tokens[end - 1].text not in ".;!?"
         share = self._share(following, following_end)
-        if share < _ASKING and not any(span.label in ITEMS for span in self._between(following, following_end)):
+        asked = self.text.tokens[end - 1].text == "?"
+        asks = any(span.label in ITEMS for span in self._between(following, following_end))
+        if not asked and share < _ASKING and not asks and self.text.tokens[following_end - 1].text != "?":
             return share >= _ASIDE and not self._is_understood(following, following_end)
-        same = self.sentences.of[following] == self.sentences.of[start]
+        same = asked or self.sentences.of[following] == self.sentences.of[start]
         return same and max(self.certainty.begins[following:following_end]) < _BEGINS
 
     def _left(self, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:

@@ -80,6 +80,8 @@ def _judged(
     """The item that a run of words may be; None where hardly anything speaks for one."""
     if text.has("checklist", start, end) or text.has("request", start, min(start + 3, end)):  # a heading, or the wish
         return None
+    if text.has("unwanted", start, end):
+        return None
     meaning = [index for index in range(start, end) if text.carries_meaning(index)]
     doubt = sum(1 - outside[index] for index in meaning) / len(meaning)
     asked = _asked(text, start, end) or (_task(text, start, end) if doubt > _TASK_DOUBT else None)

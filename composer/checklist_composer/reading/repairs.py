@@ -78,7 +78,8 @@ def _with_title(
     items = [span for span in inside if span.label in ITEMS]
     others = sum(span.label in ITEMS for span in spans) - len(items)
     only = [span for span in inside if span.label not in {Label.NAME, Label.SECTION}] == items
-    if len(items) != 1 or others < _LISTED or not only or asks_back(text, end):
+    titled = len(items) == 1 and items[0].confidence > 0 and items[0].end <= end
+    if not titled or others < _LISTED or not only or asks_back(text, end):
         yield from spans
         return
     item = items[0]
@@ -102,7 +103,7 @@ def _with_words_beside(
 ) -> Iterator[LabelledSpan]:
     """The spans, each with the words before it in its clause that have no label: `no. of | seats`."""
     end = 0
-    for span in spans:
+    for span in _with_number_apart(text, spans):
         first = span.start
         while first > end and not _parts(text, first - 1) and sentences.of[first - 1] == sentences.of[span.start]:
             first -= 1
@@ -122,6 +123,22 @@ def _with_words_beside(
         grows = told and span.label in ITEMS | {Label.LIMIT, Label.HINT}
         yield replace(span, start=first) if grows else span
         end = span.end
+
+
+def _with_number_apart(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
+    """`sorted by colour, | salt water 10 to 12 °C`: a limit that names its own thing behind what is no number."""
+    before: LabelledSpan | None = None
+    for span in spans:
+        first = span.start
+        while first < span.end and text.carries_meaning(first) and not text.roles[first]:
+            first += 1
+        own = span.start and text.tokens[span.start - 1].text in _APART and span.start < first < span.end
+        if span.label is Label.LIMIT and own and before is not None and before.label in ITEMS - {Label.NUMBER}:
+            yield LabelledSpan(Label.NUMBER, span.start, first, _UNASKED)
+            yield replace(span, start=first)
+        else:
+            yield span
+        before = span
 
 
 def _heading_start(text: TokenizedText, start: int, end: int) -> int:

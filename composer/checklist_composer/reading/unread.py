@@ -5,17 +5,28 @@ from typing import Final
 
 from .labels import LabelledSpan
 from .overlooked import runs
+from .sentences import Sentences
 from .token_features import BULLET
 from .tokens import TokenizedText
 
 _MAYBE: Final = 0.5
 """Below this probability of being outside of all spans, a word may ask for something."""
+_LISTED: Final = 8
+"""Words of a short sentence; among sentences that ask for something in a tidy prompt it does so, too."""
+_TELLING: Final = frozenset(
+    {"we", "greeting", "meta", "request", "checklist", "closing", "notice", "it_should", "takes", "skip", "no_skip"}
+)
 _LEAST: Final = 2
 """Words that carry meaning, of a clause that becomes a step."""
 
 
 def unread_words(
-    text: TokenizedText, spans: Sequence[LabelledSpan], outside: Sequence[float]
+    text: TokenizedText,
+    spans: Sequence[LabelledSpan],
+    outside: Sequence[float],
+    sentences: Sentences,
+    *,
+    messy: bool,
 ) -> tuple[list[tuple[int, int, float]], list[tuple[int, int]]]:
     """Clauses that become steps (tokens from, to, confidence), and the words that become nothing (tokens from, to)."""
     lines: dict[int, list[int]] = {}
@@ -33,8 +44,26 @@ def unread_words(
         doubt = sum(1 - outside[index] for index in words) / len(words)
         line = text.tokens[start].line
         whole_line = BULLET.match(text.lines[line]) and start <= lines[line][0] and lines[line][-1] < end
-        if (len(meaning) >= _LEAST and doubt > 1 - _MAYBE) or whole_line:
+        may_ask = len(meaning) >= _LEAST and (
+            doubt > 1 - _MAYBE or (not messy and _is_listed(text, start, end, taken, sentences))
+        )
+        if (may_ask or whole_line) and not text.has("unwanted", start, end):
             steps.append((start, end, round(doubt, 3)))
         else:
             unused.append((start, end))
     return steps, unused
+
+
+def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sentences: Sentences) -> bool:
+    """Whether words are a short sentence of their own, between others that say something."""
+    first, last = sentences.bounds(start)
+    inside = range(first, last)
+    return (
+        not taken.intersection(inside)
+        and end - start <= _LISTED
+        and start - first <= 1
+        and last - end <= 1
+        and any(at in taken for at in range(first))
+        and any(at in taken for at in range(last, len(text)))
+        and not text.any_of(_TELLING, first, last)
+    )
