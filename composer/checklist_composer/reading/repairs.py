@@ -28,6 +28,7 @@ TELLING: Final = 2
 _COUNTED: Final = frozenset({"how_much", "count", "wh", "number_noun"})
 _LISTED: Final = 3
 """With so many items in other sentences, the sentence of the name is a title."""
+_HEADED: Final = 2
 _BESIDE: Final = 4
 """Words right before a span that become a part of it."""
 _APART: Final = frozenset(",;.|")
@@ -42,6 +43,7 @@ _LEADING: Final = frozenset({"preposition", "of", "article"})
 def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
     """The spans in order, without what contradicts itself."""
     spans = [_no_name(text, span, spans, sentences) for span in spans]
+    spans = [span for at, span in enumerate(spans) if not _heads_its_line(text, spans, at)]
     spans = list(_with_title(text, spans, sentences))
     name = next((span for span in spans if span.label is Label.NAME), None)
     found = [_asking(text, span, following, name) for span, following in _with_next(spans)]
@@ -61,6 +63,19 @@ def _no_name(
     if before >= _LISTED or (text.roles[span.start].keys() & _TASKS):
         return replace(span, label=Label.TEXT, confidence=0.0)
     return span
+
+
+def _heads_its_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> bool:
+    """Whether a heading before a colon is about one or two items in its line, and not about those in the next lines."""
+    span, line = spans[at], text.tokens[spans[at].start].line
+    behind = spans[at + 1 :]
+    own = [one for one in behind if text.tokens[one.start].line == line and one.label in ITEMS]
+    below = [one for one in behind if text.tokens[one.start].line > line and one.label in ITEMS]
+    if span.label is not Label.SECTION or not below or not 0 < len(own) <= _HEADED:
+        return False
+    follows = next((one for one in behind if one.label is Label.SECTION), None)
+    between = [token.text for token in text.tokens[span.end : own[0].start]]
+    return between == [":"] and (follows is None or text.tokens[follows.start].line > text.tokens[below[0].start].line)
 
 
 def _with_title(

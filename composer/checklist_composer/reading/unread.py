@@ -13,6 +13,7 @@ _MAYBE: Final = 0.5
 """Below this probability of being outside of all spans, a word may ask for something."""
 _LISTED: Final = 8
 """Words of a short sentence; among sentences that ask for something in a tidy prompt it does so, too."""
+_LONG_WORD: Final = 3
 _TELLING: Final = frozenset(
     {"we", "greeting", "meta", "request", "checklist", "closing", "notice", "it_should", "takes", "skip", "no_skip"}
 )
@@ -39,14 +40,13 @@ def unread_words(
     for start, end in runs(text, taken):
         words = [index for index in range(start, end) if text.tokens[index].is_word]
         meaning = text.stems(start, end)
-        if not meaning:
+        listed = not messy and _is_listed(text, start, end, taken, sentences)
+        if not meaning and not listed:
             continue
         doubt = sum(1 - outside[index] for index in words) / len(words)
         line = text.tokens[start].line
         whole_line = BULLET.match(text.lines[line]) and start <= lines[line][0] and lines[line][-1] < end
-        may_ask = len(meaning) >= _LEAST and (
-            doubt > 1 - _MAYBE or (not messy and _is_listed(text, start, end, taken, sentences))
-        )
+        may_ask = listed or (len(meaning) >= _LEAST and doubt > 1 - _MAYBE)
         if (may_ask or whole_line) and not text.has("unwanted", start, end):
             steps.append((start, end, round(doubt, 3)))
         else:
@@ -61,6 +61,7 @@ def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sente
     return (
         not taken.intersection(inside)
         and end - start <= _LISTED
+        and sum(len(text.tokens[at].text) > _LONG_WORD for at in range(start, end)) >= _LEAST
         and start - first <= 1
         and last - end <= 1
         and any(at in taken for at in range(first))
