@@ -50,7 +50,8 @@ def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
     found = list(_joined(text, _with_answers(text, found)))
     found = list(_with_headed(text, found))
     found = list(_with_unasked(text, found, sentences))
-    return list(_with_words_beside(text, found, sentences))
+    found = list(_with_words_beside(text, found, sentences))
+    return list(_with_words_behind(text, found, sentences))
 
 
 def _no_name(
@@ -138,6 +139,22 @@ def _with_words_beside(
         grows = told and span.label in ITEMS | {Label.LIMIT, Label.HINT}
         yield replace(span, start=first) if grows else span
         end = span.end
+
+
+def _with_words_behind(
+    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
+) -> Iterator[LabelledSpan]:
+    """The items, each with the last words of its clause that have no label: `boxes put | into quarantine`."""
+    for span, following in _with_next(spans):
+        stop = following.start if following is not None else len(text)
+        last = span.end
+        while last < stop and not _parts(text, last) and sentences.of[last] == sentences.of[span.start]:
+            last += 1
+        closed = last == len(text) or _parts(text, last) or sentences.of[last] != sentences.of[span.start]
+        behind = range(span.end, last)
+        told = any(map(text.carries_meaning, behind)) and not any(text.roles[at].keys() & _ASKING for at in behind)
+        fits = span.label in ITEMS and closed and len(behind) <= _BESIDE and text.tokens[span.end - 1].text not in ".?!)"
+        yield replace(span, end=last) if fits and told else span
 
 
 def _with_number_apart(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
