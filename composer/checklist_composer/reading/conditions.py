@@ -20,6 +20,7 @@ SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", 
 """Roles of words that begin a condition."""
 _NEGATING: Final = frozenset({"not", "bad"})
 _POLAR: Final = frozenset({"not", "bad", "good"})
+_OFFERING: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE})
 _REACH: Final = 40
 """A condition looks back at most at so many items."""
 _PRONOUN_WORDS: Final = 6
@@ -161,7 +162,7 @@ class Triggers:
         words = {fold(token.text) for token in self.text.tokens[span.start : span.end] if token.is_word}
         words |= {self._stem(word) for word in words}
         for item in reversed(before):
-            if item.label is not Label.CHOICE or (options := item.first(Label.OPTIONS)) is None:
+            if item.label not in _OFFERING or (options := item.first(Label.OPTIONS)) is None:
                 continue
             labels = self._labels(options)
             hit = [label for label in labels if self._names(label, words)]
@@ -210,7 +211,8 @@ class Triggers:
             return Trigger((Test(item, Operator.GT, high),))
         if ("below" in roles or "too_low" in roles) and high is None and low is not None:
             return Trigger((Test(item, Operator.LT, low),))
-        if roles & {"outside", "bad"} or ("not" in roles and roles & {"good"}):
+        named = self._named(span, [item]) is not None
+        if "outside" in roles or (roles & {"bad"} and named) or ("not" in roles and roles & {"good"}):
             return self._out_of(item)
         return None
 

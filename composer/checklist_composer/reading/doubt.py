@@ -41,6 +41,9 @@ _LEAST: Final = 6
 """Tokens of a piece of a longer passage."""
 _MAY_BEGIN: Final = 0.5
 """With this probability of an item's beginning a long passage is cut there, as late as may be."""
+_QUESTIONS: Final = frozenset({"wh", "who", "when", "how_much", "count", "what_time", "open_question"})
+_ANSWERS: Final = frozenset({Label.OPTIONS, Label.RANGE, Label.UNIT})
+"""Labels of words that say how something is answered."""
 _KEPT: Final = frozenset({Label.NAME, Label.SECTION, Label.SETTING})
 
 
@@ -66,6 +69,7 @@ def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> L
     anything asks."""
     share = certainty.asked(text, span.start, span.end)
     item = span.end - span.start <= _SHORT or text.any_of(_TASKS, span.start, span.end)
+    item = item or text.any_of(_QUESTIONS, span.start, span.start + 2)
     if share < (_READ_SHORT if item else _READ):
         return LabelledSpan(Label.INSTRUCTION, span.start, span.end, 1 - share)
     return LabelledSpan(Label.TEXT, span.start, span.end, 0.0)
@@ -160,6 +164,8 @@ class _Passages:
         inside = self._between(start, end)
         if self.messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
             return False  # its options stand elsewhere
+        if self.messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
+            return not any(map(self.text.carries_meaning, range(start, inside[0].start)))  # what asks for it has no label
         words = filter(self.text.carries_meaning, range(start, end))
         least = min((self.certainty.of_label[at] for at in words), default=1.0)
         return least >= (_UNDERSTOOD_OF_MESSY if self.messy else _UNDERSTOOD)
@@ -170,6 +176,8 @@ class _Passages:
             return self.messy or not self._wishes(start, end)
         if self._wishes(start, end):
             return False
+        if self.messy and any(span.label in _ANSWERS for span in self._between(start, end)):
+            return True
         return self._share(start, end) >= (_ASKING_OF_MESSY if self.messy else _ASKING)
 
     def _share(self, start: int, end: int) -> float:
@@ -188,7 +196,7 @@ class _Passages:
         asks = any(span.label in ITEMS for span in self._between(following, following_end))
         if not asked and share < _ASKING and not asks and self.text.tokens[following_end - 1].text != "?":
             return share >= _ASIDE and not self._is_understood(following, following_end)
-        same = asked or self.sentences.of[following] == self.sentences.of[start]
+        same = asked or self.text.tokens[end - 1].text == ";" or self.sentences.of[following] == self.sentences.of[start]
         return same and max(self.certainty.begins[following:following_end]) < _BEGINS
 
     def _left(self, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:

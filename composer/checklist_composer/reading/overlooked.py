@@ -31,6 +31,7 @@ _NAMED: Final = {
     "number_noun": Label.NUMBER,
     "count": Label.NUMBER,
     "name_noun": Label.TEXT,
+    "scan": Label.SCAN,
 }
 """Roles of nouns that say what is asked for."""
 _TASKS: Final = {
@@ -153,6 +154,8 @@ def with_overlooked(text: TokenizedText, spans: Sequence[LabelledSpan], found: L
     joined = {role for index in (found.start, found.end - 1) for role in text.roles[index]} & {"and", "or"}
     for at, span in enumerate(spans):
         if span.label not in ITEMS or joined or found.end - found.start > _BESIDE:
+            continue
+        if text.tokens[span.start].line != text.tokens[found.start].line:
             continue
         if span.end == found.start:
             return [*spans[:at], replace(span, end=found.end), *spans[at + 1 :]]

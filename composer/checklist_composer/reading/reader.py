@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from checklist_crds.condition_types import Operator
 from checklist_crds.template_types import StepType
 
 from ..draft import CHOICES, Draft, DraftComparison, DraftCondition, DraftSection, DraftStep
@@ -39,6 +40,7 @@ _CERTAIN_ITEMS: Final = 3
 """So many items make a checklist of a prompt whose words leave a doubt."""
 _CERTAIN: Final = 0.95
 """Below this confidence nobody has to answer a step of a prompt that is hard to read."""
+_OF_SEVERAL: Final = {Operator.EQ: Operator.CONTAINS, Operator.NE: Operator.NOT_CONTAINS}
 _DOUBTFUL: Final = 0.4
 """The confidence said of a step whose condition is only possible."""
 
@@ -81,7 +83,7 @@ def _takes(step: DraftStep, value: object) -> bool:
     if isinstance(value, bool):
         return step.type is StepType.BOOLEAN
     if isinstance(value, str):
-        return step.type is StepType.CHOICE and value in step.options
+        return step.type in CHOICES and value in step.options
     return step.type in {StepType.NUMBER, StepType.RATING}
 
 
@@ -227,7 +229,8 @@ class _Reader:
                 source.confidence = max(source.confidence, SURE)
             if not _takes(source, test.value):
                 return None
-            comparisons.append(DraftComparison(source, test.op, test.value))
+            several = source.type is StepType.MULTI_CHOICE
+            comparisons.append(DraftComparison(source, _OF_SEVERAL[test.op] if several else test.op, test.value))
         return DraftCondition(comparisons, any_of=len(comparisons) > 1)
 
     def _depends(self, step: DraftStep, words: str) -> None:

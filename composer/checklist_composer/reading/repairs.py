@@ -29,6 +29,9 @@ _COUNTED: Final = frozenset({"how_much", "count", "wh", "number_noun"})
 _LISTED: Final = 3
 """With so many items in other sentences, the sentence of the name is a title."""
 _HEADED: Final = 2
+_SEVERAL: Final = 2
+_HEADINGS: Final = 2
+"""So many lines with headings make headings of all that look like them."""
 _BESIDE: Final = 4
 """Words right before a span that become a part of it."""
 _APART: Final = frozenset(",;.|")
@@ -48,6 +51,7 @@ def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
     name = next((span for span in spans if span.label is Label.NAME), None)
     found = [_asking(text, span, following, name) for span, following in _with_next(spans)]
     found = list(_joined(text, _with_answers(text, found)))
+    found = list(_with_sections(text, found))
     found = list(_with_headed(text, found))
     found = list(_with_unasked(text, found, sentences))
     found = list(_with_words_beside(text, found, sentences))
@@ -64,6 +68,23 @@ def _no_name(
     if before >= _LISTED or (text.roles[span.start].keys() & _TASKS):
         return replace(span, label=Label.TEXT, confidence=0.0)
     return span
+
+
+def _with_sections(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
+    """Items without details, before a colon and several items of their line, as headings, where others are so, too."""
+    heads = [at for at in range(len(spans)) if _heads_several(text, spans, at)]
+    headed = len(heads) + sum(span.label is Label.SECTION for span in spans) >= _HEADINGS
+    for at, span in enumerate(spans):
+        yield replace(span, label=Label.SECTION) if headed and at in heads else span
+
+
+def _heads_several(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> bool:
+    span, line = spans[at], text.tokens[spans[at].start].line
+    opens = not any(text.tokens[index].is_word for index in range(span.start) if text.tokens[index].line == line)
+    behind = [one for one in spans[at + 1 :] if text.tokens[one.start].line == line]
+    if span.label not in _VAGUELY or not opens or sum(one.label in ITEMS for one in behind) < _SEVERAL:
+        return False
+    return behind[0].label in ITEMS and [one.text for one in text.tokens[span.end : behind[0].start]] == [":"]
 
 
 def _heads_its_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> bool:
@@ -148,9 +169,9 @@ def _with_words_behind(
     for span, following in _with_next(spans):
         stop = following.start if following is not None else len(text)
         last = span.end
-        while last < stop and not _parts(text, last) and sentences.of[last] == sentences.of[span.start]:
+        while last < stop and not _cuts(text, last) and sentences.of[last] == sentences.of[span.start]:
             last += 1
-        closed = last == len(text) or _parts(text, last) or sentences.of[last] != sentences.of[span.start]
+        closed = last == len(text) or _cuts(text, last) or sentences.of[last] != sentences.of[span.start]
         behind = range(span.end, last)
         told = any(map(text.carries_meaning, behind)) and not any(text.roles[at].keys() & _ASKING for at in behind)
         fits = span.label in ITEMS and closed and len(behind) <= _BESIDE and text.tokens[span.end - 1].text not in ".?!)"
@@ -189,8 +210,12 @@ def _heading_start(text: TokenizedText, start: int, end: int) -> int:
 
 
 def _parts(text: TokenizedText, index: int) -> bool:
+    return _cuts(text, index) or "and" in text.roles[index]
+
+
+def _cuts(text: TokenizedText, index: int) -> bool:
     token = text.tokens[index]
-    return not (token.is_word or token.is_number) or "and" in text.roles[index]
+    return not (token.is_word or token.is_number)
 
 
 def _with_next(spans: Sequence[LabelledSpan]) -> Iterator[tuple[LabelledSpan, LabelledSpan | None]]:
@@ -357,14 +382,17 @@ def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, l
     if between != [":"] or line != following_line:
         return False
     is_bare = len(text.stems(following.start, following.end)) < TELLING
-    if span.label not in _VAGUELY and not (span.label is Label.SECTION and is_bare):
+    asked = span.label in ITEMS and asks_back(text, following.end)
+    if span.label not in _VAGUELY and not asked and not (span.label is Label.SECTION and is_bare):
         return False
     alone = (
         later is None
         or text.tokens[later.start].line != line
         or any(token.text in ".;?!" for token in text.tokens[following.end - 1 : later.start])
     )
-    return alone and (span.label is Label.SECTION or span.confidence <= _VAGUE or asks_back(text, following.end))
+    last = following.end >= len(text) or text.tokens[following.end].line != line
+    vague = span.confidence <= _VAGUE or asks_back(text, following.end) or (last and is_bare)
+    return alone and (span.label is Label.SECTION or vague)
 
 
 def _with_headed(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:

@@ -80,7 +80,7 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
             step.type = _TYPES[item.label]
     elif item.label in {Label.CHECK, Label.TEXT, Label.NUMBER} and item.has(Label.UNIT):
         step.type = StepType.NUMBER
-    elif _is_doubted(item) and not _names_its_kind(text, item):
+    elif _is_doubted(text, item) and not _names_its_kind(text, item):
         if _asks_yes_or_no(text, item):
             step.type, step.confidence = StepType.BOOLEAN, SURE
         else:
@@ -102,8 +102,10 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
     step.geo = item.label is Label.LOCATION and step.type not in CHOICES
 
 
-def _is_doubted(item: Item) -> bool:
-    return item.confidence < _SURE_OF.get(item.label, SURE) and item.label not in _CERTAIN
+def _is_doubted(text: TokenizedText, item: Item) -> bool:
+    states = item.label is Label.CHECK and "state" in text.roles[item.end - 1] and item.end - item.start > 1
+    least = SURE if states else _SURE_OF.get(item.label, SURE)
+    return item.confidence < least and item.label not in _CERTAIN
 
 
 def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
