@@ -41,7 +41,7 @@ _LEAST: Final = 6
 """Tokens of a piece of a longer passage."""
 _MAY_BEGIN: Final = 0.5
 """With this probability of an item's beginning a long passage is cut there, as late as may be."""
-_QUESTIONS: Final = frozenset({"wh", "who", "when", "how_much", "count", "what_time", "open_question"})
+_QUESTIONS: Final = frozenset({"wh", "who", "how_much", "count"})
 _ANSWERS: Final = frozenset({Label.OPTIONS, Label.RANGE, Label.UNIT})
 """Labels of words that say how something is answered."""
 _KEPT: Final = frozenset({Label.NAME, Label.SECTION, Label.SETTING})
@@ -69,8 +69,8 @@ def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> L
     anything asks."""
     share = certainty.asked(text, span.start, span.end)
     item = span.end - span.start <= _SHORT or text.any_of(_TASKS, span.start, span.end)
-    item = item or text.any_of(_QUESTIONS, span.start, span.start + 2)
-    if share < (_READ_SHORT if item else _READ):
+    asks = text.any_of(_QUESTIONS, span.start, min(span.start + 2, span.end))
+    if not asks and share < (_READ_SHORT if item else _READ):
         return LabelledSpan(Label.INSTRUCTION, span.start, span.end, 1 - share)
     return LabelledSpan(Label.TEXT, span.start, span.end, 0.0)
 
@@ -84,7 +84,13 @@ def in_own_words(
 
 class _Passages:
     def __init__(
-        self, text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences, certainty: Certainty, *, messy: bool
+        self,
+        text: TokenizedText,
+        spans: Sequence[LabelledSpan],
+        sentences: Sentences,
+        certainty: Certainty,
+        *,
+        messy: bool,
     ) -> None:
         self.text = text
         self.spans = spans
@@ -102,7 +108,9 @@ class _Passages:
         for index in range(1, len(self.text) + 1):
             if index == len(self.text) or (
                 index not in inside
-                and (self.text.tokens[index - 1].text in cuts or self.sentences.of[index] != self.sentences.of[index - 1])
+                and (
+                    self.text.tokens[index - 1].text in cuts or self.sentences.of[index] != self.sentences.of[index - 1]
+                )
             ):
                 yield start, index
                 start = index
@@ -122,7 +130,7 @@ class _Passages:
             while at < len(self.bounds) and self._goes_on(start, end, *self.bounds[at]):
                 end = self.bounds[at][1]
                 at += 1
-            kept = [span for span in self._between(start, end) if span.label in _KEPT]
+            kept = [span for span in self._between(start, end) if self._is_kept(span, end)]
             taken = {index for span in kept for index in range(span.start, span.end)}
             own = [
                 self._own(*piece)
@@ -133,6 +141,12 @@ class _Passages:
             found += sorted((*kept, *own), key=lambda span: span.start)
         return found
 
+    def _is_kept(self, span: LabelledSpan, end: int) -> bool:
+        """Whether a span says something of the whole; a heading in the middle of speech is a part of what follows."""
+        following = self.text.tokens[span.end + 1] if span.end + 1 < end else None
+        inline = following is not None and following.line == self.text.tokens[span.start].line
+        return span.label in _KEPT and not (self.messy and inline and span.label is Label.SECTION)
+
     def _wishes(self, start: int, end: int) -> bool:
         return self.text.has("request", start, end) or self.text.has("checklist", start, end)
 
@@ -142,14 +156,16 @@ class _Passages:
 
     def _own(self, start: int, end: int) -> LabelledSpan:
         own = LabelledSpan(Label.TEXT, start, end, 0.0)
-        asks = any(span.label in ITEMS for span in self._inside(start, end))
+        asks = any(span.label in ITEMS | _ANSWERS for span in self._inside(start, end))
         return as_aside(self.text, own, self.certainty) if self.messy and not asks else own
 
     def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """A long run in pieces, each cut where an item most likely begins: a label has an end."""
         while end - start > _LONGEST:
             places = range(start + _LEAST, min(start + _LONGEST, end - _LEAST))
-            cut = max(places, key=lambda at: (self.certainty.begins[at] >= _MAY_BEGIN and at, self.certainty.begins[at]))
+            cut = max(
+                places, key=lambda at: (self.certainty.begins[at] >= _MAY_BEGIN and at, self.certainty.begins[at])
+            )
             yield start, cut
             start = cut
         yield start, end
@@ -164,11 +180,21 @@ class _Passages:
         inside = self._between(start, end)
         if self.messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
             return False  # its options stand elsewhere
+        if self.messy and any(span.label is Label.OPTIONS and self._runs_on(span) for span in inside):
+            return False
         if self.messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
-            return not any(map(self.text.carries_meaning, range(start, inside[0].start)))  # what asks for it has no label
+            unread = range(start, inside[0].start)  # what asks for it has no label
+            return not any(map(self.text.carries_meaning, unread))
         words = filter(self.text.carries_meaning, range(start, end))
         least = min((self.certainty.of_label[at] for at in words), default=1.0)
         return least >= (_UNDERSTOOD_OF_MESSY if self.messy else _UNDERSTOOD)
+
+    def _runs_on(self, span: LabelledSpan) -> bool:
+        """Whether options have nothing between them but one `or`, so that one may be two: `full half or empty`"""
+        tokens, roles = self.text.tokens, self.text.roles
+        inside = range(span.start, span.end)
+        joints = [at for at in inside if not (tokens[at].is_word or tokens[at].is_number) or "or" in roles[at]]
+        return len(joints) <= 1 < len(inside) - len(joints) - 1
 
     def _may_ask(self, start: int, end: int) -> bool:
         """Whether a passage may ask for something; what asks for the checklist itself does not."""
@@ -196,7 +222,9 @@ class _Passages:
         asks = any(span.label in ITEMS for span in self._between(following, following_end))
         if not asked and share < _ASKING and not asks and self.text.tokens[following_end - 1].text != "?":
             return share >= _ASIDE and not self._is_understood(following, following_end)
-        same = asked or self.text.tokens[end - 1].text == ";" or self.sentences.of[following] == self.sentences.of[start]
+        same = (
+            asked or self.text.tokens[end - 1].text == ";" or self.sentences.of[following] == self.sentences.of[start]
+        )
         return same and max(self.certainty.begins[following:following_end]) < _BEGINS
 
     def _left(self, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:

@@ -108,9 +108,7 @@ class _Reader:
         placed: list[tuple[int, DraftStep, LabelledSpan | None]] = [
             (item.start, step, item.section) for item, step in self.steps.items()
         ]
-        unread, unused = unread_words(
-            self.text, self.spans, self.outside, self.sentences, messy=self.messy
-        )
+        unread, unused = unread_words(self.text, self.spans, self.outside, self.sentences, messy=self.messy)
         for start, end, confidence in unread:
             step = own_words(self.text, start, end, confidence)
             placed.append((start, step, self._section_at(start)))

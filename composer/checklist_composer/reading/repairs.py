@@ -100,9 +100,7 @@ def _heads_its_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int)
     return between == [":"] and (follows is None or text.tokens[follows.start].line > text.tokens[below[0].start].line)
 
 
-def _with_title(
-    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
-) -> Iterator[LabelledSpan]:
+def _with_title(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> Iterator[LabelledSpan]:
     """The spans with what stands in one sentence with the name, or in its place, as a part of the name.
 
     `Weekly check of the | aquarium tanks`, `Pilot boat, start of watch.`: a title asks for nothing.
@@ -174,7 +172,9 @@ def _with_words_behind(
         closed = last == len(text) or _cuts(text, last) or sentences.of[last] != sentences.of[span.start]
         behind = range(span.end, last)
         told = any(map(text.carries_meaning, behind)) and not any(text.roles[at].keys() & _ASKING for at in behind)
-        fits = span.label in ITEMS and closed and len(behind) <= _BESIDE and text.tokens[span.end - 1].text not in ".?!)"
+        fits = (
+            span.label in ITEMS and closed and len(behind) <= _BESIDE and text.tokens[span.end - 1].text not in ".?!)"
+        )
         yield replace(span, end=last) if fits and told else span
 
 
@@ -326,8 +326,10 @@ def _is_state(text: TokenizedText, before: Sequence[LabelledSpan], span: Labelle
 def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> bool:
     """Whether a span stands in parentheses right behind an item that it says more about."""
     between = [token.text for token in text.tokens[before.end : span.start]]
-    return before.label in {Label.TEXT, Label.NUMBER, Label.CHECK, Label.CHOICE} and between[:1] == ["("] and all(
-        not text.carries_meaning(at) for at in range(before.end, span.start)
+    return (
+        before.label in {Label.TEXT, Label.NUMBER, Label.CHECK, Label.CHOICE}
+        and between[:1] == ["("]
+        and all(not text.carries_meaning(at) for at in range(before.end, span.start))
     )
 
 

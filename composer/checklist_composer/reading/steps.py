@@ -63,6 +63,7 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
     if _names_its_kind(text, item) or item.has(Label.UNIT):
         step.confidence = max(SURE, item.confidence)
     _take_type(text, item, step)
+    _take_config(text, item, step)
     if item.confidence < DOUBTFUL:
         step.required = False
     if item.has(Label.OPTIONAL) or text.any_of(_VOLUNTARY, item.start, item.end + item.behind):
@@ -93,6 +94,9 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         step.photo = _ANY  # `stop the pump and describe the leak` is not only to be read
     else:
         step.type = _said_type(text, item) or _TYPES[item.label]
+
+
+def _take_config(text: TokenizedText, item: Item, step: DraftStep) -> None:
     if step.type is StepType.NUMBER:
         step.unit = _unit(text, item)
     elif step.type is StepType.TEXT and text.any_of(_LONG, item.start, item.end):

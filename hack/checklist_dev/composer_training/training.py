@@ -83,7 +83,10 @@ def fingerprint() -> str:
     package = MODELS.parent
     sources = [
         *sorted(MODELS.parent.parent.joinpath("training").glob("*.yaml")),
-        *(package / "reading" / name for name in ("token_features.py", "tokens.py", "labels.py", "request.py", "sentences.py")),
+        *(
+            package / "reading" / name
+            for name in ("token_features.py", "tokens.py", "labels.py", "request.py", "sentences.py")
+        ),
         *sorted((package / "languages").glob("*.yaml")),
         package / "language.py",
         package / "verb_forms.py",
