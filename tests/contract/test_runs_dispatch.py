@@ -17,7 +17,7 @@ from checklist_crds.sealing import KeyRing, run_owner
 from checklist_crds.times import parse_timestamp, utc_now
 
 from .conftest import WEBHOOK_SECRET, Api, StartApi, http_client, key_object, shared_api, until_status
-from .executor_client import error_of, paths, without_request_id
+from .executor_client import Person, error_of, paths, without_request_id
 
 api = shared_api
 
@@ -216,3 +216,15 @@ async def test_a_bug_while_a_secret_is_sealed_shows_it_to_nobody(
         assert secret not in logged
         assert secret not in answer.text
         assert secret not in str(answer.headers)
+
+
+async def test_a_replica_whose_clock_is_hours_behind_dispatches_runs_that_are_believed(start_api: StartApi) -> None:
+    """To others, and to itself, their seals look as if somebody had created them again; their status says otherwise."""
+    api = await start_api(clock=lambda: utc_now() - timedelta(hours=2))
+    run_id = await api.account.new_run()
+    other = await start_api()
+    await until_status(200, lambda: other.http.get(f"/v1/runs/{run_id}"))
+    for at in (api, other):
+        assert (await Person(run_id, at, at.token(run_id)).look())["status"] == "pending"
+    stored = await api.kube.get(RUN, run_id, api.namespace)
+    assert stored["status"]["resolved"] == {**stored["spec"]["resolved"], "bound": True}

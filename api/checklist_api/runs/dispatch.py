@@ -15,6 +15,7 @@ from typing import Any, Final
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
+from checklist_crds.kube.informer import key_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
@@ -189,7 +190,15 @@ class Dispatcher:
                 take_back()
             raise _fatal(error, "run.refused", run_id) from None
         self._quota.confirm(organization.name, run_id)
-        return made
+        return made if made is None or made["spec"].get("resolved") else await self._kept_admitted(made, snapshot)
+
+    async def _kept_admitted(self, made: JsonObject, snapshot: Snapshot) -> JsonObject:
+        """The run whose seal nobody believes, since this clock is far behind the API server's: with what its status
+        says of its admission, which is believed without a seal."""
+        namespace, run_id = key_of(made)
+        logger.error("run.clocks_differ", extra={"run_id": run_id, "created_at": made["metadata"]["creationTimestamp"]})
+        resolved = {**snapshot.resolved.to_kube(), "bound": True}
+        return await self._client.patch_status(RUN, run_id, {"resolved": resolved}, namespace)
 
     def _object(
         self,
