@@ -3,15 +3,19 @@
 import base64
 import copy
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from checklist_crds import run_seal
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.errors import KubeForbidden
+from checklist_crds.kube.kinds import RUN, Kind
+from checklist_crds.kube.seal_record import SEALS_EXPIRE_SINCE, read_records
 from checklist_crds.run_seal import RunSeals
 from checklist_crds.run_types import Run
 from checklist_crds.sealing import ServerKeys
+from checklist_crds.times import parse_timestamp
 
 DISPATCHED, CREATED = "2026-11-24T09:30:00.250Z", "2026-11-24T09:30:00Z"
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
@@ -118,6 +122,20 @@ def test_what_is_restored_counts_by_its_status_or_is_older_than_the_record_of_ex
     fresh = seals.sealed(run())
     seals.check(RUN, fresh)
     assert seals.is_current(fresh)
+
+
+async def test_roles_of_an_earlier_version_stop_nothing_and_let_all_seals_expire() -> None:
+    class Client:
+        async def get(self, _: Kind, name: str, namespace: str) -> dict[str, Any]:
+            if name == SEALS_EXPIRE_SINCE:
+                raise KubeForbidden("configmaps is forbidden", status=403)
+            return {"metadata": {"name": name, "namespace": namespace, "creationTimestamp": CREATED}}
+
+    seals = RunSeals(ServerKeys(KEY))
+    await read_records(cast("KubeClient", Client()), "n", seals)
+    assert (seals.since, seals.expire_since) == (parse_timestamp(CREATED), None)
+    assert is_believed(seals, seals.sealed(run()))
+    assert not is_believed(seals, seals.sealed(run(uid="u-2", creationTimestamp="2026-11-25T10:00:00Z")))
 
 
 def _text(key: bytes) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from ..run_seal import RunSeals
 from ..times import parse_timestamp
 from .client import KubeClient
-from .errors import KubeAlreadyExists, KubeError, KubeNotFound
+from .errors import KubeAlreadyExists, KubeError, KubeForbidden, KubeNotFound
 from .kinds import CONFIG_MAP
 
 logger = logging.getLogger(__name__)
@@ -28,9 +28,15 @@ _AGAIN_S: Final = 1.0
 
 
 async def read_records(client: KubeClient, namespace: str, seals: RunSeals) -> None:
-    """Tells `seals` the records of the installation in `namespace`, made now where there are none. Raises KubeError."""
+    """Tells `seals` the records of the installation in `namespace`, made now where there are none. Raises KubeError.
+
+    With the roles of an earlier version the second one can be neither read nor made: then all seals expire.
+    """
     if seals.expire_since is None:
-        seals.expire_since = await _created_at(client, namespace, SEALS_EXPIRE_SINCE)
+        try:
+            seals.expire_since = await _created_at(client, namespace, SEALS_EXPIRE_SINCE)
+        except KubeForbidden as error:
+            logger.warning("runs that an earlier version restored are not believed: %s", error.message)
     if seals.since is None:
         seals.since = await _created_at(client, namespace, SEALED_SINCE)
 
