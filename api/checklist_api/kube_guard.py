@@ -52,7 +52,7 @@ class GuardedKubeClient(KubeClient):
         connection: KubeConnection,
         metrics: Metrics,
         *,
-        concurrency: int = 32,
+        concurrency: int = 16,
         namespaces: Sequence[str] = (),
         check: Callable[[Kind, JsonObject], None] = lambda _, __: None,
     ) -> None:
