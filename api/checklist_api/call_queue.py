@@ -40,9 +40,11 @@ _Queue = deque[asyncio.Future[None]]
 
 @dataclass(slots=True)
 class Ticket:
-    """One HTTP request. `has_begun`: its calls go ahead; `holds_slot`: its calls share one slot."""
+    """One HTTP request. `has_begun`: its calls go ahead; `holds_slot`: its calls share one slot; `waits_since`: when it
+    first had to wait, for its turn at an object or for a slot."""
 
     organization: str = ""
+    waits_since: float | None = None
     has_begun: bool = False
     holds_slot: bool = False
 
@@ -112,16 +114,49 @@ class CallQueue:
         elif ticket is None or ticket.has_begun:
             await self._wait_in(self._begun)
         else:
-            await self._wait_in_turn(ticket.organization)
+            await self._wait_in_turn(ticket)
 
-    async def _wait_in_turn(self, organization: str) -> None:
+    @asynccontextmanager
+    async def turn(self, lock: asyncio.Lock) -> AsyncIterator[None]:
+        """The turn of a request at an object that others change, too. Raises KubeOverloaded when that takes too long
+        because slots are short; a crowd at one object alone waits for as long as it takes."""
+        ticket = _ticket.get()
+        if ticket is None or ticket.has_begun or not lock.locked():
+            await lock.acquire()
+        else:
+            while not await self._acquired(lock, ticket):
+                if self._in_use >= self._concurrency:
+                    raise self._refusal(ticket.organization)
+                ticket.waits_since = None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    async def _acquired(self, lock: asyncio.Lock, ticket: Ticket) -> bool:
+        try:
+            async with asyncio.timeout(self._left_s(ticket)):
+                return await lock.acquire()
+        except TimeoutError:
+            return False
+
+    @staticmethod
+    def _left_s(ticket: Ticket) -> float:
+        """How long the request may still wait; its waiting begins now, if it has not begun."""
+        now = asyncio.get_running_loop().time()
+        if ticket.waits_since is None:
+            ticket.waits_since = now
+        return max(0.0, ticket.waits_since + LONGEST_WAIT_S - now)
+
+    async def _wait_in_turn(self, ticket: Ticket) -> None:
+        organization, left_s = ticket.organization, self._left_s(ticket)
         # One of each organization may always wait: it gets a turn in this round.
-        if organization in self._new and self._expected_wait_s(organization) > LONGEST_WAIT_S:
+        if organization in self._new and self._expected_wait_s(organization) > left_s:
             raise self._refusal(organization)
         queue = self._new.setdefault(organization, deque())
         try:
             # The prediction is wrong when the server stalls, and low where requests need several calls.
-            async with asyncio.timeout(LONGEST_WAIT_S):
+            async with asyncio.timeout(left_s):
                 await self._wait_in(queue)
         except TimeoutError:
             raise self._refusal(organization) from None

@@ -83,6 +83,10 @@ class GuardedKubeClient(KubeClient):
         """One turn for all calls of the block, for a request whose first call is made together with others'."""
         return self._queue.slot(for_all_calls=True)
 
+    def turn(self, lock: asyncio.Lock) -> AbstractAsyncContextManager[None]:
+        """`async with client.turn(lock): ...`, where changes of one object wait for each other."""
+        return self._queue.turn(lock)
+
     async def watch_over(self) -> None:
         """Probe the cluster until cancelled."""
         while True:

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from checklist_crds.errors import RunClosed, RunNotFound
 from checklist_crds.ids import is_id
-from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
@@ -22,6 +21,7 @@ from checklist_crds.times import Clock
 
 from .archive.archived_run import ArchivedRun
 from .archive.reading import ArchivedRuns
+from .kube_guard import GuardedKubeClient
 from .organizations import Organization, OrganizationDirectory
 from .recent_runs import RecentRuns
 from .recently import Recently
@@ -40,7 +40,7 @@ class RunAccess:
 
     def __init__(
         self,
-        client: KubeClient,
+        client: GuardedKubeClient,
         *,
         runs: RunStore,
         index: RunIndex,
@@ -104,7 +104,7 @@ class RunAccess:
         Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
         without being read again.
         """
-        async with self._turns.of(run_id):
+        async with self._client.turn(self._turns.of(run_id)):
             remembered = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
             run = next((run for run in remembered if run is not None and _is_of(run, organization)), None)
             if run is not None:

@@ -208,6 +208,31 @@ async def test_a_block_of_calls_has_one_slot() -> None:
     assert server.queue._in_use == 0
 
 
+async def test_a_crowd_at_one_object_is_refused_only_while_slots_are_short() -> None:
+    server, lock = Server(), asyncio.Lock()
+
+    async def change() -> tuple[float, bool]:
+        open_ticket()
+        started = now()
+        try:
+            async with server.queue.turn(lock):
+                await server.call()
+        except KubeOverloaded:
+            return now() - started, False
+        return now() - started, True
+
+    alone = await asyncio.gather(*(change() for _ in range(30)))
+    assert all(done for _, done in alone)
+    assert max(seconds for seconds, _ in alone) == pytest.approx(30 * CALL_S)
+    flood = asyncio.create_task(server.offer(10 * PER_S, 8, "flood"))
+    await asyncio.sleep(2)
+    beside = await asyncio.gather(*(change() for _ in range(30)))
+    assert max(seconds for seconds, done in beside if not done) <= LONGEST_WAIT_S + 0.001
+    assert 0 < sum(done for _, done in beside) < 30
+    assert not lock.locked()
+    flood.cancel()
+
+
 async def test_slots_of_callers_that_go_away_are_not_lost() -> None:
     server = Server()
     for cut_s in (0.0, 0.01, CALL_S, CALL_S + 0.01, 0.5):
