@@ -22,7 +22,7 @@ from .executor_client import checklist, step
 from .slow_cluster import SlowCluster
 
 STEPS = 40
-SOON_S = 5.0
+SOON_S = 10.0
 """The promises are shorter, on a machine that does nothing else; who is not looked after waits much longer."""
 
 
@@ -141,6 +141,7 @@ async def test_more_than_can_be_done_is_refused_soon_what_is_taken_is_fast_and_n
 
             flooding = asyncio.create_task(flood())
             while not answered.refused:
+                assert not flooding.done(), "something is refused"
                 await asyncio.sleep(0.05)
             await neighbours_are_served(other, foreign)
             await a_revoked_key_is_refused(api, revoked, metadata["name"], other.namespace)
@@ -150,8 +151,8 @@ async def test_more_than_can_be_done_is_refused_soon_what_is_taken_is_fast_and_n
             await flooding
             await asyncio.gather(*tasks)
         assert min(len(answered.taken), len(answered.refused)) > 20
-        assert statistics.median(answered.refused) <= 1.0
-        assert statistics.median(answered.taken) <= 3.0
+        assert statistics.median(answered.refused) <= SOON_S / 4
+        assert statistics.median(answered.taken) <= SOON_S / 2
         assert max(answered.refused) <= SOON_S
         assert max(answered.taken) <= 2 * SOON_S
         assert max(answered.retry_after) > min(answered.retry_after) >= 1
