@@ -7,8 +7,8 @@ Two programs write the status of a run, and each has fields of its own:
 
 So an answer is never refused because a delivery was recorded meanwhile, nor the other way round. `conditions`,
 `settled` and what remains from earlier versions are written by both, rarely, and hold on their own old value. Events
-are appended to the outbox by changes, and taken out by the next change once they are recorded; while there is no change of the
-run, and when it has ended, the operator takes them out.
+are appended to the outbox by changes, and taken out by the next change once they are recorded. The operator takes them
+out of runs that are idle or have ended.
 
 `seq`, `phase` and `operations` say nothing that `changes` does not, but that releases without `changes` write them.
 """

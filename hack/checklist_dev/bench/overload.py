@@ -30,7 +30,7 @@ from checklist_dev.load.rig import Rig
 
 STEPS: Final = 40
 NEIGHBOUR_CORES: Final = 1.5
-_AT_ONCE: Final = 32
+_AT_ONCE: Final = 16
 _LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _WITHIN_S: Final = 120.0
 
