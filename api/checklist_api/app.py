@@ -1,4 +1,4 @@
-"""The application: the frame around every request, the routes, and the life of the parts behind them."""
+"""Builds the aiohttp application: middleware, routes, start-up and shutdown."""
 
 from collections.abc import Awaitable, Callable, Collection
 

@@ -1,4 +1,4 @@
-"""The API's way to the cluster: it knows within moments that the cluster is down, and then says so at once.
+"""Kubernetes client with a circuit breaker: it notices within moments that the cluster is down, and fails fast.
 
 Without this, requests would pile up behind a Kubernetes API that hangs: each waits its time, one behind the other. A
 short patience for every call would be no answer either, since a server that has just started may be slow for good

@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/deliveries` and what belongs to them: as the REST API does it, for members."""
+"""`/dashboard/api/{org_id}/deliveries`: the handlers of the REST API, for members."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/exports` and the photos' lasting addresses: as the REST API does it, for members.
+"""`/dashboard/api/{org_id}/exports` and stable photo links: the handlers of the REST API, for members.
 
 What is exported here links to addresses that ask for a session instead of a key, so that a link in a spreadsheet opens.
 """

@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/runs`: as the REST API does it; a single run also says what was given when it was sent."""
+"""`/dashboard/api/{org_id}/runs`: the handlers of the REST API; single runs also have link and webhook host."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/usage`: the runs of the month, also by day, and what the limit says when it is reached."""
+"""`/dashboard/api/{org_id}/usage`: runs of the month, also by day, and the refusal when the limit is reached."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The operations of the executor API."""
+"""OpenAPI operations of the executor API."""
 
 from typing import Final
 

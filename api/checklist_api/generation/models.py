@@ -1,4 +1,4 @@
-"""The shapes of making a template from a prompt."""
+"""Requests and answers of generating templates."""
 
 from typing import Annotated, ClassVar, Final
 

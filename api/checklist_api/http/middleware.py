@@ -1,4 +1,4 @@
-"""The frame around every request: its id, its error body, its count. One middleware, since each one costs time."""
+"""Middleware of every request: id, error body, metrics. One only, since each one costs time."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""Shapes that answers of several subjects have: ids, moments, pages of lists, errors, health.
+"""Shapes that answers of several subjects share: ids, timestamps, pagination, errors, health.
 
 The contract tests hold every real answer against the models of all subjects.
 """

@@ -1,4 +1,4 @@
-"""What an operation consists of in the OpenAPI document; what all operations of a kind share is added here."""
+"""Building blocks of OpenAPI operations, and what operations of a kind share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The operations of runs and usage."""
+"""OpenAPI operations of runs and usage."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The runs of the month as they are counted now, from the cluster itself."""
+"""Reads the usage of the current month from the cluster."""
 
 from dataclasses import dataclass
 from datetime import datetime

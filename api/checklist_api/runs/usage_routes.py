@@ -1,4 +1,4 @@
-"""/v1/usage: the runs of the month (contract section 5)."""
+"""/v1/usage: usage of the current month (contract section 5)."""
 
 from aiohttp import web
 

@@ -1,4 +1,4 @@
-"""The operations of templates."""
+"""OpenAPI operations of templates."""
 
 from typing import Final
 

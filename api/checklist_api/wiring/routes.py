@@ -1,4 +1,4 @@
-"""Every route of the API, with exactly what it uses."""
+"""Builds every route with exactly what it uses."""
 
 from typing import TypeVar
 

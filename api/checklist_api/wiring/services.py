@@ -1,4 +1,4 @@
-"""The parts of one API process: built once, started and closed together."""
+"""Builds, starts and closes the parts of one API process."""
 
 import asyncio
 import contextlib
