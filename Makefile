@@ -81,6 +81,9 @@ check: environment ## Lint, types, layers, generated files
 	@$(BIN)/python -m checklist_dev.chart_files --check
 	$(call step,settings: document$(comma) names)
 	@$(BIN)/python -m checklist_dev.settings_docs --check
+	$(call step,language and links: citations of documents$(comma) links$(comma) words of the dialect)
+	@$(BIN)/python -m checklist_dev.citations
+	@$(BIN)/python -m checklist_dev.dialect
 	$(call step,web: TypeScript$(comma) generated types of the REST contract)
 	@$(BIN)/python -m checklist_dev.web check
 	$(call step,web: nothing becomes HTML)

@@ -48,7 +48,6 @@ VERIFY: Final = (
     "cluster/test_make_run.py",
     "cluster/test_operator_rotation.py",
     "cluster/test_operator_survival.py",
-    "cluster/test_shards.py",
     "backup/test_everything.py",
     "backup/test_s3_stores.py",
     "contract/test_limits_memory.py",

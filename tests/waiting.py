@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 WITHIN_S: Final = 60.0
@@ -34,3 +35,13 @@ def eventually_sync(check: Callable[[], Any], *, within_s: float = WITHIN_S, eve
         assert time.monotonic() < deadline, f"not within {within_s:g} s, last: {result!r}"
         time.sleep(every_s)
     return result
+
+
+async def until_the_clock_passes(moment: datetime) -> None:
+    """For what the service decides by the time of day, or tells apart by it."""
+    await eventually(lambda: datetime.now(UTC) > moment, every_s=0.001)
+
+
+async def until_the_next_second() -> None:
+    """For creation times of Kubernetes, which are whole seconds."""
+    await until_the_clock_passes(datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1))

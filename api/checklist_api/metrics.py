@@ -67,6 +67,14 @@ class Metrics:
             registry=self.registry,
         )
         self.kube_up = Gauge("checklists_kube_up", "1 while the Kubernetes API answers.", registry=self.registry)
+        self.overloaded = Counter(
+            "checklists_overload_refusals_total",
+            "Requests refused because they would have waited too long for the Kubernetes API.",
+            registry=self.registry,
+        )
+        self.calls_waiting = Gauge(
+            "checklists_kube_calls_waiting", "Calls that wait for their turn.", registry=self.registry
+        )
         self.dispatched = Counter("checklists_runs_dispatched_total", "Runs dispatched.", registry=self.registry)
         self.quota_refusals = Counter(
             "checklists_quota_refusals_total", "Dispatches refused over quota.", registry=self.registry

@@ -124,10 +124,13 @@ def _is_late_success(before: DeliveryRecord, record: DeliveryRecord) -> bool:
 # -- of a run's status as the cluster gives it, where a model would cost too much -------------------------------------
 
 
-def raw_records(status: Mapping[str, Any]) -> dict[str, str | Mapping[str, Any]]:
-    """Every recorded event by its id: its line, or the object of an earlier version where it has no line."""
+def raw_records(status: Mapping[str, Any], *, recorded_from: int = 0) -> dict[str, str | Mapping[str, Any]]:
+    """Every recorded event by its id: its line, or the object of an earlier version where it has no line.
+
+    `recorded_from`: offset in the text at which the first line of interest starts.
+    """
     structured = {str(record["eventId"]): record for record in status.get("deliveries") or ()}
-    text = str(status.get("records") or "")
+    text = str(status.get("records") or "")[recorded_from:]
     return structured | {line[line.rfind(" ") + 1 :]: line for line in text.splitlines()}
 
 

@@ -166,6 +166,16 @@ def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Res
     return None
 
 
+def require_within(counted: Counted, existing: Mapping[str, int], limits: Limits) -> None:
+    """Raises LimitReached when the objects that exist, by name with their sizes, are more than the caps allow."""
+    used, limit = _live(counted, existing), getattr(limits, counted.limit_name)
+    if used > limit:
+        raise limit_reached(counted.limit_name, limit=limit, used=used)
+    stored = sum(existing.values())
+    if counted is Counted.TEMPLATE and stored > limits.template_bytes:
+        raise limit_reached(LimitName.TEMPLATE_BYTES, limit=limits.template_bytes, used=stored)
+
+
 _KEY_COUNTS_FOR = timedelta(hours=25)
 """From the beginning of the hour in which a key was used: what is remembered of it is remembered for 24 hours."""
 

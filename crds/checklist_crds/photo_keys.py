@@ -3,7 +3,7 @@
 The id of a photo is made of its run, the operation that brought it and its content. So an upload that is sent again
 lands in the same place, and no bytes can ever take the place of others: what a signed digest speaks of stays.
 
-Versions before 0.2 left the organization out (`photos/<run id>/<photo id>`). What they have stored stays where it is.
+Versions before 0.1.0 left the organization out (`photos/<run id>/<photo id>`). What they have stored stays where it is.
 """
 
 import re
@@ -21,7 +21,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9
 
 @dataclass(frozen=True, slots=True, order=True)
 class PhotoFolder:
-    """Where the photos of a run are. `organization`: a public id, or empty in a folder of versions before 0.2."""
+    """Where the photos of a run are. `organization`: a public id, or empty in a folder of versions before 0.1.0."""
 
     organization: str
     run_id: str

@@ -1,6 +1,7 @@
 """What all custom resources share: camelCase on the wire, references, status conditions, JSON kept as text."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -9,7 +10,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from .times import Timestamp
+from .times import Timestamp, readable_timestamp
 
 GROUP: Final = "checklists.dev"
 VERSION: Final = "v1"
@@ -27,6 +28,7 @@ SIZE_ANNOTATION: Final = f"{GROUP}/bytes"
 """On a Template that counts for the caps of its organization: the bytes of its definition as compact JSON."""
 FINGERPRINT_ANNOTATION: Final = f"{GROUP}/idempotency-fingerprint"
 
+_NUMBER: Final = re.compile(r"[0-9]{1,12}")
 OBJECT_NAME_PATTERN: Final = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 
 
@@ -57,9 +59,19 @@ def to_json_text(value: JsonValue) -> str:
 
 
 def made_at(metadata: Mapping[str, Any]) -> str:
-    """When the object was first made, RFC 3339: also where it was made anew by a restore."""
-    annotations = metadata.get("annotations") or {}
-    return str(annotations.get(CREATED_AT_ANNOTATION) or metadata["creationTimestamp"])
+    """When the object was first made, RFC 3339: also where a restore created it again.
+
+    Whoever may write the object may write the annotation: one that is no time is passed over.
+    """
+    written = (metadata.get("annotations") or {}).get(CREATED_AT_ANNOTATION)
+    return written if written and readable_timestamp(written) is not None else str(metadata["creationTimestamp"])
+
+
+def annotated_number(metadata: Mapping[str, Any], annotation: str) -> int:
+    """A number that the service keeps in an annotation; 0 where there is none, or something else than a number that a
+    program may write."""
+    text = (metadata.get("annotations") or {}).get(annotation, "")
+    return int(text) if _NUMBER.fullmatch(text) else 0
 
 
 class OrganizationRef(KubeModel):

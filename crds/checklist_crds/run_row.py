@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .resource_types import ORGANIZATION_LABEL
 from .run_types import RunPhase
-from .times import parse_timestamp
+from .times import LAST_MOMENT, parse_timestamp
 
 RUN_COLUMNS: Final = (
     "run_id",
@@ -50,7 +50,7 @@ def row_of_run(body: Mapping[str, Any]) -> tuple[Any, ...] | None:
     created_at = _instant(spec.get("createdAt") or metadata["creationTimestamp"])
     expires_at = _instant(spec.get("expiresAt"))
     if expires_at is None and created_at is not None and spec.get("expiresInHours") is not None:
-        expires_at = created_at + math.ceil(spec["expiresInHours"] * 3_600_000)
+        expires_at = min(created_at + math.ceil(spec["expiresInHours"] * 3_600_000), milliseconds(LAST_MOMENT))
     identity = status.get("identity") or {}
     progress = status.get("progress") or {"total": resolved["applicableSteps"], "answered": 0, "skipped": 0}
     return (

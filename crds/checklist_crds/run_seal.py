@@ -23,6 +23,7 @@ from .times import parse_timestamp
 SEAL_ANNOTATION: Final = f"{GROUP}/seal"
 _PURPOSE: Final = "run-seal"
 _OLD_REPLICAS_WORK_FOR: Final = timedelta(minutes=15)
+_REMEMBERED: Final = 8192
 
 JsonObject = dict[str, Any]
 
@@ -32,6 +33,9 @@ class RunSeals:
 
     def __init__(self, server_keys: ServerKeys) -> None:
         self._keys = server_keys
+        self._valid: dict[tuple[str, int, str], None] = {}
+        """Uid, generation and seal of runs whose seal is valid, oldest first: a generation has one spec."""
+        self._valid_under = server_keys.all
         self.since: datetime | None = None
         """When this installation began to seal runs; None: not known yet, so no run without a seal is believed."""
 
@@ -54,12 +58,26 @@ class RunSeals:
         resolved = (body.get("spec") or {}).get("resolved") if kind is RUN else None
         if resolved is None:
             return
-        if self.is_sealed(body):
+        if self._has_valid_seal(body):
             body["spec"]["resolved"] = {**resolved, "bound": True}
         elif self._is_older(body["metadata"]):
             body["spec"]["resolved"] = {name: value for name, value in resolved.items() if name != "bound"}
         else:
             del body["spec"]["resolved"]
+
+    def _has_valid_seal(self, body: Mapping[str, Any]) -> bool:
+        """`is_sealed` of an object that the API server gave, computed once for each generation of it."""
+        if self._valid_under != self._keys.all:
+            self._valid, self._valid_under = {}, self._keys.all
+        identity = _identity(body["metadata"])
+        if identity is None or identity in self._valid:
+            return identity is not None or self.is_sealed(body)
+        if not self.is_sealed(body):
+            return False
+        self._valid[identity] = None
+        if len(self._valid) > _REMEMBERED:
+            del self._valid[next(iter(self._valid))]
+        return True
 
     def is_sealed(self, body: Mapping[str, Any]) -> bool:
         """Whether a run with `spec.resolved` bears a seal for its place, under any of the server keys."""
@@ -81,6 +99,13 @@ class RunSeals:
     def _is_older(self, metadata: Mapping[str, Any]) -> bool:
         created = metadata.get("creationTimestamp")
         return self.since is not None and created is not None and parse_timestamp(created) < self.since
+
+
+def _identity(metadata: Mapping[str, Any]) -> tuple[str, int, str] | None:
+    """What the API server gives a run of one spec, and its seal; None where one is missing."""
+    uid, generation = metadata.get("uid"), metadata.get("generation")
+    seal = (metadata.get("annotations") or {}).get(SEAL_ANNOTATION)
+    return (uid, generation, seal) if uid and generation and isinstance(seal, str) else None
 
 
 def _seal_of(body: Mapping[str, Any]) -> bytes | None:

@@ -5,7 +5,6 @@ computes. A run made by the API carries `spec.resolved`; for one made with kubec
 `status.resolved` when it admits the run.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from pydantic import Field, JsonValue
 
 from .delivery_records import DeliveryRecord, merge, parse_records, waiting_events
 from .event_names import EventName
+from .json_text import from_json
 from .resource_types import (
     OBJECT_NAME_PATTERN,
     ConditionsField,
@@ -26,7 +26,7 @@ from .resource_types import (
     to_json_text,
 )
 from .template_types import Definition
-from .times import Timestamp, parse_timestamp
+from .times import Timestamp, later, parse_timestamp
 from .webhook_url import MAX_URL_LENGTH
 
 MAX_EXPIRY_HOURS: Final = 8760
@@ -202,7 +202,7 @@ class Answer(KubeModel):
 
 @lru_cache(maxsize=8192)
 def _decoded(encoded: str) -> JsonValue:
-    decoded: JsonValue = json.loads(encoded)
+    decoded: JsonValue = from_json(encoded)
     return decoded
 
 
@@ -248,7 +248,7 @@ class OutboxEntry(KubeModel):
 
     @property
     def frozen(self) -> dict[str, Any]:
-        decoded: dict[str, Any] = json.loads(self.encoded) if self.encoded else {}
+        decoded: dict[str, Any] = from_json(self.encoded) if self.encoded else {}
         return decoded
 
 
@@ -430,7 +430,7 @@ class Run:
         if written is not None:
             return written
         if self.spec.expires_in_hours is not None:
-            return self.created_at + timedelta(hours=self.spec.expires_in_hours)
+            return later(self.created_at, timedelta(hours=self.spec.expires_in_hours))
         return None
 
     def phase_at(self, now: datetime) -> RunPhase:

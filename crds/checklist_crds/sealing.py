@@ -206,7 +206,7 @@ def is_executor_token(server_keys: ServerKeys, organization: str, run_id: str, t
 
 
 def is_unbound_token(server_keys: ServerKeys, run_id: str, token: str) -> bool:
-    """Whether `token` is one of `run_id` as versions before 0.2 made them: for the id alone."""
+    """Whether `token` is one of `run_id` as versions before 0.1.0 made them: for the id alone."""
     mac = from_url_safe(token)
     return mac is not None and server_keys.is_mac(_EXECUTOR_LINK, run_id.encode(), mac)
 

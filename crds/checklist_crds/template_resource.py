@@ -9,16 +9,17 @@ from pydantic import ConfigDict, Field
 
 from .ids import object_id
 from .resource_types import (
-    CREATED_AT_ANNOTATION,
     SIZE_ANNOTATION,
     VERSION_OFFSET_ANNOTATION,
     ConditionsField,
     KubeModel,
     OrganizationRef,
     StatusCondition,
+    annotated_number,
+    made_at,
 )
 from .template_types import Definition
-from .times import Timestamp, parse_timestamp
+from .times import Timestamp, parse_timestamp, readable_timestamp
 
 ADMITTED: Final = "Admitted"
 """The condition of a template that is over a cap, or was. While it is False, no run is made of it."""
@@ -61,25 +62,22 @@ class TemplateMeta:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "TemplateMeta":
         metadata, spec = body["metadata"], body.get("spec") or {}
-        annotations = metadata.get("annotations") or {}
         organization = str((spec.get("organizationRef") or {}).get("name", ""))
-        created = annotations.get(CREATED_AT_ANNOTATION) or metadata["creationTimestamp"]
-        offset = annotations.get(VERSION_OFFSET_ANNOTATION, "0")
+        created_at = parse_timestamp(made_at(metadata))
         return cls(
             name=metadata["name"],
             namespace=metadata.get("namespace", ""),
             organization=organization,
             id=object_id("t", metadata["name"], organization),
-            version=int(metadata["generation"]) + (int(offset) if offset.isdecimal() else 0),
-            created_at=parse_timestamp(created),
-            updated_at=parse_timestamp(spec.get("revisedAt") or created),
+            version=int(metadata["generation"]) + annotated_number(metadata, VERSION_OFFSET_ANNOTATION),
+            created_at=created_at,
+            updated_at=readable_timestamp(spec.get("revisedAt") or "") or created_at,
         )
 
 
 def counted_size(metadata: Mapping[str, Any]) -> int:
     """The bytes for which the template counts; 0: it does not count yet."""
-    size = (metadata.get("annotations") or {}).get(SIZE_ANNOTATION, "")
-    return int(size) if size.isdecimal() else 0
+    return annotated_number(metadata, SIZE_ANNOTATION)
 
 
 def definition_of(spec: Mapping[str, Any]) -> dict[str, Any]:

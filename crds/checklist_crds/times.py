@@ -4,12 +4,14 @@ Everything that needs the time takes a `Clock`, so that tests (and only they) ca
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
 
-from pydantic import AwareDatetime, PlainSerializer
+from pydantic import AfterValidator, AwareDatetime, PlainSerializer
 
 Clock = Callable[[], datetime]
+
+LAST_MOMENT: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
 
 
 def utc_now() -> datetime:
@@ -31,12 +33,43 @@ def format_optional(moment: datetime | None) -> str | None:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """An aware datetime in UTC. Raises ValueError for anything that is no RFC 3339 timestamp with a zone."""
+    """An aware datetime in UTC. Raises ValueError for anything that is no RFC 3339 timestamp with a zone, and for one
+    whose offset leads out of the years 1 to 9999: Python cannot say it in UTC."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"timestamp without a zone: {text!r}")
-    return moment.astimezone(UTC)
+    return _required_in_utc(moment).astimezone(UTC)
 
 
-Timestamp = Annotated[AwareDatetime, PlainSerializer(format_timestamp, return_type=str, when_used="json")]
+def readable_timestamp(text: str) -> datetime | None:
+    """The same; None for what `parse_timestamp` raises over."""
+    try:
+        return parse_timestamp(text)
+    except ValueError:
+        return None
+
+
+def later(moment: datetime, by: timedelta) -> datetime:
+    """`moment` and `by` after it; the last moment of the calendar where that is later still."""
+    try:
+        return moment + by
+    except OverflowError:
+        return LAST_MOMENT
+
+
+def _required_in_utc(moment: datetime) -> datetime:
+    """`moment` as it is. Raises ValueError when it cannot be said in UTC."""
+    if moment.year in (1, 9999):
+        try:
+            moment.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("in UTC it is in none of the years 1 to 9999") from None
+    return moment
+
+
+Timestamp = Annotated[
+    AwareDatetime,
+    AfterValidator(_required_in_utc),
+    PlainSerializer(format_timestamp, return_type=str, when_used="json"),
+]
 """A pydantic field that reads any RFC 3339 timestamp with a zone and writes the service's own form."""

@@ -7,7 +7,7 @@ the wire for `yarl.URL(url, encoded=True)`.
 
 The host rules keep out names that only mean something inside somebody's own network. They are a courtesy at
 configuration time and no protection: what a name resolves to is judged when it is dialled, at every attempt, by
-`checklist_operator.delivery.addresses`. For the same reason most IP literals pass here (which ranges are denied is the
+`checklist_operator.transport.addresses`. For the same reason most IP literals pass here (which ranges are denied is the
 operator's setting); refused at once are only literals that can never be somebody else's endpoint: loopback,
 unspecified, link-local and multicast addresses.
 """

@@ -1,5 +1,6 @@
 """What of the chart is generated: values.schema.json and README.md from values.yaml and from what the templates refuse,
-the definitions and what Chart.yaml says of them from crds/.
+the definitions and what Chart.yaml says of them from crds/, its versions from pyproject.toml (package, chart and
+image have one version).
 
 `python -m checklist_dev.chart_files` writes them; `--check` says whether they are current. In values.yaml each key has
 a comment above it, which becomes its description in both; `# @schema {...}` adds to its JSON schema what the default
@@ -10,6 +11,7 @@ import argparse
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +49,7 @@ no cluster can be asked (`helm template`, Argo CD), nothing is known of claims, 
 
 """
 _CRDS: Final = "  artifacthub.io/crds: |\n"
+_VERSIONS: Final = re.compile(r"^version: .*\nappVersion: .*$", re.MULTILINE)
 _FAIL: Final = re.compile(r'\bfail (?:\(printf )?"([^"]+)"')
 _VERB: Final = re.compile("%[sd]")
 
@@ -209,6 +212,8 @@ def generated(chart: Path = CHART) -> dict[Path, str]:
     about, mark_of_crds, _ = (chart / "Chart.yaml").read_text("utf-8").partition(_CRDS)
     if not mark_of_crds:
         raise Failure(f"{chart / 'Chart.yaml'} has no annotation artifacthub.io/crds at its end")
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    about = _VERSIONS.sub(f'version: {version}\nappVersion: "{version}"', about)
     refused = "".join(f"- {words}\n" for words in refusals(chart))
     files = {
         chart / "Chart.yaml": about + mark_of_crds + "".join(_about_definitions()),

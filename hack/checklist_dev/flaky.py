@@ -9,6 +9,7 @@ repair the test or the product.
 """
 
 import argparse
+import math
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,15 @@ from checklist_dev.repository import ROOT
 TIMES: Final = 20
 _NO_TESTS: Final = 5  # pytest's exit status
 _RAN: Final = (0, 1)
-_BUSY: Final = "while True: pass"
+_BUSY: Final = """
+import sys, time
+share = float(sys.argv[1])
+while True:
+    pause_at = time.monotonic() + 0.05 * share
+    while time.monotonic() < pause_at:
+        pass
+    time.sleep(0.05 * (1 - share))
+"""
 
 
 @dataclass(slots=True)
@@ -54,10 +63,17 @@ def _name(case: ElementTree.Element) -> str:
 
 
 @contextmanager
-def busy_neighbours(number: int, folder: Path) -> Iterator[None]:
-    """`number` processes that each use a whole core until the block, or this process, ends."""
-    command = [sys.executable, "-I", "-S", "-c", _BUSY]
-    neighbours = [Child(f"neighbour-{n}", command, log=folder / f"neighbour-{n}.log") for n in range(number)]
+def busy_neighbours(cores: float, folder: Path) -> Iterator[None]:
+    """Processes that use so many cores together, none of them more than one, until the block or this process ends."""
+    shares = [min(1.0, cores - whole) for whole in range(math.ceil(cores))]
+    neighbours = [
+        Child(
+            f"neighbour-{n}",
+            [*(sys.executable, "-I", "-S", "-c", _BUSY), str(share)],
+            log=folder / f"neighbour-{n}.log",
+        )
+        for n, share in enumerate(shares)
+    ]
     try:
         for neighbour in neighbours:
             neighbour.start()

@@ -26,12 +26,11 @@ from checklist_crds.run_seal import RunSeals
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import utc_now
 from checklist_crds.tracing import tracing_to
-from checklist_operator.division import OtherDivisions
-from checklist_operator.handover import Handover
-from checklist_operator.health import HealthServer
-from checklist_operator.json_logging import about, configure_logging
-from checklist_operator.leader import Leadership
-from checklist_operator.metrics import Metrics
+from checklist_operator.runtime.handover import Handover
+from checklist_operator.runtime.health import HealthServer
+from checklist_operator.runtime.json_logging import about, configure_logging
+from checklist_operator.runtime.leader import Leadership
+from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.settings import InvalidSetting, Settings, help_text
 from checklist_operator.term import Term
 
@@ -74,9 +73,9 @@ class Operator:
         await health.start()
         rotation = asyncio.create_task(self._rotation.run(), name="read changed files of settings")
         if settings.allow_insecure_targets:
-            logger.warning("webhooks to http and to private addresses are allowed: for development only")
+            logger.warning("operator.insecure_targets_allowed", extra=about(purpose="development only"))
         if not settings.archive:
-            logger.warning(NOT_ARCHIVED)
+            logger.warning("operator.archive_off", extra=about(reason=NOT_ARCHIVED))
         try:
             # The lease has a connection of its own: behind a backlog of work its renewal would come too late, the term
             # would end, and the next one would begin with the same backlog and everything unrecorded sent again.
@@ -93,20 +92,12 @@ class Operator:
     async def _stand(self, client: KubeClient, for_lease: KubeClient) -> None:
         """One candidacy, and the term if it is won."""
         settings = self._settings
-        namespace, identity, shard = settings.namespace, settings.operator_id, settings.shard
-        leadership = Leadership(for_lease, namespace, identity, settings.lease, clock=utc_now, name=shard.lease_name)
+        leadership = Leadership(for_lease, settings.namespace, settings.operator_id, settings.lease, clock=utc_now)
         self._state = "standby"
         handover = await self._unless_stopped(leadership.acquire())
         if handover is None:
             return
         holding = asyncio.create_task(leadership.hold(), name="leadership")
-        others = OtherDivisions(for_lease, namespace, identity, shard, clock=utc_now)
-        waiting = asyncio.create_task(others.until_gone(), name="other divisions")
-        await self._first_of(holding, waiting)
-        if not waiting.done() or holding.done() or self._stopping.is_set():
-            waiting.cancel()
-            await self._let_go(leadership, holding, handover)
-            return
         self._metrics.leader.set(1)
         self._state = "leading"
         term = self._term = Term(
@@ -201,13 +192,13 @@ def main() -> int:
     # just then, a quarter of it at sixty changes a second, waits for the next generation's turn, so that comes early.
     gc.freeze()
     gc.set_threshold(50_000, 5, 10)
-    logger.info("starting", extra=about(identity=settings.operator_id, namespace=settings.namespace))
+    logger.info("operator.starting", extra=about(identity=settings.operator_id, namespace=settings.namespace))
     try:
         uvloop.run(serve(settings))
     except (KubeError, OSError) as error:
-        logger.error("cannot go on: %s", error)
+        logger.error("operator.failed", extra=about(reason=str(error)))
         return 1
-    logger.info("ended")
+    logger.info("operator.stopped")
     return 0
 
 

@@ -1,11 +1,16 @@
-"""Faults of our own: an event cannot be sent now, and its receiver has nothing to do with it.
+"""Faults of this process or its cluster: an event cannot be sent now, and its receiver has nothing to do with it.
 
 They never use up an attempt (delivery profile, "Outcome"). They show as the condition Delivering=False of the run, and
 the same attempt is made later.
 """
 
+from typing import Final
 
-class OurFault(Exception):
+TRANSPORT_UNAVAILABLE: Final = "TransportUnavailable"
+"""No name server, no file descriptors, no network, or a sender that is closed."""
+
+
+class LocalFault(Exception):
     """`reason` is one CamelCase word for the condition, `message` a sentence; neither holds anything secret."""
 
     def __init__(self, reason: str, message: str) -> None:

@@ -6,7 +6,6 @@ change (`checklist_crds.settings.rotation`).
 
 import socket
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from checklist_crds.settings.declaring import setting
@@ -15,24 +14,15 @@ from checklist_crds.settings.held import Certificates
 from checklist_crds.settings.reading import InvalidSetting, read
 from checklist_crds.settings.shared import BASE_URL, BASE_URL_SCHEMA, NAMESPACE, SERVER_KEY, SharedSettings, SigningKeys
 from checklist_crds.settings.table import help_text as table
-from checklist_operator.delivery.addresses import AddressPolicy, Network
-from checklist_operator.delivery.fairness import Limits
-from checklist_operator.delivery.resolving import parse_servers
-from checklist_operator.delivery.schedule import DEFAULT_GAPS, RetrySchedule
-from checklist_operator.sharding import Shard
+from checklist_operator.attempts.schedule import DEFAULT_GAPS, RetrySchedule
+from checklist_operator.runtime.leader import LeaseTimes
+from checklist_operator.transport.addresses import AddressPolicy, Network
+from checklist_operator.transport.fairness import Limits
+from checklist_operator.transport.resolving import parse_servers
 
 __all__ = ["InvalidSetting", "LeaseTimes", "Settings", "help_text"]
 
 _CLUSTER: Final = "The cluster is that of KUBECONFIG, else of ~/.kube/config, else of the pod's service account."
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseTimes:
-    """Seconds of the leader election: how long a lease holds, when its holder gives up, how often it is renewed."""
-
-    duration: int = 15
-    renew_deadline: int = 10
-    retry_period: int = 2
 
 
 def _ranges(text: str) -> tuple[Network, ...]:
@@ -41,10 +31,6 @@ def _ranges(text: str) -> tuple[Network, ...]:
 
 def _gaps(text: str) -> tuple[float, float, float, float]:
     return RetrySchedule.parse(text).gaps
-
-
-def _shard(text: str) -> Shard:
-    return Shard.parse(text, host=socket.gethostname())
 
 
 Ranges = Annotated[tuple[Network, ...], Text(_ranges)]
@@ -64,12 +50,6 @@ class Settings(SharedSettings):
         "who holds the leader's lease",
         default_text="the host's name",
         default_from=lambda _: socket.gethostname(),
-    )
-    shard: Annotated[Shard, Text(_shard)] = setting(
-        Shard(),
-        "its part of the work, where several are active: 0/3, or ordinal/3 in a StatefulSet",
-        default_text="all of it",
-        schema={"type": "string", "pattern": "^([0-9]+|ordinal)/[0-9]+$"},
     )
     health_port: Whole = setting(
         8081,

@@ -35,16 +35,18 @@ from checklist_crds.readiness import Check
 from checklist_crds.run_seal import RunSeals
 from checklist_crds.times import Clock
 from checklist_crds.tracing import NO_TRACES, Tracing
-from checklist_operator.archived_runs import ArchivedRuns
-from checklist_operator.claims import Claims
-from checklist_operator.controllers.archiver import Archiver
+from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.archive.archiver import Archiver
+from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.pauses import Pauses
+from checklist_operator.attempts.send import Transmitter
+from checklist_operator.attempts.signing_secrets import SigningSecrets
+from checklist_operator.attempts.wiring import AttemptParts
 from checklist_operator.controllers.deliveries import Deliveries
-from checklist_operator.controllers.delivery_replays import DeliveryReplays
 from checklist_operator.controllers.expired_collector import ExpiredCollector
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.photo_collector import PhotoCollector
-from checklist_operator.controllers.replay_requests import ReplayRequests
 from checklist_operator.controllers.retention import Retention
 from checklist_operator.controllers.revisions import RevisionCollector
 from checklist_operator.controllers.run_admission import RunAdmission
@@ -52,32 +54,25 @@ from checklist_operator.controllers.run_expiry import RunExpiry
 from checklist_operator.controllers.run_outbox import RunOutbox
 from checklist_operator.controllers.run_pauses import RunPauses
 from checklist_operator.controllers.run_seals import RunSealKeeper
-from checklist_operator.controllers.settled_deliveries import SettledDeliveries
-from checklist_operator.controllers.slot_labels import SlotLabels
 from checklist_operator.controllers.templates import Templates
-from checklist_operator.crd_discovery import wait_for_crds
-from checklist_operator.delivery.fairness import Permits
-from checklist_operator.delivery.sender import Sender
-from checklist_operator.delivery_objects import DeliveryObjects
-from checklist_operator.embedding import EmbeddedKopf
-from checklist_operator.event_photos import EventPhotos
-from checklist_operator.fresh_reads import FreshReads
-from checklist_operator.handlers import DIVIDED
-from checklist_operator.handover import MOST_ATTEMPTS, NO_HANDOVER, BeingRecorded, Handover
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder
-from checklist_operator.leader import Lead
-from checklist_operator.metrics import Metrics
-from checklist_operator.patience import Patience
-from checklist_operator.pauses import Pauses
-from checklist_operator.resync import resync
+from checklist_operator.controllers.tenancy import Tenancy
+from checklist_operator.replays.delivery_replays import DeliveryReplays
+from checklist_operator.replays.requests import ReplayRequests
+from checklist_operator.replays.settled_deliveries import SettledDeliveries
+from checklist_operator.runtime.crd_discovery import wait_for_crds
+from checklist_operator.runtime.deadlines import ShutdownDeadlines
+from checklist_operator.runtime.embedding import EmbeddedKopf
+from checklist_operator.runtime.handover import MOST_ATTEMPTS, NO_HANDOVER, Handover, InheritedAttempts
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder
+from checklist_operator.runtime.leader import Lead
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.resync import resync
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.work_queue import WorkQueue
 from checklist_operator.settings import Settings
-from checklist_operator.sharding import has_slot
-from checklist_operator.signing_secrets import SigningSecrets
-from checklist_operator.tenancy import Tenancy
-from checklist_operator.timers import Timers
-from checklist_operator.transmission import Transmitter
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.transport.fairness import Permits
+from checklist_operator.transport.sender import Sender
 
 logger = logging.getLogger(__name__)
 
@@ -121,64 +116,39 @@ class Term:
             trusted=settings.trusted,
         )
         self._permits = Permits(settings.limits)
-        revisions = RevisionStore(client)
-        secrets = SigningSecrets(client, settings.sealing)
-        self._transmitter = transmitter = Transmitter(
-            self._sender, self._permits, metrics, leads=lead.is_certain, tracing=tracing
-        )
+        transmitter = Transmitter(self._sender, self._permits, metrics, leads=lead.is_certain, tracing=tracing)
+        revisions, secrets = RevisionStore(client), SigningSecrets(client, settings.sealing)
         tenancy = Tenancy(client, settings.namespace, settings.watch_namespaces)
-        reads = FreshReads(client)
-        objects = DeliveryObjects(client, reads, settings.schedule, clock=clock)
-        claims = Claims(
-            objects,
-            lead.confirm,
-            holder=settings.operator_id,
-            clock=clock,
-            one_by_one_per_s=settings.claims_per_s,
-        )
         self._events = events = EventRecorder(client, instance=settings.operator_id, clock=clock)
         self._pauses = pauses = Pauses(client, on_resume=self._resumed)
         on_removed = self._count_removed
         store = PhotoStore.open(settings.photo_store, settings.s3_keys)
-        photos = EventPhotos(store, SignedUrls(settings.server_key, settings.base_url, clock))
-        self._being_recorded = being_recorded = BeingRecorded(handover)
-        self.outbox = RunOutbox(
+        self._inherited = InheritedAttempts(handover)
+        self._attempts = attempts = AttemptParts.build(
             client,
+            transmitter,
             revisions=revisions,
             secrets=secrets,
-            transmitter=transmitter,
-            deliveries=objects,
             pauses=pauses,
-            metrics=metrics,
-            events=events,
-            clock=clock,
-            photos=photos,
-            being_recorded=being_recorded,
-            allow_insecure=settings.openness,
-            on_bug=self._count_bug,
-        )
-        self.deliveries = Deliveries(
-            client,
-            objects=objects,
-            reads=reads,
-            claims=claims,
-            secrets=secrets,
-            transmitter=transmitter,
-            pauses=pauses,
-            photos=photos,
-            being_recorded=being_recorded,
-            timers=self._timers,
-            metrics=metrics,
-            events=events,
-            clock=clock,
+            photos=EventPhotos(store, SignedUrls(settings.server_key, settings.base_url, clock)),
+            inherited=self._inherited,
+            confirm_lead=lead.confirm,
             holder=settings.operator_id,
+            schedule=settings.schedule,
+            claims_per_s=settings.claims_per_s,
             allow_insecure=settings.openness,
+            metrics=metrics,
+            events=events,
+            clock=clock,
             on_settled=self._delivery_settled,
-            on_bug=self._count_bug,
+        )
+        self.outbox = RunOutbox(client, attempts, clock=clock, on_bug=self._count_bug)
+        self.deliveries = Deliveries(
+            attempts, timers=self._timers, clock=clock, on_gone=self._delivery_settled, on_bug=self._count_bug
         )
         self.replay_requests = ReplayRequests(
             client,
-            objects=objects,
+            objects=attempts.objects,
             events=events,
             metrics=metrics,
             clock=clock,
@@ -189,7 +159,7 @@ class Term:
         self.replays = DeliveryReplays(
             client,
             requests=self.replay_requests,
-            objects=objects,
+            objects=attempts.objects,
             tenancy=tenancy,
             events=events,
             clock=clock,
@@ -201,9 +171,7 @@ class Term:
             client,
             self.replay_requests.observe,
             namespaces=settings.watch_namespaces,
-            label_selector=settings.shard.selector,
         )
-        self.slot_labels = SlotLabels(client, on_bug=self._count_bug)
         self.templates = Templates(
             client,
             tenancy,
@@ -226,7 +194,6 @@ class Term:
             archive,
             clock=clock,
             writer=settings.operator_id,
-            shard=settings.shard,
             leads=lead.is_certain,
             metrics=metrics,
             on_removed=on_removed,
@@ -247,7 +214,6 @@ class Term:
             archived=archived,
             seals=seals,
             name_of=self.templates.name_of,
-            owns=settings.shard.owns,
             allow_insecure=settings.openness,
             on_bug=self._count_bug,
         )
@@ -304,7 +270,6 @@ class Term:
             clock=clock,
             audit_entries=settings.caps.audit_entries,
             namespaces=settings.watch_namespaces,
-            shard=settings.shard,
             metrics=metrics,
             on_removed=on_removed,
             on_run_removed=self.photos.run_removed,
@@ -312,7 +277,6 @@ class Term:
         self._kopf = EmbeddedKopf(
             self.observe,
             namespaces=settings.watch_namespaces,
-            shard=settings.shard,
             on_start=take_signals,
             on_restart=metrics.kopf_restarts.inc,
         )
@@ -335,12 +299,11 @@ class Term:
         self._spawn("timers", self._timers.run())
         self._every("resync", settings.resync_every_s, self._resync)
         self._every("retention", settings.sweep_every_s, self.retention.sweep)
-        if settings.shard.is_first:  # these look at everything
-            self._every("replays", settings.sweep_every_s, self.replays.sweep)
-            self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
-            self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
-            self._every("idempotency records", settings.sweep_every_s, self.idempotency_records.sweep)
-            self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
+        self._every("replays", settings.sweep_every_s, self.replays.sweep)
+        self._every("revisions", settings.sweep_every_s, self.revisions.sweep)
+        self._every("sessions", settings.sweep_every_s, self.sessions.sweep)
+        self._every("idempotency records", settings.sweep_every_s, self.idempotency_records.sweep)
+        self._every("photos", settings.photo_sweep_every_s, self.photos.sweep)
         self._telling = self._spawn("events", self._events.run())
         self._spawn("settled deliveries", self._settled_deliveries.run())
         self._watching = self._spawn("kopf", self._kopf.run())
@@ -363,38 +326,44 @@ class Term:
         delivering = (self.outbox.queue, self.deliveries.queue)
         others = [queue.close() for queue in self._queues() if queue not in delivering]
         closing = asyncio.gather(*others, *working, self._ledger.close(), self._limits.close(), return_exceptions=True)
-        over = self._transmitter
-        patience = Patience(no_more_starts=over.start_no_more, no_more_answers=over.take_no_more)
-        handover = await self._end_sending(patience) if gracefully else NO_HANDOVER
+        transmitter = self._attempts.transmitter
+        deadlines = ShutdownDeadlines(
+            stop_sending=transmitter.stop_sending, discard_responses=transmitter.discard_responses
+        )
+        handover = await self._end_sending(deadlines) if gracefully else NO_HANDOVER
         await closing
         if step_down is not None:
             await step_down(handover)
         if gracefully:
-            await self._until_recorded(patience)
-        patience.end()
+            await self._until_recorded(deadlines)
+        deadlines.cancel()
         for task in telling:
             task.cancel()
         await asyncio.gather(self.outbox.close(), self.deliveries.close(), *telling, return_exceptions=True)
+        await self._attempts.close()
         self._metrics.forget_watched()
         if self._watching is not None:  # a second cancellation would cut off its orderly end
             await asyncio.gather(self._watching, return_exceptions=True)
         await self._sender.close()
 
-    async def _end_sending(self, patience: Patience) -> Handover:
+    async def _end_sending(self, deadlines: ShutdownDeadlines) -> Handover:
         """Nothing is sent any more afterwards; what has been is named, as far as it is still to be recorded."""
-        logger.info("ending", extra=about(in_flight=self.outbox.in_flight + self.deliveries.in_flight))
-        await asyncio.gather(self.outbox.until_answered(patience), self.deliveries.until_answered(patience))
-        self._transmitter.start_no_more()
-        self._transmitter.take_no_more()
+        logger.info("operator.stopping", extra=about(in_flight=self._attempts.pipeline.in_flight))
+        for part in (self._attempts.pipeline, self.outbox, self.deliveries):
+            part.stop()
+        await self._attempts.pipeline.drain_responses(deadlines)
+        self._attempts.transmitter.stop_sending()
+        self._attempts.transmitter.discard_responses()
         if len(self._unrecorded()) > MOST_ATTEMPTS:
-            await self._until_recorded(patience)
-        return self._being_recorded.with_ours(self._unrecorded(), max(0.0, patience.left_for_records_s()))
+            await self._until_recorded(deadlines)
+        return self._inherited.with_ours(self._unrecorded(), max(0.0, deadlines.seconds_for_records()))
 
-    async def _until_recorded(self, patience: Patience) -> None:
-        await asyncio.gather(self.outbox.until_recorded(patience), self.deliveries.until_recorded(patience))
+    async def _until_recorded(self, deadlines: ShutdownDeadlines) -> None:
+        while self._unrecorded() and deadlines.allows_records():  # noqa: ASYNC110 - rare and short
+            await asyncio.sleep(0.02)
 
     def _unrecorded(self) -> dict[str, int]:
-        return self.outbox.unrecorded | self.deliveries.unrecorded
+        return self.outbox.unrecorded | self._attempts.pipeline.unrecorded
 
     def observe(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
         """What the watch or a resync brought. One object that cannot be read must not hide the others."""
@@ -406,24 +375,10 @@ class Term:
             self._show(kind, type_, body)
         except Exception:
             name = body.get("metadata", {}).get("name")
-            logger.exception("an object was not understood", extra=about(kind=kind.kind, name=name))
+            logger.exception("object.not_understood", extra=about(kind=kind.kind, name=name))
             self._count_bug("observe")
 
-    def _is_for_us(self, kind: Kind, type_: str | None, body: JsonObject) -> bool:
-        """Whether the object is of this shard, or of none for now and of the first one therefore."""
-        shard = self._settings.shard
-        if shard.is_whole:
-            return True
-        if kind in DIVIDED:  # the API server has selected
-            return type_ == "DELETED" or has_slot(body) or not self.slot_labels.take(kind, body)
-        organization = body["metadata"]["name"] if kind == ORGANIZATION else body["spec"]["organizationRef"]["name"]
-        return shard.owns(str(organization))
-
     def _show(self, kind: Kind, type_: str | None, body: JsonObject) -> None:
-        if not self._is_for_us(kind, type_, body):
-            if kind == TEMPLATE and self._settings.shard.is_first:
-                self.templates.learn_name(type_, body)  # of runs that do not say whose they are
-            return
         if kind == RUN:
             self.seal_keeper.observe(type_, body)
             self._pauses.observe_run(type_, body)
@@ -474,7 +429,7 @@ class Term:
         self._metrics.removals.labels(kind).inc()
 
     async def _resync(self) -> None:
-        await resync(self._client, self.observe, self._settings.watch_namespaces, self._settings.shard)
+        await resync(self._client, self.observe, self._settings.watch_namespaces)
 
     # -- machinery ------------------------------------------------------------------------------------------------
 
@@ -492,7 +447,6 @@ class Term:
             self.organizations.queue,
             self.members.queue,
             self.photos.queue,
-            self.slot_labels.queue,
         ]
 
     def _watch_sizes(self) -> None:
@@ -500,7 +454,7 @@ class Term:
             self._metrics.watch_size(f"queue:{queue.name}", queue.__len__)
         self._metrics.watch_size("heap", self._timers.__len__)
         self._metrics.watch_size("first_attempts", lambda: self.outbox.in_flight)
-        self._metrics.watch_size("retries_in_flight", lambda: self.deliveries.in_flight)
+        self._metrics.watch_size("retries_in_flight", lambda: self._attempts.pipeline.retries_in_flight)
         self._metrics.watch_size("permits", lambda: self._permits.in_flight)
         self._metrics.watch_size("waiting_for_permit", lambda: self._permits.waiting)
         self._metrics.watch_age("first_attempt", self.outbox.oldest_waiting_s)
@@ -521,9 +475,9 @@ class Term:
                 try:
                     await work()
                 except KubeError as error:
-                    logger.warning("%s: %s", name, error.message)
+                    logger.warning("sweep.failed", extra=about(of=name, reason=error.message))
                 except Exception:
-                    logger.exception("%s failed unexpectedly", name)
+                    logger.exception("sweep.bug", extra=about(of=name))
                     self._count_bug(name)
 
         self._spawn(name, repeat())

@@ -16,7 +16,7 @@ import pytest
 import zstandard
 from tests.cluster.operator_lab import Receiver
 from tests.contract.conftest import definition, http_client
-from tests.waiting import eventually
+from tests.waiting import eventually, until_the_clock_passes
 
 from checklist_cli.backup import layout
 from checklist_cli.backup.objects import KINDS
@@ -43,6 +43,7 @@ from checklist_crds.kube.kinds import (
 from checklist_crds.pausing import is_paused
 from checklist_crds.resource_types import RESTORING_ANNOTATION
 from checklist_crds.run_seal import SEAL_ANNOTATION
+from checklist_crds.times import parse_timestamp
 
 from .lab import (
     Site,
@@ -106,7 +107,7 @@ async def test_get_answers_with_the_same_bytes_and_the_service_goes_on(
         await operator.stop()
         # It is over by the clock, and no operator is there to say so: that of the restored cluster will.
         will_expire = await account.dispatch(template, expires_in_hours=0.0001, webhook=working)
-        await asyncio.sleep(0.5)
+        await until_the_clock_passes(parse_timestamp(will_expire["expires_at"]))
         [waiting] = (await source.kube.list_all(WEBHOOK_DELIVERY))[0]
         runs = [begun, done, expired, will_expire, keyed.json()]
         paths = [

@@ -9,12 +9,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import eventually_sync
 
 from checklist_dev.binaries import cached_kubectl
 from checklist_dev.chart_tools import HELM, find_tool
@@ -77,10 +78,10 @@ class Cluster:
 
     def wait_until(self, holds: Callable[[], bool], what: str, *, within_s: float = 90) -> None:
         """Asks once in half a second. Fails the test with `what` did not come about."""
-        end = time.monotonic() + within_s
-        while not holds():
-            assert time.monotonic() < end, f"not within {within_s:g} s: {what}"
-            time.sleep(0.5)
+        try:
+            eventually_sync(holds, within_s=within_s, every_s=0.5)
+        except AssertionError as failed:
+            raise AssertionError(f"{what}: {failed}") from None
 
     @contextmanager
     def namespace(self, name: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The chart with a Redis, shards of the operator, and photos and backups on claims, on a real node.
+"""The chart with a Redis, and photos and backups on claims, on a real node.
 
 One release lives through all of it, in this order, so that what survives is what a user would have.
 """
@@ -108,7 +108,6 @@ def values(redis: dict[str, Any], claims: list[dict[str, Any]]) -> dict[str, Any
     return {
         "photos": {"store": "persistentVolume", "persistentVolume": claims[0]},
         "redis": {"builtIn": redis},
-        "operator": {"shards": 2},
         "settings": {"sweepSeconds": 0.5},
         "internalReceivers": ["*.svc.cluster.local"],
         "backup": {"existingClaim": "backups"},
@@ -122,18 +121,18 @@ def release(cluster: Cluster, loaded: Image, values: dict[str, Any], claims: lis
         yield release
 
 
-def test_all_of_it_is_ready_on_one_node_and_each_shard_leads(release: Release) -> None:
+def test_all_of_it_is_ready_on_one_node_and_the_operator_leads(release: Release) -> None:
     """A claim that is ReadWriteOnce keeps them together."""
 
     def leaders() -> list[float]:
         return [release.metric(pod, "checklists_leader", OPERATOR_PORT) for pod in release.pods("operator")]
 
-    release.cluster.wait_until(lambda: leaders() == [1, 1], "both shards lead")
-    for component in ("api", "redis", "operator-0", "operator-1"):
+    release.cluster.wait_until(lambda: leaders() == [1], "the operator leads")
+    for component in ("api", "redis", "operator"):
         assert release.is_available(component)
     assert "Succeeded" in release.helm("test", NAME)
     chosen = release.cluster.get("pods", "-n", release.namespace, "-l", "checklists.dev/photos=shared")["items"]
-    assert len(chosen) == 4
+    assert len(chosen) == 3
     assert len({each["spec"]["nodeName"] for each in chosen}) == 1
 
 

@@ -29,7 +29,7 @@ PREVIOUS = Path(__file__).parent / "previous"
 
 @pytest.fixture
 def previous(tmp_path: Path) -> Path:
-    """The chart of version 0.1.0, with definitions of the version before this one.
+    """The chart of a version before 0.1.0, with definitions of the version before this one.
 
     Its programs are those of today, since no others are here: so its operator has the Role that these need.
     """

@@ -1,4 +1,4 @@
-"""An installation of another form: keys of yours, photos in a bucket, an operator in shards."""
+"""An installation of another form: keys of yours, photos in a bucket."""
 
 import base64
 import os
@@ -11,7 +11,7 @@ from tests.contract.pictures import picture
 
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
 from checklist_crds.photo_store import PhotoStore
-from checklist_crds.slots import SLOT_LABEL, slot_of
+from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_dev.binaries import cached_kubectl
 from checklist_dev.chart_files import CHART
 from checklist_dev.repository import ROOT
@@ -19,7 +19,7 @@ from checklist_dev.s3_server import S3Server
 
 from .conftest import VALUES, WITHOUT_PODS
 from .installed import RELEASE, Installation
-from .story import ORGANIZATION_ID, ORGANIZATION_NAME, Story, is_so, story_of
+from .story import ORGANIZATION_ID, Story, is_so, story_of
 
 LEASE = "checklist-dispatch-operator"
 STEPS = [{"id": "s-door", "type": "photo", "label": "The door"}]
@@ -46,18 +46,18 @@ async def leaders(story: Story, expected: dict[str, str]) -> None:
         found = {lease["metadata"]["name"]: lease["spec"].get("holderIdentity") for lease in leases}
         return expected.items() <= found.items()
 
-    await story.comes(held, "a leader of each shard")
+    await story.comes(held, "a leader")
 
 
 async def admitted(story: Story, number: int, organization: str) -> None:
-    """A run made with kubectl, which the shard of its organization admits."""
+    """A run made with kubectl."""
     name = f"r-00000000-0000-4000-8000-{number:012}"
     story.apply(RUN, name, {"templateRef": {"name": "other"}}, organization=organization)
     found = await story.becomes(RUN, name, lambda body: is_so(body, "Admitted"))
-    assert found["metadata"]["labels"][SLOT_LABEL] == slot_of(organization)
+    assert found["metadata"]["labels"][ORGANIZATION_LABEL] == organization
 
 
-async def test_keys_of_yours_photos_in_a_bucket_and_shards_that_become_one_operator_again(
+async def test_keys_of_yours_and_photos_in_a_bucket(
     installation: Installation, s3: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     made = keys_of_the_page(installation, tmp_path)
@@ -69,7 +69,7 @@ async def test_keys_of_yours_photos_in_a_bucket_and_shards_that_become_one_opera
         **{"allowHttp": True, "existingSecret": "bucket"},
     }
     values = {**VALUES, "photos": {"store": "s3", "s3": bucket}, "secrets": {"existingSecret": "checklist-keys"}}
-    installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values={**values, "operator": {"shards": 2}})
+    installation.helm("install", RELEASE, CHART, *WITHOUT_PODS, values=values)
     assert s3.secret_key not in installation.helm("get", "manifest", RELEASE)
     secrets = installation.get("secrets", "-l", "!helm.sh/hook")["items"]
     assert {one["metadata"]["name"] for one in secrets if one["type"] == "Opaque"} == {"checklist-keys", "bucket"}
@@ -78,9 +78,9 @@ async def test_keys_of_yours_photos_in_a_bucket_and_shards_that_become_one_opera
     async with story_of(installation) as story:
         await story.receiver.start()
         await story.admit()
-        await leaders(story, {f"{LEASE}-{shard}-of-2": f"{RELEASE}-operator-{shard}" for shard in range(2)})
+        await leaders(story, {LEASE: f"{RELEASE}-operator"})
 
-        # The API puts a photo into the bucket, the operator of this shard reads it there and sends a thumbnail along.
+        # The API puts a photo into the bucket, the operator reads it there and sends a thumbnail along.
         run = await story.dispatch(await story.template(WITH_A_PHOTO))
         jpeg = {"Content-Type": "image/jpeg"}
         await story.executor(run, "POST", "/answers/s-door/photos", content=picture(), headers=jpeg)
@@ -91,9 +91,7 @@ async def test_keys_of_yours_photos_in_a_bucket_and_shards_that_become_one_opera
         kept = await PhotoStore.open(f"s3://{s3.bucket}/chart").objects_of_run(ORGANIZATION_ID, run["run_id"])
         assert len(kept) == 2  # the photo and its thumbnail
 
-        # The work of another organization is the other shard's.
-        first = int(slot_of(ORGANIZATION_NAME)) % 2
-        other = next(name for number in range(99) if int(slot_of(name := f"other-{number}")) % 2 != first)
+        other = "other"
         story.apply(ORGANIZATION, other, {"displayName": "Other", "namespace": RELEASE})
         story.apply(TEMPLATE, "other", WITH_A_PHOTO, organization=other)
         await admitted(story, 1, other)

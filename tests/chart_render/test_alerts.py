@@ -91,15 +91,6 @@ def test_every_alert_fires_when_it_should_and_only_then(rules_file: Path, tmp_pa
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_each_shard_needs_its_leader(tmp_path: Path) -> None:
-    story = CASES["ChecklistOperatorWithoutLeader"].silent[0]
-    for shards, fires in ((1, False), (2, True)):
-        values = {"metrics": {"prometheusRule": {"enabled": True}}, "operator": {"shards": shards}}
-        test = rule_test("ChecklistOperatorWithoutLeader", story, fires=fires)
-        done = run_tests(write_rules(rendered(values), tmp_path), tmp_path, [test], "1m")
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_objectives_are_values(tmp_path: Path) -> None:
     """A stricter one fires where the default is silent, and more errors are asked for where it fires."""
     story = next(story for alert, story, fires, _ in stories() if alert == "ChecklistDispatchBudgetShrinking" and fires)

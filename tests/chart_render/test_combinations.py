@@ -94,13 +94,6 @@ def test_there_are_at_least_thirty_combinations_and_no_snapshot_without_one() ->
     assert {file.stem for file in (HERE / "snapshots").iterdir()} == {file_name(case.name) for case in CASES}
 
 
-def test_each_shard_is_told_its_own_part(tmp_path: Path) -> None:
-    objects = rendered({"operator": {"shards": 3}})
-    found = settings(objects, "operator", tmp_path)
-    assert [(one.shard.index, one.shard.count) for one in found] == [(0, 3), (1, 3), (2, 3)]
-    assert len(settings(objects, "api", tmp_path)) == 1
-
-
 def test_a_setting_that_contradicts_what_the_chart_derives_stops_the_program(tmp_path: Path) -> None:
     objects = rendered({"settings": {"watchNamespaces": ["elsewhere"]}})
     with pytest.raises(InvalidSetting, match="CHECKLISTS_WATCH_NAMESPACES leaves out apps"):

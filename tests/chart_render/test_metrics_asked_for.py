@@ -26,7 +26,7 @@ from checklist_dev.chart_tools import PROMETHEUS, find_tool
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
-from checklist_operator.metrics import Metrics as OperatorMetrics
+from checklist_operator.runtime.metrics import Metrics as OperatorMetrics
 
 from .alert_cases import CASES
 from .conftest import Selector, grouped_by, panels_of, rendered, rules_of, selectors

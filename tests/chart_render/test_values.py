@@ -1,5 +1,6 @@
 """values.schema.json refuses what is no value; what a schema cannot say, the chart says itself."""
 
+import base64
 import json
 import shutil
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ def test_helm_lint_finds_nothing() -> None:
     ("values", "complaint"),
     [
         ({"api": {"replicas": "3"}}, "/api/replicas"),
-        ({"operator": {"shards": 7}}, "/operator/shards"),
+        ({"operator": {"shards": 0}}, "/operator/shards"),
         ({"api": {"service": {"port": 70000}}}, "/api/service/port"),
         ({"api": {"service": {"type": "Nodeport"}}}, "/api/service/type"),
         ({"image": {"pullPolicy": "always"}}, "/image/pullPolicy"),
@@ -89,7 +90,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"backup": {"address": "s3://b", "existingClaim": "c"}}, "backup.address and backup.existingClaim"),
     ({"photos": {"store": "temporary"}, "backup": {"address": "s3://b"}}, "photos.store other than temporary"),
     ({"photos": {"store": "temporary"}, "maintenance": {"enabled": True}}, "photos.store other than temporary"),
-    ({"settings": {"shard": "0/2"}}, "operator.shards says how many there are"),
+    ({"operator": {"shards": 2}}, "operator.shards is retired: one operator does all of the work"),
     ({"archive": {"existingClaim": "c"}, "settings": {"archiveStore": "s3://b"}}, "and settings.archiveStore"),
     ({"photos": {"store": "temporary"}, "api": {"replicas": 2}}, "photos.store=temporary needs api.replicas=1"),
     ({"photos": {"store": "temporary"}, "api": {"autoscaling": {"enabled": True}}}, "no api.autoscaling"),
@@ -112,6 +113,18 @@ def test_every_refusal_is_provoked() -> None:
 
 def test_what_is_generated_is_current() -> None:
     assert stale() == []
+
+
+def test_artifact_hub_is_told_what_there_is_to_tell() -> None:
+    """The kinds: below. An address that there is not yet is named nowhere."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["annotations"]["artifacthub.io/license"] == "Apache-2.0"
+    assert [one["name"] for one in chart["maintainers"]] == ["Checklist Dispatch maintainers"]
+    media_type, _, picture = chart["icon"].removeprefix("data:").partition(";base64,")
+    assert media_type == "image/svg+xml"
+    assert base64.b64decode(picture, validate=True).startswith(b"<svg ")
+    assert not {"home", "sources"} & chart.keys()
+    assert "until the project has a public address" in " ".join((CHART / "README.md").read_text().split())
 
 
 def test_the_chart_carries_the_definitions_as_they_are() -> None:

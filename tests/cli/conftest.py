@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from tests.signatures.recording import listening
 
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.sender import Sender, tls_context
+from checklist_operator.transport.addresses import AddressPolicy
+from checklist_operator.transport.outcome import Outcome
+from checklist_operator.transport.sender import Sender, tls_context
 
 SECRET = "a secret of sixteen characters or more"
 RUN = "r-0b9c7a52-6f0e-4f58-9a0c-3c1c9a9f2f10"

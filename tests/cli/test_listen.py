@@ -13,7 +13,7 @@ from tests.cli.conftest import RUN, SECRET, Capture, envelope, send_to
 
 from checklist_cli.program import main
 from checklist_dev.certificates import credentials_in
-from checklist_operator.delivery.sender import tls_context
+from checklist_operator.transport.sender import tls_context
 
 OTHER = "some other secret"
 

@@ -13,7 +13,7 @@ from checklist_cli.listener import Endpoint, Listener, Received, bind
 from checklist_cli.seen_deliveries import Novelty, SeenDeliveries
 from checklist_cli.verification import Expectation
 from checklist_crds.times import utc_now
-from checklist_operator.delivery.outcome import OutcomeClass
+from checklist_operator.transport.outcome import OutcomeClass
 
 
 class Served:

@@ -15,10 +15,9 @@ from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import key_of
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import Clock, format_timestamp, utc_now
-from checklist_operator.controllers.archiver import Archiver
+from checklist_operator.archive.archiver import Archiver
 from checklist_operator.controllers.retention import Retention
-from checklist_operator.metrics import Metrics
-from checklist_operator.sharding import Shard
+from checklist_operator.runtime.metrics import Metrics
 
 DAY = timedelta(days=1)
 URL = "https://receiver.test/hook"
@@ -43,17 +42,14 @@ class Archiving:
         *,
         clock: Clock = utc_now,
         leads: Callable[[], bool] = lambda: True,
-        shard: Shard | None = None,
         is_on: bool = True,
     ) -> "Archiving":
         metrics = Metrics()
-        shard = shard or Shard()
         archiver = Archiver(
             client,
             store,
             clock=clock,
             writer="operator-0",
-            shard=shard,
             leads=leads,
             metrics=metrics,
             on_removed=lambda kind: metrics.removals.labels(kind).inc(),
@@ -66,7 +62,6 @@ class Archiving:
             clock=clock,
             audit_entries=100_000,
             namespaces=(namespace,),
-            shard=shard,
             metrics=metrics,
             on_removed=lambda kind: metrics.removals.labels(kind).inc(),
             on_run_removed=lambda body: gone.append(key_of(body)),

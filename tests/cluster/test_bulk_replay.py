@@ -17,7 +17,7 @@ from checklist_crds.kube.errors import KubeInvalid
 from checklist_crds.kube.kinds import DELIVERY_REPLAY, TEMPLATE, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
-from checklist_operator.replay_turns import PER_HOST
+from checklist_operator.replays.turns import PER_HOST
 
 
 def sent(receiver: Receiver) -> Counter[str]:
@@ -142,7 +142,7 @@ async def test_new_events_pass_a_bulk_replay_that_waits_for_its_receiver_and_del
     assert len(receiver.events(fresh)) == 1
     assert not (await lab.get(DELIVERY_REPLAY, "again"))["status"].get("settled")
     await lab.client.delete(DELIVERY_REPLAY, "again", lab.namespace)
-    await eventually(lambda: "it was deleted" in operator.output)
+    await eventually(lambda: "bulk_replay.deleted" in operator.output)
     gate.set()
 
     async def phases() -> Counter[str] | None:

@@ -9,7 +9,7 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
 from checklist_crds.sealing import KeyRing
-from checklist_operator.replay_places import NAMED_AT_ONCE
+from checklist_operator.replays.turns import NAMED_AT_ONCE
 
 OTHER_KEY = "k9:" + base64.b64encode(bytes(range(64, 96))).decode()
 """A sealing key that the operator does not have: what is to be signed with a secret under it waits."""

@@ -14,9 +14,9 @@ from tests.delivery.name_server import NameServer, Reply, addresses
 from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_operator.delivery.schedule import RetrySchedule
-from checklist_operator.delivery_objects import DeliveryObjects
-from checklist_operator.fresh_reads import FreshReads
+from checklist_operator.attempts.delivery_objects import DeliveryObjects
+from checklist_operator.attempts.schedule import RetrySchedule
+from checklist_operator.runtime.fresh_reads import FreshReads
 
 
 async def made_by_hand(lab: Lab, run: str, url: str) -> str:

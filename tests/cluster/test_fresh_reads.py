@@ -6,7 +6,7 @@ from tests.cluster.operator_lab import Lab
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import version_of
 from checklist_crds.kube.kinds import RUN
-from checklist_operator.fresh_reads import FreshReads
+from checklist_operator.runtime.fresh_reads import FreshReads
 
 
 async def test_what_was_written_before_the_term_and_by_ourselves_is_always_seen(lab: Lab) -> None:

@@ -56,8 +56,12 @@ async def test_neither_kopf_nor_we_write_anything_at_start(
     await operator.stop()
     before = await all_objects(lab)
     await operator.start()
-    await asyncio.sleep(1.5)
-    assert await operator.metric("checklists_watch_events_total") >= len(before) - 4
+
+    async def all_are_seen() -> bool:
+        return await operator.metric("checklists_watch_events_total") >= len(before) - 4
+
+    await eventually(all_are_seen)
+    await asyncio.sleep(1)  # in which it would write
     after = await all_objects(lab)
     assert {key: body["metadata"]["resourceVersion"] for key, body in after.items()} == {
         key: body["metadata"]["resourceVersion"] for key, body in before.items()

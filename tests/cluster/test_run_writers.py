@@ -27,7 +27,7 @@ from checklist_crds.run_lifecycle import decide
 from checklist_crds.run_types import PhotoRef, Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
 from checklist_crds.times import utc_now
-from checklist_operator.run_status import change_run_status, with_delivering, with_records
+from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 
 PHOTO: Final = PhotoRef(key="photos/1", content_type="image/jpeg", bytes=1, sha256="0" * 64, width=1, height=1)
 NO_STEPS: Final = Definition(name="-", sections=[])

@@ -11,8 +11,8 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
-from checklist_operator.controllers.settled_deliveries import SettledDeliveries
-from checklist_operator.replay_progress import is_requested
+from checklist_operator.attempts.replay_progress import is_requested
+from checklist_operator.replays.settled_deliveries import SettledDeliveries
 
 
 @asynccontextmanager

@@ -6,6 +6,9 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, Kind
+from checklist_crds.resource_types import SIZE_ANNOTATION
+from checklist_crds.template_resource import counted_size, definition_of
+from checklist_crds.template_validation import canonical_size
 
 from .operator_lab import Lab, StartOperator
 
@@ -57,3 +60,34 @@ async def test_a_template_beyond_the_cap_is_not_admitted_until_there_is_room(
 
 async def _has(count: Callable[[], Awaitable[int]], wanted: int) -> bool:
     return await count() == wanted
+
+
+async def test_an_annotation_makes_no_room_beyond_the_cap(lab: Lab, start_operator: StartOperator) -> None:
+    await start_operator(CHECKLISTS_MAX_TEMPLATES="2")
+    # As its author could work it out, in place of the service.
+    own_size = str(canonical_size(definition_of(lab.template["spec"])))
+    first = str(lab.template["metadata"]["name"])
+    await lab.until(TEMPLATE, first, counts)
+    for number in range(3):
+        body = lab.template_body(f"by-hand-{number}")
+        body["metadata"]["annotations"] = {SIZE_ANNOTATION: own_size}
+        await lab.client.create(TEMPLATE, body, lab.namespace)
+        await lab.until(TEMPLATE, f"by-hand-{number}", lambda one: (one.get("status") or {}).get("conditions"))
+    refused = [bool(await _refusal(lab, TEMPLATE, f"by-hand-{number}")) for number in range(3)]
+    assert refused == [False, True, True]
+    await lab.until(TEMPLATE, "by-hand-2", lambda one: not counts(one))
+
+    # One that counts no longer, by another's hand, makes no room for another one.
+    for number in (1, 2):
+        await lab.client.delete(TEMPLATE, f"by-hand-{number}", lab.namespace)
+    for name in (first, "by-hand-0"):
+        without = {"metadata": {"annotations": {SIZE_ANNOTATION: None}}}
+        await lab.client.patch(TEMPLATE, name, without, lab.namespace)
+        await lab.until(TEMPLATE, name, counts)
+    await lab.client.create(TEMPLATE, lab.template_body("by-hand-3"), lab.namespace)
+    assert await eventually(lambda: _refusal(lab, TEMPLATE, "by-hand-3"))
+    assert not any([await _refusal(lab, TEMPLATE, name) for name in (first, "by-hand-0")])
+
+
+def counts(body: JsonObject) -> bool:
+    return counted_size(body["metadata"]) > 0

@@ -1,11 +1,11 @@
 """Runs that an editor of one namespace makes to get at another organization, or past the plan of their own."""
 
-import asyncio
 import base64
 import uuid
 from pathlib import Path
 
 from tests.cluster.operator_lab import SERVER_KEY, Lab, StartOperator, resource
+from tests.waiting import until_the_next_second
 
 from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
 from checklist_crds.ids import object_id
@@ -90,7 +90,7 @@ async def test_runs_of_the_version_before_and_of_a_key_that_goes_are_kept_admitt
         run["metadata"] = {"name": name, "namespace": lab.namespace, "labels": body["metadata"]["labels"]}
         await lab.client.create(RUN, old_key.sealed(run) if sealed else run, lab.namespace)
         runs[name] = sealed
-    await asyncio.sleep(1.1)  # creation times are in whole seconds
+    await until_the_next_second()
     await start_operator(CHECKLISTS_SERVER_KEY=f"{_text(SERVER_KEY)},{_text(bytes(range(2, 34)))}")
     for name, sealed in runs.items():
         kept = await lab.until(RUN, name, lambda run: (run.get("status") or {}).get("resolved"))

@@ -134,9 +134,9 @@ async def test_one_trace_leads_from_the_callers_request_to_the_last_attempt(  # 
 
     await eventually(lambda: len(attempts()) == 2)
     await operator.stop()
-    of_attempts = [line for line in lines_of(operator) if line["event"] in ("event delivered", "first attempt failed")]
+    of_attempts = [line for line in lines_of(operator) if line["event"] in ("attempt.succeeded", "attempt.failed")]
     assert [line["trace_id"] for line in of_attempts] == [TRACE, TRACE]
-    (finished,) = [line for line in lines_of(operator) if line["event"] == "delivery finished"]
+    (finished,) = [line for line in lines_of(operator) if line["event"] == "delivery.settled"]
     assert (finished["run_id"], finished["trace_id"]) == (run_id, TRACE)
 
     found = collector.of_trace(TRACE)
@@ -189,7 +189,7 @@ async def test_attempts_of_a_run_without_a_trace_are_linked_also_beyond_a_restar
     assert len({span.trace_id for span in (first, second, third)}) == 3
     assert links(second) == [(first.trace_id, first.span_id)]
     assert links(third) == [(second.trace_id, second.span_id)]
-    failed = [line for line in lines_of(after) if line["event"] == "attempt failed"]
+    failed = [line for line in lines_of(after) if line["event"] == "attempt.failed"]
     assert [line["trace_id"] for line in failed] == [second.trace_id.hex()]
 
 

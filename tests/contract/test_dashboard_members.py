@@ -157,8 +157,7 @@ async def test_admins_who_take_each_other_away_at_once_leave_one(start_api: Star
             role = "admin" if desk in ring else "viewer"
             await replicas[0].kube.patch(MEMBER, desk.member_id, {"spec": {"role": role}}, replicas[0].namespace)
         for desk in ring:
-            while (await desk.get("/keys")).status_code != 200:
-                await asyncio.sleep(0.01)
+            await until_status(200, partial(desk.get, "/keys"))
         answers = await asyncio.gather(
             *(
                 desk.patch(f"/members/{ring[(place + 1) % len(ring)].member_id}", {"role": "viewer"})

@@ -58,8 +58,8 @@ async def test_what_is_no_http_or_expects_too_much_is_an_error_like_any_other(
     assert SECRET.decode() not in caplog.text
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
     assert [record.message for record in caplog.records].count("http.malformed") == len(NO_HTTP)
-    for path in (b"/v1/runs", b"/nothing"):
-        sent = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nExpect: " + SECRET + b"\r\nContent-Length: 2\r\n\r\n{}"
+    for path, expected in ((b"/v1/runs", SECRET), (b"/nothing", SECRET), (b"/v1/runs", SECRET + b"\xff\xe9")):
+        sent = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nExpect: " + expected + b"\r\nContent-Length: 2\r\n\r\n{}"
         refused(await answer_to(shared_api, sent), "417", "expectation_failed")
 
 

@@ -66,8 +66,7 @@ async def _answering(process: ApiProcess, account: Account) -> AsyncIterator[Non
     try:
         yield
         before = statuses.total()
-        while statuses.total() < before + 4 and not task.done():
-            await asyncio.sleep(0.01)
+        await eventually(lambda: statuses.total() >= before + 4 or task.done())
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):

@@ -4,7 +4,6 @@ The second run is made as an editor of a namespace could make it before ids were
 have found at its admission.
 """
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from tests.contract.conftest import Account, Api, StartApi, owned
 from tests.contract.executor_client import Person, error_of, person_for, step
 from tests.contract.pictures import picture
-from tests.waiting import eventually
+from tests.waiting import eventually, until_the_next_second
 
 from checklist_api.index.runs import RunIndex
 from checklist_api.organizations.directory import OrganizationDirectory
@@ -29,7 +28,7 @@ from checklist_crds.times import format_timestamp, utc_now
 
 
 def unbound_token(api: Api, run_id: str) -> str:
-    """As versions before 0.2 made it."""
+    """As versions before 0.1.0 made it."""
     return url_safe(api.services.settings.server_key.mac(_EXECUTOR_LINK, run_id.encode()))
 
 
@@ -141,7 +140,7 @@ async def test_runs_links_and_photos_of_the_version_before_go_on(start_api: Star
     )
     await made_again(before, body)
     await before.kube.delete(CONFIG_MAP, SEALED_SINCE, before.namespace)
-    await asyncio.sleep(1.1)  # creation times are in whole seconds
+    await until_the_next_second()
 
     api = await start_api()
     await eventually(lambda: api.services.index.owners_of(run_id))

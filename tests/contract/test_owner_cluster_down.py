@@ -1,4 +1,4 @@
-"""The Kubernetes API is away: 503 in less than two seconds, nothing half-done, and everything comes back by itself."""
+"""The Kubernetes API is away: 503 in less than five seconds, nothing half-done, and everything comes back by itself."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ async def frozen(*pids: int) -> AsyncIterator[None]:
 
 
 SOON_S = 10.0
-"""The promise is two seconds, on a machine that does nothing else. A call that is not given up waits for the end."""
+"""The promise is five seconds, on a machine that does nothing else. A call that is not given up waits for the end."""
 
 
 async def timed(call: object) -> tuple[float, httpx.Response]:
@@ -102,7 +102,7 @@ async def test_while_the_cluster_hangs_or_is_gone_every_request_is_503_soon(
 
 
 async def test_a_server_that_is_slow_is_waited_for(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slow is not down: as long as the probe is answered, a call has its ten seconds."""
+    """Slow is not down: as long as anything is answered, a call has its time."""
     call = KubeClient._call
 
     async def slow(self: KubeClient, method: str, path: str, **others: object) -> object:

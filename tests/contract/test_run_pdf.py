@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pypdfium2
 import pytest
+from tests.waiting import until_the_next_second
 
 from checklist_api.exports.pdf import worker
 from checklist_api.exports.pdf.drawing import draw
@@ -102,7 +103,7 @@ async def test_everything_of_a_run_is_printed(api: Api) -> None:
     [line] = (await api.http.get("/v1/exports", params={"format": "jsonl"})).text.splitlines()
     assert response.json() == json.loads(line)
     # The same run gives the same bytes, to a member too, and others are served meanwhile.
-    await asyncio.sleep(1.1)  # a clock of whole seconds would tell
+    await until_the_next_second()  # a time of printing would tell
     desk = await at_desk(api, "viewer")
     path = desk.path(f"/runs/{person.run_id}/export")
     printing = asyncio.create_task(desk.http.get(path, params={"format": "pdf"}, headers=desk.headers, timeout=120))

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-from tests.waiting import eventually
+from tests.waiting import eventually, until_the_clock_passes
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.kinds import RUN
@@ -156,9 +156,9 @@ async def test_a_cancelled_run_says_by_whom_is_closed_and_makes_one_event_for_wh
 async def test_the_list_is_newest_first_and_filters_by_status_template_reference_and_time(api: Api) -> None:
     first, second = await api.account.create_template(), await api.account.create_template()
     one = (await api.account.dispatch(first["id"], executor_ref="a b&c"))["run_id"]
-    await asyncio.sleep(0.01)  # moments of creation are told apart by milliseconds
+    await until_the_clock_passes(utc_now() + timedelta(milliseconds=1))
     two = (await api.account.dispatch(second["id"], executor_ref="a b&c"))["run_id"]
-    await asyncio.sleep(0.01)
+    await until_the_clock_passes(utc_now() + timedelta(milliseconds=1))
     three = (await api.account.dispatch(second["id"]))["run_id"]
     await api.does(three, ANSWER)
     created = (await api.http.get(f"/v1/runs/{two}")).json()["created_at"]

@@ -24,8 +24,8 @@ from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.sealing import KeyRing, ServerKeys
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
-from checklist_operator import delivery_progress
-from checklist_operator.metrics import Metrics
+from checklist_operator.attempts import progress as delivery_progress
+from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.settings import Settings
 from checklist_operator.term import Term
 

@@ -22,7 +22,7 @@ MEET_WITHIN_S = 90.0
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """There a cluster that is slow is not taken for one that is down."""
-    monkeypatch.setattr("checklist_api.cluster.guard._ANSWER_WITHIN_S", MEET_WITHIN_S)
+    monkeypatch.setattr("checklist_api.cluster.guard._SILENT_S", MEET_WITHIN_S)
 
 
 def _meet_before_writing(monkeypatch: pytest.MonkeyPatch, kind: Kind, *apis: Api) -> None:

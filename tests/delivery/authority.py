@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from checklist_operator.delivery.sender import tls_context
+from checklist_operator.transport.sender import tls_context
 
 HOST = "hooks.example"
 _DAYS = timedelta(days=2)

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.sender import Sender
+from checklist_operator.transport.addresses import AddressPolicy
+from checklist_operator.transport.outcome import Outcome
+from checklist_operator.transport.sender import Sender
 
 from .authority import Authority
 from .name_server import NameServer

@@ -6,7 +6,7 @@ that only the setting can protect them. `ADDRESSES` are what rebinding names lea
 
 import re
 
-from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.transport.addresses import AddressPolicy
 
 POD, SERVICE, NODE, API_SERVER = "20.10.0.0/16", "2a0f:1:2::/108", "51.15.3.0/24", "34.7.8.9"
 

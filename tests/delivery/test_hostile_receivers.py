@@ -20,8 +20,8 @@ from tests.delivery.hostile import OK, PLAIN, Behave, Hostile, fields, read_requ
 from tests.delivery.hostile_tls import TLS
 from tests.delivery.sending import INSECURE, Loopback, deliver
 
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.sender import Sender, tls_context
+from checklist_operator.transport.outcome import Outcome
+from checklist_operator.transport.sender import Sender, tls_context
 
 BODY = b"{" + b" " * 100_000 + b"}"
 

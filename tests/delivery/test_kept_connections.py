@@ -11,8 +11,8 @@ import pytest
 import uvloop
 from tests.delivery.sending import INSECURE, Loopback, deliver
 
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.sender import Sender
+from checklist_operator.transport.outcome import Outcome
+from checklist_operator.transport.sender import Sender
 
 BODY = b'{"event_type":"run.started"}'
 

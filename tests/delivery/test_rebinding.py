@@ -12,7 +12,7 @@ from tests.delivery.name_server import NameServer, Reply
 from tests.delivery.sending import asking, deliver, dialled_addresses
 from tests.delivery.targets import ADDRESSES, POLICY
 
-from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.transport.addresses import AddressPolicy
 
 OPEN = "127.0.0.1"
 """The one address of the test that may be dialled: an explicit exception, so that a real receiver can be there."""

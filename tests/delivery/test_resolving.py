@@ -13,9 +13,9 @@ from tests.delivery.name_server import NXDOMAIN, SILENCE, NameServer, Reply, add
 from tests.delivery.sending import asking, deliver
 from tests.waiting import eventually
 
-from checklist_operator.delivery import resolving
-from checklist_operator.delivery.failure import OwnFault
-from checklist_operator.delivery.resolving import LookupFailed, Resolver, ResolverUnavailable, parse_servers
+from checklist_operator.faults import LocalFault
+from checklist_operator.transport import resolving
+from checklist_operator.transport.resolving import LookupFailed, Resolver, ResolverUnavailable, parse_servers
 
 URL = "https://hooks.example/"
 
@@ -178,7 +178,7 @@ async def test_a_silent_name_server_of_ours_uses_up_no_attempt(
     async with asking(name_server, authority) as sender:
         sends = [deliver(sender, f"https://h{n}.example/") for n in range(20)]
         results = await asyncio.gather(*sends, return_exceptions=True)
-    assert [str(result) for result in results if isinstance(result, OwnFault)] == ["no name server answers"] * 20
+    assert [str(result) for result in results if isinstance(result, LocalFault)] == ["no name server answers"] * 20
     assert sum(kind == "NS" for _, kind in name_server.asked) < 10, "lookups that fail together ask together"
 
 
@@ -191,7 +191,7 @@ async def test_an_absent_name_server_of_ours_uses_up_no_attempt_and_a_second_one
     async with resolver(gone.address, name_server.address) as asked:
         assert [result["host"] for result in await asked.resolve("hooks.example")] == ["192.0.2.7"]
     async with asking(gone, authority) as sender:
-        with pytest.raises(OwnFault, match="no name server can be asked"):
+        with pytest.raises(LocalFault, match="no name server can be asked"):
             await deliver(sender, URL)
 
 
@@ -220,7 +220,7 @@ async def test_closing_ends_every_lookup_as_our_own_fault(
     await eventually(lambda: any(until == "asked" or kind == "NS" for _, kind in name_server.asked))
     await sender.close()
     results = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [type(result) for result in results] == [OwnFault] * 10
+    assert [type(result) for result in results] == [LocalFault] * 10
     asked = len(name_server.asked)
     async with resolver(name_server.address) as closed:
         await closed.close()

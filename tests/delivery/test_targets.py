@@ -10,9 +10,9 @@ from tests.delivery.sending import INSECURE, LOOPBACK, asking, deliver, dialled_
 from tests.delivery.targets import LITERALS, NAMES, NOTATIONS, POLICY
 
 from checklist_crds import webhook_url
-from checklist_operator.delivery import addresses
-from checklist_operator.delivery import sender as sender_module
-from checklist_operator.delivery.addresses import AddressPolicy
+from checklist_operator.transport import addresses
+from checklist_operator.transport import sender as sender_module
+from checklist_operator.transport.addresses import AddressPolicy
 
 TARGETS = [*LITERALS, *(notation.format(name) for name in NAMES for notation in NOTATIONS)]
 

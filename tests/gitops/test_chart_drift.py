@@ -16,7 +16,7 @@ EVERYTHING: dict[str, Any] = {
     "secrets": {"existingSecret": "keys"},
     "redis": {"builtIn": {"enabled": True}, "password": {"existingSecret": "redis"}},
     "api": {"autoscaling": {"enabled": True}, "service": {"type": "NodePort"}},
-    "operator": {"shards": 2, "replicas": 2},
+    "operator": {"replicas": 2},
     "photos": {"persistentVolume": {"accessMode": "ReadWriteMany"}},
     "networkPolicy": {"enabled": True, "apiServer": ["10.96.0.1/32"]},
     "metrics": {"dashboards": {"enabled": True}},

@@ -15,10 +15,10 @@ from checklist_api.settings.service import Settings as ApiSettings
 from checklist_cli.verification import Expectation
 from checklist_crds.run_types import Run
 from checklist_crds.sealing import KeyRing
-from checklist_operator.delivery import signing
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.sender import Sender
 from checklist_operator.settings import Settings as OperatorSettings
+from checklist_operator.transport import signing
+from checklist_operator.transport.addresses import AddressPolicy
+from checklist_operator.transport.sender import Sender
 
 SECRET = "a-secret-of-somebody-46b1f2"
 KEY = bytes(range(100, 132))

@@ -16,8 +16,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from tests.delivery.authority import Authority
 from yarl import URL
 
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.sender import Sender
+from checklist_operator.transport.addresses import AddressPolicy
+from checklist_operator.transport.sender import Sender
 
 
 async def deliver(urls: list[str], body: bytes, secret: str, folder: Path, *, key_id: str) -> list[bytes]:

@@ -13,10 +13,10 @@ from tests.waiting import eventually
 
 from checklist_crds.times import utc_now
 from checklist_dev.verifiers import Programs
-from checklist_operator.delivery import signing
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.outcome import Outcome, OutcomeClass
-from checklist_operator.delivery.sender import Sender, new_nonce, tls_context
+from checklist_operator.transport import signing
+from checklist_operator.transport.addresses import AddressPolicy
+from checklist_operator.transport.outcome import Outcome, OutcomeClass
+from checklist_operator.transport.sender import Sender, new_nonce, tls_context
 
 CONTEXT = tls_context()
 FORGED = "401 refused: signature: made with another secret, or for another request"

@@ -97,6 +97,10 @@ def _steps(draw: st.DrawFn, index: int, earlier: list[dict[str, Json]]) -> dict[
     return step
 
 
+lone_steps = _steps(0, [])
+"""A step that looks at no other one."""
+
+
 @st.composite
 def _configs(draw: st.DrawFn, kind: StepType) -> dict[str, Json]:
     config: dict[str, Json] = draw(_some(zz_note=texts(), zz_tree=st.dictionaries(texts(5), numbers(), max_size=2)))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from tests.unit.tdl_strategies import GivenAnswer, definitions, json_values, texts, valid_values
+from tests.unit.tdl_strategies import GivenAnswer, json_values, lone_steps, texts, valid_values
 
 from checklist_crds.answers import display_value, validate_geo, validate_value
 from checklist_crds.conditions import is_answered
@@ -19,6 +19,10 @@ many = settings(max_examples=25)
 
 def the_step(kind: str, *, required: bool = False, **config: Any) -> Step:
     step = {"id": "s-1", "type": kind, "label": "L", "required": required, "config": config}
+    return parsed(step)
+
+
+def parsed(step: dict[str, Any]) -> Step:
     definition = parse_definition({"name": "N", "sections": [{"id": "g-1", "title": "T", "steps": [step]}]})
     return next(step for _, step in definition.steps())
 
@@ -32,10 +36,9 @@ def problems(check: Any, *arguments: Any) -> list[Problem]:
 
 @st.composite
 def steps(draw: st.DrawFn) -> Step:
-    definition = parse_definition(draw(definitions(min_steps=1, max_steps=3)))
-    step: Step = draw(st.sampled_from([step for _, step in definition.steps()]))
-    assume(step.type is not StepType.INSTRUCTION)
-    return step
+    document = draw(lone_steps)
+    assume(document["type"] != StepType.INSTRUCTION)
+    return parsed(document)
 
 
 @many
@@ -111,9 +114,8 @@ def test_a_location_has_a_latitude_a_longitude_and_perhaps_an_accuracy() -> None
 
 def test_a_step_of_type_photo_asks_for_the_photos_of_its_config_and_else_for_those_of_its_photo_field() -> None:
     def answered_with_one(**step: Any) -> bool:
-        steps = [{"id": "s-1", "type": "photo", "label": "Label", **step}]
-        definition = parse_definition({"name": "N", "sections": [{"id": "g-1", "title": "T", "steps": steps}]})
-        return is_answered(next(step for _, step in definition.steps()), GivenAnswer(None, ["one"]))
+        document = {"id": "s-1", "type": "photo", "label": "Label", **step}
+        return is_answered(parsed(document), GivenAnswer(None, ["one"]))
 
     assert answered_with_one(photo={"min": 2}, config={"min": 1})
     assert not answered_with_one(photo={"min": 1}, config={"min": 2})

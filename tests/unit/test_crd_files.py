@@ -26,8 +26,6 @@ def test_the_files_are_written_from_the_models_and_a_stale_one_is_named(
     assert written == {name: (_COMMITTED / name).read_text("utf-8") for name in written}
     assert set(written) == {f"{resource.kind.plural}.yaml" for resource in RESOURCES}
     capsys.readouterr()
-    assert _run(monkeypatch, *output, "--check") == 0
-
     (tmp_path / "runs.yaml").unlink()
     (tmp_path / "templates.yaml").write_text(written["templates.yaml"] + "\n")
     assert _run(monkeypatch, *output, "--check") == 1

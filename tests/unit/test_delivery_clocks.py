@@ -16,10 +16,10 @@ from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeUnav
 from checklist_crds.kube.kinds import WEBHOOK_DELIVERY, Kind
 from checklist_crds.run_types import OutboxEntry, Run
 from checklist_crds.times import format_timestamp, parse_timestamp
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.schedule import RetrySchedule
-from checklist_operator.delivery_objects import DeliveryObjects
-from checklist_operator.fresh_reads import FreshReads
+from checklist_operator.attempts.delivery_objects import DeliveryObjects
+from checklist_operator.attempts.schedule import RetrySchedule
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.transport.outcome import Outcome
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FAILED = Outcome(OutcomeClass.HTTP_5XX, 500, NOW, 20, "HTTP 500")
@@ -75,6 +75,7 @@ class HandOver:
         return (await self.objects.get("n", "evt-1")).status.attempt
 
 
+@pytest.mark.looptime
 @pytest.mark.parametrize("hours", [-2, 0, 2])
 async def test_a_delivery_stays_in_hand_until_the_cluster_has_taken_it(hours: int) -> None:
     making = HandOver(NOW + timedelta(hours=hours))

@@ -24,7 +24,7 @@ from checklist_crds.replay_rules import ReplayRefusal
 from checklist_crds.run_types import MAX_DELIVERY_RECORDS as MOST
 from checklist_crds.run_types import OutboxEntry, Run, RunPhase, RunSpec, RunStatus
 from checklist_crds.times import format_timestamp
-from checklist_operator.delivery_progress import (
+from checklist_operator.attempts.progress import (
     CLAIM_S,
     ORPHAN_S,
     Conclude,
@@ -40,7 +40,7 @@ from checklist_operator.delivery_progress import (
     record_of,
     settled,
 )
-from checklist_operator.replay_progress import (
+from checklist_operator.attempts.replay_progress import (
     Accept,
     Known,
     Refuse,
@@ -52,7 +52,7 @@ from checklist_operator.replay_progress import (
     requested,
     with_history,
 )
-from checklist_operator.run_status import with_records
+from checklist_operator.attempts.run_status import with_records
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=10)

@@ -14,9 +14,9 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.resource_types import GROUP, VERSION
-from checklist_operator import embedding
-from checklist_operator.embedding import EmbeddedKopf
-from checklist_operator.handlers import WATCHED
+from checklist_operator.runtime import embedding
+from checklist_operator.runtime.embedding import EmbeddedKopf
+from checklist_operator.runtime.handlers import WATCHED
 
 
 class FakeCluster:

@@ -20,7 +20,7 @@ from checklist_crds.run_commands import AnswerStep, Cancel, Command, Expire, Giv
 from checklist_crds.run_lifecycle import decide
 from checklist_crds.run_types import Geo, PhotoRef, Place, Run, RunStatus
 from checklist_crds.template_types import Definition
-from checklist_operator.envelopes import body_of, kept_message, payload_of
+from checklist_operator.attempts.envelopes import body_of, kept_message, payload_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=90, milliseconds=250)

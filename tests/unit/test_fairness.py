@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from checklist_operator.delivery.fairness import Limits, Permits, host_of
-from checklist_operator.delivery.host_standing import REMEMBERED_HOSTS, HostStandings
-from checklist_operator.delivery.outcome import OutcomeClass
-from checklist_operator.metrics import Metrics
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.fairness import Limits, Permits, host_of
+from checklist_operator.transport.host_standing import REMEMBERED_HOSTS, HostStandings
+from checklist_operator.transport.outcome import OutcomeClass
 
 ROOM = Limits(total=8, per_organization=6, per_host=4, reserved=0.25, slow_lane=2, per_slow_host=1)
 SMALL = replace(ROOM, in_doubt=1.0, per_unheard_host=4)  # no host is in doubt
@@ -360,60 +360,6 @@ async def test_a_host_that_falls_silent_is_in_doubt_before_anything_has_timed_ou
     assert (await started(later), await started(other)) == (0, 8)
     permits.record("a.example", OutcomeClass.HTTP_4XX, 0.1)
     assert await started(later) == 8
-
-
-@dataclass(frozen=True)
-class Scene:
-    """Dead hosts are sent an event every `every_s` seconds each, which takes `lasts_s` seconds to end in `outcome`."""
-
-    dead: int = 100
-    every_s: float = 1.0
-    lasts_s: float = 10.0
-    outcome: OutcomeClass = OutcomeClass.TIMEOUT
-    dead_have_answered: bool = True
-    living_have_answered: bool = True
-    for_s: int = 13
-    living_each_tick: int = 5
-
-
-@pytest.mark.looptime
-@pytest.mark.parametrize(
-    "scene",
-    [
-        pytest.param(Scene(20, 0.8, 10.0, OutcomeClass.TIMEOUT, False, False, 60, 2), id="until the dead are slow"),
-        pytest.param(Scene(dead_have_answered=False), id="hundreds that never answered"),
-        pytest.param(Scene(), id="hundreds that die all at once"),
-        pytest.param(Scene(lasts_s=9.0, outcome=OutcomeClass.SUCCESS), id="hundreds that take nine seconds"),
-    ],
-)
-async def test_dead_hosts_leave_the_living_as_fast_as_before(scene: Scene) -> None:
-    """Of the attempts at 40 hosts that answer in 50 ms, 99 % wait less than 50 ms (in virtual time)."""
-    permits = Permits()
-    loop = asyncio.get_running_loop()
-    waits: list[float] = []
-    answered(permits, *(f"{n}.example" for n in range(40) if scene.living_have_answered))
-    answered(permits, *(f"{n}.dead.example" for n in range(scene.dead) if scene.dead_have_answered))
-
-    async def attempt(host: str, takes_s: float, outcome: OutcomeClass) -> None:
-        asked = loop.time()
-        async with permits.permit(host=host, organization=host, first=True):
-            if takes_s < 1:
-                waits.append(loop.time() - asked)
-            await asyncio.sleep(takes_s)
-            permits.record(host, outcome, takes_s)
-
-    tasks = set()
-    for tick in range(scene.for_s * 10):
-        for number in range(scene.dead):
-            if (tick + number) % round(scene.every_s * 10) == 0:
-                tasks.add(asyncio.create_task(attempt(f"{number}.dead.example", scene.lasts_s, scene.outcome)))
-        for number in range(scene.living_each_tick):
-            tasks.add(asyncio.create_task(attempt(f"{(tick + number) % 40}.example", 0.05, OutcomeClass.SUCCESS)))
-        await asyncio.sleep(0.1)
-    assert (permits.slow_hosts > 0) is (scene.for_s == 60)
-    await asyncio.gather(*(task for task in tasks if task.cancel()), return_exceptions=True)
-    assert len(waits) == scene.for_s * 10 * scene.living_each_tick
-    assert sorted(waits)[int(len(waits) * 0.99)] < 0.05
 
 
 def test_a_host_holds_attempts_up_from_a_late_answer_until_it_answers_soon() -> None:

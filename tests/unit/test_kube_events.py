@@ -16,15 +16,15 @@ from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, 
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits import Limits
 from checklist_crds.pausing import PAUSED_ANNOTATION
-from checklist_operator import kube_events
+from checklist_operator.attempts.pauses import Held, Pauses
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations
 from checklist_operator.controllers.run_pauses import RunPauses
 from checklist_operator.controllers.templates import Templates
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.pauses import Held, Pauses
-from checklist_operator.tenancy import Tenancy
-from checklist_operator.timers import Timers
+from checklist_operator.controllers.tenancy import Tenancy
+from checklist_operator.runtime import kube_events
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.timers import Timers
 
 pytestmark = pytest.mark.looptime
 

@@ -17,8 +17,8 @@ from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound, KubeUnavailable
 from checklist_crds.kube.kinds import RUN
 from checklist_operator import __main__ as operator_main
-from checklist_operator.handover import HANDOVER_ANNOTATION, NO_HANDOVER, AttemptMade, Handover, read_note
-from checklist_operator.leader import Leadership
+from checklist_operator.runtime.handover import HANDOVER_ANNOTATION, NO_HANDOVER, AttemptMade, Handover, read_note
+from checklist_operator.runtime.leader import Leadership
 from checklist_operator.settings import LeaseTimes, Settings
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -16,8 +16,8 @@ from checklist_api.metrics import Metrics as ApiMetrics
 from checklist_crds.log_lines import JsonLines, about, in_context
 from checklist_crds.readiness import Check
 from checklist_dev.ports import free_ports
-from checklist_operator.health import HealthServer
-from checklist_operator.metrics import Metrics as OperatorMetrics
+from checklist_operator.runtime.health import HealthServer
+from checklist_operator.runtime.metrics import Metrics as OperatorMetrics
 
 FIXED = {"ts", "level", "logger", "event"}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import Kind
+from checklist_operator.attempts.prepare import Preparation
 from checklist_operator.controllers.outbox_lane import HEAD_START_S, Turn
 from checklist_operator.controllers.record_pace import (
     ACTIVE_S,
@@ -19,16 +21,16 @@ from checklist_operator.controllers.record_pace import (
     RecordPace,
 )
 from checklist_operator.controllers.run_outbox import RunOutbox
-from checklist_operator.handover import (
+from checklist_operator.runtime.deadlines import FOR_ANSWERS_S, FOR_RECORDS_S, FOR_STARTS_S, ShutdownDeadlines
+from checklist_operator.runtime.handover import (
     MOST_ATTEMPTS,
     NO_HANDOVER,
     AttemptMade,
-    BeingRecorded,
     Handover,
+    InheritedAttempts,
     note_of,
     read_note,
 )
-from checklist_operator.patience import FOR_ANSWERS_S, FOR_RECORDS_S, FOR_STARTS_S, Patience
 
 
 class Attempts:
@@ -99,15 +101,15 @@ async def test_receivers_are_waited_for_shortly_and_records_longer() -> None:
     def tell() -> None:
         told.append(loop.time() - began)
 
-    patience = Patience(no_more_starts=tell, no_more_answers=tell)
-    assert patience.lasts_for_answers()
+    deadlines = ShutdownDeadlines(stop_sending=tell, discard_responses=tell)
+    assert deadlines.allows_responses()
     await asyncio.sleep(FOR_ANSWERS_S)
     assert told == [pytest.approx(FOR_STARTS_S), pytest.approx(FOR_ANSWERS_S)]
-    assert (patience.lasts_for_answers(), patience.lasts_for_records()) == (False, True)
-    assert patience.left_for_records_s() == pytest.approx(FOR_RECORDS_S - FOR_ANSWERS_S)
+    assert (deadlines.allows_responses(), deadlines.allows_records()) == (False, True)
+    assert deadlines.seconds_for_records() == pytest.approx(FOR_RECORDS_S - FOR_ANSWERS_S)
     await asyncio.sleep(FOR_RECORDS_S - FOR_ANSWERS_S)
-    assert not patience.lasts_for_records()
-    Patience(no_more_starts=tell, no_more_answers=tell).end()  # all is done before
+    assert not deadlines.allows_records()
+    ShutdownDeadlines(stop_sending=tell, discard_responses=tell).cancel()  # all is done before
     await asyncio.sleep(FOR_ANSWERS_S * 2)
     assert len(told) == 2
 
@@ -128,9 +130,9 @@ def test_a_note_is_read_as_it_was_written_and_fits_into_annotations_and_what_is_
 
 @pytest.mark.looptime
 async def test_an_attempt_may_be_being_recorded_for_so_long_and_no_other_one() -> None:
-    none = BeingRecorded(NO_HANDOVER)
+    none = InheritedAttempts(NO_HANDOVER)
     assert (none.for_s(["evt-1"], 1), none.with_ours({}, 9.0)) == (0.0, NO_HANDOVER)
-    left = BeingRecorded(LEFT)
+    left = InheritedAttempts(LEFT)
     await asyncio.sleep(3.0)
     assert left.for_s(["evt-0", "evt-2"], 4) == pytest.approx(2.0)
     assert (left.for_s(["evt-2"], 5), left.for_s(["evt-0"], 1), left.for_s([], 1)) == (0.0, 0.0, 0.0)
@@ -211,7 +213,7 @@ class _Double:
     def __init__(self) -> None:
         self.asked = 0
 
-    def speak_of(self, run: Any) -> None:
+    def bind_trace_context(self, run: Any) -> None:
         """Of no interest here."""
 
     async def get(self, kind: Kind, name: str, namespace: str) -> Any:
@@ -227,11 +229,19 @@ def _run(number: int) -> dict[str, Any]:
 
 
 def _outbox(client: Any, bugs: list[str], left: Handover = NO_HANDOVER) -> RunOutbox:
-    unused: Any = dict.fromkeys(
-        ("revisions", "secrets", "deliveries", "pauses", "metrics", "events", "clock", "photos")
+    unused: Any = None
+    names = ("reads", "revisions", "secrets", "pauses", "settler", "recorder", "clock", "holder")
+    preparation = Preparation(
+        objects=unused,
+        inherited=InheritedAttempts(left),
+        transmitter=client,
+        allow_insecure=False,
+        **dict.fromkeys(names, unused),
     )
-    unused |= {"transmitter": client, "being_recorded": BeingRecorded(left)}
-    return RunOutbox(client, **unused, allow_insecure=False, on_bug=bugs.append)
+    attempts: Any = SimpleNamespace(
+        preparation=preparation, transmitter=client, pipeline=unused, recorder=unused, objects=unused
+    )
+    return RunOutbox(client, attempts, clock=unused, on_bug=bugs.append)
 
 
 async def _listed(outbox: RunOutbox) -> None:
@@ -245,11 +255,8 @@ async def test_a_start_looks_every_run_up_and_an_end_none() -> None:
     for ends, asked in ((False, 20), (True, 0)):
         client = _Double()
         outbox = _outbox(client, bugs := [])
-        patience = Patience(no_more_starts=lambda: None, no_more_answers=lambda: None)
         if ends:
-            await outbox.until_answered(patience)
-            await outbox.until_recorded(patience)
-            patience.end()
+            outbox.stop()
         await _listed(outbox)
         await outbox.close()
         assert (client.asked, bugs) == (asked, [])

@@ -16,12 +16,11 @@ from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.times import Clock, format_timestamp, utc_now
-from checklist_operator.archived_runs import ArchivedRuns
-from checklist_operator.controllers.archiver import Archiver
+from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.archive.archiver import Archiver
 from checklist_operator.controllers.photo_collector import PhotoCollector
 from checklist_operator.controllers.retention import Retention
-from checklist_operator.metrics import Metrics
-from checklist_operator.sharding import Shard
+from checklist_operator.runtime.metrics import Metrics
 
 HERE, ELSEWHERE = "checklists", "team-a"
 MANY = 120
@@ -253,7 +252,7 @@ def delivery(number: int, finished_at: datetime) -> dict[str, Any]:
 async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -> None:
     cluster, now = KeepingCluster(), NOW
     client, metrics = cast(KubeClient, cluster), Metrics()
-    both: dict[str, Any] = {"clock": lambda: now, "shard": Shard(), "metrics": metrics, "on_removed": lambda _: None}
+    both: dict[str, Any] = {"clock": lambda: now, "metrics": metrics, "on_removed": lambda _: None}
     archiver = Archiver(client, ArchiveStore.open(tmp_path.as_uri()), writer="operator", leads=lambda: True, **both)
     retention = Retention(
         client, archiver, audit_entries=9, namespaces=("checklists",), on_run_removed=lambda _: None, **both

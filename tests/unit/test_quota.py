@@ -1,5 +1,6 @@
 """The arithmetic of the monthly quota: exact, and honest about runs that were counted but never made."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -36,6 +37,20 @@ def test_runs_are_refused_exactly_at_the_limit() -> None:
         assert (verdicts["a"], again.used) == (verdict, 2), "it is not counted twice"
     assert reserve(Quota(), ["a"], limit=0, now=NOW)[1]["a"] is Verdict.OVER_QUOTA
     assert reserve(Quota(used=10**6, period="2026-11"), ["a"], limit=None, now=NOW)[1]["a"] is Verdict.RESERVED
+
+
+@given(st.lists(st.integers(0, 9), max_size=9), st.lists(st.integers(0, 9), max_size=12), st.none() | st.integers(0, 8))
+def test_ids_at_once_are_counted_as_one_after_the_other(before: list[int], asked: list[int], limit: int | None) -> None:
+    """Whatever is pending already, for a moment or so long that it is taken over."""
+    quota, _ = reserve(Quota(), [str(number) for number in before if number % 2], limit=None, now=NOW)
+    later = NOW + timedelta(seconds=10)
+    quota, _ = reserve(quota, [str(number) for number in before], limit=None, now=later)
+    ids = list(dict.fromkeys(map(str, asked)))
+    at_once, verdicts = reserve(quota, ids, limit=limit, now=later)
+    for run_id in ids:
+        quota, alone = reserve(quota, [run_id], limit=limit, now=later)
+        assert alone[run_id] is verdicts[run_id]
+    assert at_once == quota
 
 
 def test_a_count_is_taken_back_by_its_maker_and_not_after_it_was_taken_over() -> None:
@@ -148,3 +163,19 @@ async def test_the_end_of_what_another_process_has_counted_since_is_written(
     getattr(operator, action)("acme", "r-2", *arguments)
     await eventually(lambda: not quota().pending)
     assert quota().used == used
+
+
+@pytest.mark.looptime
+async def test_what_is_counted_ahead_is_given_out_once_and_the_rest_given_back() -> None:
+    cluster: Any = MemoryCluster()
+    cluster.put(ORGANIZATION, "acme", {"displayName": "Acme"})
+    ledger, taken = QuotaLedger(cluster, lambda: NOW), list[str]()
+    for crowd in (1, 20, 60, 60, 1, 7):
+        reservations = await asyncio.gather(*(ledger.take("acme") for _ in range(crowd)))
+        assert {reservation.verdict for _, reservation in reservations} == {Verdict.RESERVED}
+        taken += [run_id for run_id, _ in reservations]
+    taken += [(await ledger.take("acme"))[0] for _ in range(200)]
+    assert cluster.asked["patch"] <= 20, "a write counts many"
+    await ledger.settle("acme")
+    quota = Quota.parse(cluster.read(ORGANIZATION, "acme")["status"].get("quota"))
+    assert (quota.used, quota.pending.keys()) == (len(taken), set(taken))

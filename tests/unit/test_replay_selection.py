@@ -23,12 +23,10 @@ from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.replay_types import ReplayFilter
 from checklist_crds.run_types import ObjectNameRef, Run
 from checklist_crds.times import format_timestamp
-from checklist_operator.delivery_search import search
-from checklist_operator.replay_places import Places
-from checklist_operator.replay_progress import Known, Refuse, judge
-from checklist_operator.replay_selection import Choice, Tally, Target
-from checklist_operator.replay_turns import PER_HOST, Turns
-from checklist_operator.replay_under_way import AT_ONCE, HELD_UP, UnderWay
+from checklist_operator.attempts.replay_progress import Known, Refuse, judge
+from checklist_operator.replays.search import search
+from checklist_operator.replays.selection import Choice, Tally, Target
+from checklist_operator.replays.turns import AT_ONCE, HELD_UP, PER_HOST, Places, Turns, UnderWay
 
 from .test_delivery_progress import MESSAGE, OBJECT
 
@@ -197,7 +195,7 @@ async def test_one_object_that_cannot_be_read_does_not_hide_the_others(caplog: p
 
     found = await search(Client(), ["n"], choice(), is_new=True)  # type: ignore[arg-type]
     assert found.targets == [replace(TARGET, namespace="n")]
-    assert "not understood" in caplog.text
+    assert "object_not_understood" in caplog.text
 
 
 ACME = ("acme", False)

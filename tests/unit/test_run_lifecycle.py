@@ -1,5 +1,6 @@
 """The life of a run (contract sections 4 and 5): what each command makes of it, and what it refuses."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -70,6 +71,11 @@ def checklist(*steps: dict[str, Any], identity: str = "none", **settings: Any) -
     )
 
 
+def stored(status: RunStatus) -> RunStatus:
+    """The status after a journey through the cluster."""
+    return RunStatus.model_validate(json.loads(json.dumps(status.to_kube())))
+
+
 class Life:
     """One run and its story: every command goes through `decide`, and its status becomes the decided one."""
 
@@ -90,7 +96,7 @@ class Life:
 
     def does(self, command: Command, at: datetime = NOW) -> Decision:
         decision = decide(self.run, self.definition, command, at)
-        object.__setattr__(self.run, "status", decision.after)
+        object.__setattr__(self.run, "status", stored(decision.after))
         return decision
 
     def update(self, **fields: Any) -> None:
@@ -124,6 +130,19 @@ class Life:
 
 def paths(error: ServiceError) -> list[str]:
     return [problem.path for problem in error.details or []]  # type: ignore[union-attr]
+
+
+def test_what_is_done_to_one_step_is_done_to_no_other() -> None:
+    life = Life(checklist(*(step(name) for name in "abcd"), allow_skip=True))
+    for name in "ad":
+        life.does(SkipStep(step_id=f"s-{name}"))
+    for name in "bc":
+        life.answers(name)
+    assert (list(life.status.skipped_steps), set(life.status.answers)) == (["s-a", "s-d"], {"s-b", "s-c"})
+    life.does(ClearAnswer(step_id="s-a"))
+    life.does(SkipStep(step_id="s-b"))
+    life.answers("d")
+    assert (list(life.status.skipped_steps), set(life.status.answers)) == (["s-b"], {"s-c", "s-d"})
 
 
 def test_the_first_answer_starts_the_run_and_counts_in_progress_and_in_its_event() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checklist_crds.times import format_timestamp, parse_timestamp
-from checklist_operator.delivery.schedule import MAX_ATTEMPTS, RetrySchedule
+from checklist_operator.attempts.schedule import MAX_ATTEMPTS, RetrySchedule
 
 FINISHED = datetime(2026, 11, 21, 13, 50, tzinfo=UTC)
 

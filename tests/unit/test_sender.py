@@ -27,14 +27,14 @@ from tests.waiting import eventually
 from checklist_crds.internal_hosts import InternalHosts
 from checklist_crds.settings.held import Certificates
 from checklist_dev.repository import ROOT
-from checklist_operator.delivery import addresses, dialing
-from checklist_operator.delivery import sender as sender_module
-from checklist_operator.delivery.addresses import AddressPolicy
-from checklist_operator.delivery.failure import OwnFault
-from checklist_operator.delivery.outcome import Outcome, OutcomeClass
-from checklist_operator.delivery.resolving import LookupFailed, ResolverUnavailable
-from checklist_operator.delivery.sender import Sender
-from checklist_operator.delivery.signing import sign
+from checklist_operator.faults import LocalFault
+from checklist_operator.transport import addresses, dialing
+from checklist_operator.transport import sender as sender_module
+from checklist_operator.transport.addresses import AddressPolicy
+from checklist_operator.transport.outcome import Outcome, OutcomeClass
+from checklist_operator.transport.resolving import LookupFailed, ResolverUnavailable
+from checklist_operator.transport.sender import Sender
+from checklist_operator.transport.signing import sign
 
 SECRET = b"sixteen or more characters"
 BODY = b'{"event_id":"evt-1","delivery_attempt":1}'
@@ -236,7 +236,7 @@ async def test_a_request_has_exactly_the_fields_of_the_profile_and_needs_a_secre
 def test_the_signature_is_the_profile_byte_for_byte() -> None:
     nonce, created = "bm9uY2Vub25jZW5vbmNlMQ", AT.replace(microsecond=987_000)
     body = b'{"event_id": "evt-1", "delivery_attempt": 1}'
-    fields = {"secret": b"a secret of sixteen", "key_id": "r-1", "created": created, "nonce": nonce, "expires_s": 300}
+    fields = {"secret": b"a secret of sixteen", "key_id": "r-1", "created": created, "nonce": nonce}
     assert sign("https://hooks.example.com/in?run=1", body, **fields) == {
         "Content-Type": "application/json",
         "Content-Digest": "sha-256=:IBnDpQVvy34U+SwBFS2Dc4oFWVZOnDz0n/WCn8J80IM=:",
@@ -405,10 +405,21 @@ async def test_authorities_of_a_file_are_trusted_as_it_is_now(start_receiver: St
 async def test_a_lack_of_resources_of_ours_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     no_more = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     for error in (ResolverUnavailable("no name server answers"), no_more, MemoryError()):
-        with pytest.raises(OwnFault):
+        with pytest.raises(LocalFault):
             await outcome_at("https://hooks.example/", resolver=Names(error))
     monkeypatch.setattr(dialing.socket, "socket", Mock(side_effect=no_more))
-    with pytest.raises(OwnFault):
+    with pytest.raises(LocalFault):
+        await outcome_at("http://127.0.0.1:9/")
+
+
+async def test_a_socket_that_the_event_loop_refuses_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As uvloop refuses one whose file descriptor it still holds for another connection."""
+
+    async def refused(*_: Any, **__: Any) -> None:
+        raise RuntimeError("File descriptor 22 is used by transport <TCPTransport>")
+
+    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", refused)
+    with pytest.raises(LocalFault, match="could not open a connection"):
         await outcome_at("http://127.0.0.1:9/")
 
 
@@ -427,7 +438,7 @@ async def test_cancelling_and_closing_are_no_outcome_and_end_the_connection(star
     task = asyncio.create_task(send(sender, receiver))
     await eventually(lambda: len(receiver.requests) == 3)
     await sender.close()
-    with pytest.raises(OwnFault):
+    with pytest.raises(LocalFault):
         await asyncio.wait_for(task, 1)
-    with pytest.raises(OwnFault):
+    with pytest.raises(LocalFault):
         await send(sender, receiver)

@@ -193,11 +193,12 @@ def test_keys_of_a_bucket_come_in_pairs_and_with_a_bucket(program: Program) -> N
         assert SECRET not in repr(settings) + repr(settings.s3_keys)
 
 
-def test_a_shard_that_is_none_stops_the_operator() -> None:
-    [found] = problems(OperatorSettings, **GOOD, CHECKLISTS_SHARD="3/3")  # and those of test_sharding.py
-    assert found.startswith("CHECKLISTS_SHARD")
-    settings = OperatorSettings.from_environment(GOOD | {"CHECKLISTS_SHARD": "1/3"})
-    assert settings.shard.lease_name == "checklist-dispatch-operator-1-of-3"
+def test_a_retired_setting_stops_the_operator_and_the_message_says_what_to_do() -> None:
+    [found] = problems(OperatorSettings, **GOOD, CHECKLISTS_SHARD="1/3")
+    assert found == (
+        "CHECKLISTS_SHARD is no setting any more: "
+        "one operator does all of the work; end those of other shards before you start this version"
+    )
 
 
 def test_a_redis_url_is_not_repeated_since_it_may_hold_a_password() -> None:

@@ -10,8 +10,8 @@ import pytest
 from checklist_crds.kube.errors import KubeError, KubeForbidden, KubeNotFound, KubeUnavailable
 from checklist_crds.run_types import SecretRef, Webhook
 from checklist_crds.sealing import KeyRing
-from checklist_operator.faults import OurFault
-from checklist_operator.signing_secrets import SigningSecrets
+from checklist_operator.attempts.signing_secrets import SigningSecrets
+from checklist_operator.faults import LocalFault
 
 RING = KeyRing({"k1": b"1" * 32})
 SECRET = "a secret of sixteen"
@@ -74,7 +74,7 @@ async def test_a_secret_that_cannot_be_used_is_a_fault_of_ours_that_does_not_rep
     ):
         if data is not None:
             cluster.data["hooks"] = data
-        with pytest.raises(OurFault) as fault:
+        with pytest.raises(LocalFault) as fault:
             await signing.of("ns", "r-1", REFERRING)
         assert fault.value.reason == reason
         assert "'hooks'" in fault.value.message
@@ -82,7 +82,7 @@ async def test_a_secret_that_cannot_be_used_is_a_fault_of_ours_that_does_not_rep
         assert "xxx" not in fault.value.message
     cluster.data["hooks"] = SECRET.encode()
     assert await signing.of("ns", "r-1", REFERRING) == SECRET.encode(), "a failure is not remembered"
-    for error, raised in ((KubeForbidden("no"), OurFault), (KubeUnavailable("away"), KubeUnavailable)):
+    for error, raised in ((KubeForbidden("no"), LocalFault), (KubeUnavailable("away"), KubeUnavailable)):
         cluster.error = error
         with pytest.raises(raised):
             await secrets_of(cluster).of("ns", "r-1", REFERRING)
@@ -96,6 +96,6 @@ async def test_a_sealed_secret_that_cannot_be_opened_is_reported_without_any_par
         ("in the clear: abc", "not a sealed text"),
         ("k0:" + "A" * 60, "unknown key 'k0'"),
     ):
-        with pytest.raises(OurFault, match=message) as fault:
+        with pytest.raises(LocalFault, match=message) as fault:
             await secrets_of(Cluster()).of("ns", "r-1", holding(text))
         assert not re.search("abc|AAA", fault.value.message)

@@ -35,8 +35,8 @@ def without_foreign(config: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if not name.startswith("zz")}
 
 
-@few
-@given(definitions())
+@settings(max_examples=20)
+@given(definitions(max_steps=5))
 def test_what_an_author_may_write_is_accepted_and_its_written_form_is_complete_and_strict(data: dict[str, Any]) -> None:
     assert definition_problems(data) == []
     written = parse_definition(data).to_tdl()
@@ -63,7 +63,7 @@ def test_each_kind_of_mistake_is_reported_once_and_alone(what: str) -> None:
     assert {problem.code for problem in definition_problems(data)} == {code}
 
 
-@settings(max_examples=60)
+@few
 @given(json_values)
 @example([])
 @example({"name": "x", "sections": [[]]})
@@ -125,7 +125,7 @@ def test_no_extreme_value_in_any_place_makes_validation_raise() -> None:
     for path, value in product(list(places(data)), EXTREMES):
         changed = with_value(data, path, value)
         problems = definition_problems(changed, strict=True)
-        if not definition_problems(changed):
+        if all(problem.code == "unknown_field" for problem in problems):
             json.dumps(parse_definition(changed).to_tdl(), allow_nan=False)
         assert all(problem.message for problem in problems), path
 

@@ -14,17 +14,16 @@ from checklist_crds.event_names import EventName
 from checklist_crds.ids import new_id
 from checklist_crds.kube.errors import KubeConflict, KubeUnavailable
 from checklist_crds.kube.kinds import RUN
-from checklist_operator.claims import Claims, LeadNotConfirmed
-from checklist_operator.delivery.failure import OwnFault
-from checklist_operator.delivery.fairness import Permits
-from checklist_operator.delivery.outcome import Outcome, OutcomeClass
-from checklist_operator.delivery_objects import Delivery
-from checklist_operator.delivery_progress import Send
-from checklist_operator.faults import OurFault
-from checklist_operator.fresh_reads import FreshReads
-from checklist_operator.metrics import Metrics
-from checklist_operator.run_records import RunRecords
-from checklist_operator.transmission import Transmitter
+from checklist_operator.attempts.claim import Claims, LeadNotConfirmed
+from checklist_operator.attempts.delivery_objects import Delivery
+from checklist_operator.attempts.progress import Send
+from checklist_operator.attempts.run_records import RunRecords
+from checklist_operator.attempts.send import Transmitter
+from checklist_operator.faults import LocalFault
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.fairness import Permits
+from checklist_operator.transport.outcome import Outcome, OutcomeClass
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ATTEMPT = Send(2)
@@ -140,7 +139,7 @@ class Recorder:
 
     def __init__(self, outcome_class: OutcomeClass = OutcomeClass.SUCCESS, duration_ms: int = 20) -> None:
         self.sent = 0
-        self.fault: OwnFault | None = None
+        self.fault: LocalFault | None = None
         self._outcome = Outcome(outcome_class, None, NOW, duration_ms, "")
 
     async def send(self, *_: Any) -> Outcome:
@@ -164,8 +163,8 @@ async def transmit(over: Transmitter) -> Outcome:
     ("leads", "stop", "sent"),
     [
         (False, lambda over: None, 0),
-        (True, Transmitter.start_no_more, 0),
-        (True, Transmitter.take_no_more, 1),  # the answer comes when it can no longer be recorded
+        (True, Transmitter.stop_sending, 0),
+        (True, Transmitter.discard_responses, 1),  # the answer comes when it can no longer be recorded
     ],
     ids=["without the lease", "no more starts", "no more answers"],
 )
@@ -194,9 +193,9 @@ async def test_the_length_of_an_answer_is_noted_for_fairness_and_a_fault_of_our_
         await transmit(over)
     assert over._permits.is_slow("a.example")
     sender = Recorder()
-    sender.fault = OwnFault("out of sockets")
+    sender.fault = LocalFault("TransportUnavailable", "out of sockets")
     over = transmitter(sender)
-    with pytest.raises(OurFault, match="out of sockets"):
+    with pytest.raises(LocalFault, match="out of sockets"):
         await transmit(over)
     assert over._permits._standings.is_unheard("a.example")
 
@@ -227,7 +226,7 @@ async def test_a_hundred_that_end_together_are_few_writes_and_each_is_recorded()
     runs = records_of(cluster)
     known = {name: cluster.read(RUN, name) for name in ("r-1", "r-2")}
     await asyncio.gather(
-        *(runs.tell(("n", name), record(seq), known=known[name]) for seq in range(1, 51) for name in known)
+        *(runs.record(("n", name), record(seq), known=known[name]) for seq in range(1, 51) for name in known)
     )
     assert recorded(cluster, "r-1") == recorded(cluster, "r-2") == list(range(1, 51))
     assert cluster.asked == {"patch": 2}
@@ -239,27 +238,27 @@ async def test_an_old_read_is_not_tried_when_only_the_version_of_the_run_is_reme
     runs = records_of(cluster)
     before = cluster.read(RUN, "r-0")
     for name in names:
-        await runs.tell(("n", name), record(1), known=cluster.read(RUN, name))
+        await runs.record(("n", name), record(1), known=cluster.read(RUN, name))
     cluster.asked.clear()
-    await runs.tell(("n", "r-0"), record(2), known=before)
+    await runs.record(("n", "r-0"), record(2), known=before)
     assert recorded(cluster, "r-0") == [1, 2]
     assert cluster.asked == {"get": 1, "patch": 1}
     for seq in (3, 4):
-        await runs.tell(("n", "r-0"), record(seq), known=before)
+        await runs.record(("n", "r-0"), record(seq), known=before)
     assert (recorded(cluster, "r-0"), cluster.asked) == ([1, 2, 3, 4], {"get": 1, "patch": 3})
 
 
 async def test_a_foreign_write_is_found_and_kept_and_a_run_that_is_gone_is_none() -> None:
     cluster = cluster_with("r-1")
     runs = records_of(cluster)
-    await runs.tell(("n", "r-1"), record(1), known=cluster.read(RUN, "r-1"))
+    await runs.record(("n", "r-1"), record(1), known=cluster.read(RUN, "r-1"))
     await cluster.patch_status(RUN, "r-1", {"phase": "InProgress"}, "n")
-    await runs.tell(("n", "r-1"), record(2))
+    await runs.record(("n", "r-1"), record(2))
     assert cluster.asked["conflict"] == 0, "a change of the run is none of its records' business"
-    await records_of(cluster).tell(("n", "r-1"), record(3))
-    await runs.tell(("n", "r-1"), record(4))
+    await records_of(cluster).record(("n", "r-1"), record(3))
+    await runs.record(("n", "r-1"), record(4))
     assert recorded(cluster, "r-1") == [1, 2, 3, 4]
     assert cluster.read(RUN, "r-1")["status"]["phase"] == "InProgress"
     assert cluster.asked["conflict"] == 1
     del cluster.objects[RUN, "r-1"]
-    assert await runs.tell(("n", "r-1"), record(5)) is None
+    assert await runs.record(("n", "r-1"), record(5)) is None

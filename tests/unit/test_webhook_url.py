@@ -28,6 +28,8 @@ CANONICAL = {pair["given"]: pair["canonical"] for pair in PUBLISHED} | {
     "https://[2606:1:2:3:4:5::]/": "https://[2606:1:2:3:4:5::]/",
     "https://[::ffff:8.8.8.8]/": "https://[::ffff:808:808]/",
     "https://example.com/a/.%2e/b": "https://example.com/b",
+    "https://example.com/a/b/../c": "https://example.com/a/c",
+    "https://8.8.65535/": "https://8.8.255.255/",
     "https://example.com//..//a": "https://example.com//a",
     "https://example.com/%25%34%31": "https://example.com/%2541",
 } | {
@@ -57,7 +59,7 @@ REFUSED = {
         *["", "example.com", "//example.com/", "https:example.com", "https:/example.com", "mailto:a@example.com"],
         *["https://exa\nmple.com/", "https://example.com/\t", "https://example.com/\x00", "https://example.com/\ud800"],
     ],
-    "insecure_scheme": [f"{scheme}://example.com/" for scheme in ("http", "ftp", "file", "gopher")],
+    "insecure_scheme": [f"{scheme}://example.com/" for scheme in ("http", "ftp", "file", "gopher", "tps")],
     "user_info": [
         f"https://{user}/" for user in ["u@a.com", "u:p@a.com", "@a.com", "a.com@evil.com", "a.com:80@evil.com"]
     ],

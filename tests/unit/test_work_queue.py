@@ -5,18 +5,15 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeUnavailable
-from checklist_crds.kube.kinds import RUN
-from checklist_operator.batches import Batches
-from checklist_operator.controllers.slot_labels import SlotLabels
-from checklist_operator.latest import Latest
-from checklist_operator.timers import Timers
-from checklist_operator.work_queue import Backoff, WorkQueue
+from checklist_operator.runtime.call_coalescer import CallCoalescer
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.ttl_cache import TTLCache
+from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 pytestmark = pytest.mark.looptime
 
@@ -150,7 +147,7 @@ def calls() -> Calls:
 
 
 async def test_values_that_come_together_or_during_a_call_are_one_call(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls, at_once=2)
+    batches: CallCoalescer[str, int, int] = CallCoalescer(calls, at_once=2)
     first = [asyncio.create_task(batches.add("a", value)) for value in (1, 2)]
     await asyncio.sleep(0.01)
     later = [asyncio.create_task(batches.add("a", value)) for value in (3, 4, 5)]
@@ -163,7 +160,7 @@ async def test_values_that_come_together_or_during_a_call_are_one_call(calls: Ca
 
 
 async def test_an_error_is_that_of_all_who_share_the_call_and_of_no_later_one(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls)
+    batches: CallCoalescer[str, int, int] = CallCoalescer(calls)
     calls.error = ValueError("no")
     calls.answering.set()
     failed = await asyncio.gather(batches.add("a", 1), batches.add("a", 2), return_exceptions=True)
@@ -173,7 +170,7 @@ async def test_an_error_is_that_of_all_who_share_the_call_and_of_no_later_one(ca
 
 
 async def test_who_is_cancelled_leaves_the_call_to_the_others_and_closing_ends_every_wait(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls)
+    batches: CallCoalescer[str, int, int] = CallCoalescer(calls)
     gone, stays = asyncio.create_task(batches.add("a", 1)), asyncio.create_task(batches.add("a", 2))
     await asyncio.sleep(0.01)
     gone.cancel()
@@ -193,7 +190,7 @@ async def test_who_is_cancelled_leaves_the_call_to_the_others_and_closing_ends_e
 
 
 async def test_what_has_to_wait_for_other_keys_takes_along_what_comes_meanwhile(calls: Calls) -> None:
-    batches: Batches[str, int, int] = Batches(calls, at_once=1)
+    batches: CallCoalescer[str, int, int] = CallCoalescer(calls, at_once=1)
     tasks = [asyncio.create_task(batches.add("a", 1))]
     await asyncio.sleep(0.01)
     for value in (2, 3, 4):
@@ -269,7 +266,7 @@ async def test_times_that_are_set_again_and_again_do_not_fill_the_memory(timers:
 
 
 async def test_of_too_many_values_the_oldest_goes_and_one_that_was_taken_or_is_too_old_is_gone() -> None:
-    latest: Latest[str, int] = Latest(2, for_s=2.0)
+    latest: TTLCache[str, int] = TTLCache(2, ttl_s=2.0)
     for number, key in enumerate("abac", 1):
         latest.put(key, number)
     assert ([latest.get(key) for key in "abc"], len(latest)) == ([3, None, 4], 2)
@@ -278,32 +275,3 @@ async def test_of_too_many_values_the_oldest_goes_and_one_that_was_taken_or_is_t
     assert latest.get("c") == 4
     await asyncio.sleep(0.2)
     assert (latest.get("c"), latest.pop("c"), len(latest)) == (None, None, 0)
-
-
-BODY = {"metadata": {"namespace": "teams", "name": "r-1"}, "spec": {"organizationRef": {"name": "org-1"}}}
-
-
-class SlowCluster:
-    """Takes a second for each patch, and refuses the first `failures` of them."""
-
-    def __init__(self, failures: int = 0) -> None:
-        self.patched: list[str] = []
-        self._failures = failures
-
-    async def patch(self, kind: object, name: str, patch: Any, namespace: str) -> None:
-        await asyncio.sleep(1)
-        if self._failures:
-            self._failures -= 1
-            raise KubeUnavailable("no answer")
-        self.patched.append(name)
-
-
-@pytest.mark.parametrize("failures", [0, 1])
-async def test_a_slot_is_written_in_the_end_although_the_object_is_shown_again_meanwhile(failures: int) -> None:
-    cluster, bugs = SlowCluster(failures), list[str]()
-    labels = SlotLabels(cast(KubeClient, cluster), on_bug=bugs.append)
-    assert labels.take(RUN, BODY)
-    await asyncio.sleep(0.5)
-    assert labels.take(RUN, BODY)
-    await asyncio.sleep(60)
-    assert (labels.queue.is_idle, bugs, set(cluster.patched)) == (True, [], {"r-1"})

@@ -20,7 +20,7 @@ from aiohttp import web
 from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditOutcome, AuditTarget, entry_name
 from checklist_crds.errors import ServiceError, ServiceUnavailable
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.errors import KubeContended, KubeError, KubeUnavailable
+from checklist_crds.kube.errors import KubeContended, KubeError, KubeOverloaded, KubeUnavailable
 from checklist_crds.kube.kinds import AUDIT_ENTRY
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
 from checklist_crds.times import Clock
@@ -92,6 +92,8 @@ class AuditTrail:
         body = {"apiVersion": API_VERSION, "kind": AUDIT_ENTRY.kind, "metadata": metadata, "spec": spec.to_kube()}
         try:
             self._index.observe(await self._client.create(AUDIT_ENTRY, body, organization.home))
+        except KubeOverloaded:  # the request itself is refused, as any other
+            raise
         except KubeError as error:
             logger.error("audit.not_written", extra={"action": action, "reason": error.message})
             raise ServiceUnavailable(_NOT_WRITTEN) from None

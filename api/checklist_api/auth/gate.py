@@ -14,6 +14,7 @@ from checklist_crds.errors import RateLimited, Unauthorized
 from checklist_crds.secret_digest import digest
 from checklist_crds.times import Clock
 
+from ..cluster.call_queue import charge_to
 from ..cluster.guard import GuardedKubeClient
 from ..http.addresses import client_address
 from ..http.rate_limit import RateLimiter
@@ -90,6 +91,7 @@ class Gate:
             if sha256 is not None:
                 self._organizations.require_all_whole()
             raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
+        charge_to(organization.name)
         await self._count(f"key:{key.sha256}", organization.rate or self._rates.key)
         # While the cluster is down nobody can tell whether the key was revoked, or whether a copy is still right.
         self._client.require_up()

@@ -23,6 +23,7 @@ from checklist_crds.times import Clock
 
 from ..auth.gate import Caller, Gate, Handler, OwnerHandler
 from ..auth.members import Member, MemberDirectory
+from ..cluster.call_queue import charge_to
 from ..cluster.guard import GuardedKubeClient
 from ..organizations.directory import Organization, OrganizationDirectory, require_whole
 from .sessions.store import Session, SessionStore
@@ -176,6 +177,7 @@ class DashboardGate:
         for organization, member in await self.memberships(session):
             if organization.id == organization_id:
                 require_whole(organization)
+                charge_to(organization.name)
                 return Caller(organization, member)
         raise NotFound()
 

@@ -9,6 +9,7 @@ from aiohttp import web
 from checklist_crds.errors import InvalidParameter, Problem, Unauthorized
 
 from ..auth.gate import Gate
+from ..cluster.call_queue import charge_to
 from ..http.op_id import op_id_problem
 from ..organizations.directory import Organization
 from ..runs.link_owner import LinkOwners
@@ -52,6 +53,7 @@ class ExecutorGate:
             raise Unauthorized(
                 "The token of the run's link is missing or not valid.", headers={"WWW-Authenticate": "Executor"}
             )
+        charge_to(organization.name)
         return organization
 
 

@@ -16,6 +16,7 @@ from checklist_crds.run_types import Run, RunPhase
 from checklist_crds.times import Clock
 
 from ..auth.gate import Gate
+from ..http.middleware import unavailable
 from ..organizations.directory import OrganizationDirectory
 from ..pages.markup import SECURITY_HEADERS
 from ..pages.web_files import BUILT, PAGE, WebFiles
@@ -94,8 +95,8 @@ class ExecutorApp:
         except (RunNotFound, RunExpired) as error:
             return self._refusal(error, texts)
         except (KubeUnavailable, ServiceUnavailable) as error:
-            unavailable = error if isinstance(error, ServiceUnavailable) else ServiceUnavailable()
-            return self._refusal(unavailable, texts)
+            refusal = error if isinstance(error, ServiceUnavailable) else unavailable(error)
+            return self._refusal(refusal, texts)
 
     async def _preview(self, run: Run) -> RunPreview:
         organization = await self._organizations.get(run.resolved.organization) if run.resolved is not None else None

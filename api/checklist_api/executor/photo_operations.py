@@ -27,7 +27,7 @@ _SIGNED: Final = (
     query(
         "o",
         {"type": "string"},
-        "The organization; absent in addresses of photos from before 0.2.",
+        "The organization; absent in addresses of photos from before 0.1.0.",
         ORGANIZATION_ID,
     ),
     query("e", {"type": "integer"}, "When the address expires, in Unix seconds.", 1_795_244_600) | {"required": True},

@@ -18,7 +18,7 @@ from checklist_crds.errors import (
     ServiceError,
     ServiceUnavailable,
 )
-from checklist_crds.kube.errors import KubeContended, KubeOutcomeUnknown, KubeUnavailable
+from checklist_crds.kube.errors import KubeContended, KubeOutcomeUnknown, KubeOverloaded, KubeUnavailable
 from checklist_crds.log_lines import in_context
 from checklist_crds.tracing import (
     NO_TRACES,
@@ -30,6 +30,7 @@ from checklist_crds.tracing import (
     valid_traceparent,
 )
 
+from ..cluster.call_queue import open_ticket
 from ..metrics import Metrics
 from .responses import json_response
 
@@ -50,6 +51,8 @@ _UNKNOWN: Final = "The cluster did not answer after the change was sent, so the 
 _CONTENDED: Final = (
     "Other requests changed the same object each time this one tried to, so it changed nothing; please try again."
 )
+_OVERLOADED: Final = "The service has more to do than it can at the moment; please try again after Retry-After seconds."
+_REFUSED: Final = "Nothing of this request was done."
 _UNTRACED: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -63,6 +66,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
         given = request.headers.get(_HEADER)
         request_id = given if given and _WELL_FORMED.fullmatch(given) else new_request_id()
         request[REQUEST_ID] = request_id
+        ticket = open_ticket()
         parent, route = valid_traceparent(request.headers.get(TRACEPARENT_HEADER)), _route_of(request)
         span = (
             Span()
@@ -78,7 +82,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
             response = error_response(error, request_id)
         except KubeUnavailable as error:
             logger.debug("cluster.unavailable", extra={"request_id": request_id, "reason": error.message})
-            response = error_response(_unavailable(error), request_id)
+            response = error_response(unavailable(error), request_id)
         except web.HTTPException as error:
             response = _from_http_exception(request, error, request_id)
         except ConnectionError:
@@ -89,6 +93,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
         except Exception:
             logger.exception("request.failed", extra={"request_id": request_id})
             response = error_response(InternalError(), request_id)
+        ticket.has_begun = True
         if not response.prepared:
             frame_headers(request, response)
         span.note(
@@ -128,10 +133,16 @@ def error_response(error: ServiceError, request_id: str) -> web.Response:
     return json_response(body, status=error.status, headers=error.headers)
 
 
-def _unavailable(error: KubeUnavailable) -> ServiceUnavailable:
+def unavailable(error: KubeUnavailable) -> ServiceUnavailable:
+    """What callers are told: whether the cluster is away or busy, and whether something may have been done."""
     match error:
         case KubeContended():
             return ServiceUnavailable(_CONTENDED)
+        case KubeOverloaded():
+            refused = [Problem("", "overloaded", _REFUSED)]
+            return ServiceUnavailable(_OVERLOADED, retry_after_s=error.retry_after_s, details=refused)
+        case KubeUnavailable(status=429):  # kube-apiserver itself has too much to do
+            return ServiceUnavailable(_OVERLOADED)
         case KubeOutcomeUnknown():
             return ServiceUnavailable(_NO_ANSWER, details=[Problem("", "outcome_unknown", _UNKNOWN)])
         case _:

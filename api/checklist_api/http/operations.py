@@ -131,7 +131,8 @@ REPLY_HEADERS: Final[dict[str, str]] = {
     "X-Generated-By": "`composer` or `model`; `composer; reason=model_timeout` (or another reason) when the model of "
     "the service made none.",
     "Idempotency-Replayed": "`true` when this is the answer to an earlier request with the same Idempotency-Key.",
-    "Retry-After": "Whole seconds, at least 1, after which to try again.",
+    "Retry-After": "Whole seconds, at least 1, after which to try again. Under load (`details` of 503: `overloaded`) "
+    "they grow with the requests that were refused.",
     "WWW-Authenticate": "The scheme that is asked for.",
     "X-Request-Id": "The id of this request: yours, if you sent one, else a new one. Also in error bodies.",
 }

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from aiohttp import hdrs, web
+from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.http_exceptions import ContentEncodingError
 
 from checklist_crds.errors import ExpectationFailed, InternalError, InvalidParameter, ServiceError
@@ -73,13 +73,14 @@ class ApiRunner(web.AppRunner):
 
 
 def _with_own_refusal(handler: Handler) -> Handler:
-    """aiohttp looks at Expect before any middleware, and would refuse in plain text, with its own version."""
+    """aiohttp looks at Expect before any middleware, and would refuse in plain text, with its own version; or fail,
+    where the text has letters that it cannot repeat."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        try:
-            return await handler(request)
-        except web.HTTPExpectationFailed:
+        expected = request.headers.get(hdrs.EXPECT, "")
+        if expected and request.version >= HttpVersion11 and expected.lower() != "100-continue":
             return _last_answer(ExpectationFailed(), new_request_id())
+        return await handler(request)
 
     return answer
 

@@ -87,6 +87,8 @@ class DeliveryIndex:
         self._names = InternedNames()
         self._totals: Counter[tuple[str, str, str]] = Counter()
         self._told_news: list[Callable[[Event, str | None], None]] = []
+        self._recorded: dict[tuple[bytes, int | None], tuple[int, int]] = {}
+        """Length and hash of the records of unsettled runs, as they are in the index."""
         self.endpoints = EndpointFigures(clock)
         self.informer = Informer(watcher, WEBHOOK_DELIVERY, self._apply, page=_PAGE)
 
@@ -198,20 +200,35 @@ class DeliveryIndex:
         run = packed_id("r", run_id)
         if run is None:
             return
+        place = self._names.number(namespace)
         said: dict[bytes | None, RunEntry] = {}
+        read_to = self._read_to(run, place, change, body)
         if change != "DELETE":
             try:
-                said = {packed_id("evt", event_id): entry for event_id, entry in events_of_run(body).items()}
+                events = events_of_run(body, recorded_from=read_to)
+                said = {packed_id("evt", event_id): entry for event_id, entry in events.items()}
             except UNREADABLE as error:
                 logger.warning("run.unreadable", extra={"run_id": run_id, "reason": type(error).__name__})
-        place = self._names.number(namespace)
         rows = self._db.execute("SELECT event_id, digest FROM deliveries WHERE run = ? AND namespace = ?", (run, place))
         known: dict[bytes | None, int | None] = dict(rows.fetchall())
-        for event_id in known.keys() | said.keys():
+        # What was recorded before stays as it is; what waited is recorded now, or waits, or is gone.
+        again = {event_id for event_id, digest in known.items() if digest == 0} if read_to else known.keys()
+        for event_id in said.keys() | again:
             entry = said.get(event_id)
             digest = entry.digest if entry is not None else None
             if event_id is not None and (event_id not in known or known[event_id] != digest):
                 self._put_of_run(self._row(event_id, place), entry, digest)
+
+    def _read_to(self, run: bytes, place: int | None, change: str, body: JsonObject) -> int:
+        """How much of the run's records is in the index already: most changes only add lines to them."""
+        status = body.get("status") or {}
+        records = str(status.get("records") or "")
+        length, digest = self._recorded.pop((run, place), (0, 0))
+        if change == "DELETE" or status.get("deliveries"):
+            return 0
+        if not status.get("settled"):
+            self._recorded[run, place] = len(records), hash(records)
+        return length if length and hash(records[:length]) == digest else 0
 
     def _put_of_run(self, row: _Row | None, entry: RunEntry | None, digest: int | None) -> None:
         event, told = None, None

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from checklist_crds.delivery_records import DeliveryPhase, fields_of, raw_records
+from checklist_crds.delivery_records import DeliveryPhase, fields_of, raw_records, waiting_events
 from checklist_crds.delivery_types import REPLAY_ANNOTATION
 from checklist_crds.event_names import EventName
 from checklist_crds.outcome_class import OutcomeClass
@@ -69,13 +69,18 @@ class RunEntry:
         return event, FromRun(None, milliseconds(entry["ts"]))
 
 
-def events_of_run(body: JsonObject) -> dict[str, RunEntry]:
-    """Every event of an admitted run by its id."""
+def events_of_run(body: JsonObject, *, recorded_from: int = 0) -> dict[str, RunEntry]:
+    """Every event that a run knows of by its id: those that wait, and those that were recorded.
+
+    `recorded_from`: offset in `status.records` before which recorded events are left out. A run that is not admitted
+    has none. Raises UNREADABLE for what no release has written.
+    """
     spec, status = body["spec"], body.get("status") or {}
     if spec.get("webhook") is None or (spec.get("resolved") or status.get("resolved")) is None:
         return {}
-    found = {entry["eventId"]: RunEntry(body, entry, False) for entry in status.get("outbox") or ()}
-    return found | {event_id: RunEntry(body, record, True) for event_id, record in raw_records(status).items()}
+    found = {entry["eventId"]: RunEntry(body, entry, False) for entry in waiting_events(status)}
+    records = raw_records(status, recorded_from=recorded_from)
+    return found | {event_id: RunEntry(body, record, True) for event_id, record in records.items()}
 
 
 def kept_delivery(body: JsonObject) -> tuple[Event, Kept]:

@@ -8,9 +8,10 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from pydantic import ValidationError
+
 from checklist_crds.errors import RunClosed, RunNotFound
 from checklist_crds.ids import is_id
-from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
@@ -23,6 +24,7 @@ from checklist_crds.times import Clock
 from ..archive.reading import ArchivedRuns
 from ..archive.run import ArchivedRun
 from ..cluster.expiring_set import ExpiringSet
+from ..cluster.guard import GuardedKubeClient
 from ..cluster.keyed_locks import KeyedLocks
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization, OrganizationDirectory
@@ -40,7 +42,7 @@ class RunAccess:
 
     def __init__(
         self,
-        client: KubeClient,
+        client: GuardedKubeClient,
         *,
         runs: RunStore,
         index: RunIndex,
@@ -104,7 +106,7 @@ class RunAccess:
         Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
         without being read again.
         """
-        async with self._locks.of(run_id):
+        async with self._client.turn(self._locks.of(run_id)):
             remembered = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
             run = next((run for run in remembered if run is not None and _is_of(run, organization)), None)
             if run is not None:
@@ -195,6 +197,9 @@ class RunAccess:
             try:
                 run = await self._runs.get(namespace, run_id)
             except KubeNotFound:
+                continue
+            except ValidationError as error:  # of what was admitted all can be read
+                logger.warning("run.unreadable", extra={"run_id": run_id, "reason": error.errors()[0]["msg"]})
                 continue
             if fits(run):
                 return run

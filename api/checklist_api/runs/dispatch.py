@@ -13,17 +13,21 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
-from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.quota import Verdict, usage
-from checklist_crds.resource_types import API_VERSION, FINGERPRINT_ANNOTATION, OrganizationRef
+from checklist_crds.resource_types import (
+    API_VERSION,
+    FINGERPRINT_ANNOTATION,
+    ORGANIZATION_LABEL,
+    OrganizationRef,
+)
 from checklist_crds.run_seal import RunSeals
 from checklist_crds.run_types import RunSpec, Webhook
 from checklist_crds.sealing import KeyRing, run_owner
-from checklist_crds.slots import labels_of
 from checklist_crds.snapshot import Snapshot
 from checklist_crds.times import Clock
 from checklist_crds.tracing import TRACEPARENT_ANNOTATION, carried
@@ -31,6 +35,7 @@ from checklist_crds.tracing import TRACEPARENT_ANNOTATION, carried
 from ..archive.reading import ArchivedRuns
 from ..auth.gate import Caller
 from ..auth.member_names import MemberNames
+from ..cluster.guard import GuardedKubeClient
 from ..idempotency import Claim, Idempotency, require_same_payload
 from ..index.runs import RunIndex
 from ..metrics import Metrics
@@ -58,7 +63,7 @@ class Dispatcher:
     def __init__(
         self,
         *,
-        client: KubeClient,
+        client: GuardedKubeClient,
         templates: TemplateCatalogue,
         revisions: RevisionStore,
         quota: QuotaLedger,
@@ -95,7 +100,14 @@ class Dispatcher:
         template = await self._templates.get(organization, wanted.template_id)
         snapshot = template.snapshot_in(organization.home)
         sender = await self._members.sender(caller)
+        # The quota is written for many dispatches at once, so none of them would wait for its own turn there.
+        async with self._client.slot():
+            return await self._count_and_create(caller, wanted, claim, snapshot, sender)
 
+    async def _count_and_create(
+        self, caller: Caller, wanted: DispatchRequest, claim: Claim | None, snapshot: Snapshot, sender: str
+    ) -> Dispatched:
+        organization = caller.organization
         if claim is not None:
             run_id, reservation = claim.name, await self._quota.reserve(organization.name, claim.name)
         else:
@@ -210,7 +222,7 @@ class Dispatcher:
         metadata: dict[str, Any] = {
             "name": run_id,
             "namespace": caller.organization.home,
-            "labels": labels_of(name),
+            "labels": {ORGANIZATION_LABEL: name},
         }
         annotations = {
             FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,

@@ -51,13 +51,6 @@ labels:
   {{- include "checklists.labels" (list $root (index . 1)) | nindent 2 }}
 {{- end -}}
 
-{{/* What tells the pods of one shard from those of another; nothing where one operator does all. Called with (list $ 0). */}}
-{{- define "checklists.shardLabel" -}}
-{{- if gt (int (index . 0).Values.operator.shards) 1 -}}
-checklists.dev/shard: {{ index . 1 | quote }}
-{{- end -}}
-{{- end -}}
-
 {{/*
 Whether no cluster can be asked (`helm template`, Argo CD): Helm then takes for granted all versions of APIs that it has
 ever known, and no cluster that this chart runs on still has this one. What is made at random is new at each rendering.

@@ -1,6 +1,5 @@
 """The installation in the cluster: definitions, clock, leader, programs, rights."""
 
-import re
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Final
@@ -19,7 +18,6 @@ _LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _DEPLOYMENT: Final = Kind("apps", "v1", "deployments", "Deployment")
 _REVIEW: Final = Kind("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview")
 _OPERATORS_LEASE: Final = "checklist-dispatch-operator"
-_LEASE_NAME: Final = re.compile(rf"{_OPERATORS_LEASE}(?:-(?P<index>\d+)-of-(?P<count>\d+))?")
 _OURS: Final = "app.kubernetes.io/part-of=checklist-dispatch"
 """However the chart's objects are named."""
 _COMPONENT: Final = "app.kubernetes.io/component"
@@ -105,40 +103,34 @@ async def clock(client: KubeClient, now: Clock) -> AsyncIterator[Finding]:
 
 
 async def leaders(client: KubeClient, namespace: str, now: Clock) -> AsyncIterator[Finding]:
-    """Each division of the operator has a leader whose lease is fresh."""
+    """An operator leads, and its lease is fresh."""
     try:
         leases, _ = await client.list_all(_LEASE, namespace)
     except KubeError as error:
         yield unknown("leader", f"leases cannot be read: {error.message}", "run it as somebody who may list them")
         return
-    ours = {lease["metadata"]["name"]: lease for lease in leases if _LEASE_NAME.fullmatch(lease["metadata"]["name"])}
-    if not ours:
+    lease = next((lease for lease in leases if lease["metadata"]["name"] == _OPERATORS_LEASE), None)
+    if lease is None:
         yield Finding(
             "leader",
             Level.CRITICAL,
             f"no operator has ever worked in the namespace {namespace}",
             "is it the installation's (--namespace)? kubectl get pods shows whether an operator runs",
         )
-        return
-    alive = [name for name, lease in ours.items() if _is_fresh(lease, now())]
-    for name, lease in sorted(ours.items()):
-        if name in alive:
-            spec = lease["spec"]
-            age = max(0.0, (now() - parse_timestamp(spec["renewTime"])).total_seconds())
-            yield ok("leader", f"{spec['holderIdentity']} holds {name}, renewed {spoken(age)} ago")
-            if (parse_timestamp(spec["renewTime"]) - now()).total_seconds() > _SKEW_TOLD_S:
-                yield Finding(
-                    "leader", Level.WARNING, f"{name} was renewed in the future", "compare the clocks of the nodes"
-                )
-        elif not any(_LEASE_NAME.fullmatch(other) and other != name for other in alive):
-            yield Finding(
-                "leader",
-                Level.CRITICAL,
-                f"nobody holds {name}: no event is sent, nothing expires on record",
-                "kubectl get pods and the operator's log say why; a standby takes over within 20 s",
-            )
-    for finding in _divisions(alive):
-        yield finding
+    elif _is_fresh(lease, now()):
+        spec = lease["spec"]
+        age = max(0.0, (now() - parse_timestamp(spec["renewTime"])).total_seconds())
+        yield ok("leader", f"{spec['holderIdentity']} holds {_OPERATORS_LEASE}, renewed {spoken(age)} ago")
+        if (parse_timestamp(spec["renewTime"]) - now()).total_seconds() > _SKEW_TOLD_S:
+            text = f"{_OPERATORS_LEASE} was renewed in the future"
+            yield Finding("leader", Level.WARNING, text, "compare the clocks of the nodes")
+    else:
+        yield Finding(
+            "leader",
+            Level.CRITICAL,
+            f"nobody holds {_OPERATORS_LEASE}: no event is sent, nothing expires on record",
+            "kubectl get pods and the operator's log say why; a standby takes over within 20 s",
+        )
 
 
 def _is_fresh(lease: JsonObject, now: datetime) -> bool:
@@ -147,34 +139,6 @@ def _is_fresh(lease: JsonObject, now: datetime) -> bool:
         return False
     age = (now - parse_timestamp(spec["renewTime"])).total_seconds()
     return age < float(spec.get("leaseDurationSeconds") or 15)
-
-
-def _divisions(alive: list[str]) -> list[Finding]:
-    """Where several operators divide the work, each part must have its leader."""
-    parts = [match for name in alive if (match := _LEASE_NAME.fullmatch(name)) and match["count"]]
-    counts = {int(match["count"]) for match in parts}
-    if not counts:
-        return []
-    if len(counts) > 1 or len(parts) != len(alive):
-        return [
-            Finding(
-                "leader",
-                Level.WARNING,
-                f"operators work by different divisions: {', '.join(sorted(alive))}",
-                "during a change of operator.shards for a moment; afterwards all need the same CHECKLISTS_SHARD",
-            )
-        ]
-    [count] = counts
-    missing = sorted(set(range(count)) - {int(match["index"]) for match in parts})
-    return [
-        Finding(
-            "leader",
-            Level.CRITICAL,
-            f"nobody works for part {index} of {count}: its organizations' events wait",
-            f"start an operator with CHECKLISTS_SHARD={index}/{count}",
-        )
-        for index in missing
-    ]
 
 
 async def programs(client: KubeClient, namespace: str) -> AsyncIterator[Finding]:
@@ -255,7 +219,7 @@ async def _may(client: KubeClient, user: str, namespace: str, right: tuple[str, 
     # Of what has no namespace it is asked in this one, too: a right in the whole cluster holds there.
     attributes = {"group": group, "resource": resource, "subresource": subresource, "verb": verb}
     attributes["namespace"] = namespace
-    if resource == "leases" and verb not in ("create", "list"):
+    if resource == "leases" and verb != "create":
         attributes["name"] = _OPERATORS_LEASE  # its role is for leases by their names
     spec = {
         "user": user,

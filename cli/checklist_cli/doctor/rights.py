@@ -35,5 +35,5 @@ def needed(component: str) -> Iterator[tuple[str, str, str]]:
         for verb in verbs.split():
             yield GROUP, resource, verb
     if component == "operator":
-        for verb in ("create", "list", "get", "update"):
+        for verb in ("create", "get", "update"):
             yield "coordination.k8s.io", "leases", verb

@@ -16,6 +16,8 @@ _FRACTION: Final = re.compile(r"\b(\d)/(\d)\b")
 _EDGE: Final = " \t\n,;:.()[]{}\"'“”„«»/|"
 _LONG_OPTION: Final = 6
 """Words; longer ones are no option but a sentence."""
+YES: Final = frozenset({"yes", "ja", "si", "oui", "y", "j", "s", "o"})
+NO: Final = frozenset({"no", "nein", "non", "n"})
 _SCALE: Final = re.compile(r"(\d+)\s*(?:-|–|—|\.{2,3}|…|/|[^\W\d_]{1,6})\s*(\d+)")
 _MAX_GRADE: Final = 100
 _UPPER: Final = frozenset({"below", "at_most", "after_number_most"})
@@ -120,7 +122,7 @@ def unit_of(text: str, language: Language) -> str | None:
 
 def known_unit(words: str, language: Language) -> str | None:
     """The unit as it is shown, where the words are one and nothing else."""
-    if words.casefold().strip() in language.unfolded:  # à is no A
+    if words.casefold().strip() in language.unfolded or _is(words.strip(), language, "preposition"):  # à is no A
         return None
     found = language.units.get(fold(words).strip())
     return found[0] if found else None

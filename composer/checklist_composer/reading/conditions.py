@@ -10,7 +10,7 @@ from typing import Final
 from checklist_crds.condition_types import Operator
 
 from ..language import fold
-from .answers import limits_of, numbers_of, options_of, roles_of
+from .answers import NO, YES, limits_of, numbers_of, options_of, roles_of
 from .items import Item
 from .labels import Label, LabelledSpan
 from .sentences import asks_back
@@ -20,12 +20,11 @@ SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", 
 """Roles of words that begin a condition."""
 _NEGATING: Final = frozenset({"not", "bad"})
 _POLAR: Final = frozenset({"not", "bad", "good"})
+_OFFERING: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE})
 _REACH: Final = 40
 """A condition looks back at most at so many items."""
 _PRONOUN_WORDS: Final = 6
 """A condition of more words that names nothing speaks of something else."""
-_YES: Final = frozenset({"yes", "ja", "si", "oui"})
-_NO: Final = frozenset({"no", "nein", "non"})
 _OPPOSITE: Final = {
     Operator.GT: Operator.LTE,
     Operator.GTE: Operator.LT,
@@ -83,6 +82,8 @@ class Triggers:
         return found
 
     def _found(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
+        if (chosen := self._option(span, before[-1:])) is not None:  # `ok / not ok. If not ok`
+            return chosen
         answer = self._plain_answer(span)
         if answer is False and self._last is not None and self._follows_last(before, *self._last):
             return self._last[1].negated()
@@ -134,7 +135,7 @@ class Triggers:
                 return Trigger((Test(item, Operator.EQ, said),))
             if item.label is Label.NUMBER and item.has(Label.LIMIT):
                 return self._out_of(item) if not yes else None
-            if item.label not in {Label.PHOTO, Label.TEXT}:
+            if item.label not in {Label.PHOTO, Label.TEXT} or item.confidence == 0:  # words that nobody understood
                 return None
         return None
 
@@ -142,7 +143,7 @@ class Triggers:
         """The option that says yes, or no."""
         span = item.first(Label.OPTIONS)
         labels = self._labels(span) if span else []
-        words = _YES if yes else _NO
+        words = YES if yes else NO
         return next((label for label in labels if fold(label) in words), None)
 
     def _out_of(self, item: Item) -> Trigger | None:
@@ -163,7 +164,7 @@ class Triggers:
         words = {fold(token.text) for token in self.text.tokens[span.start : span.end] if token.is_word}
         words |= {self._stem(word) for word in words}
         for item in reversed(before):
-            if item.label is not Label.CHOICE or (options := item.first(Label.OPTIONS)) is None:
+            if item.label not in _OFFERING or (options := item.first(Label.OPTIONS)) is None:
                 continue
             labels = self._labels(options)
             hit = [label for label in labels if self._names(label, words)]
@@ -176,7 +177,8 @@ class Triggers:
         return None
 
     def _negated(self, labels: list[str]) -> bool:
-        return any("not" in roles_of(word, self.text.language) for label in labels for word in label.split())
+        words = [word for label in labels for word in label.split()]
+        return any(fold(word) in NO or "not" in roles_of(word, self.text.language) for word in words)
 
     def _names(self, label: str, words: set[str]) -> bool:
         parts = [fold(word) for word in label.split() if any(letter.isalnum() for letter in word)]
@@ -198,7 +200,7 @@ class Triggers:
                 return Trigger((Test(item, Operator.GTE if "at_least" in roles else Operator.GT, values[0]),))
             return Trigger((Test(item, Operator.LTE if "at_most" in roles else Operator.LT, values[0]),))
         limit = item.first(Label.LIMIT)
-        if not values and self._named(span, [item]) and "not" not in roles and self._counts(item):
+        if not values and self._named(span, [item]) and "not" not in roles and self._counts(span, item):
             return Trigger((Test(item, Operator.GT, 0),))
         if values or limit is None:
             return None
@@ -211,12 +213,17 @@ class Triggers:
             return Trigger((Test(item, Operator.GT, high),))
         if ("below" in roles or "too_low" in roles) and high is None and low is not None:
             return Trigger((Test(item, Operator.LT, low),))
-        if roles & {"outside", "bad"} or ("not" in roles and roles & {"good"}):
+        named = self._named(span, [item]) is not None
+        if "outside" in roles or (roles & {"bad"} and named) or ("not" in roles and roles & {"good"}):
             return self._out_of(item)
         return None
 
-    def _counts(self, item: Item) -> bool:
-        return item.label is Label.NUMBER and self.text.has("count", item.start, item.end)
+    def _counts(self, span: LabelledSpan, item: Item) -> bool:
+        """Whether the item is a number of things, and the condition speaks of there being any."""
+        if item.label is not Label.NUMBER:
+            return False
+        bare = not item.has(Label.UNIT) and not item.has(Label.LIMIT) and "there" in self._roles(span)
+        return bare or self.text.has("count", item.start, item.end)
 
     # -- yes and no ------------------------------------------------------------------------------------------------
 
@@ -244,13 +251,24 @@ class Triggers:
             return Trigger((Test(item, Operator.EQ, not problem),))
         if self._states_opposite(span, item):  # `window open? if it is closed`
             return Trigger((Test(item, Operator.EQ, False),))
+        if named is before[-1] and self._repeats(span, named):  # `does it vibrate? if it vibrates`
+            return Trigger((Test(item, Operator.EQ, True),))
         if named is not None and (states >= 2 or (states and problem)):
             return Trigger((Test(item, Operator.EQ, True),))
         if condition & {"good"} and not problem and not self._states_another(span, item):
             return Trigger((Test(item, Operator.EQ, True),))
-        if problem and condition & {"there", "finds", "anything"}:
+        if condition & {"there", "finds", "anything"} and (problem or self._asks_whether_there(span, item)):
             return Trigger((Test(item, Operator.EQ, True),))
         return None
+
+    def _repeats(self, span: LabelledSpan, item: Item) -> bool:
+        """Whether the condition says nothing but words of the item."""
+        return bool(self._stems_of(span)) and self._stems_of(span) <= self._stems_of(item)
+
+    def _asks_whether_there(self, span: LabelledSpan, item: Item) -> bool:
+        """Whether the item asks whether there is something, and the condition says nothing but that there is."""
+        said = self._stems_of(span) - self._stems_of(item)
+        return not said and "there" in self._roles_between(max(item.start - 1, 0), item.end)
 
     def _states_another(self, span: LabelledSpan, item: Item) -> bool:
         """Whether it speaks of a state (`if it is closed`) and the item of another one (`window open?`)."""

@@ -1,7 +1,8 @@
 """Passages that the labeller hardly understood: they stay in the writer's own words, each as one text step.
 
 A passage is what stands between two separators of a sentence. It is understood when every word of it has a label that
-is likely; where many passages of a prompt are not, the labels of the others are worth less, too.
+is likely. In a messy prompt every word must be nearly certain, and doubtful passages beside each other are one, unless
+it is certain that a new item begins: options, conditions and asides stay with what they belong to.
 """
 
 from bisect import bisect_left
@@ -14,125 +15,232 @@ from .sentences import Sentences
 from .tokens import TokenizedText
 
 _CUTS: Final = frozenset(",;:()|")
-_SURE: Final = 0.7
-"""A passage whose least likely label is less likely than that is a doubtful one."""
+_CUTS_OF_MESSY: Final = frozenset(",;|")
+"""What stands behind a colon or in parentheses says more about the words before."""
 _UNDERSTOOD: Final = 0.3
 """A passage with a less likely label than that stays in its own words."""
-_UNDERSTOOD_OF_HARD: Final = 0.97
-"""The same of a prompt that is hard to read."""
-_MESSY: Final = 0.3
-"""With so great a share of doubtful passages, and several of them, a prompt is hard to read."""
-_SEVERAL: Final = 3
+_UNDERSTOOD_OF_MESSY: Final = 0.97
+"""The same of a messy prompt."""
 _ASKING: Final = 0.5
 """With so great a share of its words in a span, a passage without an item may ask for something."""
-_LONGEST: Final = 40
+_ASKING_OF_MESSY: Final = 0.03
+_READ: Final = 0.2
+"""With a smaller share, words of a messy prompt are rather to be read than to be answered."""
+_SHORT: Final = 4
+"""Tokens of what is rather an item than a remark."""
+_READ_SHORT: Final = 0.1
+"""The same share for what is short, or has a verb or noun that asks for something."""
+_TASKS: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign", "signature", "scan"})
+_ASIDE: Final = 0.04
+"""With a smaller share, words of a messy prompt are chatter; between the two they go with what stands before."""
+_BEGINS: Final = 0.8
+"""With this probability a new item begins in a passage."""
+_LONGEST: Final = 30
 """Tokens of one passage."""
+_LEAST: Final = 6
+"""Tokens of a piece of a longer passage."""
+_MAY_BEGIN: Final = 0.5
+"""With this probability of an item's beginning a long passage is cut there, as late as may be."""
+_QUESTIONS: Final = frozenset({"wh", "who", "how_much", "count"})
+_ANSWERS: Final = frozenset({Label.OPTIONS, Label.RANGE, Label.UNIT})
+"""Labels of words that say how something is answered."""
 _KEPT: Final = frozenset({Label.NAME, Label.SECTION, Label.SETTING})
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """Tokens from `start` to before `end`, and the probability of the least likely label of their words."""
+class Certainty:
+    """How sure the labeller is of each token."""
 
-    start: int
-    end: int
-    certainty: float
+    of_label: Sequence[float]
+    """The probability of its label."""
+    outside: Sequence[float]
+    """The probability that it is in no span."""
+    begins: Sequence[float]
+    """The probability that it begins an item."""
 
-
-def passages_of(
-    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences, certainty: Sequence[float]
-) -> list[Passage]:
-    """The passages in order; no span is cut. `certainty`: for each token the probability of its label."""
-    inside = {index for span in spans for index in range(span.start + 1, span.end)}
-    found: list[Passage] = []
-    start = 0
-    for index in range(1, len(text) + 1):
-        if index == len(text) or (
-            index not in inside
-            and (text.tokens[index - 1].text in _CUTS or sentences.of[index] != sentences.of[index - 1])
-        ):
-            least = min((certainty[at] for at in range(start, index) if text.carries_meaning(at)), default=1.0)
-            found.append(Passage(start, index, least))
-            start = index
-    return found
+    def asked(self, text: TokenizedText, start: int, end: int) -> float:
+        """The share of the words that are in a span, as far as that is known."""
+        meaning = [index for index in range(start, end) if text.carries_meaning(index)]
+        return sum(1 - self.outside[index] for index in meaning) / max(1, len(meaning))
 
 
-def is_hard_to_read(passages: Sequence[Passage]) -> bool:
-    """Whether so many passages are doubtful that the others are worth less, too."""
-    doubtful = sum(passage.certainty < _SURE for passage in passages)
-    return doubtful >= _SEVERAL and doubtful > _MESSY * len(passages)
+def as_aside(text: TokenizedText, span: LabelledSpan, certainty: Certainty) -> LabelledSpan:
+    """Words of a messy prompt that may ask for something: to be answered in words, or only to be read where hardly
+    anything asks."""
+    share = certainty.asked(text, span.start, span.end)
+    item = span.end - span.start <= _SHORT or text.any_of(_TASKS, span.start, span.end)
+    asks = text.any_of(_QUESTIONS, span.start, min(span.start + 2, span.end))
+    if not asks and share < (_READ_SHORT if item else _READ):
+        return LabelledSpan(Label.INSTRUCTION, span.start, span.end, 1 - share)
+    return LabelledSpan(Label.TEXT, span.start, span.end, 0.0)
 
 
 def in_own_words(
-    text: TokenizedText,
-    spans: Sequence[LabelledSpan],
-    passages: Sequence[Passage],
-    outside: Sequence[float],
-    *,
-    hard: bool,
+    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences, certainty: Certainty, *, messy: bool
 ) -> list[LabelledSpan]:
-    """The spans, in order, without those of passages that were not understood; these are texts of no confidence.
+    """The spans, in order, without those of passages that were not understood; these are texts of no confidence."""
+    return _Passages(text, spans, sentences, certainty, messy=messy).in_own_words()
 
-    `outside`: for each token the probability that it is in no span. `hard`: whether the prompt is hard to read.
-    """
-    least = _UNDERSTOOD_OF_HARD if hard else _UNDERSTOOD
-    starts = [span.start for span in spans]
-    found: list[LabelledSpan] = []
-    at = 0
-    while at < len(passages):
-        start, end = passages[at].start, passages[at].end
-        is_understood = passages[at].certainty >= least
-        at += 1
-        first = bisect_left(starts, start)
-        inside = spans[first : bisect_left(starts, end)]
-        if is_understood or not _may_ask(text, start, end, inside, outside):
-            found += inside
-            continue
-        while hard and at < len(passages) and _goes_on(text, start, end, passages[at]):
-            end = passages[at].end
+
+class _Passages:
+    def __init__(
+        self,
+        text: TokenizedText,
+        spans: Sequence[LabelledSpan],
+        sentences: Sentences,
+        certainty: Certainty,
+        *,
+        messy: bool,
+    ) -> None:
+        self.text = text
+        self.spans = spans
+        self.starts = [span.start for span in spans]
+        self.sentences = sentences
+        self.certainty = certainty
+        self.messy = messy
+        self.bounds = list(self._bounds())
+
+    def _bounds(self) -> Iterator[tuple[int, int]]:
+        """The passages in order, as tokens from and to; no span is cut."""
+        cuts = _CUTS_OF_MESSY if self.messy else _CUTS
+        inside = {index for span in self.spans for index in range(span.start + 1, span.end)}
+        start = 0
+        for index in range(1, len(self.text) + 1):
+            if index == len(self.text) or (
+                index not in inside
+                and (
+                    self.text.tokens[index - 1].text in cuts or self.sentences.of[index] != self.sentences.of[index - 1]
+                )
+            ):
+                yield start, index
+                start = index
+
+    def in_own_words(self) -> list[LabelledSpan]:
+        found: list[LabelledSpan] = []
+        at = 0
+        while at < len(self.bounds):
+            start, end = self.bounds[at]
             at += 1
-        kept = [span for span in spans[first : bisect_left(starts, end)] if span.label in _KEPT]
-        taken = {index for span in kept for index in range(span.start, span.end)}
-        own = [LabelledSpan(Label.TEXT, start, end, 0.0) for start, end in _left(text, start, end, taken)]
-        found += sorted((*kept, *own), key=lambda span: span.start)
-    return found
+            if self.text.has("unwanted", start, end):
+                found += [span for span in self._between(start, end) if span.label in _KEPT]
+                continue
+            if self._is_understood(start, end) or not self._may_ask(start, end):
+                found += self._between(start, end)
+                continue
+            while at < len(self.bounds) and self._goes_on(start, end, *self.bounds[at]):
+                end = self.bounds[at][1]
+                at += 1
+            kept = [span for span in self._between(start, end) if self._is_kept(span, end)]
+            taken = {index for span in kept for index in range(span.start, span.end)}
+            own = [
+                self._own(*piece)
+                for left in self._left(start, end, taken)
+                for piece in self._pieces(*left)
+                if not kept or self._asks(*piece)
+            ]
+            found += sorted((*kept, *own), key=lambda span: span.start)
+        return found
 
+    def _is_kept(self, span: LabelledSpan, end: int) -> bool:
+        """Whether a span says something of the whole; a heading in the middle of speech is a part of what follows."""
+        following = self.text.tokens[span.end + 1] if span.end + 1 < end else None
+        inline = following is not None and following.line == self.text.tokens[span.start].line
+        return span.label in _KEPT and not (self.messy and inline and span.label is Label.SECTION)
 
-def _may_ask(
-    text: TokenizedText, start: int, end: int, inside: Sequence[LabelledSpan], outside: Sequence[float]
-) -> bool:
-    """Whether a passage with these spans may ask for something; what asks for the checklist itself does not."""
-    if text.has("request", start, end) or text.has("checklist", start, end):
-        return False
-    if any(span.label in ITEMS for span in inside):
-        return True
-    meaning = [index for index in range(start, end) if text.carries_meaning(index)]
-    return sum(1 - outside[index] for index in meaning) >= _ASKING * len(meaning)
+    def _wishes(self, start: int, end: int) -> bool:
+        return self.text.has("request", start, end) or self.text.has("checklist", start, end)
 
+    def _asks(self, start: int, end: int) -> bool:
+        """Whether something speaks for an item in a piece beside the name of the checklist."""
+        return any(span.label in ITEMS for span in self._inside(start, end)) or self._share(start, end) >= _ASKING
 
-def _goes_on(text: TokenizedText, start: int, end: int, following: Passage) -> bool:
-    """Whether the next passage says more about one before a colon or an opened parenthesis."""
-    same_line = text.tokens[following.start].line == text.tokens[end - 1].line
-    opened = any(token.text in ":(" for token in text.tokens[start:end])
-    stopped = text.tokens[end - 1].text in ".;!?"
-    return same_line and opened and not stopped and following.end - start <= _LONGEST
+    def _own(self, start: int, end: int) -> LabelledSpan:
+        own = LabelledSpan(Label.TEXT, start, end, 0.0)
+        asks = any(span.label in ITEMS | _ANSWERS for span in self._inside(start, end))
+        return as_aside(self.text, own, self.certainty) if self.messy and not asks else own
 
+    def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """A long run in pieces, each cut where an item most likely begins: a label has an end."""
+        while end - start > _LONGEST:
+            places = range(start + _LEAST, min(start + _LONGEST, end - _LEAST))
+            cut = max(
+                places, key=lambda at: (self.certainty.begins[at] >= _MAY_BEGIN and at, self.certainty.begins[at])
+            )
+            yield start, cut
+            start = cut
+        yield start, end
 
-def _left(text: TokenizedText, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:
-    """The runs of a passage that are in no kept span, without marks at their edges."""
-    first = start
-    for index in range(start, end + 1):
-        if index < end and index not in taken:
-            continue
-        last = index
-        while first < last and not _counts(text, first):
-            first += 1
-        while last > first and not _counts(text, last - 1):
-            last -= 1
-        if any(map(text.carries_meaning, range(first, last))):
-            yield first, last
-        first = index + 1
+    def _inside(self, start: int, end: int) -> Iterator[LabelledSpan]:
+        return (span for span in self.spans if span.start < end and span.end > start)
 
+    def _between(self, start: int, end: int) -> Sequence[LabelledSpan]:
+        return self.spans[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
 
-def _counts(text: TokenizedText, index: int) -> bool:
-    return text.tokens[index].is_word or text.tokens[index].is_number
+    def _is_understood(self, start: int, end: int) -> bool:
+        inside = self._between(start, end)
+        if self.messy and inside and inside[-1].label in {Label.CHOICE, Label.MULTI_CHOICE}:
+            return False  # its options stand elsewhere
+        if self.messy and any(span.label is Label.OPTIONS and self._runs_on(span) for span in inside):
+            return False
+        if self.messy and inside and inside[0].label in _ANSWERS and start < inside[0].start:
+            unread = range(start, inside[0].start)  # what asks for it has no label
+            return not any(map(self.text.carries_meaning, unread))
+        words = filter(self.text.carries_meaning, range(start, end))
+        least = min((self.certainty.of_label[at] for at in words), default=1.0)
+        return least >= (_UNDERSTOOD_OF_MESSY if self.messy else _UNDERSTOOD)
+
+    def _runs_on(self, span: LabelledSpan) -> bool:
+        """Whether options have nothing between them but one `or`, so that one may be two: `full half or empty`"""
+        tokens, roles = self.text.tokens, self.text.roles
+        inside = range(span.start, span.end)
+        joints = [at for at in inside if not (tokens[at].is_word or tokens[at].is_number) or "or" in roles[at]]
+        return len(joints) <= 1 < len(inside) - len(joints) - 1
+
+    def _may_ask(self, start: int, end: int) -> bool:
+        """Whether a passage may ask for something; what asks for the checklist itself does not."""
+        if any(span.label in ITEMS for span in self._between(start, end)):
+            return self.messy or not self._wishes(start, end)
+        if self._wishes(start, end):
+            return False
+        if self.messy and any(span.label in _ANSWERS for span in self._between(start, end)):
+            return True
+        return self._share(start, end) >= (_ASKING_OF_MESSY if self.messy else _ASKING)
+
+    def _share(self, start: int, end: int) -> float:
+        return self.certainty.asked(self.text, start, end)
+
+    def _goes_on(self, start: int, end: int, following: int, following_end: int) -> bool:
+        """Whether the next passage belongs to a doubtful one."""
+        if following_end - start > _LONGEST:
+            return False
+        if not self.messy:  # it says more about one before a colon or an opened parenthesis
+            same_line = self.text.tokens[following].line == self.text.tokens[end - 1].line
+            opened = any(token.text in ":(" for token in self.text.tokens[start:end])
+            return same_line and opened and self.text.tokens[end - 1].text not in ".;!?"
+        share = self._share(following, following_end)
+        asked = self.text.tokens[end - 1].text == "?"
+        asks = any(span.label in ITEMS for span in self._between(following, following_end))
+        if not asked and share < _ASKING and not asks and self.text.tokens[following_end - 1].text != "?":
+            return share >= _ASIDE and not self._is_understood(following, following_end)
+        same = (
+            asked or self.text.tokens[end - 1].text == ";" or self.sentences.of[following] == self.sentences.of[start]
+        )
+        return same and max(self.certainty.begins[following:following_end]) < _BEGINS
+
+    def _left(self, start: int, end: int, taken: set[int]) -> Iterator[tuple[int, int]]:
+        """The runs of a passage that are in no kept span, without marks at their edges."""
+        first = start
+        for index in range(start, end + 1):
+            if index < end and index not in taken:
+                continue
+            last = index
+            while first < last and not self._counts(first):
+                first += 1
+            while last > first and not self._counts(last - 1):
+                last -= 1
+            if any(map(self.text.carries_meaning, range(first, last))):
+                yield first, last
+            first = index + 1
+
+    def _counts(self, index: int) -> bool:
+        return self.text.tokens[index].is_word or self.text.tokens[index].is_number

@@ -1,9 +1,12 @@
 """The items of a prompt: labelled spans that ask for something, each with the spans that say more about it."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ..language import fold
+from .answers import NO, YES, options_of
 from .labels import DETAILS, ITEMS, Label, LabelledSpan
 from .sentences import Sentences
 from .token_features import SEPARATORS
@@ -24,6 +27,8 @@ class Item:
     confidence: float
     details: dict[Label, list[LabelledSpan]] = field(default_factory=dict)
     section: LabelledSpan | None = None
+    behind: int = 0
+    """How many tokens behind it, up to the next span of its sentence, may say more about it."""
 
     def has(self, label: Label) -> bool:
         return label in self.details
@@ -48,7 +53,22 @@ def items_of(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
     for span in spans:
         if span.label in DETAILS and (item := _owner(text, span, items, sentences)) is not None:
             item.details.setdefault(span.label, []).append(span)
+    starts = sorted(span.start for span in spans)
+    for item in items:
+        place = bisect_left(starts, item.end)
+        next_start = starts[place] if place < len(starts) else len(text)
+        item.behind = max(0, min(next_start, sentences.bounds(item.start)[1]) - item.end)
+        if item.label in {Label.CHOICE, Label.MULTI_CHOICE} and _is_answered_yes_or_no(text, item):
+            item.label = Label.CHECK
     return items
+
+
+def _is_answered_yes_or_no(text: TokenizedText, item: Item) -> bool:
+    span = item.first(Label.OPTIONS)
+    if span is None:
+        return False
+    options = options_of(text.slice(span.start, span.end), text.language)
+    return len(options) == 2 and {fold(option) for option in options} <= YES | NO
 
 
 def _offers(text: TokenizedText, span: LabelledSpan, following: LabelledSpan) -> bool:

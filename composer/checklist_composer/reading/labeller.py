@@ -6,17 +6,20 @@ from typing import Final
 
 import pycrfsuite
 
-from .doubt import in_own_words, is_hard_to_read, passages_of
+from .doubt import Certainty, as_aside, in_own_words
 from .labels import ITEMS, OUTSIDE, Label, LabelledSpan, token_label
 from .models import tagger
 from .overlooked import Likelihood, overlooked, with_overlooked
 from .repairs import repaired
+from .request import messiness
 from .sentences import Sentences
 from .token_features import token_features
 from .tokens import TokenizedText
 
 MODEL: Final = "spans.crfsuite"
 """File in the package's folder `model`."""
+_MESSY: Final = 0.5
+"""With this probability a prompt is read as a messy one."""
 _SEVERAL: Final = 0.25
 """With this probability a choice is one of several options."""
 _STOPS: Final = frozenset(".;!?|")
@@ -31,15 +34,15 @@ class Labelled:
     sentences: Sentences
     outside: list[float]
     """For each token the probability that it is in no span."""
-    hard_to_read: bool
-    """Whether much of the prompt was not understood."""
+    messy: bool
+    """Whether the prompt is hard to read as a whole, so that nothing is believed that is not nearly certain."""
 
 
 def labelled(text: TokenizedText) -> Labelled:
     """What the labeller finds in a prompt."""
     sentences = Sentences(text)
     if not text.tokens:
-        return Labelled([], sentences, [], hard_to_read=False)
+        return Labelled([], sentences, [], messy=False)
     model = tagger(MODEL)
     model.set(pycrfsuite.ItemSequence(token_features(text)))
     labels = model.tag()
@@ -49,16 +52,19 @@ def labelled(text: TokenizedText) -> Labelled:
         names = (token_label(label, first=True), token_label(label, first=False))
         return float(sum(model.marginal(name, index) for name in names if name in known))
 
-    outside = [model.marginal(OUTSIDE, index) for index in range(len(labels))]
     spans = [part for span in _spans(labels) for part in _within_sentences(text, _whole_unit(text, span), sentences)]
     spans = [_judged(span, likelihood) for span in spans]
-    certainty = [model.marginal(label, index) for index, label in enumerate(labels)]
-    passages = passages_of(text, spans, sentences, certainty)
-    hard = is_hard_to_read(passages)
-    spans = in_own_words(text, spans, passages, outside, hard=hard)
+    beginnings = [name for label in ITEMS if (name := token_label(label, first=True)) in known]
+    certainty = Certainty(
+        [model.marginal(label, index) for index, label in enumerate(labels)],
+        outside := [model.marginal(OUTSIDE, index) for index in range(len(labels))],
+        [sum(model.marginal(name, index) for name in beginnings) for index in range(len(labels))],
+    )
+    messy = messiness(text, sentences) >= _MESSY
+    spans = in_own_words(text, spans, sentences, certainty, messy=messy)
     for span in overlooked(text, spans, outside, likelihood):
-        spans = with_overlooked(text, spans, span)
-    return Labelled(repaired(text, spans, sentences), sentences, outside, hard)
+        spans = with_overlooked(text, spans, as_aside(text, span, certainty) if messy else span)
+    return Labelled(repaired(text, spans, sentences), sentences, outside, messy)
 
 
 def _spans(labels: Sequence[str]) -> Iterator[LabelledSpan]:

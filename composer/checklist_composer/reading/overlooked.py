@@ -31,6 +31,7 @@ _NAMED: Final = {
     "number_noun": Label.NUMBER,
     "count": Label.NUMBER,
     "name_noun": Label.TEXT,
+    "scan": Label.SCAN,
 }
 """Roles of nouns that say what is asked for."""
 _TASKS: Final = {
@@ -79,6 +80,8 @@ def _judged(
 ) -> LabelledSpan | None:
     """The item that a run of words may be; None where hardly anything speaks for one."""
     if text.has("checklist", start, end) or text.has("request", start, min(start + 3, end)):  # a heading, or the wish
+        return None
+    if text.has("unwanted", start, end):
         return None
     meaning = [index for index in range(start, end) if text.carries_meaning(index)]
     doubt = sum(1 - outside[index] for index in meaning) / len(meaning)
@@ -151,6 +154,8 @@ def with_overlooked(text: TokenizedText, spans: Sequence[LabelledSpan], found: L
     joined = {role for index in (found.start, found.end - 1) for role in text.roles[index]} & {"and", "or"}
     for at, span in enumerate(spans):
         if span.label not in ITEMS or joined or found.end - found.start > _BESIDE:
+            continue
+        if text.tokens[span.start].line != text.tokens[found.start].line:
             continue
         if span.end == found.start:
             return [*spans[:at], replace(span, end=found.end), *spans[at + 1 :]]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from checklist_crds.condition_types import Operator
 from checklist_crds.template_types import StepType
 
 from ..draft import CHOICES, Draft, DraftComparison, DraftCondition, DraftSection, DraftStep
@@ -17,7 +18,7 @@ from .labeller import Labelled, labelled
 from .labels import ITEMS, Label, LabelledSpan
 from .repairs import TELLING
 from .repetition import MOST, things_of
-from .request import probability
+from .request import asking
 from .scopes import governed, repeated
 from .settings import take_setting
 from .steps import SURE, own_words, step_of
@@ -39,6 +40,7 @@ _CERTAIN_ITEMS: Final = 3
 """So many items make a checklist of a prompt whose words leave a doubt."""
 _CERTAIN: Final = 0.95
 """Below this confidence nobody has to answer a step of a prompt that is hard to read."""
+_OF_SEVERAL: Final = {Operator.EQ: Operator.CONTAINS, Operator.NE: Operator.NOT_CONTAINS}
 _DOUBTFUL: Final = 0.4
 """The confidence said of a step whose condition is only possible."""
 
@@ -65,7 +67,7 @@ class Prompt:
 
     def asks_for_checklist(self) -> bool:
         """Whether it asks for a checklist, and not for something else."""
-        likely = probability(self._text)
+        likely = asking(self._text)
         if likely >= _ASKS or likely < _ASKS_NOT:
             return likely >= _ASKS
         spans = self._labelled.spans
@@ -81,7 +83,7 @@ def _takes(step: DraftStep, value: object) -> bool:
     if isinstance(value, bool):
         return step.type is StepType.BOOLEAN
     if isinstance(value, str):
-        return step.type is StepType.CHOICE and value in step.options
+        return step.type in CHOICES and value in step.options
     return step.type in {StepType.NUMBER, StepType.RATING}
 
 
@@ -94,7 +96,7 @@ class _Reader:
         self.text = text
         self.spans = spans = labelled.spans
         self.outside = labelled.outside
-        self.hard_to_read = labelled.hard_to_read
+        self.messy = labelled.messy
         self.sentences = labelled.sentences
         self.items = items_of(text, spans, self.sentences)
         self.steps: dict[Item, DraftStep] = {item: step_of(text, item) for item in self.items}
@@ -106,14 +108,14 @@ class _Reader:
         placed: list[tuple[int, DraftStep, LabelledSpan | None]] = [
             (item.start, step, item.section) for item, step in self.steps.items()
         ]
-        unread, unused = unread_words(self.text, self.spans, self.outside)
+        unread, unused = unread_words(self.text, self.spans, self.outside, self.sentences, messy=self.messy)
         for start, end, confidence in unread:
             step = own_words(self.text, start, end, confidence)
             placed.append((start, step, self._section_at(start)))
         placed.sort(key=lambda place: place[0])
-        if self.hard_to_read:
+        if self.messy:
             for _, step, _ in placed:
-                step.required = step.required if step.confidence >= _CERTAIN else False
+                step.required = False
         copies = self._repetitions(placed)
         sections: dict[int, DraftSection] = {}
         for _, step, section in placed:
@@ -169,12 +171,15 @@ class _Reader:
             if span.label is not Label.IF:
                 continue
             trigger = triggers.of(span)
+            if self.messy and trigger is not None and not self._is_right_before(span, trigger):
+                trigger = None
             sure, possible = governed(self.text, span, self.items, breaks, self.sentences)
             condition = self._condition(trigger, sure)
             words = self.text.slice(span.start, span.end)
             for item in sure:
                 step = self.steps[item]
-                if condition is not None and step.condition is None:
+                understood = not self.messy or item.confidence >= _CERTAIN
+                if condition is not None and step.condition is None and understood:
                     step.condition = condition
                     if len(self.text.stems(item.start, item.end)) < TELLING:  # `photo`: of what?
                         _add_hint(step, condition.comparisons[0].step.label)
@@ -183,6 +188,11 @@ class _Reader:
             for item in possible:
                 self._depends(self.steps[item], words)
         self._unread_conditions()
+
+    def _is_right_before(self, span: LabelledSpan, trigger: Trigger) -> bool:
+        """Whether a condition stands right behind the only item that it looks at, which is certain."""
+        last = next((item for item in reversed(self.items) if item.end <= span.start), None)
+        return all(test.item is last and test.item.confidence >= _CERTAIN for test in trigger.tests)
 
     def _unread_conditions(self) -> None:
         """Words of a condition right before an item, or in it, that no span has: the step is not compulsory."""
@@ -217,7 +227,8 @@ class _Reader:
                 source.confidence = max(source.confidence, SURE)
             if not _takes(source, test.value):
                 return None
-            comparisons.append(DraftComparison(source, test.op, test.value))
+            several = source.type is StepType.MULTI_CHOICE
+            comparisons.append(DraftComparison(source, _OF_SEVERAL[test.op] if several else test.op, test.value))
         return DraftCondition(comparisons, any_of=len(comparisons) > 1)
 
     def _depends(self, step: DraftStep, words: str) -> None:

@@ -5,38 +5,39 @@ from dataclasses import replace
 from itertools import groupby, zip_longest
 from typing import Final
 
+from .headings import TASKS, VAGUE_HEADINGS, with_sections, with_title, without_false_headings
 from .labels import DETAILS, ITEMS, Label, LabelledSpan
 from .sentences import Sentences, asks_back
 from .settings import says_setting
 from .tokens import TokenizedText
+from .unread import UNASKED, with_words_behind, with_words_beside
 
 _ANSWERED: Final = frozenset({Label.OPTIONS, Label.UNIT, Label.LIMIT, Label.RANGE})
 """Details of an answer: what stands right before them asks for it."""
 _VAGUE: Final = 0.8
 """Up to this confidence an item before a colon is rather the heading of the one behind it."""
-_UNASKED: Final = 0.6
-"""The confidence of what is asked for by words that have no label."""
 _NAMED: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE, Label.TEXT})
 """Items that nobody asks for once for each of some things that stand right behind them: these are the answers."""
 _SURE: Final = 0.7
 _HEADING: Final = ITEMS | {Label.SECTION}
-_TASKS: Final = frozenset({"record", "measure", "count", "describe"})
 TELLING: Final = 2
 """Words that carry meaning, of a label that can be understood by itself."""
+_COUNTED: Final = frozenset({"how_much", "count", "wh", "number_noun"})
 _LEADING: Final = frozenset({"preposition", "of", "article"})
 
 
 def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> list[LabelledSpan]:
     """The spans in order, without what contradicts itself."""
+    spans = without_false_headings(text, spans, sentences)
+    spans = list(with_title(text, spans, sentences))
     name = next((span for span in spans if span.label is Label.NAME), None)
-    found = [_asking(text, span, following, name) for span, following in _with_next(spans)]
+    found = [_asking(text, span, following, name) for span, following in zip_longest(spans, spans[1:])]
     found = list(_joined(text, _with_answers(text, found)))
+    found = list(with_sections(text, found))
     found = list(_with_headed(text, found))
-    return list(_with_unasked(text, found, sentences))
-
-
-def _with_next(spans: Sequence[LabelledSpan]) -> Iterator[tuple[LabelledSpan, LabelledSpan | None]]:
-    return zip_longest(spans, spans[1:])
+    found = list(_with_unasked(text, found, sentences))
+    found = list(with_words_beside(text, found, sentences))
+    return list(with_words_behind(text, found, sentences))
 
 
 def _asking(
@@ -49,7 +50,7 @@ def _asking(
     asked = asks_back(text, span.end)
     if span.label is Label.NAME and span is not name:
         answered = following is not None and following.label in _ANSWERED and _close(text, span, following)
-        told = bool(text.roles[span.start].keys() & _TASKS)
+        told = bool(text.roles[span.start].keys() & TASKS)
         return replace(span, label=Label.TEXT if told else Label.CHECK) if asked or answered or told else span
     if span.label is Label.SIGNATURE and asked:  # `signed by the client?`
         return replace(span, label=Label.CHECK)
@@ -101,16 +102,43 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
         if before is not None and before.label in _NAMED and span.label is Label.EACH and _close(text, before, span):
             found.append(replace(span, label=Label.OPTIONS))
             continue
-        if before is not None and before.label is Label.IF and span.label is Label.OPTIONS and span.start == before.end:
-            found[-1] = replace(before, end=span.end)
+        if before is not None and before.label is Label.IF and span.start == before.end:
+            if span.label is Label.OPTIONS and span.confidence >= _SURE:
+                found[-1] = replace(before, end=span.end)
+                continue
+            if span.label in ITEMS and text.roles[span.start].get("or") == 1:  # `if it is worn | or has to be replaced`
+                found[-1] = replace(before, end=span.end)
+                continue
+        if span.label is Label.LIMIT and before is not None and _asks_whether(text, before, span):
+            found[-1] = replace(before, label=Label.CHECK, end=span.end)  # `battery above 50 %?`
+            continue
+        if span.label is Label.SCAN and before is not None and _says_how(text, before, span):
+            found[-1] = replace(before, label=Label.SCAN)  # `inventory number (scan the label)`
             continue
         found.append(span)
     return found
 
 
+def _asks_whether(text: TokenizedText, before: LabelledSpan, limit: LabelledSpan) -> bool:
+    """Whether a number and its limit are one question that is answered by yes or no."""
+    asked = limit.end < len(text) and text.tokens[limit.end].text == "?" and before.end == limit.start
+    return asked and before.label is Label.NUMBER and not text.any_of(_COUNTED, before.start, limit.end)
+
+
+def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> bool:
+    """Whether a span stands in parentheses right behind an item that it says more about."""
+    between = [token.text for token in text.tokens[before.end : span.start]]
+    return (
+        before.label in {Label.TEXT, Label.NUMBER, Label.CHECK, Label.CHOICE}
+        and between[:1] == ["("]
+        and all(not text.carries_meaning(at) for at in range(before.end, span.start))
+    )
+
+
 def _is_first_option(text: TokenizedText, asked: LabelledSpan, first: LabelledSpan, options: LabelledSpan) -> bool:
     """`type: open fire, insert or stove`: whether what looks like an item of its own is the first of the options."""
-    if asked.label not in ITEMS or first.label not in ITEMS or first.end != options.start:
+    apart = [token.text for token in text.tokens[first.end : options.start]]
+    if asked.label not in ITEMS or first.label not in ITEMS or apart not in ([], [","]):
         return False
     return [token.text for token in text.tokens[asked.end : first.start]] == [":"]
 
@@ -125,8 +153,11 @@ def _with_unasked(text: TokenizedText, spans: Sequence[LabelledSpan], sentences:
         start, end = sentences.bounds(inside[0].start)
         for at, span in enumerate(inside):
             doubtful = all(one.label in DETAILS and one.confidence < _SURE for one in inside[at + 1 :])
-            if span.label is Label.EACH and at == len(inside) - 1:
-                yield replace(span, label=Label.CHECK)
+            told = all(one.label in {Label.HOW, Label.HINT} for one in inside[at + 1 :])
+            heads = ":" in {token.text for token in text.tokens[end - 1 : end]}
+            if span.label is Label.EACH and told and not heads:
+                listed = any(text.tokens[index].is_number for index in range(span.start, span.end))
+                yield replace(span, label=Label.TEXT if listed else Label.CHECK)
             elif span.label is Label.IF and doubtful:
                 yield span
                 yield from _text(text, span.end, end)
@@ -142,7 +173,7 @@ def _text(text: TokenizedText, start: int, end: int) -> Iterator[LabelledSpan]:
     """A text step for words that have no label."""
     words = [at for at in range(start, end) if text.tokens[at].is_word or text.tokens[at].is_number]
     if words:
-        yield LabelledSpan(Label.TEXT, words[0], words[-1] + 1, _UNASKED)
+        yield LabelledSpan(Label.TEXT, words[0], words[-1] + 1, UNASKED)
 
 
 def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, later: LabelledSpan | None) -> bool:
@@ -155,14 +186,17 @@ def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, l
     if between != [":"] or line != following_line:
         return False
     is_bare = len(text.stems(following.start, following.end)) < TELLING
-    if span.label not in {Label.CHECK, Label.TEXT} and not (span.label is Label.SECTION and is_bare):
+    asked = span.label in ITEMS and asks_back(text, following.end)
+    if span.label not in VAGUE_HEADINGS and not asked and not (span.label is Label.SECTION and is_bare):
         return False
     alone = (
         later is None
         or text.tokens[later.start].line != line
         or any(token.text in ".;?!" for token in text.tokens[following.end - 1 : later.start])
     )
-    return alone and (span.label is Label.SECTION or span.confidence <= _VAGUE or asks_back(text, following.end))
+    last = following.end >= len(text) or text.tokens[following.end].line != line
+    vague = span.confidence <= _VAGUE or asks_back(text, following.end) or (last and is_bare)
+    return alone and (span.label is Label.SECTION or vague)
 
 
 def _with_headed(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
@@ -178,6 +212,6 @@ def _with_headed(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator
             ):
                 first -= 1
             if first < span.start - 1:
-                yield LabelledSpan(Label.CHOICE, first, span.start - 1, _UNASKED)
+                yield LabelledSpan(Label.CHOICE, first, span.start - 1, UNASKED)
         yield span
         end = span.end

@@ -1,4 +1,8 @@
-"""Whether a prompt asks for a checklist at all: a question, a poem or a complaint does not."""
+"""What a prompt is as a whole: whether it asks for a checklist at all, and whether it is tidy or messy.
+
+A question, a poem or a complaint asks for none. A messy prompt (dictated speech, asides, nested conditions) is hard to
+read, so each part of it is worth less.
+"""
 
 from itertools import pairwise
 from typing import Final
@@ -6,22 +10,34 @@ from typing import Final
 import pycrfsuite
 
 from .models import tagger
+from .sentences import Sentences
 from .token_features import BULLET
 from .tokens import TokenizedText
 
-MODEL: Final = "requests.crfsuite"
-"""File in the package's folder `model`."""
+REQUESTS: Final = "requests.crfsuite"
+FORMS: Final = "forms.crfsuite"
+"""Files in the package's folder `model`."""
 YES: Final = "checklist"
 NO: Final = "other"
+PLAIN: Final = "plain"
+MESSY: Final = "messy"
 _WORDS: Final = 60
 _OPENING: Final = 4
+_PRONOUNS: Final = frozenset({"pronoun", "we"})
 
 
-def probability(text: TokenizedText) -> float:
+def asking(text: TokenizedText) -> float:
     """How likely the prompt asks for a checklist, 0 to 1."""
-    model = tagger(MODEL)
+    model = tagger(REQUESTS)
     model.set(pycrfsuite.ItemSequence([request_features(text)]))
     return float(model.marginal(YES, 0))
+
+
+def messiness(text: TokenizedText, sentences: Sentences) -> float:
+    """How likely the prompt is a messy one, 0 to 1."""
+    model = tagger(FORMS)
+    model.set(pycrfsuite.ItemSequence([form_features(text, sentences)]))
+    return float(model.marginal(MESSY, 0))
 
 
 def request_features(text: TokenizedText) -> list[str]:
@@ -55,3 +71,25 @@ def request_features(text: TokenizedText) -> list[str]:
         )
     )
     return list(features)
+
+
+def form_features(text: TokenizedText, sentences: Sentences) -> list[str]:
+    """What the decision between tidy and messy sees besides: how long sentences are, capitals, marks, suppositions."""
+    starts = [at for at in range(len(text)) if at == 0 or sentences.of[at] != sentences.of[at - 1]]
+    lengths = [end - start for start, end in pairwise([*starts, len(text)])]
+    words = [token.text for token in text.tokens if token.is_word]
+    share = 1 / max(1, len(text))
+    capitals = sum(word[0].isupper() for word in words) / max(1, len(words))
+    marks = sum(token.text in ",.;:?" for token in text.tokens) * share
+    pronouns = sum(bool(roles.keys() & _PRONOUNS) for roles in text.roles) * share
+    return [
+        *request_features(text),
+        f"longest={min(max(lengths, default=0) // 8, 8)}",
+        f"mean={min(len(text) // max(1, len(lengths)) // 4, 8)}",
+        f"lower={text.text == text.text.lower()}",
+        f"capitals={int(capitals * 10)}",
+        f"lower-starts={min(sum(text.tokens[at].text[:1].islower() for at in starts), 4)}",
+        f"marks={min(int(marks * 40), 8)}",
+        f"ifs={min(sum('if' in roles for roles in text.roles), 5)}",
+        f"pronouns={min(int(pronouns * 40), 6)}",
+    ]

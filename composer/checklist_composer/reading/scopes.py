@@ -38,14 +38,26 @@ def governed(
         return before[-1:], []
     if not after:
         return before[-1:] if before and not _refers_back(text, span) else [], []
-    chain = [after[0]]
-    for item in after[1:]:
-        if not _joined(text, chain[-1], item):
-            break
-        chain.append(item)
+    chain = _chain(text, after)
     if sentences.is_long(span.start):
         return chain[:1], chain[1:]
     return chain, [item for item in after if item not in chain]
+
+
+def _chain(text: TokenizedText, after: Sequence[Item]) -> list[Item]:
+    """The first item with those that are joined to it: `a and b`, `a, b and c`; a comma alone joins nothing."""
+    chain, certain = [after[0]], 1
+    for item in after[1:]:
+        if not _joined(text, chain[-1], item):
+            break
+        joint = range(chain[-1].end, item.start)
+        joins = any("and" in text.roles[at] or text.tokens[at].text in "&+" for at in joint)
+        if not joins and certain > 1:  # `a and b, c`
+            break
+        chain.append(item)
+        if joins:
+            certain = len(chain)
+    return chain[:certain]
 
 
 def _refers_back(text: TokenizedText, span: LabelledSpan) -> bool:

@@ -34,7 +34,7 @@ _CHOOSING: Final = {Label.CHOICE: StepType.CHOICE, Label.MULTI_CHOICE: StepType.
 _LONG: Final = frozenset({"describe", "long_noun", "remarks", "open_question"})
 _WITH_OPTIONS: Final = frozenset({Label.TEXT, Label.CHECK, Label.NUMBER, Label.LOCATION, Label.INSTRUCTION})
 """Items that become a choice when options stand behind them, unless these are yes and no."""
-_SEVERAL: Final = frozenset({"several", "which_several"})
+_SEVERAL: Final = frozenset({"several"})
 _ANY: Final = (0, None)
 _CERTAIN: Final = frozenset({Label.PHOTO, Label.SIGNATURE})
 """Items whose nouns leave no doubt."""
@@ -44,9 +44,13 @@ _OF_TYPES: Final = {
 }
 """Details that are in the configuration of steps of these types; other steps have them as a hint."""
 _TIMED: Final = frozenset({"time_noun", "what_time", "time_type"})
+_GRADED: Final = 0.9
+"""Below this confidence an item without a scale is no rating."""
 _DATED: Final = frozenset({"date_noun", "when", "dated"})
 _OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
 _COUNTING: Final = frozenset({"how_much", "count"})
+_ANSWERED: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign"})
+"""Roles of verbs and nouns that ask for an answer."""
 _VOLUNTARY: Final = frozenset({"optional"})
 _OPTION_MARKS: Final = re.compile(r"\[[ xX]?\]|[☐☑□○●]")
 
@@ -56,12 +60,14 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
     step = DraftStep(label=_label(text, item), type=StepType.TEXT, subject=text.slice(item.start, item.end))
     step.source = (text.tokens[item.start].start, text.tokens[item.end - 1].end)
     step.confidence = item.confidence
-    if _names_its_kind(text, item) or item.has(Label.UNIT):
+    answered = item.label is Label.CHECK and item.has(Label.OPTIONS)
+    if _names_its_kind(text, item) or item.has(Label.UNIT) or answered:
         step.confidence = max(SURE, item.confidence)
     _take_type(text, item, step)
+    _take_config(text, item, step)
     if item.confidence < DOUBTFUL:
         step.required = False
-    if item.has(Label.OPTIONAL) or text.any_of(_VOLUNTARY, item.start, item.end):
+    if item.has(Label.OPTIONAL) or text.any_of(_VOLUNTARY, item.start, item.end + item.behind):
         step.required = False
     elif item.has(Label.REQUIRED):
         step.required = True
@@ -72,11 +78,11 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
 def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
     if item.label in _CHOOSING or (item.has(Label.OPTIONS) and item.label in _WITH_OPTIONS):
         _choose(text, item, step)
-        if step.type is StepType.TEXT and item.label not in _CHOOSING:
+        if step.type is StepType.TEXT and item.label not in _CHOOSING and not _offers(text, item):
             step.type = _TYPES[item.label]
-    elif item.label in {Label.CHECK, Label.TEXT} and item.has(Label.UNIT):
+    elif item.label in {Label.CHECK, Label.TEXT, Label.NUMBER} and item.has(Label.UNIT):
         step.type = StepType.NUMBER
-    elif _is_doubted(item) and not _names_its_kind(text, item):
+    elif _is_doubted(text, item) and not _names_its_kind(text, item):
         if _asks_yes_or_no(text, item):
             step.type, step.confidence = StepType.BOOLEAN, SURE
         else:
@@ -85,8 +91,13 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         step.type = StepType.NUMBER if item.has(Label.UNIT) else _date_type(text, item)
     elif item.label is Label.RATING:
         _rate(text, item, step)
+    elif item.label is Label.INSTRUCTION and text.any_of(_ANSWERED, item.start, item.end):
+        step.photo = _ANY  # `stop the pump and describe the leak` is not only to be read
     else:
         step.type = _said_type(text, item) or _TYPES[item.label]
+
+
+def _take_config(text: TokenizedText, item: Item, step: DraftStep) -> None:
     if step.type is StepType.NUMBER:
         step.unit = _unit(text, item)
     elif step.type is StepType.TEXT and text.any_of(_LONG, item.start, item.end):
@@ -96,8 +107,10 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
     step.geo = item.label is Label.LOCATION and step.type not in CHOICES
 
 
-def _is_doubted(item: Item) -> bool:
-    return item.confidence < _SURE_OF.get(item.label, SURE) and item.label not in _CERTAIN
+def _is_doubted(text: TokenizedText, item: Item) -> bool:
+    states = item.label is Label.CHECK and "state" in text.roles[item.end - 1] and item.end - item.start > 1
+    least = SURE if states else _SURE_OF.get(item.label, SURE)
+    return item.confidence < least and item.label not in _CERTAIN
 
 
 def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
@@ -121,6 +134,9 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
         return StepType.NUMBER if scale_of(text.slice(scale.start, scale.end), text.language) else None
     if item.label is not Label.CHECK:
         return None
+    last = item.end - 1
+    if item.end - item.start > 1 and "preposition" in text.roles[last] and not text.has("question", item.start, last):
+        return StepType.TEXT  # `test ride done by`
     opened = item.end < len(text) and text.tokens[item.end].text in "(-–"
     opened = opened and text.tokens[item.end].line == text.tokens[item.start].line
     behind = item.end + 1 if opened else item.end
@@ -171,9 +187,20 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
             return
     if len(options) < 2:
         return
-    several = text.any_of(_SEVERAL, max(item.start - 3, 0), end + 3)
+    first = item.start
+    while first and item.start - first < 3 and text.tokens[first - 1].text not in ".?!;":
+        first -= 1
+    several = text.any_of(_SEVERAL, first, end + 3) or text.has("which_several", first, item.end)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
+
+
+def _offers(text: TokenizedText, item: Item) -> bool:
+    """Whether words that may be answers stand with a check: a tick would lose them."""
+    span = item.first(Label.OPTIONS)
+    if span is None or item.label is not Label.CHECK or text.has("yes_no", span.start, span.end):
+        return False
+    return len(options_of(text.slice(span.start, span.end), text.language)) > 1
 
 
 def _is_measured(item: Item) -> bool:
@@ -210,6 +237,8 @@ def _rate(text: TokenizedText, item: Item, step: DraftStep) -> None:
             return
     if (scale := scale_of(text.slice(item.start, item.end), text.language)) is not None:
         step.minimum, step.maximum = scale
+    elif item.confidence < _GRADED:
+        return
     step.type = StepType.RATING
 
 

@@ -1,21 +1,46 @@
-"""Words that the labeller left out although they may ask for something: they become steps in the writer's own words."""
+"""Words that the labeller left out although they may ask for something: they become a part of the span beside them, or
+steps in the writer's own words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Final
 
-from .labels import LabelledSpan
+from .labels import ITEMS, Label, LabelledSpan
 from .overlooked import runs
+from .sentences import Sentences
 from .token_features import BULLET
 from .tokens import TokenizedText
 
 _MAYBE: Final = 0.5
 """Below this probability of being outside of all spans, a word may ask for something."""
+_LISTED: Final = 8
+"""Words of a short sentence; among sentences that ask for something in a tidy prompt it does so, too."""
+_LONG_WORD: Final = 3
+_TELLING: Final = frozenset(
+    {"we", "greeting", "meta", "request", "checklist", "closing", "notice", "it_should", "takes", "skip", "no_skip"}
+)
 _LEAST: Final = 2
 """Words that carry meaning, of a clause that becomes a step."""
+_MOST_BESIDE: Final = 4
+"""Words right before a span that become a part of it."""
+_APART: Final = frozenset(",;.|")
+_ASKING: Final = frozenset(
+    {"request", "checklist", "please", "it_should", "confirm", "check", "record", "we", "greeting", "meta", "ordinal"}
+    | {"then", "also", "to_whom", "if", "if_not", "if_yes", "otherwise", "unless", "only_if", "executor", "self"}
+)
+"""Roles of words that only lead to what is asked for."""
+UNASKED: Final = 0.6
+"""The confidence of what is asked for by words that have no label."""
 
 
 def unread_words(
-    text: TokenizedText, spans: Sequence[LabelledSpan], outside: Sequence[float]
+    text: TokenizedText,
+    spans: Sequence[LabelledSpan],
+    outside: Sequence[float],
+    sentences: Sentences,
+    *,
+    messy: bool,
 ) -> tuple[list[tuple[int, int, float]], list[tuple[int, int]]]:
     """Clauses that become steps (tokens from, to, confidence), and the words that become nothing (tokens from, to)."""
     lines: dict[int, list[int]] = {}
@@ -28,13 +53,115 @@ def unread_words(
     for start, end in runs(text, taken):
         words = [index for index in range(start, end) if text.tokens[index].is_word]
         meaning = text.stems(start, end)
-        if not meaning:
+        listed = not messy and _is_listed(text, start, end, taken, sentences)
+        if not meaning and not listed:
             continue
         doubt = sum(1 - outside[index] for index in words) / len(words)
         line = text.tokens[start].line
         whole_line = BULLET.match(text.lines[line]) and start <= lines[line][0] and lines[line][-1] < end
-        if (len(meaning) >= _LEAST and doubt > 1 - _MAYBE) or whole_line:
+        may_ask = listed or (len(meaning) >= _LEAST and doubt > 1 - _MAYBE)
+        if (may_ask or whole_line) and not text.has("unwanted", start, end):
             steps.append((start, end, round(doubt, 3)))
         else:
             unused.append((start, end))
     return steps, unused
+
+
+def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sentences: Sentences) -> bool:
+    """Whether words are a short sentence of their own, between others that say something."""
+    first, last = sentences.bounds(start)
+    inside = range(first, last)
+    return (
+        not taken.intersection(inside)
+        and end - start <= _LISTED
+        and sum(len(text.tokens[at].text) > _LONG_WORD for at in range(start, end)) >= _LEAST
+        and start - first <= 1
+        and last - end <= 1
+        and any(at in taken for at in range(first))
+        and any(at in taken for at in range(last, len(text)))
+        and not text.any_of(_TELLING, first, last)
+    )
+
+
+def with_words_beside(
+    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
+) -> Iterator[LabelledSpan]:
+    """The spans, each with the words before it in its clause that have no label: `no. of | seats`."""
+    end = 0
+    for span in _with_number_apart(text, spans):
+        first = span.start
+        while first > end and not _parts(text, first - 1) and sentences.of[first - 1] == sentences.of[span.start]:
+            first -= 1
+        while first < span.start and not text.carries_meaning(first) and not text.tokens[first].is_number:
+            first += 1
+        beside = range(first, span.start)
+        told = 0 < len(beside) <= _MOST_BESIDE and not any(text.roles[at].keys() & _ASKING for at in beside)
+        if told and span.label is Label.LIMIT and first and text.tokens[first - 1].text in _APART:
+            measured = not any("not" in text.roles[at] for at in beside)  # `weight, | humidity | 40 to 60 %`
+            yield LabelledSpan(Label.NUMBER if measured else Label.TEXT, first, span.start, UNASKED)
+            told = False
+        elif told and span.label in ITEMS:
+            first = _heading_start(text, first, end)
+        elif span.label in ITEMS:
+            first = _heading_start(text, span.start, end)
+            told = first < span.start
+        grows = told and span.label in ITEMS | {Label.LIMIT, Label.HINT}
+        yield replace(span, start=first) if grows else span
+        end = span.end
+
+
+def with_words_behind(
+    text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
+) -> Iterator[LabelledSpan]:
+    """The items, each with the last words of its clause that have no label: `boxes put | into quarantine`."""
+    for span, following in zip_longest(spans, spans[1:]):
+        stop = following.start if following is not None else len(text)
+        last = span.end
+        while last < stop and not _cuts(text, last) and sentences.of[last] == sentences.of[span.start]:
+            last += 1
+        closed = last == len(text) or _cuts(text, last) or sentences.of[last] != sentences.of[span.start]
+        behind = range(span.end, last)
+        told = any(map(text.carries_meaning, behind)) and not any(text.roles[at].keys() & _ASKING for at in behind)
+        ended = text.tokens[span.end - 1].text in ".?!)"
+        fits = span.label in ITEMS and closed and len(behind) <= _MOST_BESIDE and not ended
+        yield replace(span, end=last) if fits and told else span
+
+
+def _with_number_apart(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
+    """`sorted by colour, | salt water 10 to 12 °C`: a limit that names its own thing behind what is no number."""
+    before: LabelledSpan | None = None
+    for span in spans:
+        first = span.start
+        while first < span.end and text.carries_meaning(first) and not text.roles[first]:
+            first += 1
+        own = span.start and text.tokens[span.start - 1].text in _APART and span.start < first < span.end
+        if span.label is Label.LIMIT and own and before is not None and before.label in ITEMS - {Label.NUMBER}:
+            yield LabelledSpan(Label.NUMBER, span.start, first, UNASKED)
+            yield replace(span, start=first)
+        else:
+            yield span
+        before = span
+
+
+def _heading_start(text: TokenizedText, start: int, end: int) -> int:
+    """Where words without a label begin that stand before a colon at the start of the item's line: `Gate: | shut?`"""
+    before = text.tokens[start - 1] if start else None
+    if before is None or before.text != ":" or before.line != text.tokens[start].line:
+        return start
+    first = start - 1
+    while first > end and not _parts(text, first - 1) and text.tokens[first - 1].line == before.line:
+        first -= 1
+    heading = range(first, start - 1)
+    opens = first == 0 or text.tokens[first - 1].line != before.line or text.tokens[first - 1].text in ".;?!"
+    known = any(text.roles[at].keys() & _ASKING for at in heading)
+    telling = any(map(text.carries_meaning, heading))
+    return first if opens and telling and not known and len(heading) <= _MOST_BESIDE else start
+
+
+def _parts(text: TokenizedText, index: int) -> bool:
+    return _cuts(text, index) or "and" in text.roles[index]
+
+
+def _cuts(text: TokenizedText, index: int) -> bool:
+    token = text.tokens[index]
+    return not (token.is_word or token.is_number)

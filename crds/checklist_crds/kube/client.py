@@ -20,8 +20,8 @@ from typing import Any, Final, Self
 import aiohttp
 from yarl import URL
 
-from ..json_text import from_json, to_json
-from .errors import KubeError, KubeGone, KubeOutcomeUnknown, KubeUnavailable, from_status
+from ..json_text import from_cluster_json, to_json
+from .errors import KubeError, KubeGone, KubeInvalid, KubeOutcomeUnknown, KubeUnavailable, from_status
 from .kinds import Kind
 from .official import import_only_what_is_used
 
@@ -208,7 +208,7 @@ class KubeClient:
         """JSON Patch (RFC 6902) of the status subresource. Raises KubeConflict when it does not fit, as when one of
         its tests fails.
 
-        Unknown fields are dropped without a warning, which nobody would read and which costs the server more.
+        Unknown fields are dropped without a warning: the warning would cost the server more and is not read.
         """
         path, params = kind.path(namespace, name, "status"), {"fieldValidation": "Ignore"}
         body = await self._call("PATCH", path, body=operations, params=params, content_type=_JSON_PATCH)
@@ -314,7 +314,7 @@ class KubeClient:
                     raise from_status(response.status, await _json_or_empty(response))
                 on_answer()
                 async for line in _lines(response):
-                    event = from_json(line)
+                    event = from_cluster_json(line)
                     if event["type"] == "ERROR":
                         status = event["object"]
                         raise from_status(int(status.get("code", 500)), status)
@@ -359,7 +359,10 @@ class KubeClient:
             headers["Accept"] = accept
         data = None
         if body is not None:
-            data = to_json(body)
+            try:
+                data = to_json(body)
+            except ValueError as error:
+                raise KubeInvalid(f"the object is no JSON: {error}") from None
             headers["Content-Type"] = content_type
         url = URL(self._base + path, encoded=True)
         if params:
@@ -377,8 +380,11 @@ class KubeClient:
             failure = KubeOutcomeUnknown if was_sent else KubeUnavailable
             raise failure(f"the Kubernetes API does not answer: {type(error).__name__}") from error
         try:
-            answer = from_json(raw)
+            answer = from_cluster_json(raw)
         except ValueError:
+            if status < 400:  # an empty list would be believed
+                failure = KubeUnavailable if method == "GET" else KubeOutcomeUnknown
+                raise failure("the Kubernetes API answers with what is no JSON") from None
             answer = {}
         if status >= 400:
             problem = from_status(status, answer if isinstance(answer, dict) else {})
@@ -401,7 +407,7 @@ def _selectors(field_selector: str | None, label_selector: str | None) -> dict[s
 
 async def _json_or_empty(response: aiohttp.ClientResponse) -> JsonObject:
     try:
-        answer = from_json(await response.read())
+        answer = from_cluster_json(await response.read())
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}

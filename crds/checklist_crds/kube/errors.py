@@ -5,7 +5,8 @@
     KubeError
     ├── KubeUnavailable    no answer, or "not now" (401, 429, 5xx)
     │   ├── KubeOutcomeUnknown  a write may or may not be done
-    │   └── KubeContended       others wrote each time in between
+    │   ├── KubeContended       others wrote each time in between
+    │   └── KubeOverloaded      refused before it was sent: too many calls wait
     ├── KubeNotFound       404
     ├── KubeAlreadyExists  409 on create
     ├── KubeConflict       409 on a conditional write, 422 for a JSON Patch that does not fit: read and decide again
@@ -37,6 +38,14 @@ class KubeOutcomeUnknown(KubeUnavailable):
 
 class KubeContended(KubeUnavailable):
     """Others changed the same object each time between reading and writing it. Nothing was written."""
+
+
+class KubeOverloaded(KubeUnavailable):
+    """Refused by our own queue before anything was sent; worth another try after `retry_after_s` seconds."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__("too many calls of the Kubernetes API wait", status=429)
+        self.retry_after_s = retry_after_s
 
 
 class KubeNotFound(KubeError):

@@ -42,7 +42,7 @@ class _Place:
 
 
 Handler = Callable[[str, JsonObject], None]
-"""Called with "UPSERT" or "DELETE" and the object; must not block."""
+"""Called with "UPSERT" or "DELETE" and the object; must not block. An object that it raises over counts as deleted."""
 
 
 def key_of(body: JsonObject) -> Key:
@@ -191,4 +191,13 @@ class Informer:
 
     def _tell(self, change: str, body: JsonObject) -> None:
         for handler in self._handlers:
-            handler(change, body)
+            try:
+                handler(change, body)
+            except Exception:
+                if change == "DELETE":
+                    raise
+                # An unreadable object must not hide all others, which may be another tenant's.
+                logger.exception(
+                    "an object was not understood", extra={"kind": self._kind.kind, "object": key_of(body)}
+                )
+                handler("DELETE", body)

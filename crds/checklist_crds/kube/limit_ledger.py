@@ -34,7 +34,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..errors import LimitReached
-from ..limits import REVOKED, Counted, Limits, Reserved, room_for, with_one_key
+from ..limits import REVOKED, Counted, Limits, Reserved, require_within, room_for, with_one_key
 from ..organization_types import KeysOfHour, OrganizationSpec
 from ..resource_types import ORGANIZATION_LABEL
 from ..template_resource import counted_size
@@ -154,6 +154,12 @@ class LimitLedger:
         wanted = Reserved(uuid.uuid4().hex, Counted.IDEMPOTENCY_KEY, namespace, 0, self._clock())
         await self._reserve(organization, wanted, namespace)
 
+    async def verify(self, organization: str, counted: Counted) -> None:
+        """Raises LimitReached when more objects exist than the caps allow, KubeNotFound and other KubeErrors."""
+        spec = OrganizationSpec.model_validate((await self._client.get(ORGANIZATION, organization))["spec"])
+        existing = await self._existing(organization, counted, self._namespaces_of(spec))
+        require_within(counted, existing, self.limits.of(spec.limits))
+
     async def limits_of(self, organization: str) -> Limits:
         """As they are now; of an organization that is not there, those of the installation. Raises KubeError."""
         try:
@@ -219,6 +225,13 @@ class LimitLedger:
         if not account.requests and not account.done and self._accounts.get(organization) is account:
             del self._accounts[organization]
 
+    def _namespaces_of(self, spec: OrganizationSpec) -> tuple[str, ...]:
+        home = spec.namespace or self._installation_namespace
+        return tuple(dict.fromkeys((home, self._installation_namespace)))
+
+    async def _existing(self, organization: str, counted: Counted, namespaces: tuple[str, ...]) -> dict[str, int]:
+        return await _COUNTS[counted](self._client, _KINDS[counted], organization, namespaces)
+
     async def _commit(self, organization: str, batch: list[_Request], done: set[str]) -> list[_Request]:
         """Answers all of `batch` but those that have to wait, which are returned."""
         now = asyncio.get_running_loop().time
@@ -231,11 +244,9 @@ class LimitLedger:
             keys = [KeysOfHour.model_validate(entry) for entry in status.get("idempotencyKeys") or ()]
             oldest = self._clock() - _ENDS_AFTER
             after = [one for one in before if one.id not in done and one.since > oldest]
-            namespaces = tuple(
-                dict.fromkeys((spec.namespace or self._installation_namespace, self._installation_namespace))
-            )
+            namespaces = self._namespaces_of(spec)
             existing = {
-                counted: await _COUNTS[counted](self._client, _KINDS[counted], organization, namespaces)
+                counted: await self._existing(organization, counted, namespaces)
                 for counted in {request.wanted.counted for request in batch} & _COUNTS.keys()
             }
             round_ = _Round(after, keys)

@@ -1,4 +1,4 @@
-"""Runs in the cluster: read, decide, write on condition that nobody changed the run in between."""
+"""Runs in the cluster: read, decide, compare-and-swap."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from ..run_types import Run
 from ..template_types import Definition
 from ..times import Clock
 from ..tracing import relate, traceparent_of
-from .client import JsonObject, KubeClient, retry_conflicts
+from .client import JsonObject, KubeClient
 from .errors import KubeConflict
 from .kinds import RUN
 from .revisions import RevisionStore
-from .run_patch import status_patch
+from .run_writes import read_decide_write, write_status
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,15 @@ class RunStore:
         A write that did not answer (KubeUnavailable) may have been done, and those before it were; the op_ids of the
         commands make a retry safe.
         """
-        just_read = [run]
 
-        async def attempt() -> BatchChange:
-            known = just_read.pop() if just_read else await self.get(run.namespace, run.name)
+        async def read() -> Run:
+            return await self.get(run.namespace, run.name)
+
+        async def decide_and_write(known: Run) -> BatchChange:
             definition = await self.definition(known)
             return await self._write(known, definition, await self._decide(known, definition, commands))
 
-        return await self._go_on(await retry_conflicts(attempt), commands)
+        return await self._go_on(await read_decide_write(read, decide_and_write, known=run), commands)
 
     async def change_remembered(self, run: Run, commands: Sequence[Command]) -> BatchChange | None:
         """Apply `commands` to a state of the run that may be old, with one write and no read.
@@ -121,11 +122,10 @@ class RunStore:
         return BatchChange(change, (*first.outcomes, *rest.outcomes))
 
     async def _write(self, run: Run, definition: Definition, batch: BatchDecision) -> BatchChange:
-        """Raises KubeConflict when somebody changed the run since it was read."""
-        patch = status_patch(run, batch.decision.after)
-        if not patch:
+        """Raises KubeConflict when the run has changed since it was read."""
+        body = await write_status(self._client, run, batch.decision.after)
+        if body is None:
             return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)
-        body = await self._client.json_patch_status(RUN, run.name, patch, run.namespace)
         relate(traceparent_of(body))
         return BatchChange(
             Change(run.written(batch.decision.after, body), batch.decision, definition, body), batch.outcomes

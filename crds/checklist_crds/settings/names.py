@@ -108,7 +108,6 @@ OPERATOR: Final = frozenset(
         "CHECKLISTS_RETRY_GAPS",
         "CHECKLISTS_RETRY_JITTER",
         "CHECKLISTS_REVISION_GRACE_SECONDS",
-        "CHECKLISTS_SHARD",
         "CHECKLISTS_SIGNATURE_EXPIRES",
         "CHECKLISTS_SWEEP_SECONDS",
     }
@@ -135,6 +134,11 @@ TOOLS: Final = frozenset(
 )
 """Of the command line and of development: they may stand in the same shell."""
 
+RETIRED: Final = {
+    "CHECKLISTS_SHARD": "one operator does all of the work; end those of other shards before you start this version",
+}
+"""Settings of earlier versions, and what is to be known without them."""
+
 _LINK: Final = re.compile(rf"{PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)")
 _LINK_VALUE: Final = re.compile(r"(tcp|udp|sctp)://\S+:\d+")
 
@@ -159,6 +163,8 @@ def strangers(environment: Mapping[str, str], own: Collection[str]) -> Iterator[
 
 
 def _guess(name: str, known: Collection[str]) -> str:
+    if name in RETIRED:
+        return f" any more: {RETIRED[name]}"
     bare = {one.removeprefix(PREFIX): one for one in known}
     near = difflib.get_close_matches(name.removeprefix(PREFIX), sorted(bare), n=1, cutoff=0.7)
     return f" (did you mean {bare[near[0]]}?)" if near else ""

@@ -13,7 +13,7 @@ import aiohttp
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_dev.bench.answer_cost import Answering, measure_answer_cost
-from checklist_dev.bench.answers import SECRET, answers_to, open_runs, runs_needed
+from checklist_dev.bench.answers import SECRET, USUAL_STEPS, answers_to, open_runs, runs_needed, template_of
 from checklist_dev.bench.archive_lists import measure_archive_lists
 from checklist_dev.bench.archiving import ARCHIVE_SETTINGS, measure_archive
 from checklist_dev.bench.composing import measure_composing
@@ -28,6 +28,7 @@ from checklist_dev.bench.large_templates import measure_large_templates
 from checklist_dev.bench.latency import RawPipeline, measure_latency
 from checklist_dev.bench.neighbours import watching
 from checklist_dev.bench.other_routes import OtherRoutes
+from checklist_dev.bench.overload import measure_overload
 from checklist_dev.bench.photos import measure_uploads
 from checklist_dev.bench.raw import RawCluster, RunFactory
 from checklist_dev.bench.report import Figure, table, write_report
@@ -41,7 +42,6 @@ from checklist_dev.bench.start import measure_imports
 from checklist_dev.bench.takeover import TAKEOVER_SETTINGS, measure_takeovers
 from checklist_dev.bench.web import measure_web
 from checklist_dev.failures import end_on_signals, run_tool, say
-from checklist_dev.load.checklist import TEMPLATE
 from checklist_dev.load.client import Person, ServiceClient
 from checklist_dev.load.received import ReceiverLog
 from checklist_dev.load.release_before import code_of, install_older_crds
@@ -52,6 +52,7 @@ from checklist_dev.tether import end_with_parent
 PARTS = (
     "requests",
     "answers",
+    "overload",
     "latency",
     "deliveries",
     "retries",
@@ -90,6 +91,7 @@ class Sizes:
     posts: int = 500
     answers: int = 600
     answer_rounds: int = 3
+    overload_s: float = 60.0
     gets: int = 1500
     latency_rounds: int = 4
     latency_round_s: float = 5.0
@@ -128,6 +130,7 @@ QUICK = Sizes(
     posts=60,
     answers=100,
     answer_rounds=1,
+    overload_s=3.0,
     gets=120,
     latency_rounds=2,
     latency_round_s=1.5,
@@ -175,6 +178,7 @@ class Bench:
         measures: dict[str, Callable[[Rig], Awaitable[list[Figure]]]] = {
             "requests": lambda rig: self._serve(rig, self._requests),
             "answers": lambda rig: self._serve(rig, self._answers),
+            "overload": lambda rig: self._serve(rig, self._overload),
             "latency": lambda rig: self._serve(rig, self._latency),
             "deliveries": lambda rig: self._serve(rig, self._deliveries),
             "photos": lambda rig: self._serve(rig, self._photos),
@@ -221,7 +225,7 @@ class Bench:
 
     async def _serve(self, rig: Rig, measure: "Callable[[_Stage, str], Awaitable[list[Figure]]]") -> list[Figure]:
         async with self._stage(rig) as stage:
-            return await measure(stage, await stage.client.create_template(TEMPLATE))
+            return await measure(stage, await stage.client.create_template(template_of(USUAL_STEPS)))
 
     @asynccontextmanager
     async def _stage(self, rig: Rig, code: Path | None = None) -> "AsyncIterator[_Stage]":
@@ -283,6 +287,18 @@ class Bench:
                 )
         finally:
             await asyncio.to_thread(rig.stop)
+
+    async def _overload(self, stage: "_Stage", template_id: str) -> list[Figure]:
+        sizes = self._sizes
+        return await measure_overload(
+            stage.rig,
+            stage.client,
+            stage.cluster,
+            stage.kube,
+            stage.hook,
+            answers=sizes.answers,
+            for_s=sizes.overload_s,
+        )
 
     async def _latency(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes

@@ -18,17 +18,15 @@ from typing import Any, Final
 
 from checklist_crds.delivery_records import waiting_events
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.bench.answers import Planned, open_runs
+from checklist_dev.bench.answers import USUAL_STEPS, answers_to, open_runs, template_of, text_for
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal, of_rounds
-from checklist_dev.failures import Failure
+from checklist_dev.failures import Failure, say
 from checklist_dev.load.client import Person, ServiceClient, new_op
 from checklist_dev.load.received import ReceiverLog
 from checklist_dev.load.rig import Rig
 
 SIZES: Final = (5, 20, 40, 100)
-_USUAL: Final = 40
-"""Steps of the run that most figures are about."""
 _QUEUE: Final = 100
 """Answers of an offline queue."""
 _RECORDED_WITHIN_S: Final = 60.0
@@ -71,46 +69,53 @@ async def measure_answer_cost(
     """`answers` in each round and size; the sizes take turns. `before`: an earlier release, measured in turn."""
     client, cluster = stage.client, stage.cluster
     templates = {size: await client.create_template(template_of(size)) for size in SIZES}
-    older = None if before is None else await before.client.create_template(template_of(_USUAL))
+    older = None if before is None else await before.client.create_template(template_of(USUAL_STEPS))
     over_before: list[float] = []
     costs: dict[int, list[Cost]] = {size: [] for size in SIZES}
     shares: dict[int, list[float]] = {size: [] for size in SIZES}
     await _round(stage, templates[SIZES[0]], size=SIZES[0], answers=answers // 4)  # warms up
     finished = ""
-    for _ in range(rounds):
+    for number in range(rounds):
         for size in SIZES:
+            say(f"answers: round {number + 1} of {rounds}, runs of {size} steps")
             cost, people = await _round(stage, templates[size], size=size, answers=answers)
             raw = await _raw_rate(stage, people, size=size)
             costs[size].append(cost)
             shares[size].append(cost.rate / raw)
-            if size == _USUAL:
+            if size == USUAL_STEPS:
                 finished = await _finished(cluster, people[0])
                 if before is not None and older is not None:
                     earlier, _ = await _round(before, older, size=size, answers=answers)
                     over_before.append(cost.rate / earlier.rate)
-    usual, small, large = costs[_USUAL], costs[SIZES[0]], costs[SIZES[-1]]
+    usual, small, large = costs[USUAL_STEPS], costs[SIZES[0]], costs[SIZES[-1]]
     growth = [of_large.ms_in_all / of_small.ms_in_all for of_large, of_small in zip(large, small, strict=True)]
     return [
         *(_rate_figure(size, shares[size], costs[size]) for size in SIZES),
         *(_cost_figure(size, costs[size]) for size in SIZES),
         of_rounds(f"cost of an answer at {SIZES[-1]} steps over one at {SIZES[0]}", growth, "x", goal=Goal("<=", 1.5)),
         of_rounds(
-            f"status patches per answer, {_USUAL} steps", [each.patches for each in usual], "", goal=Goal("<=", 1.2)
+            f"status patches per answer, {USUAL_STEPS} steps",
+            [each.patches for each in usual],
+            "",
+            goal=Goal("<=", 1.2),
         ),
         of_rounds(
-            f"refused for a conflict per answer, {_USUAL} steps",
+            f"refused for a conflict per answer, {USUAL_STEPS} steps",
             [each.refused for each in usual],
             "",
             goal=Goal("<=", 0.02),
         ),
         Figure(
-            f"bytes of a finished run of {_USUAL} steps with its records", len(finished) / 1024, "KiB", Goal("<=", 14)
+            f"bytes of a finished run of {USUAL_STEPS} steps with its records",
+            len(finished) / 1024,
+            "KiB",
+            Goal("<=", 14),
         ),
         *await _offline_queues(client, cluster, templates[SIZES[-1]], stage.url),
         *(
             [
                 of_rounds(
-                    f"answers with a webhook over those of the release before, {_USUAL} steps",
+                    f"answers with a webhook over those of the release before, {USUAL_STEPS} steps",
                     over_before,
                     "x",
                     goal=Goal(">=", 3),
@@ -122,26 +127,11 @@ async def measure_answer_cost(
     ]
 
 
-def template_of(steps: int) -> Json:
-    """A checklist of text steps, twenty in a section."""
-    made = [{"id": f"s-{number}", "type": "text", "label": f"What do you see at point {number}?", "required": True}
-            for number in range(steps)]  # fmt: skip
-    sections = [
-        {"id": f"g-{first}", "title": f"Part {first // 20 + 1}", "steps": made[first : first + 20]}
-        for first in range(0, steps, 20)
-    ]
-    return {"name": f"{steps} points", "sections": sections}
-
-
-def _text(number: int) -> str:
-    return f"Nothing unusual at point {number}, all as it was the week before."
-
-
 async def _round(stage: Answering, template_id: str, *, size: int, answers: int) -> tuple[Cost, list[Person]]:
     """Every step of so many runs, step by step through all of them."""
     rig, cluster, log = stage.rig, stage.cluster, stage.log
     people = await open_runs(stage.client, template_id, [stage.url], -(-answers // size))
-    planned = [Planned(person, f"s-{number}", _text(number)) for number in range(size) for person in people]
+    planned = list(answers_to(people, size))
     for _ in log.new():
         pass
     patches_before, cpu_before = await _patches(cluster), _processor_s(rig)
@@ -170,7 +160,7 @@ async def _raw_rate(stage: Answering, people: Sequence[Person], *, size: int) ->
         for number in range(size):
             for name, _ in made:
                 answer = {
-                    "value": json.dumps(_text(number)),
+                    "value": json.dumps(text_for(number)),
                     "at": format_timestamp(utc_now()),
                     "revision": 1,
                 }
@@ -204,7 +194,7 @@ async def _offline_queues(client: ServiceClient, cluster: RawCluster, template_i
     for person in await open_runs(client, template_id, [url], 5):
         before, _ = await _patches(cluster)
         operations = [
-            {"type": "answer", "op_id": new_op(), "step_id": f"s-{number}", "value": _text(number)}
+            {"type": "answer", "op_id": new_op(), "step_id": f"s-{number}", "value": text_for(number)}
             for number in range(_QUEUE)
         ]
         started = time.perf_counter()
@@ -257,7 +247,7 @@ def _processor_s(rig: Rig) -> dict[str, float]:
 
 def _rate_figure(size: int, shares: Sequence[float], costs: Sequence[Cost]) -> Figure:
     rate = statistics.median(cost.rate for cost in costs)
-    goal = Goal(">=", 0.55) if size == _USUAL else None
+    goal = Goal(">=", 0.55) if size == USUAL_STEPS else None
     name = f"answers with a webhook over raw status patches, {size} steps"
     return of_rounds(name, shares, "x", goal=goal, baseline=f"answers: {rate:,.0f}/s")
 

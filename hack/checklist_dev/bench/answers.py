@@ -1,16 +1,17 @@
 """Runs that wait for answers, and the answers: what makes the events of the latency and delivery figures."""
 
 import asyncio
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from checklist_dev.failures import Failure
-from checklist_dev.load.checklist import STEPS, value_for
 from checklist_dev.load.client import Person, ServiceClient, new_op
 
+Json = dict[str, Any]
 SECRET = "a secret of the benchmark"  # noqa: S105 - signs nothing that matters
+USUAL_STEPS: Final = 40
+"""Steps of a run of the benchmark: real checklists have 20 to 60."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,28 @@ async def open_runs(client: ServiceClient, template_id: str, urls: Sequence[str]
     return await asyncio.gather(*(open_run(urls[number % len(urls)]) for number in range(count)))
 
 
-def answers_to(people: Sequence[Person], seed: int = 0) -> Iterator[Planned]:
+def template_of(steps: int) -> Json:
+    """A checklist of text steps, twenty in a section."""
+    made = [{"id": f"s-{number}", "type": "text", "label": f"What do you see at point {number}?", "required": True}
+            for number in range(steps)]  # fmt: skip
+    sections = [
+        {"id": f"g-{first}", "title": f"Part {first // 20 + 1}", "steps": made[first : first + 20]}
+        for first in range(0, steps, 20)
+    ]
+    return {"name": f"{steps} points", "sections": sections}
+
+
+def text_for(number: int) -> str:
+    """The answer to a step."""
+    return f"Nothing unusual at point {number}, all as it was the week before."
+
+
+def answers_to(people: Sequence[Person], steps: int = USUAL_STEPS) -> Iterator[Planned]:
     """Step by step through all runs, so that neighbours in time are different runs."""
-    rng = random.Random(seed)
-    for step in STEPS:
+    for number in range(steps):
         for person in people:
-            yield Planned(person, step["id"], value_for(rng, step["type"]))
+            yield Planned(person, f"s-{number}", text_for(number))
 
 
 def runs_needed(answers: int) -> int:
-    return -(-answers // len(STEPS))
+    return -(-answers // USUAL_STEPS)

@@ -6,8 +6,8 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
+from checklist_dev.bench.answers import USUAL_STEPS, text_for
 from checklist_dev.failures import Failure
-from checklist_dev.load.checklist import STEPS, value_for
 from checklist_dev.load.client import Person, Reply, ServiceClient, new_op
 
 REQUESTS_PER_S: Final = 50.0
@@ -55,6 +55,5 @@ class OtherRoutes:
         return seconds
 
     async def _answer(self) -> Reply:
-        step = self._rng.choice(STEPS)
-        value = value_for(self._rng, step["type"])
-        return await next(self._people).answer(step["id"], value, op_id=new_op())
+        number = self._rng.randrange(USUAL_STEPS)
+        return await next(self._people).answer(f"s-{number}", text_for(self._rng.randrange(1000)), op_id=new_op())

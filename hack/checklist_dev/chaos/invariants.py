@@ -13,7 +13,7 @@ from checklist_crds.run_types import Run
 from checklist_dev.chaos.facts import Facts, Finding
 from checklist_dev.chaos.ledger import ExpectedEvent, RunRecord
 from checklist_dev.load.received import ANSWER_WITHIN_S, Transmission
-from checklist_operator.envelopes import THUMBNAILS_DROPPED
+from checklist_operator.attempts.envelopes import THUMBNAILS_DROPPED
 
 _ADDRESSES: Final = frozenset({"url", "thumbnail_url"})
 _OF_ONE_ATTEMPT: Final = frozenset({"delivery_attempt", "thumbnail", THUMBNAILS_DROPPED})

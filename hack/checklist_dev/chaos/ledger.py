@@ -106,7 +106,7 @@ def lost_leases(log: Path) -> list["Kill"]:
     forgotten then, as in a crash; without an outage of the cluster it must not happen."""
     moments = []
     for line in log.read_text(errors="replace").splitlines() if log.exists() else ():
-        if '"lost the lease"' in line:
+        if '"lease.lost"' in line or '"lost the lease"' in line:  # this version, and those before
             with contextlib.suppress(ValueError, KeyError):
                 at = parse_timestamp(json.loads(line)["ts"]).timestamp()
                 moments.append(Kill("operator, by its lost lease", at, at + _STILL_ARRIVES_S))

@@ -1,4 +1,4 @@
-"""Trains the composer's two models; the same labelled prompts give the same models."""
+"""Trains the composer's models; the same labelled prompts give the same models."""
 
 import hashlib
 import random
@@ -9,9 +9,10 @@ from typing import Final
 import pycrfsuite
 
 from checklist_composer.language import language_of
-from checklist_composer.reading import labeller, request
+from checklist_composer.reading import labeller
 from checklist_composer.reading.labels import OUTSIDE, token_label
-from checklist_composer.reading.request import NO, YES, request_features
+from checklist_composer.reading.request import FORMS, NO, REQUESTS, YES, form_features, request_features
+from checklist_composer.reading.sentences import Sentences
 from checklist_composer.reading.token_features import token_features
 from checklist_composer.reading.tokens import TokenizedText
 
@@ -19,8 +20,8 @@ from .labelled_prompts import LabelledPrompt
 from .variants import variants
 
 MODELS: Final = Path(labeller.__file__).parent.parent / "model"
-SPANS: Final = {"c1": 0.5, "c2": 0.1, "max_iterations": 140, "feature.minfreq": 2}
-REQUESTS: Final = {"c1": 0.1, "c2": 0.5, "max_iterations": 150}
+SPANS: Final = {"c1": 0.5, "c2": 0.1, "max_iterations": 110, "feature.minfreq": 2}
+WHOLE: Final = {"c1": 0.1, "c2": 0.5, "max_iterations": 150}
 _SEED: Final = 20_261_123
 
 
@@ -50,17 +51,29 @@ def train_spans(prompts: Sequence[LabelledPrompt], path: Path, *, progress: Call
 def train_requests(prompts: Iterable[LabelledPrompt], path: Path) -> None:
     """The decision whether a prompt asks for a checklist."""
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    trainer.set_params(REQUESTS)
+    trainer.set_params(WHOLE)
     for prompt in prompts:
         text = TokenizedText(language_of(prompt.language), prompt.text)
         trainer.append(pycrfsuite.ItemSequence([request_features(text)]), [YES if prompt.checklist else NO])
     trainer.train(str(path))
 
 
+def train_forms(prompts: Iterable[LabelledPrompt], path: Path) -> None:
+    """The decision whether a prompt is plain or messy."""
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params(WHOLE)
+    for prompt in prompts:
+        if prompt.checklist:
+            text = TokenizedText(language_of(prompt.language), prompt.text)
+            trainer.append(pycrfsuite.ItemSequence([form_features(text, Sentences(text))]), [prompt.kind])
+    trainer.train(str(path))
+
+
 def train(prompts: Sequence[LabelledPrompt], folder: Path = MODELS, *, progress: Callable[[str], None] = print) -> None:
-    """Both models, and what they were made of."""
+    """The models, and what they were made of."""
     folder.mkdir(parents=True, exist_ok=True)
-    train_requests(prompts, folder / request.MODEL)
+    train_requests(prompts, folder / REQUESTS)
+    train_forms(prompts, folder / FORMS)
     train_spans(prompts, folder / labeller.MODEL, progress=progress)
     (folder / "SOURCE").write_text(f"{fingerprint()}\n", "ascii")
 
@@ -70,7 +83,10 @@ def fingerprint() -> str:
     package = MODELS.parent
     sources = [
         *sorted(MODELS.parent.parent.joinpath("training").glob("*.yaml")),
-        *(package / "reading" / name for name in ("token_features.py", "tokens.py", "labels.py", "request.py")),
+        *(
+            package / "reading" / name
+            for name in ("token_features.py", "tokens.py", "labels.py", "request.py", "sentences.py")
+        ),
         *sorted((package / "languages").glob("*.yaml")),
         package / "language.py",
         package / "verb_forms.py",

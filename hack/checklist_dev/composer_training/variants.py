@@ -9,7 +9,7 @@ from checklist_composer.reading.labels import Label
 
 from .labelled_prompts import LabelledPrompt, Tagged
 
-_EACH: Final = 2
+_EACH: Final = 1
 _RATE: Final = 0.6
 _LONGEST: Final = 90
 _KEPT: Final = frozenset({Label.SETTING, Label.OPTIONAL, Label.REQUIRED, Label.HOW, Label.LOCATION})

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from yarl import URL
 
-from checklist_operator.delivery import signing
+from checklist_operator.transport import signing
 
 CREATED: Final = 1795269000
 """2026-11-21T13:50:00Z"""

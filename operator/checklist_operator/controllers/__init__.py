@@ -1,1 +1,1 @@
-"""One controller for each concern: it is shown objects (`observe`) and makes what should be so, so."""
+"""One controller for each concern: it is shown objects (`observe`) and reconciles them to their desired state."""

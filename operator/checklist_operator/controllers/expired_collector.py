@@ -11,8 +11,8 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.kinds import Kind
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_operator.json_logging import about
-from checklist_operator.paging import pages
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.paging import pages
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class ExpiredCollector:
                 if now >= _expires_at(body):
                     deleted += await self._delete(body)
         if deleted:
-            logger.info("expired objects removed", extra=about(kind=self._kind.kind, count=deleted))
+            logger.info("objects.expired_removed", extra=about(kind=self._kind.kind, count=deleted))
         return deleted
 
     async def _delete(self, body: JsonObject) -> int:

@@ -11,11 +11,11 @@ from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.kinds import API_KEY, MEMBER, Kind
 from checklist_crds.resource_types import StatusCondition, with_condition
 from checklist_crds.times import Clock
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.labels import labelled, lacks_label
-from checklist_operator.tenancy import Refusal, Tenancy
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.controllers.labels import labelled, lacks_label
+from checklist_operator.controllers.tenancy import Refusal, Tenancy
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,9 @@ class Members:
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(kind, name, patch, namespace, resource_version=version)
             self._tell(kind, body, before, refusal)
-            logger.info("judged", extra=about(kind=kind.kind, name=name, reason=refusal.reason if refusal else READY))
+            logger.info(
+                "member.judged", extra=about(kind=kind.kind, name=name, reason=refusal.reason if refusal else READY)
+            )
 
     def _tell(self, kind: Kind, body: JsonObject, before: list[StatusCondition], refusal: Refusal | None) -> None:
         """People: that it cannot be used, or can be used again."""

@@ -19,11 +19,11 @@ from checklist_crds.pausing import tells_pause, with_pause
 from checklist_crds.quota import Quota
 from checklist_crds.resource_types import with_condition
 from checklist_crds.times import Clock
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
-from checklist_operator.tenancy import Refusal, Tenancy
-from checklist_operator.timers import Timers
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.controllers.tenancy import Refusal, Tenancy
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class Organizations:
             run = await self._find_run(run_id, spec)
             if run is None:
                 self._ledger.release(name, run_id, since)
-                logger.info("run was counted and never made", extra=about(organization=name, run_id=run_id))
+                logger.info("quota.reservation_released", extra=about(organization=name, run_id=run_id))
             elif run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"):
                 self._ledger.confirm(name, run_id)
             else:

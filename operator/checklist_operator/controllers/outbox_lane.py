@@ -9,9 +9,8 @@ from typing import Final
 from checklist_crds.delivery_records import DeliveryRecord, has_unfinished, waiting_events
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import version_of
-from checklist_crds.run_types import OutboxEntry, Run, RunPhase
-from checklist_crds.template_types import Definition
-from checklist_operator.faults import OurFault
+from checklist_crds.run_types import Run, RunPhase
+from checklist_operator.faults import LocalFault
 
 HEAD_START_S: Final = 0.05
 """How long an attempt has the line to itself after its start: a receiver that answers fast gets a run's events in
@@ -51,11 +50,9 @@ class Lane:
     version: int
     seen: int
     in_flight: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    answered: set[str] = field(default_factory=set)
-    """Of those in flight: the attempt has ended, and its result is not known yet, as a delivery is being made of it."""
     results: dict[str, DeliveryRecord] = field(default_factory=dict)
     first_result_at: float = 0.0
-    fault: OurFault | None = None
+    fault: LocalFault | None = None
     faults: int = 0
     look_up: bool = False
     last_turn: Turn | None = None
@@ -83,17 +80,6 @@ class Lane:
     @property
     def is_idle(self) -> bool:
         return not (self.in_flight or self.results or self.look_up) and not has_work(self.body)
-
-
-@dataclass(frozen=True, slots=True)
-class FirstAttempt:
-    entry: OutboxEntry
-    run: Run
-    definition: Definition
-    url: str
-    secret: bytes
-    organization: str
-    turn: Turn
 
 
 def has_work(body: JsonObject) -> bool:

@@ -4,7 +4,7 @@ A run that is deleted takes its photos with it at once, when that is seen; one t
 seen (deleted while nobody watched) and orphans are found by a sweep through the store, which touches only what is a day
 old: younger objects may belong to an upload under way, and a mistake in the settings has a day to be noticed.
 
-Several runs may have had one id, in namespaces of different organizations, and folders of versions before 0.2 do not
+Several runs may have had one id, in namespaces of different organizations, and folders of versions before 0.1.0 do not
 say whose they are. So before each deletion both the cluster and the archive are looked at for every run with the id:
 what any of them uses stays.
 """
@@ -28,10 +28,10 @@ from checklist_crds.retention_rules import organization_of
 from checklist_crds.run_photos import keys_in_use
 from checklist_crds.run_types import Run
 from checklist_crds.times import Clock
-from checklist_operator.archived_runs import ArchivedRuns
-from checklist_operator.json_logging import about
-from checklist_operator.paging import pages
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.paging import pages
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class PhotoCollector:
                     if await self._archived.missing([folder.run_id]):
                         deleted += await self._sweep_folder(folder, runs)
         except StoreUnavailable as error:
-            logger.warning("photos not swept: %s", error)
+            logger.warning("photos.not_swept", extra=about(reason=str(error)))
         return deleted
 
     async def _reconcile(self, gone: _Gone) -> float | None:
@@ -115,7 +115,7 @@ class PhotoCollector:
                 if await self._archived.missing([own.run_id]):
                     await self._delete(own.run_id, objects, "run_deleted")
         except StoreUnavailable as error:
-            logger.warning("photos of a deleted run are still there: %s", error, extra=about(run_id=own.run_id))
+            logger.warning("photos.not_removed", extra=about(run_id=own.run_id, reason=str(error)))
             return _STORE_PAUSE_S
         return None
 
@@ -144,7 +144,7 @@ class PhotoCollector:
             unseen -= sharing.keys()
         except KubeGone:
             # Deleting took longer than the cluster keeps what a list continues from; the rest is read one by one.
-            logger.info("the lists of runs ended early", extra=about(runs=len(unseen)))
+            logger.info("photos.run_lists_incomplete", extra=about(runs=len(unseen)))
         return deleted
 
     async def _sweep_folder(self, folder: PhotoFolder, runs: list[Run]) -> int:
@@ -165,7 +165,7 @@ class PhotoCollector:
         await self._store.delete([found.key for found in objects])
         for _ in objects:
             self._on_removed("Photo")
-        logger.info("photos removed", extra=about(run_id=run_id, objects=len(objects), reason=reason))
+        logger.info("photos.removed", extra=about(run_id=run_id, objects=len(objects), reason=reason))
         return len(objects)
 
     async def _find(self, folder: PhotoFolder, namespaces: Collection[str]) -> list[Run]:

@@ -22,15 +22,16 @@ from checklist_crds.resource_types import ORGANIZATION_LABEL
 from checklist_crds.retention_rules import (
     Keep,
     deliveries_told,
+    is_admitted,
+    is_leaving,
     last_finished_at,
     organization_of,
 )
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_operator.controllers.archiver import Archiver
-from checklist_operator.json_logging import about
-from checklist_operator.metrics import Metrics
-from checklist_operator.paging import pages
-from checklist_operator.sharding import Shard
+from checklist_operator.archive.archiver import Archiver
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.paging import pages
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ _AT_ONCE: Final = 500
 
 
 class Retention:
-    """`sweep` looks at everything of its shard that is settled."""
+    """`sweep` looks at everything that is settled."""
 
     def __init__(
         self,
@@ -51,7 +52,6 @@ class Retention:
         clock: Clock,
         audit_entries: int,
         namespaces: tuple[str, ...],
-        shard: Shard,
         metrics: Metrics,
         on_removed: Callable[[str], None],
         on_run_removed: Callable[[JsonObject], None],
@@ -63,7 +63,6 @@ class Retention:
         self._clock = clock
         self._audit_entries = audit_entries
         self._namespaces = namespaces
-        self._shard = shard
         self._metrics = metrics
         self._on_removed = on_removed
         self._on_run_removed = on_run_removed
@@ -81,10 +80,9 @@ class Retention:
         if any(keep.runs is not None for keep in keeps.values()):
             deleted += await self._sweep_runs(keeps)
         deleted += await self._archiver.end()
-        if self._shard.is_first:  # they bear no slot
-            audits = {name: keep.audit for name, keep in keeps.items() if keep.audit is not None}
-            deleted += await self._sweep_audit(audits)
-            deleted += await self._sweep_surplus_audit(keeps)
+        audits = {name: keep.audit for name, keep in keeps.items() if keep.audit is not None}
+        deleted += await self._sweep_audit(audits)
+        deleted += await self._sweep_surplus_audit(keeps)
         return deleted + await self._sweep_deliveries(keeps)
 
     async def _keeps(self) -> dict[str, Keep]:
@@ -107,11 +105,14 @@ class Retention:
                 async for page in self._pages(RUN):
                     for body in page:
                         keep = keeps.get(organization_of(body))
-                        if keep is None or keep.runs is None:
+                        if keep is None or keep.runs is None or is_leaving(body):
                             continue
                         held += keep.held or is_held(body)
                         at = keep.due_at(body)
                         if at is None or at > self._clock():
+                            continue
+                        if not is_admitted(body):
+                            deleted += await self._delete(RUN, body)
                             continue
                         if keep.archive and self._archiver.takes_nothing:
                             self._archiver.leave(at)
@@ -166,7 +167,7 @@ class Retention:
         async for page in self._pages(WEBHOOK_DELIVERY):
             for body in page:
                 keep = keeps.get(str(body["spec"]["organizationRef"]["name"]))
-                if keep is not None and keep.archive and self._archiver.takes_nothing:
+                if is_leaving(body) or (keep is not None and keep.archive and self._archiver.takes_nothing):
                     continue
                 at = await self._leaves_at(body, keep, now)
                 if at is None:
@@ -270,17 +271,11 @@ class Retention:
         except (KubeNotFound, KubeConflict):
             return 0
         self._on_removed(kind.kind)
-        logger.info("removed after its retention", extra=about(kind=kind.kind, name=metadata["name"]))
+        logger.info("retention.removed", extra=about(kind=kind.kind, name=metadata["name"]))
         return 1
 
     def _pages(self, kind: Kind, *, settled: bool = True) -> AsyncIterator[list[JsonObject]]:
-        return pages(
-            self._client,
-            kind,
-            self._namespaces,
-            field_selector=_SETTLED if settled else None,
-            label_selector=self._shard.selector,
-        )
+        return pages(self._client, kind, self._namespaces, field_selector=_SETTLED if settled else None)
 
 
 def _labelled_organization(body: JsonObject) -> str:

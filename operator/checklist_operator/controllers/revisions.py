@@ -18,8 +18,8 @@ from checklist_crds.kube.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.template_resource import TemplateMeta
 from checklist_crds.times import Clock
-from checklist_operator.json_logging import about
-from checklist_operator.paging import pages
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.paging import pages
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class RevisionCollector:
             return 0
         self._store.forget(*key)
         self._on_removed(TEMPLATE_REVISION.kind)
-        logger.info("unused revision removed", extra=about(revision=key[1]))
+        logger.info("revision.removed", extra=about(revision=key[1]))
         return 1
 
 

@@ -5,16 +5,19 @@ comes last, so that a run that cannot be made uses none. Then the snapshot is ma
 A refused run is tried again when its cause may be gone: its template or organization changed, or time has passed.
 """
 
+import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import ValidationError
+
 from checklist_crds import merge_patch
 from checklist_crds.errors import TemplateNotRunnable
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.errors import KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import RUN, TEMPLATE
 from checklist_crds.kube.quota_ledger import QuotaLedger
@@ -31,18 +34,17 @@ from checklist_crds.template_resource import TemplateMeta
 from checklist_crds.template_types import Definition
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
-from checklist_operator.archived_runs import ArchivedRuns
+from checklist_operator.archive.archived_runs import ArchivedRuns
+from checklist_operator.attempts.pauses import Held, Pauses
+from checklist_operator.attempts.signing_secrets import SigningSecrets
+from checklist_operator.controllers.labels import labelled
 from checklist_operator.controllers.templates import problems_text
-from checklist_operator.faults import OurFault
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.labels import labelled
-from checklist_operator.metrics import Metrics
-from checklist_operator.pauses import Held, Pauses
-from checklist_operator.sharding import has_slot
-from checklist_operator.signing_secrets import SigningSecrets
-from checklist_operator.tenancy import Refusal, Tenancy
-from checklist_operator.work_queue import Backoff, WorkQueue
+from checklist_operator.controllers.tenancy import Refusal, Tenancy
+from checklist_operator.faults import LocalFault
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -90,11 +92,9 @@ class RunAdmission:
         archived: ArchivedRuns,
         seals: RunSeals,
         name_of: NameOf,
-        owns: Callable[[str], bool],
         allow_insecure: Openness,
         on_bug: Callable[[str], None],
     ) -> None:
-        """`owns`: whether this operator does the work of an organization."""
         self._client = client
         self._tenancy = tenancy
         self._ledger = ledger
@@ -107,7 +107,6 @@ class RunAdmission:
         self._archived = archived
         self._seals = seals
         self._name_of = name_of
-        self._owns = owns
         self._allow_insecure = allow_insecure
         self._refused: dict[Key, _Held] = {}
         self._waiting_for: defaultdict[str, set[Key]] = defaultdict(set)
@@ -147,7 +146,11 @@ class RunAdmission:
     async def _reconcile(self, key: Key) -> float | None:
         try:
             body = await self._client.get(RUN, key[1], key[0])
-            run = Run.parse(body)
+            try:
+                run = Run.parse(body)
+            except ValidationError as error:
+                await self._refuse_unreadable(key, body, error)
+                return None
             if run.resolved is not None or run.status.phase.is_final:
                 self._forget(key)
                 return None
@@ -171,9 +174,6 @@ class RunAdmission:
             await self._check_tenancy(run, meta)
             await self._check_id(body)
             await self._check_pause(body, meta.organization)
-            if not has_slot(body) and not self._owns(meta.organization):
-                await labelled(self._client, RUN, body, meta.organization)  # so that its own operator sees it
-                return
             taken = self._snapshot(template)
             await self._check_webhook(run)
             await self._reserve(run, meta.organization)
@@ -192,7 +192,7 @@ class RunAdmission:
         self._metrics.admissions.labels("Admitted").inc()
         told = f"Version {meta.version} of template {meta.name!r} was taken."
         self._events.tell(_reference(run), "Admitted", told)
-        logger.info("run admitted", extra=about(run_id=run.name, template_id=meta.id, version=meta.version))
+        logger.info("run.admitted", extra=about(run_id=run.name, template_id=meta.id, version=meta.version))
 
     # -- causes, in the order in which they are told ---------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class RunAdmission:
             raise Refused("WebhookInvalid", error.message) from None
         try:
             await self._secrets.of(run.namespace, run.name, webhook)
-        except OurFault as fault:
+        except LocalFault as fault:
             raise Refused("SecretNotFound", f"The webhook has no usable secret: {fault.message}.") from None
 
     async def _reserve(self, run: Run, organization: str) -> None:
@@ -303,8 +303,31 @@ class RunAdmission:
             self._metrics.admissions.labels(refusal.reason).inc()
             if refusal.reason != PAUSED:
                 self._events.warn(_reference(run), refusal.reason, refusal.message)
-            logger.info("run not admitted: %s", refusal.message, extra=about(run_id=run.name, reason=refusal.reason))
+            logger.info("run.not_admitted", extra=about(run_id=run.name, reason=refusal.reason, detail=refusal.message))
         return _AGAIN.after(tries)
+
+    async def _refuse_unreadable(self, key: Key, body: JsonObject, error: ValidationError) -> None:
+        """The API server takes more for a date and time than there are. The spec never changes: told once, for good.
+
+        For some of these the API server refuses every later write, ours too; then the Event alone tells.
+        """
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, ("spec", *first["loc"])))
+        status = RunStatus.model_validate(body.get("status") or {})
+        now, generation = self._clock(), body["metadata"]["generation"]
+        message = f"{where}: {first['msg']}."
+        conditions = with_condition(
+            status.conditions, "Admitted", False, "Invalid", message, now=now, generation=generation
+        )
+        patch = merge_patch.diff(status.to_kube(), status.model_copy(update={"conditions": conditions}).to_kube())
+        if patch:
+            version = body["metadata"]["resourceVersion"]
+            with contextlib.suppress(KubeInvalid):
+                await self._client.patch_status(RUN, key[1], patch, key[0], resource_version=version)
+            self._metrics.admissions.labels("Invalid").inc()
+            self._events.warn(ObjectReference.of(RUN, body), "Invalid", message)
+        self._forget(key)
+        self._refused[key] = _Held()
 
     def _hold(self, key: Key, run: Run, refused: Refused) -> int:
         """Remembers what the run may be waiting for; how often it was tried."""

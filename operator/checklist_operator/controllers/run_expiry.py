@@ -16,13 +16,13 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_lifecycle import Expire, decide
 from checklist_crds.run_types import Run, RunPhase, RunStatus
 from checklist_crds.template_types import Definition
-from checklist_crds.times import Clock, parse_timestamp
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.metrics import Metrics
-from checklist_operator.run_status import change_run_status
-from checklist_operator.timers import Timers
-from checklist_operator.work_queue import WorkQueue
+from checklist_crds.times import Clock, later, readable_timestamp
+from checklist_operator.attempts.run_status import change_run_status
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.timers import Timers
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -62,12 +62,12 @@ class RunExpiry:
             self._due.cancel(key)
             return
         spec = body["spec"]
-        expires_at = spec.get("expiresAt")
-        if expires_at is not None:
-            self._due.set(key, parse_timestamp(expires_at))
-        elif spec.get("expiresInHours") is not None:
-            created_at = parse_timestamp(spec.get("createdAt") or body["metadata"]["creationTimestamp"])
-            self._due.set(key, created_at + timedelta(hours=spec["expiresInHours"]))
+        expires_at = readable_timestamp(spec.get("expiresAt") or "")
+        if spec.get("expiresInHours") is not None:
+            created_at = readable_timestamp(spec.get("createdAt") or body["metadata"]["creationTimestamp"])
+            expires_at = created_at and later(created_at, timedelta(hours=spec["expiresInHours"]))
+        if expires_at is not None:  # or none, or no time: the run's admission says so
+            self._due.set(key, expires_at)
 
     async def _reconcile(self, key: Key) -> float | None:
         seen: list[tuple[Run, RunStatus]] = []
@@ -90,7 +90,7 @@ class RunExpiry:
                 self._metrics.expiry_lag.observe(max(0.0, (self._clock() - run.expires_at).total_seconds()))
             this = ObjectReference(RUN, run.namespace, run.name, run.uid)
             self._events.tell(this, "Expired", "Its time was up before it was submitted.")
-            logger.info("run expired", extra=about(run_id=key[1]))
+            logger.info("run.expired", extra=about(run_id=key[1]))
         elif not after.phase.is_final and run.expires_at is not None:
             self._due.set(key, run.expires_at)  # the clock was set back since this came due
         return None

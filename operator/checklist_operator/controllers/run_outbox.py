@@ -1,9 +1,9 @@
-"""First attempts: events in a run's outbox are sent from memory and then taken out of it (architecture section 3).
+"""When first attempts are made: events in a run's outbox are sent from memory and then taken out of it.
 
 For each run with something to send there is a lane. It starts attempts in the order of events, gathers what came of
 them, and writes that to the run in one go: a delivered event leaves the outbox; a failed one first becomes a
 WebhookDelivery, which retries it. If the process dies in between, the event is still in the outbox and is sent again
-with the same event_id and number: a duplicate, never a loss.
+with the same event_id and number: a duplicate, never a loss. How an attempt is made: see `attempts.pipeline`.
 """
 
 import asyncio
@@ -14,32 +14,21 @@ from typing import Final
 
 from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, waiting_events
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.errors import KubeError, KubeNotFound
+from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of, version_of
 from checklist_crds.kube.kinds import RUN
-from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.run_types import OutboxEntry, Run, RunStatus
+from checklist_crds.run_types import Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_crds.webhook_url import Openness
-from checklist_operator.controllers.outbox_lane import FirstAttempt, Lane, Turn, awaits_retries, has_work
+from checklist_operator.attempts.attempt import Attempt
+from checklist_operator.attempts.pauses import Held
+from checklist_operator.attempts.recover import records_left
+from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
+from checklist_operator.attempts.wiring import AttemptParts
+from checklist_operator.controllers.outbox_lane import Lane, Turn, awaits_retries, has_work
 from checklist_operator.controllers.record_pace import GATHER_S, RecordPace
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery_objects import DeliveryObjects
-from checklist_operator.envelopes import body_of, first_envelope
-from checklist_operator.event_photos import EventPhotos
-from checklist_operator.event_photos import key_of as key_of_photo
-from checklist_operator.faults import OurFault
-from checklist_operator.handover import BeingRecorded
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference
-from checklist_operator.metrics import Metrics
-from checklist_operator.patience import Patience
-from checklist_operator.pauses import Held, Pauses
-from checklist_operator.run_deliveries import target_of
-from checklist_operator.run_status import change_run_status, with_delivering, with_records
-from checklist_operator.signing_secrets import SigningSecrets
-from checklist_operator.transmission import Origin, Transmitter
-from checklist_operator.work_queue import Backoff, WorkQueue
+from checklist_operator.faults import LocalFault
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.work_queue import Backoff, WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -53,33 +42,19 @@ class RunOutbox:
     def __init__(
         self,
         client: KubeClient,
+        attempts: AttemptParts,
         *,
-        revisions: RevisionStore,
-        secrets: SigningSecrets,
-        transmitter: Transmitter,
-        deliveries: DeliveryObjects,
-        pauses: Pauses,
-        metrics: Metrics,
-        events: EventRecorder,
         clock: Clock,
-        photos: EventPhotos,
-        being_recorded: BeingRecorded,
-        allow_insecure: Openness,
         on_bug: Callable[[str], None],
         workers: int = 64,
     ) -> None:
         self._client = client
-        self._revisions = revisions
-        self._secrets = secrets
-        self._transmitter = transmitter
-        self._deliveries = deliveries
-        self._pauses = pauses
-        self._metrics = metrics
-        self._events = events
+        self._preparation = attempts.preparation
+        self._pipeline = attempts.pipeline
+        self._recorder = attempts.recorder
+        self._transmitter = attempts.transmitter
+        self._deliveries = attempts.objects
         self._clock = clock
-        self._photos = photos
-        self._being_recorded = being_recorded
-        self._allow_insecure = allow_insecure
         self._on_bug = on_bug
         self._lanes: dict[Key, Lane] = {}
         self._held: set[Key] = set()
@@ -115,9 +90,8 @@ class RunOutbox:
 
     @property
     def unrecorded(self) -> dict[str, int]:
-        """The attempts that have ended and that the cluster does not know of: event id and number."""
-        lanes = self._lanes.values()
-        return {event_id: 1 for lane in lanes for event_id in (*lane.answered, *lane.results)}
+        """The attempts whose runs do not know of them yet, but those in the pipeline: event id and number."""
+        return {event_id: 1 for lane in self._lanes.values() for event_id in lane.results}
 
     def oldest_waiting_s(self) -> float:
         """Age in seconds of the oldest event whose first attempt has not ended, but for paused ones; 0 for none."""
@@ -136,21 +110,12 @@ class RunOutbox:
         for key in self._held:
             self.queue.add(key)
 
-    async def until_answered(self, patience: Patience) -> None:
-        """Starts nothing new, writes what waited to be written, and waits for the answers to what has been sent."""
+    def stop(self) -> None:
+        """Nothing is started any more, and what waited to be written is written."""
         self._stopping = True
         for key, lane in self._lanes.items():
             if lane.results:
                 self.queue.add(key)
-        while patience.lasts_for_answers():
-            if not any(len(lane.in_flight) > len(lane.answered) for lane in self._lanes.values()):
-                return
-            await asyncio.sleep(0.02)
-
-    async def until_recorded(self, patience: Patience) -> None:
-        """Waits, after that, until all results are written."""
-        while self.unrecorded and patience.lasts_for_records():  # noqa: ASYNC110 - rare and short
-            await asyncio.sleep(0.02)
 
     async def close(self) -> None:
         """Cancels everything. What was in flight will be sent again by the next leader."""
@@ -167,15 +132,15 @@ class RunOutbox:
         lane = self._lanes.get(key)
         if lane is None:
             return None
-        self._transmitter.speak_of(lane.body)
+        self._transmitter.bind_trace_context(lane.body)
         if lane.results and self._patience_s(key, lane) <= 0:
             await self._write_results(key, lane)
         try:
             await self._start_attempts(key, lane)
-        except OurFault as fault:
+        except LocalFault as fault:
             lane.fault = fault
         if lane.fault is not None and not lane.in_flight:
-            return await self._tell_fault(key, lane)
+            return await self._postpone(key, lane)
         if not lane.in_flight and not lane.results and not lane.run.status.outbox and has_work(lane.body):
             await self._write_results(key, lane)  # final, and only `settled` is missing
         self._drop_if_caught_up(key, lane)
@@ -186,7 +151,7 @@ class RunOutbox:
     def _waits_for_records_s(self, lane: Lane) -> float:
         """How long nothing of this run is sent, as the leader before us is writing down what it has sent of it."""
         outbox = waiting_events(lane.body.get("status") or {})
-        return self._being_recorded.for_s((entry["eventId"] for entry in outbox), attempt=1)
+        return self._preparation.first_attempts_wait_s(entry["eventId"] for entry in outbox)
 
     def _patience_s(self, key: Key, lane: Lane) -> float:
         """How much longer the lane's results may wait to be written."""
@@ -199,7 +164,7 @@ class RunOutbox:
         return lane.first_result_at + patience - asyncio.get_running_loop().time()
 
     async def _start_attempts(self, key: Key, lane: Lane) -> None:
-        """Starts what is in the outbox and not yet under way, in order. Raises OurFault and KubeError."""
+        """Starts what is in the outbox and not yet under way, in order. Raises LocalFault and KubeError."""
         if self._stopping:
             return
         if self._waits_for_records_s(lane) > 0:
@@ -212,108 +177,77 @@ class RunOutbox:
             for entry in sorted(run.status.outbox, key=lambda entry: entry.seq)
             if entry.event_id not in lane.in_flight and entry.event_id not in lane.results
         ][: _AT_ONCE - len(lane.in_flight)]
-        webhook, resolved = run.spec.webhook, run.resolved
-        if not entries or webhook is None or resolved is None or lane.fault is not None:
+        if not entries or run.spec.webhook is None or run.resolved is None or lane.fault is not None:
             return
-        await self._pauses.check(lane.body, resolved.organization)
+        await self._preparation.check_paused(run, lane.body)
         if key in self._held:
             self._held.discard(key)
             lane.free_since = self._clock()
-        try:
-            definition = await self._revisions.definition(run.namespace, resolved.revision_ref.name)
-        except KubeNotFound:
-            raise OurFault("RevisionMissing", f"TemplateRevision {resolved.revision_ref.name} is gone") from None
-        secret = await self._secrets.of(run.namespace, run.name, webhook)
+        attempts = await self._preparation.first_attempts(run, lane.body, entries, free_since=lane.free_since)
         if self._lanes.get(key) is not lane:
             return
-        url = target_of(webhook.url, allow_insecure=self._allow_insecure)
-        for entry in entries:
+        for attempt in attempts:
             lane.last_turn = Turn(lane.last_turn)
-            attempt = FirstAttempt(entry, run, definition, url, secret, resolved.organization, lane.last_turn)
-            task = asyncio.create_task(self._attempt(key, lane, attempt), name=f"first attempt {entry.event_id}")
-            lane.in_flight[entry.event_id] = task
+            making = self._make(key, lane, attempt, lane.last_turn)
+            task = asyncio.create_task(making, name=f"first attempt {attempt.event_id}")
+            lane.in_flight[attempt.event_id] = task
 
     async def _look_up(self, key: Key, lane: Lane) -> None:
-        """After a start: what an earlier process had handed over, or had seen finished, but not written to the run.
-
-        The run is read anew, because a list may show it as it was before our last write.
-        """
+        """After a start. The run is read again, because a list may show it as it was before our last write."""
         try:
             lane.learn(await self._client.get(RUN, key[1], key[0]))
         except KubeNotFound:
             self._forget(key)
             return
-        run = lane.run
-        outbox = {entry.event_id for entry in run.status.outbox}
-        names = [entry.event_id for entry in run.status.outbox if entry.event_id not in lane.in_flight]
-        if run.status.phase.is_final:
-            names += [record.event_id for record in run.status.deliveries if not record.phase.is_final]
-        for name in names:
-            if self._stopping:
-                return  # the next leader looks, too
-            record = await self._deliveries.record_of(key[0], name, in_outbox=name in outbox)
+        async for record in records_left(self._deliveries, lane.run, besides=lane.in_flight):
             if record is not None:
                 self._keep_result(key, lane, record)
-            elif name not in outbox:
-                lost = next(record for record in run.status.deliveries if record.event_id == name)
-                self._keep_result(key, lane, lost.model_copy(update={"phase": DeliveryPhase.FAILED}))
+            if self._stopping:
+                return  # the next leader looks, too
         lane.look_up = False
         if lane.results:
             await self._write_results(key, lane)
 
     # -- one attempt ----------------------------------------------------------------------------------------------
 
-    async def _attempt(self, key: Key, lane: Lane, attempt: "FirstAttempt") -> None:
-        event_id = attempt.entry.event_id
+    async def _make(self, key: Key, lane: Lane, attempt: Attempt, turn: Turn) -> None:
+        event_id = attempt.event_id
         try:
-            record = await self._transmit(key, lane, attempt)
+            record = await self._send(key, lane, attempt, turn)
             if record is not None:
                 self._keep_result(key, lane, record)
-        except OurFault as fault:
+        except LocalFault as fault:
             lane.fault = fault
         except Exception:
-            logger.exception("first attempt failed unexpectedly", extra=about(run_id=key[1], event_id=event_id))
+            logger.exception("attempt.bug", extra=about(run_id=key[1], event_id=event_id))
             self._on_bug("run_outbox")
-            lane.fault = OurFault("InternalError", "the operator failed; its log says why")
+            lane.fault = LocalFault("InternalError", "the operator failed; its log says why")
         finally:
-            attempt.turn.end()
+            turn.end()
             del lane.in_flight[event_id]
-            lane.answered.discard(event_id)
             if self._lanes.get(key) is lane:
                 if lane.in_flight:
                     self.queue.add_later(key, GATHER_S)
                 else:
                     self.queue.add(key)
 
-    async def _transmit(self, key: Key, lane: Lane, attempt: "FirstAttempt") -> DeliveryRecord | None:
-        entry, run = attempt.entry, attempt.run
-        await attempt.turn.come()
-        held_up = self._transmitter.receiver_holds_up(attempt.url)
-        async with self._transmitter.permit(attempt.url, attempt.organization, first=True):
-            if self._stopping or lane.fault is not None or self._lanes.get(key) is not lane:
-                return None
-            self._pauses.check_known(key, attempt.organization)
-            message = first_envelope(entry, run, attempt.definition, key_of_photo)
-            body = body_of(await self._photos.dressed(message), 1)
-            attempt.turn.started.set()
-            held_up = held_up or self._transmitter.receiver_holds_up(attempt.url)
-            free_since = entry.ts if lane.free_since is None else max(entry.ts, lane.free_since)
-            self._metrics.first_attempt_started((self._clock() - free_since).total_seconds(), held_up=held_up)
-            origin = Origin(lane.body, entry.event_id, entry.event.value, waiting_since=free_since)
-            outcome = await self._transmitter.send(
-                attempt.url, body, attempt.secret, run.name, attempt=1, origin=origin
-            )
-        attempt.turn.ended.set()
-        lane.answered.add(entry.event_id)
-        self._log(outcome, attempt)
-        if outcome.ok:
-            self._metrics.deliveries.labels("delivered").inc()
-            return _record(entry, DeliveryPhase.DELIVERED, outcome)
-        if self._lanes.get(key) is not lane:
-            return None  # the run was deleted meanwhile, and nothing is retried without it
-        return await self._deliveries.hand_over(
-            run, entry, message, outcome, url=attempt.url, organization=attempt.organization
+    async def _send(self, key: Key, lane: Lane, attempt: Attempt, turn: Turn) -> DeliveryRecord | None:
+        async def prepared() -> Attempt | None:
+            wanted = not self._stopping and lane.fault is None and self._lanes.get(key) is lane
+            return attempt if wanted else None
+
+        await turn.come()
+        sent = await self._pipeline.make(
+            attempt.url, attempt.organization, prepared, first=True, starts=turn.started.set
         )
+        turn.ended.set()
+        if sent is None:
+            return None
+        if not sent.outcome.ok and self._lanes.get(key) is not lane:
+            self._pipeline.abandon(sent)  # the run was deleted meanwhile, and nothing is retried without it
+            return None
+        recorded = await self._pipeline.record(sent)
+        return recorded.record if recorded is not None else None
 
     def _keep_result(self, key: Key, lane: Lane, record: DeliveryRecord) -> None:
         if not lane.results:
@@ -322,20 +256,6 @@ class RunOutbox:
         lane.faults = 0
         if self._lanes.get(key) is lane:
             self._pace.waits(key, len(lane.results))
-
-    def _log(self, outcome: Outcome, attempt: "FirstAttempt") -> None:
-        logger.info(
-            "event delivered" if outcome.ok else "first attempt failed",
-            extra=about(
-                run_id=attempt.run.name,
-                event_id=attempt.entry.event_id,
-                event_name=attempt.entry.event.value,
-                seq=attempt.entry.seq,
-                outcome=outcome.outcome_class.value,
-                status=outcome.http_status,
-                duration_ms=outcome.duration_ms,
-            ),
-        )
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -357,40 +277,21 @@ class RunOutbox:
         self._pace.waits(key, len(lane.results))
         lane.first_result_at = asyncio.get_running_loop().time()
 
-    async def _tell_fault(self, key: Key, lane: Lane) -> float:
-        """Shows the fault on the run, and says when to try again."""
+    async def _postpone(self, key: Key, lane: Lane) -> float:
+        """Shows the fault on the run, and returns the seconds until the next try."""
         fault, lane.fault = lane.fault, None
         lane.faults += 1
         pause = _FAULT_BACKOFF.after(lane.faults)
         if fault is not None:
             if isinstance(fault, Held):
                 self._held.add(key)
-                logger.info("events wait: %s", fault.message, extra=about(run_id=key[1]))
-            else:
-                self._warn(key, lane, fault, pause)
-            try:
-                body = await change_run_status(
-                    self._client,
-                    *key,
-                    lambda run: with_delivering(run, run.status, fault.as_condition, now=self._clock()),
-                    known=lane.body,
-                )
-                lane.learn(body)
-            except KubeNotFound:
+            first = lane.faults == 1
+            body = await self._recorder.postpone_run(key, lane.body, fault, again_in_s=pause, first=first)
+            if body is None:
                 self._forget(key)
-            except KubeError as error:
-                logger.warning("condition not written: %s", error.message, extra=about(run_id=key[1]))
+            else:
+                lane.learn(body)
         return pause
-
-    def _warn(self, key: Key, lane: Lane, fault: OurFault, pause: float) -> None:
-        logger.warning(
-            "events cannot be sent: %s",
-            fault.message,
-            extra=about(run_id=key[1], reason=fault.reason, again_in_s=pause),
-        )
-        self._metrics.own_faults.labels(fault.reason).inc()
-        if lane.faults == 1:
-            self._events.warn(ObjectReference.of(RUN, lane.body), fault.reason, f"Events wait: {fault.message}.")
 
     def _forget(self, key: Key) -> None:
         self._held.discard(key)
@@ -402,18 +303,3 @@ class RunOutbox:
         """A lane stays until the watch has brought our own last write: an older state must not send anything again."""
         if lane.is_idle and lane.seen >= lane.version and self._lanes.get(key) is lane:
             del self._lanes[key]
-
-
-def _record(entry: OutboxEntry, phase: DeliveryPhase, outcome: Outcome) -> DeliveryRecord:
-    return DeliveryRecord(
-        seq=entry.seq,
-        event=entry.event,
-        event_id=entry.event_id,
-        ts=entry.ts,
-        phase=phase,
-        attempts=1,
-        started_at=outcome.started_at,
-        duration_ms=outcome.duration_ms,
-        outcome=outcome.outcome_class,
-        http_status=outcome.http_status,
-    )

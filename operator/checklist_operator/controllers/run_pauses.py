@@ -9,9 +9,9 @@ from checklist_crds.kube.kinds import RUN
 from checklist_crds.pausing import tells_pause, with_pause
 from checklist_crds.run_types import Run, RunStatus
 from checklist_crds.times import Clock
-from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
-from checklist_operator.run_status import change_run_status
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.attempts.run_status import change_run_status
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.work_queue import WorkQueue
 
 
 class RunPauses:

@@ -12,9 +12,9 @@ from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_seal import RunSeals
-from checklist_operator.json_logging import about
-from checklist_operator.tenancy import Tenancy
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.controllers.tenancy import Tenancy
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,9 @@ class RunSealKeeper:
             resolved = body["spec"]["resolved"]
             refusal = await self._tenancy.refusal(str(resolved["organization"]), key[0])
             if refusal is not None:
-                logger.warning("run not kept: %s", refusal.message, extra=about(run_id=key[1], reason=refusal.reason))
+                logger.warning(
+                    "run.seal_refused", extra=about(run_id=key[1], reason=refusal.reason, detail=refusal.message)
+                )
                 return None
             version = body["metadata"]["resourceVersion"]
             await self._client.patch_status(RUN, key[1], {"resolved": resolved}, key[0], resource_version=version)

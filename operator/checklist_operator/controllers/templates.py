@@ -19,18 +19,19 @@ from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInva
 from checklist_crds.kube.informer import Key, key_of
 from checklist_crds.kube.kinds import TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits import Counted, LimitName, limit_reached
+from checklist_crds.limits import LimitName, limit_reached
 from checklist_crds.pausing import is_paused, tells_pause, with_pause
-from checklist_crds.resource_types import SIZE_ANNOTATION, ConditionStatus, StatusCondition, with_condition
+from checklist_crds.resource_types import ConditionStatus, StatusCondition, with_condition
 from checklist_crds.snapshot import revision_of
-from checklist_crds.template_resource import ADMITTED, TemplateMeta, TemplateStatus, counted_size, definition_of
-from checklist_crds.template_validation import canonical_size, definition_problems
+from checklist_crds.template_resource import ADMITTED, TemplateMeta, TemplateStatus, definition_of
+from checklist_crds.template_validation import definition_problems
 from checklist_crds.times import Clock
-from checklist_operator.json_logging import about
-from checklist_operator.kube_events import EventRecorder, ObjectReference, tell_pause
-from checklist_operator.labels import labelled, lacks_label
-from checklist_operator.tenancy import Refusal, Tenancy
-from checklist_operator.work_queue import WorkQueue
+from checklist_operator.controllers.labels import labelled, lacks_label
+from checklist_operator.controllers.template_admission import TemplateAdmission
+from checklist_operator.controllers.tenancy import Refusal, Tenancy
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause
+from checklist_operator.runtime.work_queue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class Templates:
         self._client = client
         self._tenancy = tenancy
         self._limits = limits
+        self._admission = TemplateAdmission(client, limits)
         self._events = events
         self._clock = clock
         self._on_change = on_change
@@ -76,6 +78,7 @@ class Templates:
             self._known.pop(key, None)
             self._names.pop((key[0], meta.id), None)
             self._refused.pop(key, None)
+            self._admission.forget(key)
             self._of_organization[meta.organization].discard(key)
             self.queue.forget(key)
             self._on_change(key, meta.id)
@@ -89,7 +92,7 @@ class Templates:
             self._known[key] = now
             self._on_change(key, meta.id)
         # Each is judged once after a start, even if it bears a verdict: the rules may be newer than that.
-        if known is None or _is_outdated(body):
+        if known is None or _is_outdated(body) or self._admission.is_due(key, body):
             self.queue.add(key)
 
     def room_changed(self, organization: str) -> None:
@@ -97,15 +100,6 @@ class Templates:
         for key, owner in self._refused.items():
             if owner == organization:
                 self.queue.add(key)
-
-    def learn_name(self, type_: str | None, body: JsonObject) -> None:
-        """Of a template that others judge."""
-        key, meta = key_of(body), TemplateMeta.of(body)
-        if type_ == "DELETED":
-            self._names.pop((key[0], meta.id), None)
-        else:
-            self._names[key[0], meta.id] = key[1]
-        self._on_change(key, meta.id)
 
     def organization_changed(self, name: str) -> None:
         """What its templates can be used for may have changed with it."""
@@ -122,7 +116,7 @@ class Templates:
             body = await labelled(self._client, TEMPLATE, body, TemplateMeta.of(body).organization)
             refusal = await self._tenancy.template_refusal(TemplateMeta.of(body).organization, key[0])
             try:
-                body = await self._admit(key, body)
+                body = await self._admission.admit(key, body)
                 await self._keep_version(key, body)
             except LimitReached as error:
                 self._refused[key] = TemplateMeta.of(body).organization
@@ -135,26 +129,6 @@ class Templates:
         except KubeConflict:
             return 0.05
         return None
-
-    async def _admit(self, key: Key, body: JsonObject) -> JsonObject:
-        """The object, with the size for which it counts. Raises LimitReached."""
-        metadata, organization = body["metadata"], TemplateMeta.of(body).organization
-        size, counted = canonical_size(definition_of(body["spec"])), counted_size(metadata)
-        if size == counted or not organization:
-            return body
-        patch = {"metadata": {"annotations": {SIZE_ANNOTATION: str(size)}}}
-
-        async def count() -> JsonObject:
-            version = metadata["resourceVersion"]
-            return await self._client.patch(TEMPLATE, key[1], patch, key[0], resource_version=version)
-
-        if size < counted or (not counted and _was_judged_before_caps(body)):
-            return await count()
-        try:
-            async with self._limits.room(organization, Counted.TEMPLATE, key[1], key[0], size=size):
-                return await count()
-        except KubeNotFound:
-            return body  # gone, or of an organization that is not there, or whose objects do not live here
 
     async def _keep_version(self, key: Key, body: JsonObject) -> None:
         """The version as a revision, before anybody replaces it: who uses kubectl keeps none themselves.
@@ -172,7 +146,8 @@ class Templates:
             return
         except KubeInvalid as error:
             logger.warning(
-                "version not kept", extra=about(template_id=meta.id, version=meta.version, reason=error.message)
+                "template.version_not_kept",
+                extra=about(template_id=meta.id, version=meta.version, reason=error.message),
             )
 
     async def _require_room_for_version(self, meta: TemplateMeta) -> None:
@@ -220,7 +195,7 @@ class Templates:
             await self._client.patch_status(TEMPLATE, key[1], patch, key[0], resource_version=version)
             self._tell(body, before, after)
             logger.info(
-                "template judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
+                "template.judged", extra=about(template_id=meta.id, version=meta.version, problems=len(problems))
             )
 
     def _with_admission(
@@ -258,13 +233,6 @@ class Templates:
 
 def _verdict(status: TemplateStatus, condition: str = "Valid") -> tuple[ConditionStatus, str, str] | None:
     return next(((one.status, one.reason, one.message) for one in status.conditions if one.type == condition), None)
-
-
-def _was_judged_before_caps(body: JsonObject) -> bool:
-    """Whether an earlier release has judged the template as it is, and nobody has refused it since."""
-    conditions = (body.get("status") or {}).get("conditions") or ()
-    judged = {one["type"] for one in conditions if one.get("observedGeneration") == body["metadata"]["generation"]}
-    return "Valid" in judged and ADMITTED not in {one["type"] for one in conditions}
 
 
 def problems_text(problems: list[Problem]) -> str:

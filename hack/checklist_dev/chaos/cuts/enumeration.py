@@ -19,8 +19,9 @@ from checklist_dev.chaos.cuts.stage import Played, Stage
 from checklist_dev.chaos.cuts.verdict import PROMISES, history_of, judge
 from checklist_dev.chaos.facts import Finding
 from checklist_dev.chaos.transcript import Result
-from checklist_operator import delivery_progress, patience
-from checklist_operator.delivery import sender
+from checklist_operator.attempts import progress as delivery_progress
+from checklist_operator.runtime import deadlines as patience
+from checklist_operator.transport import sender
 
 LEAST_CASES: Final = 500
 AT_ONCE: Final = 64

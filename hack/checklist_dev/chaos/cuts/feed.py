@@ -12,7 +12,7 @@ from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_dev.chaos.cuts.course import Course
 from checklist_dev.chaos.cuts.patience import insist
-from checklist_operator.handlers import SELECTED, Observe
+from checklist_operator.runtime.handlers import SELECTED, Observe
 
 _PAUSE_S: Final = 0.5
 _SETTLED: Final = "status.settled=true"

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from checklist_crds.kube.errors import KubeConflict
 from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_dev.chaos.cuts.course import API, Course
 from checklist_operator import term as term_module
-from checklist_operator.delivery.fairness import Limits, Permits
-from checklist_operator.delivery.outcome import Outcome
-from checklist_operator.delivery.sender import Sender, tls_context
-from checklist_operator.handlers import Observe
+from checklist_operator.runtime.handlers import Observe
+from checklist_operator.transport.fairness import Limits, Permits
+from checklist_operator.transport.outcome import Outcome
+from checklist_operator.transport.sender import Sender, tls_context
 
 RECEIVER_HOST: Final = "receiver.test"
 
@@ -102,6 +102,12 @@ class SteppingClient(KubeClient):
             return await super().patch(
                 kind, name, patch, namespace, resource_version=resource_version, subresource=subresource
             )
+
+    async def json_patch_status(
+        self, kind: Kind, name: str, operations: Sequence[Mapping[str, Any]], namespace: str | None = None
+    ) -> JsonObject:
+        async with self._step("PATCH", kind, name):
+            return await super().json_patch_status(kind, name, operations, namespace)
 
     async def delete(
         self, kind: Kind, name: str, namespace: str | None = None, *, resource_version: str | None = None

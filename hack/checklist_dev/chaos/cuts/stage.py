@@ -22,9 +22,9 @@ from checklist_dev.chaos.cuts.instruments import CourseLead, SteppingClient, Wir
 from checklist_dev.chaos.cuts.patience import insist
 from checklist_dev.chaos.cuts.post import Mailbox, Post, Transmission
 from checklist_dev.chaos.cuts.scenarios import Scenario
-from checklist_operator.delivery_objects import Delivery
-from checklist_operator.handover import NO_HANDOVER, Handover
-from checklist_operator.metrics import Metrics
+from checklist_operator.attempts.delivery_objects import Delivery
+from checklist_operator.runtime.handover import NO_HANDOVER, Handover
+from checklist_operator.runtime.metrics import Metrics
 from checklist_operator.term import Term
 
 END_WITHIN_S: Final = 240.0

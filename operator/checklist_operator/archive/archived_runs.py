@@ -1,0 +1,64 @@
+"""Which runs the archive has, for whoever must not take a run for gone that only left the cluster."""
+
+import logging
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+
+from checklist_crds.archive import ArchiveStore, Damaged, PartKind
+from checklist_crds.archive.layout import PartPlace
+from checklist_crds.kube.informer import Key
+from checklist_crds.object_store import StoredObject
+from checklist_operator.runtime.json_logging import about
+
+logger = logging.getLogger(__name__)
+
+
+class ArchivedRuns:
+    """Looks at the manifests. Of each it remembers eight bytes a run, for as long as the manifest stays the same."""
+
+    def __init__(self, store: ArchiveStore, has_archived: Callable[[Key], bool]) -> None:
+        """`has_archived`: whether this process archived the run a moment ago."""
+        self._store = store
+        self._has_archived = has_archived
+        self._remembered: dict[str, tuple[StoredObject, array[int]]] = {}
+
+    def just_now(self, key: Key) -> bool:
+        """Whether the run was archived a moment ago."""
+        return self._has_archived(key)
+
+    async def missing(self, run_ids: Iterable[str]) -> set[str]:
+        """Those that the archive does not have. Raises StoreUnavailable, also when a manifest cannot be read: it may
+        speak of any of them."""
+        unknown = {hash(run_id): run_id for run_id in run_ids}
+        if not unknown:
+            return set()
+        there = set()
+        async for place, stored in self._store.manifests():
+            if not place.has_runs:
+                continue
+            there.add(stored.key)
+            try:
+                hashes = await self._hashes(place, stored)
+            except Damaged as error:
+                logger.error("archive.damaged", extra=about(reason=str(error), consequence="nothing is taken for gone"))
+                return set()
+            unknown = {number: run_id for number, run_id in unknown.items() if not _has(hashes, number)}
+        self._remembered = {key: known for key, known in self._remembered.items() if key in there}
+        return set(unknown.values())
+
+    async def _hashes(self, place: PartPlace, stored: StoredObject) -> "array[int]":
+        """Of the ids of the part's runs, in their order. Raises Damaged and StoreUnavailable."""
+        known = self._remembered.get(stored.key)
+        if known is not None and known[0] == stored:
+            return known[1]
+        manifest = await self._store.manifest(place)
+        run_ids = manifest.run_ids if manifest is not None and manifest.kind is PartKind.RUNS else ()
+        hashes = array("q", sorted(map(hash, run_ids)))
+        self._remembered[stored.key] = stored, hashes
+        return hashes
+
+
+def _has(hashes: "array[int]", number: int) -> bool:
+    place = bisect_left(hashes, number)
+    return place < len(hashes) and hashes[place] == number

@@ -1,0 +1,244 @@
+"""WebhookDelivery objects in the cluster: made for an event whose first attempt failed, read, and written.
+
+The name of a delivery is its event_id, so one event never has two.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from checklist_crds import merge_patch
+from checklist_crds.delivery_records import DeliveryRecord
+from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeError, KubeNotFound
+from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resource_types import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.run_types import ObjectNameRef, OutboxEntry, Run
+from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.tracing import TRACEPARENT_ANNOTATION, traceparent_of
+from checklist_operator.attempts.envelopes import payload_of
+from checklist_operator.attempts.progress import after_attempt, attempt_record, record_of
+from checklist_operator.attempts.schedule import RetrySchedule
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.work_queue import Backoff
+from checklist_operator.transport.outcome import Outcome
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_BACKOFF: Final = Backoff(first=0.1, longest=10.0)
+_INEXACT: Final = timedelta(milliseconds=2)
+"""Start and length of an attempt are whole milliseconds, cut and rounded; a gap must not begin before its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A WebhookDelivery as it was read."""
+
+    name: str
+    namespace: str
+    uid: str
+    resource_version: str
+    generation: int | None
+    created_at: datetime
+    spec: WebhookDeliverySpec
+    status: WebhookDeliveryStatus
+    traceparent: str | None = None
+    """Of the span of its first attempt, where that was traced."""
+
+    @classmethod
+    def parse(cls, body: Mapping[str, Any]) -> "Delivery":
+        """Raises pydantic.ValidationError."""
+        metadata = body["metadata"]
+        return cls(
+            name=metadata["name"],
+            namespace=metadata["namespace"],
+            uid=metadata.get("uid", ""),
+            resource_version=metadata["resourceVersion"],
+            generation=metadata.get("generation"),
+            created_at=parse_timestamp(metadata["creationTimestamp"]),
+            spec=WebhookDeliverySpec.model_validate(body["spec"]),
+            status=WebhookDeliveryStatus.model_validate(body.get("status") or {}),
+            traceparent=traceparent_of(body),
+        )
+
+
+class DeliveryObjects:
+    """Reads and writes deliveries. Every write is conditional on what was read."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        reads: FreshReads,
+        schedule: RetrySchedule,
+        *,
+        clock: Clock,
+        rng: Callable[[], float] = random.random,
+    ) -> None:
+        self._client = client
+        self._reads = reads
+        self._schedule = schedule
+        self._clock = clock
+        self._rng = rng
+        self._in_hand: set[tuple[str, str]] = set()
+
+    def next_attempt_at(self, outcome: Outcome, attempt: int) -> datetime | None:
+        """When the attempt after this one is due; None after a success and after the fifth."""
+        if outcome.ok:
+            return None
+        return self._schedule.next_attempt_at(outcome.finished_at + _INEXACT, attempt, self._rng)
+
+    async def get(self, namespace: str, name: str) -> Delivery:
+        """As it is. Raises KubeNotFound, and KubeConflict while the delivery is being handed over.
+
+        Between its creation and the record of its first attempt it looks like one whose maker has died; whether it is
+        old enough for that must not depend on how our clock and the cluster's agree.
+        """
+        return Delivery.parse(await self.get_body(namespace, name))
+
+    async def get_body(self, namespace: str, name: str) -> JsonObject:
+        """The same, with its metadata."""
+        self._not_in_hand(namespace, name)
+        return await self._client.get(WEBHOOK_DELIVERY, name, namespace)
+
+    async def get_recent(self, namespace: str, name: str) -> Delivery:
+        """The same at less cost, as it was a moment ago, but after our own writes and those of leaders before."""
+        self._not_in_hand(namespace, name)
+        return Delivery.parse(await self._reads.get(WEBHOOK_DELIVERY, name, namespace))
+
+    def _not_in_hand(self, namespace: str, name: str) -> None:
+        if (namespace, name) in self._in_hand:
+            raise KubeConflict("the delivery is just being made")
+
+    async def _read(self, namespace: str, name: str) -> Delivery:
+        return Delivery.parse(await self._client.get(WEBHOOK_DELIVERY, name, namespace))
+
+    async def write(self, delivery: Delivery, status: WebhookDeliveryStatus) -> Delivery:
+        """Raises KubeConflict when somebody else wrote since `delivery` was read."""
+        patch = merge_patch.diff(delivery.status.to_kube(), status.to_kube())
+        return Delivery.parse(await self._patch(delivery, patch)) if patch else delivery
+
+    async def write_body(self, delivery: Delivery, status: WebhookDeliveryStatus) -> JsonObject:
+        """The same, and the object as the cluster gives it; it is asked even when nothing is to be changed."""
+        return await self._patch(delivery, merge_patch.diff(delivery.status.to_kube(), status.to_kube()))
+
+    async def _patch(self, delivery: Delivery, patch: JsonObject) -> JsonObject:
+        body = await self._client.patch_status(
+            WEBHOOK_DELIVERY,
+            delivery.name,
+            patch,
+            delivery.namespace,
+            resource_version=delivery.resource_version,
+        )
+        self._reads.note(WEBHOOK_DELIVERY, body)
+        return body
+
+    async def record_of(self, namespace: str, event_id: str, *, in_outbox: bool) -> DeliveryRecord | None:
+        """How far the delivery of an event got; None when it has none.
+
+        A delivery without any attempt is what is left of one whose maker died while making it. With `in_outbox` it is
+        removed, and the outbox makes the first attempt: otherwise both would, and the success of one would not stop
+        the retries of the other.
+        """
+        try:
+            delivery = await self._read(namespace, event_id)
+            if in_outbox and not delivery.status.attempt and delivery.status.claim is None:
+                await self._client.delete(
+                    WEBHOOK_DELIVERY, event_id, namespace, resource_version=delivery.resource_version
+                )
+                return None
+        except KubeNotFound:
+            return None
+        except KubeConflict:  # somebody has just claimed it
+            delivery = await self._read(namespace, event_id)
+        return record_of(delivery.spec, delivery.status)
+
+    async def hand_over(
+        self,
+        run: Run,
+        entry: OutboxEntry,
+        message: Mapping[str, Any],
+        outcome: Outcome,
+        *,
+        url: str,
+        organization: str,
+    ) -> DeliveryRecord | None:
+        """Makes the delivery of an event whose first attempt ended with `outcome`, and says what the run is to record.
+
+        Goes on until the cluster has taken it, since the outcome exists nowhere else; None when the namespace is gone.
+        """
+        body = new_delivery(run, entry, message, url=url, organization=organization)
+        if outcome.traceparent is not None:
+            body["metadata"]["annotations"] = {TRACEPARENT_ANNOTATION: outcome.traceparent}
+        key = run.namespace, entry.event_id
+        self._in_hand.add(key)
+        try:
+            return await insist(lambda: self._ensure(body, outcome), "delivery.not_created", entry.event_id)
+        finally:
+            self._in_hand.discard(key)
+
+    async def _ensure(self, body: JsonObject, outcome: Outcome) -> DeliveryRecord:
+        metadata = body["metadata"]
+        try:
+            made = await self._client.create(WEBHOOK_DELIVERY, body, metadata["namespace"])
+            self._reads.note(WEBHOOK_DELIVERY, made)
+            delivery = Delivery.parse(made)
+        except KubeAlreadyExists:
+            delivery = await self._read(metadata["namespace"], metadata["name"])
+        # Under a claim somebody else is making the first attempt anew, and will say what came of it.
+        if not delivery.status.attempt and delivery.status.claim is None:
+            attempt = attempt_record(1, outcome, self.next_attempt_at(outcome, 1))
+            status = after_attempt(
+                delivery.status, attempt, ok=outcome.ok, now=self._clock(), generation=delivery.generation
+            )
+            delivery = await self.write(delivery, status)
+        return record_of(delivery.spec, delivery.status)
+
+
+async def insist(write: Callable[[], Awaitable[T]], failed: str, event_id: str) -> T | None:
+    """Calls `write` until it succeeds; None when what it writes to is gone. `failed` is the log's name for an error."""
+    failures = 0
+    while True:
+        try:
+            return await write()
+        except KubeNotFound:
+            return None
+        except KubeError as error:
+            failures += 1
+            pause = _BACKOFF.after(failures)
+            if not isinstance(error, KubeConflict):
+                logger.warning(failed, extra=about(event_id=event_id, reason=error.message, again_in_s=pause))
+            await asyncio.sleep(pause)
+
+
+def new_delivery(
+    run: Run, entry: OutboxEntry, message: Mapping[str, Any], *, url: str, organization: str
+) -> JsonObject:
+    """The object that keeps `message`, the envelope of the event, for later attempts; without status."""
+    spec = WebhookDeliverySpec(
+        organization_ref=OrganizationRef(name=organization),
+        run_ref=ObjectNameRef(name=run.name),
+        event_id=entry.event_id,
+        event=entry.event,
+        seq=entry.seq,
+        ts=entry.ts,
+        url=url,
+        payload=payload_of(message),
+    )
+    return {
+        "apiVersion": WEBHOOK_DELIVERY.api_version,
+        "kind": WEBHOOK_DELIVERY.kind,
+        "metadata": {
+            "name": entry.event_id,
+            "namespace": run.namespace,
+            "labels": {ORGANIZATION_LABEL: organization},
+        },
+        "spec": spec.to_kube(),
+    }

@@ -1,0 +1,88 @@
+"""Photos in events: addresses signed for each attempt, and thumbnails as far as they fit (contract section 9).
+
+What is kept of an event, in the outbox and for retries, names photos by their keys in the store; what is sent names
+them by addresses that hold for seven days from the attempt on. An event never waits for the store: thumbnails that
+cannot be had in time are left out, and the event says so.
+"""
+
+import asyncio
+import base64
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from checklist_crds.photo_keys import parts_of, thumbnail_key
+from checklist_crds.photo_store import PhotoStore, StoreUnavailable
+from checklist_crds.photo_urls import IN_EVENTS, SignedUrls
+from checklist_crds.run_types import PhotoRef
+from checklist_operator.attempts.envelopes import THUMBNAILS_DROPPED, size_of
+from checklist_operator.runtime.json_logging import about
+
+logger = logging.getLogger(__name__)
+
+ENVELOPE_AIM: Final = 256 * 1024
+_THUMBNAIL_BYTES: Final = 32 * 1024
+_THUMBNAILS_WITHIN_S: Final = 3.0
+_ADDRESSES: Final = frozenset({"url", "thumbnail_url"})
+
+
+def key_of(photo: PhotoRef, *, thumbnail: bool = False) -> str:
+    """In the place of an address, as long as an event is kept."""
+    return thumbnail_key(photo.key) if thumbnail else photo.key
+
+
+class EventPhotos:
+    """Turns an envelope as it is kept into one that can be sent."""
+
+    def __init__(self, store: PhotoStore, urls: SignedUrls) -> None:
+        self._store = store
+        self._urls = urls
+
+    async def with_photo_urls(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The envelope with addresses and thumbnails."""
+        data = message["data"]
+        keys = [photo["url"] for photo in data.get("photos") or () if "thumbnail" in photo]
+        data = self._addressed(data)
+        if keys:
+            data = await self._with_thumbnails({**message, "data": data}, keys)
+        return {**message, "data": data}
+
+    def _addressed(self, node: Any, name: str = "") -> Any:
+        if isinstance(node, dict):
+            return {key: self._addressed(value, key) for key, value in node.items()}
+        if isinstance(node, list):
+            return [self._addressed(item) for item in node]
+        if name in _ADDRESSES and isinstance(node, str) and parts_of(node) is not None:
+            return self._address(node, thumbnail=name == "thumbnail_url")
+        return node
+
+    def _address(self, key: str, *, thumbnail: bool) -> str:
+        return self._urls.url(key.removesuffix(".thumbnail.jpg"), IN_EVENTS, thumbnail=thumbnail)
+
+    async def _with_thumbnails(self, message: Mapping[str, Any], keys: list[str]) -> dict[str, Any]:
+        """The data with those thumbnails, from the first on, with which the envelope keeps to its size."""
+        room = ENVELOPE_AIM - size_of(message)
+        photos, dropped = [], False
+        for photo, thumbnail in zip(message["data"]["photos"], await self._thumbnails(keys), strict=True):
+            room -= len(thumbnail or "")
+            fits = thumbnail is not None and room >= 0
+            dropped |= not fits
+            photos.append({**photo, "thumbnail": thumbnail if fits else None})
+        return {**message["data"], "photos": photos} | ({THUMBNAILS_DROPPED: True} if dropped else {})
+
+    async def _thumbnails(self, keys: list[str]) -> list[str | None]:
+        try:
+            async with asyncio.timeout(_THUMBNAILS_WITHIN_S):
+                return list(await asyncio.gather(*map(self._thumbnail, keys)))
+        except TimeoutError:
+            logger.warning("thumbnail.left_out", extra=about(reason="the photo store does not answer in time"))
+            return [None] * len(keys)
+
+    async def _thumbnail(self, key: str) -> str | None:
+        """Base64."""
+        try:
+            image = await self._store.read(thumbnail_key(key), at_most=_THUMBNAIL_BYTES)
+        except StoreUnavailable as error:
+            logger.warning("thumbnail.left_out", extra=about(reason=str(error)))
+            return None
+        return None if image is None else base64.b64encode(image).decode()

@@ -1,0 +1,172 @@
+"""The way of every attempt: permit, prepare, claim, send, record. When to go it is the controllers' business.
+
+The permit comes before the claim, since a place is for who transmits, and the time of an attempt runs from there. For a
+first attempt, the lease and the event in the outbox are the claim.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from checklist_crds.times import Clock
+from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
+from checklist_operator.attempts.claim import Claims
+from checklist_operator.attempts.envelopes import body_of
+from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.pauses import Pauses
+from checklist_operator.attempts.record import AttemptRecorder
+from checklist_operator.attempts.send import Origin, Transmitter
+from checklist_operator.faults import LocalFault
+from checklist_operator.runtime.deadlines import ShutdownDeadlines
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.outcome import Outcome
+
+logger = logging.getLogger(__name__)
+
+
+class AttemptPipeline:
+    """Makes attempts and knows those that are under way."""
+
+    def __init__(
+        self,
+        *,
+        claims: Claims,
+        transmitter: Transmitter,
+        recorder: AttemptRecorder,
+        photos: EventPhotos,
+        pauses: Pauses,
+        metrics: Metrics,
+        clock: Clock,
+    ) -> None:
+        self._claims = claims
+        self._transmitter = transmitter
+        self._recorder = recorder
+        self._photos = photos
+        self._pauses = pauses
+        self._metrics = metrics
+        self._clock = clock
+        self._sending: Counter[bool] = Counter()
+        """Attempts that may be sent at any moment or have been, by whether they are first ones."""
+        self._unrecorded: dict[tuple[str, int], bool] = {}
+        self._stopping = False
+
+    @property
+    def in_flight(self) -> int:
+        return self._sending.total() + len(self._unrecorded)
+
+    @property
+    def retries_in_flight(self) -> int:
+        return self._sending[False] + sum(not first for first in self._unrecorded.values())
+
+    @property
+    def unrecorded(self) -> dict[str, int]:
+        """The attempts that have ended and that the cluster does not know of: event id and number."""
+        return dict(sorted(self._unrecorded))
+
+    async def make(
+        self,
+        url: str,
+        organization: str,
+        prepare: Callable[[], Awaitable[Attempt | None]],
+        *,
+        first: bool,
+        starts: Callable[[], None] = lambda: None,
+    ) -> SentAttempt | None:
+        """Waits for a permit and makes the attempt that `prepare` returns then; None when there is none to make.
+
+        `starts` is called right before it is sent. Raises what `prepare` raises, Held, LocalFault, after which nothing
+        may be concluded about the attempt, and KubeConflict when somebody else was faster.
+        """
+        held_up = self._transmitter.receiver_holds_up(url)
+        async with self._transmitter.permit(url, organization, first=first):
+            attempt = None if self._stopping else await prepare()
+            if attempt is None or self._stopping:
+                return None  # whoever ends cleanly has begun to count what is to be waited for
+            self._pauses.check_known(attempt.run_key, attempt.organization)
+            # Counted before the claim is written: who ends cleanly waits for what was claimed, else nobody would send
+            # it until the claim has run out.
+            self._sending[first] += 1
+            try:
+                sent = await self._claim_and_send(attempt, starts, held_up=held_up)
+                if sent is not None:
+                    self._unrecorded[attempt.event_id, attempt.number] = first
+            except LocalFault as fault:
+                if attempt.delivery is not None:
+                    await self._recorder.postpone(attempt.delivery, attempt.step, fault)
+                raise
+            finally:
+                self._sending[first] -= 1
+        return sent
+
+    async def record(self, sent: SentAttempt) -> RecordedAttempt | None:
+        """Goes on until the cluster has the outcome; None when it is no longer ours to record."""
+        try:
+            return await self._recorder.record(sent)
+        finally:
+            self._unrecorded.pop((sent.attempt.event_id, sent.attempt.number), None)
+
+    def abandon(self, sent: SentAttempt) -> None:
+        """Nobody needs to know of its outcome."""
+        self._unrecorded.pop((sent.attempt.event_id, sent.attempt.number), None)
+
+    def stop(self) -> None:
+        """Nothing is started any more."""
+        self._stopping = True
+
+    async def drain_responses(self, deadlines: ShutdownDeadlines) -> None:
+        """Waits, after `stop`, for the answers to what has been sent."""
+        while self._sending.total() and deadlines.allows_responses():  # noqa: ASYNC110 - rare and short
+            await asyncio.sleep(0.02)
+
+    async def _claim_and_send(
+        self, attempt: Attempt, starts: Callable[[], None], *, held_up: bool
+    ) -> SentAttempt | None:
+        body = body_of(await self._photos.with_photo_urls(attempt.message()), attempt.number)
+        if self._stopping:
+            return None
+        delivery, is_claimed = attempt.delivery, False
+        if delivery is not None:
+            taken = await self._claims.take(delivery, attempt.step)
+            delivery, is_claimed = taken.delivery, taken.is_claimed
+        starts()
+        self._count_start(attempt, held_up=held_up or self._transmitter.receiver_holds_up(attempt.url))
+        outcome = await self._transmitter.send(
+            attempt.url, body, attempt.secret, attempt.run.name, attempt=attempt.number, origin=_origin(attempt)
+        )
+        _log(attempt, outcome)
+        return SentAttempt(attempt, outcome, delivery, is_claimed)
+
+    def _count_start(self, attempt: Attempt, *, held_up: bool) -> None:
+        if attempt.due_at is None:
+            return
+        lag_s = (self._clock() - attempt.due_at).total_seconds()
+        if attempt.is_first:
+            self._metrics.first_attempt_started(lag_s, held_up=held_up)
+        else:
+            self._metrics.retry_lag.observe(max(0.0, lag_s))
+
+
+def _origin(attempt: Attempt) -> Origin:
+    name = attempt.event.event.value
+    if attempt.delivery is None:
+        return Origin(attempt.run_body, attempt.event_id, name, waiting_since=attempt.due_at)
+    return Origin(attempt.run_body, attempt.event_id, name, first_attempt=attempt.delivery.traceparent)
+
+
+def _log(attempt: Attempt, outcome: Outcome) -> None:
+    logger.info(
+        "attempt.succeeded" if outcome.ok else "attempt.failed",
+        extra=about(
+            run_id=attempt.run.name,
+            event_id=attempt.event_id,
+            event_name=attempt.event.event.value,
+            seq=attempt.event.seq,
+            attempt=attempt.number,
+            manual=attempt.step.manual,
+            outcome=outcome.outcome_class.value,
+            status=outcome.http_status,
+            duration_ms=outcome.duration_ms,
+        ),
+    )

@@ -1,0 +1,182 @@
+"""Prepares attempts: what is due, whether it may be sent, and all that is needed for that.
+
+A delivery that no attempt is to be made of any more is ended here.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import partial
+
+from checklist_crds.delivery_records import DeliveryPhase
+from checklist_crds.delivery_types import WebhookDeliveryStatus
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.informer import Key
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.run_types import OutboxEntry, Run
+from checklist_crds.times import Clock
+from checklist_crds.webhook_url import Openness
+from checklist_operator.attempts.attempt import FIRST, Attempt
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
+from checklist_operator.attempts.envelopes import first_envelope, kept_message
+from checklist_operator.attempts.event_photos import key_of as key_of_photo
+from checklist_operator.attempts.pauses import Pauses
+from checklist_operator.attempts.progress import Conclude, Nothing, Send, Step, Wait, next_step
+from checklist_operator.attempts.record import AttemptRecorder
+from checklist_operator.attempts.run_deliveries import target_of
+from checklist_operator.attempts.send import Transmitter
+from checklist_operator.attempts.settle import DeliverySettler
+from checklist_operator.attempts.signing_secrets import SigningSecrets
+from checklist_operator.faults import LocalFault
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.runtime.handover import InheritedAttempts
+
+
+class Preparation:
+    """One for each term."""
+
+    def __init__(
+        self,
+        *,
+        objects: DeliveryObjects,
+        reads: FreshReads,
+        revisions: RevisionStore,
+        secrets: SigningSecrets,
+        pauses: Pauses,
+        inherited: InheritedAttempts,
+        transmitter: Transmitter,
+        settler: DeliverySettler,
+        recorder: AttemptRecorder,
+        clock: Clock,
+        holder: str,
+        allow_insecure: Openness,
+    ) -> None:
+        self._objects = objects
+        self._reads = reads
+        self._revisions = revisions
+        self._secrets = secrets
+        self._pauses = pauses
+        self._inherited = inherited
+        self._transmitter = transmitter
+        self._settler = settler
+        self._recorder = recorder
+        self._clock = clock
+        self._holder = holder
+        self._target_of = partial(target_of, allow_insecure=allow_insecure)
+        self._began_at = asyncio.get_running_loop().time()
+
+    # -- first attempts -------------------------------------------------------------------------------------------
+
+    def first_attempts_wait_s(self, event_ids: Iterable[str]) -> float:
+        """How long none of these events is sent, as the leader before may still be recording that it was."""
+        return self._inherited.for_s(event_ids, attempt=1)
+
+    async def check_paused(self, run: Run, body: JsonObject) -> None:
+        """Raises Held, and KubeError."""
+        await self._pauses.check(body, run.admitted_as.organization)
+
+    async def first_attempts(
+        self, run: Run, body: JsonObject, events: Iterable[OutboxEntry], *, free_since: datetime | None
+    ) -> list[Attempt]:
+        """Of events in the outbox of a run with a webhook; `free_since` is the end of its last pause.
+
+        Raises LocalFault and KubeError.
+        """
+        webhook, resolved = run.spec.webhook, run.admitted_as
+        if webhook is None:
+            return []
+        try:
+            definition = await self._revisions.definition(run.namespace, resolved.revision_ref.name)
+        except KubeNotFound:
+            raise LocalFault("RevisionMissing", f"TemplateRevision {resolved.revision_ref.name} is gone") from None
+        secret = await self._secrets.of(run.namespace, run.name, webhook)
+        url = self._target_of(webhook.url)
+        return [
+            Attempt(
+                event=event,
+                step=FIRST,
+                run=run,
+                run_body=body,
+                organization=resolved.organization,
+                url=url,
+                secret=secret,
+                message=partial(first_envelope, event, run, definition, key_of_photo),
+                due_at=event.ts if free_since is None else max(event.ts, free_since),
+            )
+            for event in events
+        ]
+
+    # -- retries and replays --------------------------------------------------------------------------------------
+
+    def next_step(self, status: WebhookDeliveryStatus, created_at: datetime) -> Step:
+        led_for_s = asyncio.get_running_loop().time() - self._began_at
+        return next_step(status, now=self._clock(), holder=self._holder, created_at=created_at, led_for_s=led_for_s)
+
+    async def of_delivery(self, key: Key) -> Attempt | Wait | None:
+        """The attempt of a delivery that is due; None when there is none left, which is written then.
+
+        Raises KubeNotFound, KubeConflict when somebody else wrote meanwhile, other KubeErrors, Held and LocalFault.
+        """
+        delivery = await self._objects.get_recent(*key)
+        match self.next_step(delivery.status, delivery.created_at):
+            case Send() as step:
+                waits_s = self._inherited.for_s((delivery.name,), step.attempt)
+                if waits_s:
+                    return Wait(self._clock() + timedelta(seconds=waits_s))
+                return await self._of_step(delivery, step)
+            case Wait() as wait:
+                return wait
+            case Conclude():
+                await self._settler.conclude(delivery)
+            case Nothing():
+                pass
+        return None
+
+    async def _of_step(self, delivery: Delivery, step: Send) -> Attempt | None:
+        spec = delivery.spec
+        body = await self._run_of(delivery)
+        if body is not None:
+            self._transmitter.bind_trace_context(body)
+        run = Run.parse(body, answers=False) if body is not None else None
+        if body is None or run is None or run.spec.webhook is None:
+            await self._settler.give_up(delivery, step, ReplayRefusal.RUN_DELETED)
+            return None
+        if self._target_of(spec.url) != self._target_of(run.spec.webhook.url):
+            # Somebody has made it by hand. Signed for its URL, it would let them sign what they like.
+            await self._settler.give_up(delivery, step, ReplayRefusal.FOREIGN_TARGET)
+            return None
+        if not step.manual and _has_arrived(run, delivery.name):
+            await self._settler.arrived_before(delivery)
+            return None
+        await self._pauses.check(body, spec.organization_ref.name)
+        try:
+            secret = await self._secrets.of(delivery.namespace, run.name, run.spec.webhook)
+        except LocalFault as fault:
+            await self._recorder.postpone(delivery, step, fault)
+            raise
+        return Attempt(
+            event=OutboxEntry(seq=spec.seq, event=spec.event, event_id=delivery.name, ts=spec.ts),
+            step=step,
+            run=run,
+            run_body=body,
+            organization=spec.organization_ref.name,
+            url=spec.url,
+            secret=secret,
+            message=partial(kept_message, spec.payload),
+            due_at=delivery.status.next_attempt_at,
+            delivery=delivery,
+        )
+
+    async def _run_of(self, delivery: Delivery) -> JsonObject | None:
+        try:
+            return await self._reads.get(RUN, delivery.spec.run_ref.name, delivery.namespace)
+        except KubeNotFound:
+            return None
+
+
+def _has_arrived(run: Run, event_id: str) -> bool:
+    """Whether the run has a success of the event on record."""
+    return any(one.event_id == event_id and one.phase is DeliveryPhase.DELIVERED for one in run.status.deliveries)

@@ -1,0 +1,211 @@
+"""The life of a WebhookDelivery, as pure functions: what is to be done now, and what its status becomes then.
+
+`Pending` with a due time, `InFlight` under a claim, `Delivered` or `Failed`. A claim says who sends which attempt until
+when; it is written before the first byte leaves, so after a crash the same attempt is made again under its number. The
+end is written in two steps: first the phase, then, when the run knows, `settled` (so a crash in between is healed).
+
+A replay begins with what is settled: see `replay_progress`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.delivery_types import (
+    MAX_ATTEMPTS,
+    MAX_RECORDED,
+    Attempt,
+    Claim,
+    OutcomeClass,
+    WebhookDeliverySpec,
+    WebhookDeliveryStatus,
+)
+from checklist_crds.resource_types import with_condition
+from checklist_crds.times import format_timestamp
+from checklist_operator.transport.outcome import Outcome
+
+CLAIM_S: Final = 30.0
+"""How long a claim holds: longer than any attempt, since the permit is taken first."""
+ORPHAN_S: Final = 60.0
+"""After this, a delivery without any attempt is no longer taken for one that is just being made."""
+_LONGEST_DETAIL: Final = 200
+DELIVERED: Final = "Delivered"
+"""The condition that says how it stands, or how it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do before `until`."""
+
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """This attempt is due. `manual`: as a replay."""
+
+    attempt: int
+    manual: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conclude:
+    """Delivered or given up; the run must be told, then nothing is left to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Settled."""
+
+
+Step = Wait | Send | Conclude | Nothing
+
+
+def next_step(
+    status: WebhookDeliveryStatus, *, now: datetime, holder: str, created_at: datetime, led_for_s: float = 0.0
+) -> Step:
+    """What `holder`, who does nothing else with this delivery at the moment, is to do.
+
+    `led_for_s`: for how long it has been the leader. Claims of others are older than that, so none of them holds for
+    longer than a claim does, whatever the clocks of the two say.
+    """
+    if status.settled:
+        return Nothing()
+    if status.claim is not None:
+        holds_for_s = min((status.claim.until - now).total_seconds(), CLAIM_S - led_for_s)
+        if status.claim.holder == holder or holds_for_s <= 0:
+            return Send(status.claim.attempt, manual=status.claim.manual)
+        return Wait(now + timedelta(seconds=holds_for_s))
+    if status.replay is not None:
+        return Send(status.attempt, manual=True)
+    if status.phase.is_final or status.attempt >= MAX_ATTEMPTS:
+        return Conclude()
+    if status.attempt == 0:
+        # Not by the clock alone, which may be ahead of the one that dated it: a new leader's outbox looks first.
+        orphaned_in_s = max((created_at - now).total_seconds() + ORPHAN_S, ORPHAN_S - led_for_s)
+        return Send(1) if orphaned_in_s <= 0 else Wait(now + timedelta(seconds=orphaned_in_s))
+    if status.next_attempt_at is not None and now < status.next_attempt_at:
+        return Wait(status.next_attempt_at)
+    return Send(status.attempt + 1)
+
+
+def claimed(status: WebhookDeliveryStatus, step: Send, *, holder: str, now: datetime) -> WebhookDeliveryStatus:
+    """`holder` is about to send. A replay does not change the phase: what was delivered stays delivered."""
+    claim = Claim(attempt=step.attempt, holder=holder, until=now + timedelta(seconds=CLAIM_S), manual=step.manual)
+    phase = status.phase if step.manual else DeliveryPhase.IN_FLIGHT
+    return status.model_copy(update={"phase": phase, "claim": claim})
+
+
+def after_attempt(
+    status: WebhookDeliveryStatus, attempt: Attempt, *, ok: bool, now: datetime, generation: int | None
+) -> WebhookDeliveryStatus:
+    """The attempt ended. `attempt.next_attempt_at` is None after a success and after the fifth failure."""
+    recorded = status.model_copy(
+        update={
+            "attempt": max(status.attempt, attempt.number),
+            "attempts": with_attempt(status.attempts, attempt),
+            "claim": None,
+            "next_attempt_at": attempt.next_attempt_at,
+        }
+    )
+    if ok:
+        message = f"Attempt {attempt.number} was answered with {attempt.http_status}."
+        return finished(recorded, DeliveryPhase.DELIVERED, "Delivered", message, now=now, generation=generation)
+    if attempt.next_attempt_at is None:
+        message = f"All {MAX_ATTEMPTS} attempts failed, the last one with {cause_of(attempt)}."
+        return finished(recorded, DeliveryPhase.FAILED, "AttemptsExhausted", message, now=now, generation=generation)
+    due = format_timestamp(attempt.next_attempt_at)
+    message = f"Attempt {attempt.number} failed with {cause_of(attempt)}; the next one is due at {due}."
+    conditions = with_condition(
+        recorded.conditions, DELIVERED, False, "Retrying", message, now=now, generation=generation
+    )
+    return recorded.model_copy(update={"phase": DeliveryPhase.PENDING, "conditions": conditions})
+
+
+def given_up(
+    status: WebhookDeliveryStatus, reason: str, message: str, *, now: datetime, generation: int | None
+) -> WebhookDeliveryStatus:
+    """Nobody will ever send it again by the schedule."""
+    ended = status.model_copy(update={"claim": None, "next_attempt_at": None})
+    return finished(ended, DeliveryPhase.FAILED, reason, message, now=now, generation=generation)
+
+
+def found_delivered(status: WebhookDeliveryStatus, *, now: datetime, generation: int | None) -> WebhookDeliveryStatus:
+    """The run has had a success of the event on record all along, so nothing is to be retried."""
+    ended = status.model_copy(update={"claim": None, "next_attempt_at": None})
+    message = "The run has a success of this event on record, from an operator that led before or after."
+    return finished(ended, DeliveryPhase.DELIVERED, "DeliveredBefore", message, now=now, generation=generation)
+
+
+def settled(status: WebhookDeliveryStatus) -> WebhookDeliveryStatus:
+    return status.model_copy(update={"settled": True})
+
+
+def record_of(spec: WebhookDeliverySpec, status: WebhookDeliveryStatus) -> DeliveryRecord:
+    """How the run shows this delivery: of a delivered event the attempt that delivered it, else the last one."""
+    made = [one for one in reversed(status.attempts) if one.outcome is OutcomeClass.SUCCESS] or status.attempts[::-1]
+    last = made[0] if made else None
+    phase = status.phase if status.phase.is_final else DeliveryPhase.PENDING
+    return DeliveryRecord(
+        seq=spec.seq,
+        event=spec.event,
+        event_id=spec.event_id,
+        ts=spec.ts,
+        phase=phase,
+        attempts=status.attempt,
+        started_at=last.started_at if last else None,
+        duration_ms=last.duration_ms if last else None,
+        outcome=last.outcome if last else None,
+        http_status=last.http_status if last else None,
+    )
+
+
+def finished(
+    status: WebhookDeliveryStatus,
+    phase: DeliveryPhase,
+    reason: str,
+    message: str,
+    *,
+    now: datetime,
+    generation: int | None,
+) -> WebhookDeliveryStatus:
+    """Delivered or given up, with the reason as a condition."""
+    holds = phase is DeliveryPhase.DELIVERED
+    conditions = with_condition(status.conditions, DELIVERED, holds, reason, message, now=now, generation=generation)
+    return status.model_copy(update={"phase": phase, "finished_at": now, "conditions": conditions})
+
+
+def attempt_record(number: int, outcome: Outcome, next_attempt_at: datetime | None, *, manual: bool = False) -> Attempt:
+    """The attempt as the history of a WebhookDelivery shows it, with a detail where the status does not say it all."""
+    detail = "" if outcome.detail == f"HTTP {outcome.http_status}" else outcome.detail[:_LONGEST_DETAIL]
+    return Attempt(
+        number=number,
+        started_at=outcome.started_at,
+        duration_ms=outcome.duration_ms,
+        outcome=outcome.outcome_class,
+        http_status=outcome.http_status,
+        manual=manual,
+        next_attempt_at=next_attempt_at,
+        detail=None if outcome.ok else detail or None,
+    )
+
+
+def with_attempt(attempts: list[Attempt], attempt: Attempt) -> list[Attempt]:
+    """The history with one more; when it is full, the oldest replay leaves it."""
+    history = [*attempts, attempt]
+    excess = len(history) - MAX_RECORDED
+    kept = []
+    for one in history:
+        if excess > 0 and one.manual:
+            excess -= 1
+        else:
+            kept.append(one)
+    return kept
+
+
+def cause_of(attempt: Attempt) -> str:
+    """Why the attempt failed, for people: `HTTP 500`, or `timeout (no answer in time)`."""
+    if attempt.http_status is not None:
+        return f"HTTP {attempt.http_status}"
+    return f"{attempt.outcome.value} ({attempt.detail})" if attempt.detail else attempt.outcome.value

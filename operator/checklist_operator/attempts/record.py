@@ -1,0 +1,181 @@
+"""Records attempts: the outcome of each, and what keeps one from being made.
+
+An outcome exists nowhere else, so recording it goes on until the cluster has it, or has no use for it.
+"""
+
+import asyncio
+import contextlib
+import logging
+from typing import Final
+
+from checklist_crds import delivery_types
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
+from checklist_crds.kube.informer import Key
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.times import Clock
+from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
+from checklist_operator.attempts.claim import Claims
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, insist
+from checklist_operator.attempts.pauses import Held
+from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, record_of, settled
+from checklist_operator.attempts.replay_progress import held_up, replayed
+from checklist_operator.attempts.run_status import change_run_status, with_delivering
+from checklist_operator.attempts.settle import DeliverySettler
+from checklist_operator.faults import LocalFault
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.outcome import Outcome
+
+logger = logging.getLogger(__name__)
+
+_AT_ONCE: Final = 8
+"""Outcomes of retries that are being written. Starts compete with them for the cluster, and have to be on time."""
+
+
+class AttemptRecorder:
+    """Writes outcomes and faults."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        objects: DeliveryObjects,
+        claims: Claims,
+        settler: DeliverySettler,
+        *,
+        metrics: Metrics,
+        events: EventRecorder,
+        clock: Clock,
+    ) -> None:
+        self._client = client
+        self._objects = objects
+        self._claims = claims
+        self._settler = settler
+        self._metrics = metrics
+        self._events = events
+        self._clock = clock
+        self._room = asyncio.Semaphore(_AT_ONCE)
+
+    async def record(self, sent: SentAttempt) -> RecordedAttempt | None:
+        """None when nobody needs it: its run or namespace is gone, or somebody else goes on with the delivery."""
+        if sent.attempt.is_first:
+            return await self._record_first(sent.attempt, sent.outcome)
+        delivery = await self._record_later(sent)
+        return None if delivery is None else RecordedAttempt(record_of(delivery.spec, delivery.status), delivery)
+
+    async def postpone(self, delivery: Delivery, step: Send, fault: LocalFault) -> None:
+        """Shows why a delivery is not sent: of a retry on its run, as for first attempts; of a replay, whose run may be
+        long over, on itself."""
+        logger.warning(
+            "attempt.postponed",
+            extra=about(event_id=delivery.name, manual=step.manual, reason=fault.reason, detail=fault.message),
+        )
+        self._metrics.own_faults.labels(fault.reason).inc()
+        with contextlib.suppress(KubeNotFound, KubeConflict):  # changed meanwhile: the next look will find out
+            if not step.manual:
+                await self._show_fault((delivery.namespace, delivery.spec.run_ref.name), fault)
+                return
+            status = held_up(delivery.status, *fault.as_condition, now=self._clock(), generation=delivery.generation)
+            await self._objects.write(delivery, status)
+
+    async def postpone_run(
+        self, run: Key, body: JsonObject, fault: LocalFault, *, again_in_s: float, first: bool
+    ) -> JsonObject | None:
+        """Shows on a run, known as `body`, why its first attempts are not made. `first`: of several faults in a row.
+
+        The run as it is then; None when it is gone.
+        """
+        if isinstance(fault, Held):
+            logger.info("events.held", extra=about(run_id=run[1], reason=fault.message))
+        else:
+            facts = about(run_id=run[1], reason=fault.reason, detail=fault.message, again_in_s=again_in_s)
+            logger.warning("events.postponed", extra=facts)
+            self._metrics.own_faults.labels(fault.reason).inc()
+            if first:
+                self._events.warn(ObjectReference.of(RUN, body), fault.reason, f"Events wait: {fault.message}.")
+        try:
+            return await self._show_fault(run, fault, known=body)
+        except KubeNotFound:
+            return None
+        except KubeError as error:
+            logger.warning("run.condition_not_written", extra=about(run_id=run[1], reason=error.message))
+            return body
+
+    async def _show_fault(self, run: Key, fault: LocalFault, *, known: JsonObject | None = None) -> JsonObject:
+        return await change_run_status(
+            self._client,
+            *run,
+            lambda run: with_delivering(run, run.status, fault.as_condition, now=self._clock()),
+            known=known,
+        )
+
+    # -- first attempts: a success is told to the run by the outbox, a failure becomes a delivery ------------------
+
+    async def _record_first(self, attempt: Attempt, outcome: Outcome) -> RecordedAttempt | None:
+        if outcome.ok:
+            self._metrics.deliveries.labels("delivered").inc()
+            return RecordedAttempt(_first_record(attempt, outcome), None)
+        record = await self._objects.hand_over(
+            attempt.run,
+            attempt.event,
+            attempt.message(),
+            outcome,
+            url=attempt.url,
+            organization=attempt.organization,
+        )
+        return None if record is None else RecordedAttempt(record, None)
+
+    # -- retries and replays: written to the delivery, and the end of one to its run first -------------------------
+
+    async def _record_later(self, sent: SentAttempt) -> Delivery | None:
+        """When it was the last one, the run is told first: a success that it has on record ends everything, also when
+        this process ends before the delivery says so."""
+        attempt, outcome = sent.attempt, sent.outcome
+        assert sent.delivery is not None  # noqa: S101 - what was not a first attempt has one
+        delivery, step = sent.delivery, attempt.step
+        known: JsonObject | None = attempt.run_body
+        next_attempt_at = None if step.manual else self._objects.next_attempt_at(outcome, step.attempt)
+        entry = attempt_record(step.attempt, outcome, next_attempt_at, manual=step.manual)
+        ended = replayed if step.manual else after_attempt
+        is_repeated = False
+
+        async def write() -> Delivery | None:
+            nonlocal delivery, known, is_repeated
+            if is_repeated:
+                known = None
+                delivery = await self._objects.get(delivery.namespace, delivery.name)
+                if _has(delivery, entry):
+                    return delivery  # only the answer was lost
+                if not self._claims.is_ours(delivery, step, was_claimed=sent.is_claimed):
+                    return None  # no longer ours to record
+            is_repeated = True
+            status = ended(delivery.status, entry, ok=outcome.ok, now=self._clock(), generation=delivery.generation)
+            if status.phase.is_final and not status.settled:
+                await self._settler.record_on_run(delivery, status, known)
+                status = settled(status)
+            async with self._room:
+                return await self._objects.write(delivery, status)
+
+        return await insist(write, "attempt.not_recorded", attempt.event_id)
+
+
+def _first_record(attempt: Attempt, outcome: Outcome) -> DeliveryRecord:
+    event = attempt.event
+    return DeliveryRecord(
+        seq=event.seq,
+        event=event.event,
+        event_id=event.event_id,
+        ts=event.ts,
+        phase=DeliveryPhase.DELIVERED,
+        attempts=1,
+        started_at=outcome.started_at,
+        duration_ms=outcome.duration_ms,
+        outcome=outcome.outcome_class,
+        http_status=outcome.http_status,
+    )
+
+
+def _has(delivery: Delivery, entry: delivery_types.Attempt) -> bool:
+    return bool(delivery.status.attempts) and delivery.status.attempts[-1].to_kube() == entry.to_kube()

@@ -1,0 +1,28 @@
+"""Recovers what an earlier process had handed over, or had seen finished, but had not written to the run."""
+
+from collections.abc import AsyncIterator, Container
+
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.run_types import Run
+from checklist_operator.attempts.delivery_objects import DeliveryObjects
+
+
+async def records_left(
+    objects: DeliveryObjects, run: Run, *, besides: Container[str]
+) -> AsyncIterator[DeliveryRecord | None]:
+    """For each event of the run that may have a delivery, how far that got; None when the event has none.
+
+    `besides`: events that are being sent now. Raises KubeError.
+    """
+    outbox = {entry.event_id for entry in run.status.outbox}
+    for entry in run.status.outbox:
+        if entry.event_id not in besides:
+            yield await objects.record_of(run.namespace, entry.event_id, in_outbox=True)
+    if not run.status.phase.is_final:
+        return
+    for record in run.status.deliveries:
+        if record.phase.is_final:
+            continue
+        found = await objects.record_of(run.namespace, record.event_id, in_outbox=record.event_id in outbox)
+        is_lost = found is None and record.event_id not in outbox
+        yield record.model_copy(update={"phase": DeliveryPhase.FAILED}) if is_lost else found

@@ -1,0 +1,219 @@
+"""A replay in the life of a WebhookDelivery, as pure functions: what a request becomes, and how a replay ends.
+
+A request is an annotation with a timestamp. It is accepted by one conditional write that puts it into the status and
+takes `settled` away; from then on the delivery has something to send, survives every crash, and goes the way of every
+other attempt: permit, claim, transmission, record. The timestamp is the identity of the request: what was accepted or
+made under it is not accepted again, so the annotation can be cleared afterwards, in a write of its own.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.delivery_types import (
+    REPLAY_ANNOTATION,
+    REPLAY_BY_ANNOTATION,
+    Attempt,
+    LastReplay,
+    OutcomeClass,
+    ReplayRequest,
+    WebhookDeliveryStatus,
+)
+from checklist_crds.replay_rules import ReplayRefusal, refusal_of
+from checklist_crds.resource_types import with_condition
+from checklist_operator.attempts.progress import cause_of, finished, settled, with_attempt
+
+REPLAYED: Final = "Replayed"
+"""The condition that says what became of the last request: True when the receiver took the replay."""
+
+_RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_LONGEST_NAME: Final = 200
+_UNDER_WAY: Final = "UnderWay"
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The delivery is to be sent once more."""
+
+    request: ReplayRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """It is not; the condition says why."""
+
+    refusal: ReplayRefusal
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """This very request was accepted before; only the annotation is left."""
+
+
+def is_requested(body: Mapping[str, Any]) -> bool:
+    """Whether the object, or its metadata alone, asks for a replay."""
+    return REPLAY_ANNOTATION in (body["metadata"].get("annotations") or {})
+
+
+def is_half_made(body: Mapping[str, Any], status: WebhookDeliveryStatus) -> bool:
+    """Whether the delivery was made for a replay and lacks the history that its run has: its maker may have died."""
+    return not status.attempt and status.claim is None and is_requested(body)
+
+
+def requested(metadata: Mapping[str, Any]) -> ReplayRequest | None:
+    """The request as the annotations say it; None when the timestamp is none."""
+    annotations = metadata.get("annotations") or {}
+    text = str(annotations.get(REPLAY_ANNOTATION, "")).strip()
+    if not _RFC_3339.fullmatch(text):
+        return None
+    try:
+        moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00")).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    # What is stored has milliseconds, and must be the same request when it is read again.
+    moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    by = annotations.get(REPLAY_BY_ANNOTATION) or _manager_of(metadata.get("managedFields") or ())
+    return ReplayRequest(requested_at=moment, requested_by=str(by)[:_LONGEST_NAME] if by else None)
+
+
+def _manager_of(managed_fields: Iterable[Mapping[str, Any]]) -> str | None:
+    """Which program set the annotation, by the API server's own book (for example `kubectl-annotate`)."""
+    for entry in managed_fields:
+        fields = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
+        if f"f:{REPLAY_ANNOTATION}" in (fields.get("f:annotations") or {}):
+            return str(entry.get("manager") or "") or None
+    return None
+
+
+def judge(request: ReplayRequest | None, status: WebhookDeliveryStatus) -> Accept | Refuse | Known:
+    """What is to be done with a request; None stands for one that cannot be read."""
+    if request is None:
+        return Refuse(ReplayRefusal.INVALID_TIMESTAMP)
+    if any(known is not None and is_same(known, request) for known in (status.replay, status.last_replay)):
+        return Known()
+    refusal = refusal_of(status)
+    return Accept(request) if refusal is None else Refuse(refusal)
+
+
+def is_same(one: ReplayRequest, other: ReplayRequest) -> bool:
+    """Whether these are one request: the annotation says its timestamp alone, and bulk replays may have the same."""
+    if one.requested_at != other.requested_at:
+        return False
+    return one.replay_ref is None or other.replay_ref is None or one.replay_ref == other.replay_ref
+
+
+def accepted(
+    status: WebhookDeliveryStatus, request: ReplayRequest, *, now: datetime, generation: int | None
+) -> WebhookDeliveryStatus:
+    """Something is to be sent again."""
+    by = f" by {request.requested_by}" if request.requested_by else ""
+    unsettled = status.model_copy(update={"replay": request, "settled": None})
+    return _told(unsettled, None, _UNDER_WAY, f"A replay was requested{by}.", now=now, generation=generation)
+
+
+def with_history(record: DeliveryRecord, *, now: datetime, generation: int | None) -> WebhookDeliveryStatus:
+    """The status of a delivery that is made for a replay of an event whose run recorded this end."""
+    ok = record.phase is DeliveryPhase.DELIVERED
+    attempts = []
+    if record.started_at is not None:
+        last = Attempt(
+            number=max(1, record.attempts),
+            started_at=record.started_at,
+            duration_ms=record.duration_ms or 0,
+            outcome=record.outcome or (OutcomeClass.SUCCESS if ok else OutcomeClass.PROTOCOL),
+            http_status=record.http_status,
+        )
+        attempts.append(last)
+    status = WebhookDeliveryStatus(attempt=max(1, record.attempts), attempts=attempts)
+    number = status.attempt
+    message = f"Attempt {number} was answered with {record.http_status}." if ok else f"All {number} attempts failed."
+    reason = "Delivered" if ok else "AttemptsExhausted"
+    ended = finished(status, record.phase, reason, message, now=now, generation=generation)
+    return ended.model_copy(update={"finished_at": ended_at(record) or now, "settled": True})
+
+
+def ended_at(record: DeliveryRecord) -> datetime | None:
+    """The end of the last attempt that the run recorded."""
+    if record.started_at is None:
+        return None
+    return record.started_at + timedelta(milliseconds=record.duration_ms or 0)
+
+
+def held_up(
+    status: WebhookDeliveryStatus, reason: str, message: str, *, now: datetime, generation: int | None
+) -> WebhookDeliveryStatus:
+    """A replay cannot be sent yet, for a reason of our own; it stays under way and is tried again."""
+    return _told(status, None, reason, message, now=now, generation=generation)
+
+
+def is_held_up(status: WebhookDeliveryStatus) -> bool:
+    """Whether the replay under way could not be sent the last time that it was tried."""
+    told = next((one for one in status.conditions if one.type == REPLAYED), None)
+    return status.replay is not None and told is not None and told.status == "Unknown" and told.reason != _UNDER_WAY
+
+
+def refused(
+    status: WebhookDeliveryStatus, refusal: ReplayRefusal, *, now: datetime, generation: int | None
+) -> WebhookDeliveryStatus:
+    """A request came to nothing. While a replay is under way, the condition goes on telling of that one."""
+    if status.replay is not None:
+        return status
+    return _told(status, False, refusal.reason, refusal.message, now=now, generation=generation)
+
+
+def replayed(
+    status: WebhookDeliveryStatus, attempt: Attempt, *, ok: bool, now: datetime, generation: int | None
+) -> WebhookDeliveryStatus:
+    """The replay was sent and ended so. What was failed and is delivered now must still be told to the run; otherwise
+    the delivery is settled again at once."""
+    request = status.replay
+    last = LastReplay(
+        requested_at=request.requested_at if request is not None else attempt.started_at,
+        requested_by=request.requested_by if request is not None else None,
+        replay_ref=request.replay_ref if request is not None else None,
+        attempted_at=attempt.started_at,
+        outcome=attempt.outcome,
+        http_status=attempt.http_status,
+    )
+    ended = status.model_copy(
+        update={
+            "attempts": with_attempt(status.attempts, attempt),
+            "claim": None,
+            "replay": None,
+            "last_replay": last,
+        }
+    )
+    if not ok:
+        message = f"The replay failed with {cause_of(attempt)}."
+        return settled(_told(ended, False, "ReplayFailed", message, now=now, generation=generation))
+    message = f"The replay was answered with {attempt.http_status}."
+    ended = _told(ended, True, "Delivered", message, now=now, generation=generation)
+    if status.phase is DeliveryPhase.DELIVERED:
+        return settled(ended)
+    return finished(ended, DeliveryPhase.DELIVERED, "Replayed", message, now=now, generation=generation)
+
+
+def not_replayable(
+    status: WebhookDeliveryStatus, refusal: ReplayRefusal, *, now: datetime, generation: int | None
+) -> WebhookDeliveryStatus:
+    """A replay that was accepted can never be sent."""
+    request = status.replay
+    last = None if request is None else LastReplay.model_validate(request.model_dump())
+    ended = status.model_copy(update={"claim": None, "replay": None, "last_replay": last or status.last_replay})
+    return settled(refused(ended, refusal, now=now, generation=generation))
+
+
+def _told(
+    status: WebhookDeliveryStatus,
+    holds: bool | None,
+    reason: str,
+    message: str,
+    *,
+    now: datetime,
+    generation: int | None,
+) -> WebhookDeliveryStatus:
+    conditions = with_condition(status.conditions, REPLAYED, holds, reason, message, now=now, generation=generation)
+    return status.model_copy(update={"conditions": conditions})

@@ -1,0 +1,50 @@
+"""What a run says of its deliveries: where they go, and what the one of an event is that never had any.
+
+An event that is delivered at its first attempt leaves nothing but a record in the run. What a final run tells of itself
+can no longer change, so its envelope can be made again at any time, the same but for the signatures in the addresses of
+photos (delivery profile, "Body").
+"""
+
+from datetime import datetime
+
+from checklist_crds.delivery_records import DeliveryRecord
+from checklist_crds.events import EventName, envelope, final_data
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.run_types import OutboxEntry, Run
+from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
+from checklist_operator.attempts.delivery_objects import new_delivery
+from checklist_operator.attempts.event_photos import key_of
+
+
+def delivery_from_run(run: Run, record: DeliveryRecord, *, allow_insecure: Openness) -> JsonObject:
+    """The object without status, of an event for which `replay_rules.refusal_of_record` knows no objection.
+
+    Raises ValueError for a run without webhook, and for an event that no final run tells.
+    """
+    webhook = run.spec.webhook
+    if webhook is None:
+        raise ValueError(f"run {run.name} has no webhook")
+    entry = OutboxEntry(seq=record.seq, event=record.event, event_id=record.event_id, ts=time_of(run, record))
+    message = envelope(entry, run, final_data(record.event, run, entry.ts, key_of))
+    url = target_of(webhook.url, allow_insecure=allow_insecure)
+    return new_delivery(run, entry, message, url=url, organization=run.admitted_as.organization)
+
+
+def target_of(url: str, *, allow_insecure: Openness) -> str:
+    """Where events go: the canonical form; of a URL that has none itself, which the sender refuses with its class."""
+    try:
+        return canonical_url(url, allow_insecure=allow_insecure)
+    except InvalidTarget:
+        return url
+
+
+def time_of(run: Run, record: DeliveryRecord) -> datetime:
+    """When the event happened; records of earlier versions do not say it, but the run does."""
+    if record.ts is not None:
+        return record.ts
+    moment = {
+        EventName.RUN_COMPLETED: run.status.completed_at,
+        EventName.RUN_CANCELLED: run.status.cancelled_at,
+        EventName.RUN_EXPIRED: run.expires_at,
+    }.get(record.event)
+    return moment or run.created_at

@@ -1,0 +1,68 @@
+"""Records on runs how their deliveries ended. Many of one run that end at the same time share a write."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from checklist_crds.delivery_records import DeliveryRecord
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.informer import Key, version_of
+from checklist_crds.kube.kinds import RUN
+from checklist_crds.times import Clock
+from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
+from checklist_operator.runtime.call_coalescer import CallCoalescer
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.runtime.ttl_cache import TTLCache
+
+_WRITING_AT_ONCE: Final = 8
+"""Runs. Starts of retries compete with them for the cluster, and are what has to be on time."""
+_REMEMBERED: Final = 256
+"""Runs as they were after our last write."""
+_KNOWN: Final = 16_384
+"""Runs of which we know at least which version we wrote: what was read before that would be refused as stale."""
+
+Entry = tuple[DeliveryRecord, JsonObject | None]
+"""What is recorded, and the run as it was read before."""
+
+
+class RunRecords:
+    """`record` on the run of a delivery how it ended."""
+
+    def __init__(self, client: KubeClient, reads: FreshReads, clock: Clock) -> None:
+        self._client = client
+        self._reads = reads
+        self._clock = clock
+        self._written: TTLCache[Key, JsonObject] = TTLCache(_REMEMBERED)
+        self._versions: TTLCache[Key, int] = TTLCache(_KNOWN)
+        self._writes: CallCoalescer[Key, Entry, JsonObject | None] = CallCoalescer(
+            self._write, at_once=_WRITING_AT_ONCE
+        )
+
+    async def record(self, run: Key, record: DeliveryRecord, *, known: JsonObject | None = None) -> JsonObject | None:
+        """The run as it is then; None when it is gone. `known` is the run as it was read before. Raises KubeError."""
+        return await self._writes.add(run, (record, known))
+
+    async def close(self) -> None:
+        await self._writes.close()
+
+    async def _write(self, run: Key, entries: Sequence[Entry]) -> JsonObject | None:
+        records = [record for record, _ in entries]
+        try:
+            body = await change_run_status(
+                self._client,
+                *run,
+                lambda now: with_delivering(now, with_records(now, records), None, now=self._clock()),
+                known=self._freshest(run, [body for _, body in entries if body is not None]),
+            )
+        except KubeNotFound:
+            return None
+        self._reads.note(RUN, body)
+        self._written.put(run, body)
+        self._versions.put(run, version_of(body))
+        return body
+
+    def _freshest(self, run: Key, read: Sequence[JsonObject]) -> JsonObject | None:
+        """The run as it is as far as we know; None when it has surely changed since it was read."""
+        written = self._written.get(run)
+        known = max([*read, *([written] if written is not None else [])], key=version_of, default=None)
+        return known if known is not None and version_of(known) >= (self._versions.get(run) or 0) else None

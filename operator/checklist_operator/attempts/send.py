@@ -1,0 +1,114 @@
+"""Sends an attempt within the limits: permit, transmission, trace, and figures."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.log_lines import also_in_context
+from checklist_crds.tracing import NO_TRACES, SpanKind, Tracing, trace_id_of, traceparent_of
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.ttl_cache import TTLCache
+from checklist_operator.transport.fairness import Permits, host_of
+from checklist_operator.transport.outcome import Outcome
+from checklist_operator.transport.sender import Sender
+
+_REMEMBERED: Final = 10_000
+"""Attempts that failed, and that the next ones of their events link to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What an attempt belongs to in a trace: `run` as the cluster has it, and since when a first attempt has waited."""
+
+    run: JsonObject
+    event_id: str
+    event: str
+    waiting_since: datetime | None = None
+    first_attempt: str | None = None
+    """traceparent of the event's first attempt, as its delivery remembers it; None for the first attempt itself."""
+
+
+class Transmitter:
+    """Sends when it may."""
+
+    def __init__(
+        self,
+        sender: Sender,
+        permits: Permits,
+        metrics: Metrics,
+        *,
+        leads: Callable[[], bool],
+        tracing: Tracing = NO_TRACES,
+    ) -> None:
+        """`leads`: whether the lease is ours at this moment."""
+        self._sender = sender
+        self._permits = permits
+        self._metrics = metrics
+        self._leads = leads
+        self._tracing = tracing
+        self._failed: TTLCache[str, str] = TTLCache(_REMEMBERED)
+        self._starts = True
+        self._takes_answers = True
+
+    def stop_sending(self) -> None:
+        """What was to be sent from now on is not: its answer would come when nobody takes it."""
+        self._starts = False
+
+    def discard_responses(self) -> None:
+        """Answers that come from now on are as if they had not come: nobody would be there to record them."""
+        self._takes_answers = False
+
+    @asynccontextmanager
+    async def permit(self, url: str, organization: str, *, first: bool) -> AsyncIterator[None]:
+        """Waits until an attempt to `url` may start; nothing counts against the receiver yet."""
+        async with self._permits.permit(host=host_of(url), organization=organization, first=first):
+            yield
+
+    def receiver_holds_up(self, url: str) -> bool:
+        """Whether an attempt to `url` may wait because that receiver takes long, through no fault of ours."""
+        return self._permits.holds_up(host_of(url))
+
+    def bind_trace_context(self, run: JsonObject) -> None:
+        """Log lines of this task from here on bear the id of the run's trace, where traces are on."""
+        parent = traceparent_of(run) if self._tracing.is_on else None
+        if parent is not None:
+            also_in_context(trace_id=trace_id_of(parent))
+
+    async def send(
+        self, url: str, body: bytes, secret: bytes, run_id: str, *, attempt: int, origin: Origin | None = None
+    ) -> Outcome:
+        """Sends now; to be called with a permit. Raises LocalFault, after which nothing may be concluded."""
+        if origin is None or not self._tracing.is_on:
+            return await self._send(url, body, secret, run_id, attempt)
+        parent = traceparent_of(origin.run)
+        if origin.waiting_since is not None:
+            with self._tracing.span("wait in the outbox", parent=parent, since=origin.waiting_since) as wait:
+                wait.note(run_id=run_id, event_id=origin.event_id)
+        with self._tracing.span(f"deliver {origin.event}", kind=SpanKind.CLIENT, parent=parent) as span:
+            also_in_context(trace_id=span.trace_id)
+            span.note(run_id=run_id, event_id=origin.event_id, attempt=attempt)
+            span.link(self._failed.get(origin.event_id) or origin.first_attempt)
+            outcome = await self._send(url, body, secret, run_id, attempt)
+            span.note(outcome=outcome.outcome_class.value, http__response__status_code=outcome.http_status)
+            self._failed.pop(origin.event_id)
+            if not outcome.ok:
+                span.failed(outcome.outcome_class.value)
+                if span.traceparent is not None:
+                    self._failed.put(origin.event_id, span.traceparent)
+            return replace(outcome, traceparent=span.traceparent)
+
+    async def _send(self, url: str, body: bytes, secret: bytes, run_id: str, attempt: int) -> Outcome:
+        if not self._starts or not self._leads():
+            # The term ends in a moment, or it slept through its lease, as a suspended process does: another one sends.
+            await asyncio.Event().wait()
+        outcome = await self._sender.send(url, body, secret, run_id)
+        if not self._takes_answers:
+            await asyncio.Event().wait()
+        self._permits.record(host_of(url), outcome.outcome_class, outcome.duration_ms / 1000)
+        self._metrics.attempts.labels(outcome.outcome_class.value, str(attempt)).inc()
+        self._metrics.attempt_seconds.labels(outcome.outcome_class.value).observe(outcome.duration_ms / 1000)
+        return outcome

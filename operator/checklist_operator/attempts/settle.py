@@ -1,0 +1,134 @@
+"""Settles deliveries: the run records how each ended, then nothing is left to do, and Events and figures say so."""
+
+import logging
+from collections.abc import Callable
+
+from checklist_crds.delivery_records import DeliveryPhase
+from checklist_crds.delivery_types import (
+    MAX_ATTEMPTS,
+    LastReplay,
+    OutcomeClass,
+    WebhookDeliverySpec,
+    WebhookDeliveryStatus,
+)
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.informer import Key
+from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.times import Clock
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
+from checklist_operator.attempts.progress import (
+    DELIVERED,
+    Send,
+    found_delivered,
+    given_up,
+    record_of,
+    settled,
+)
+from checklist_operator.attempts.replay_progress import REPLAYED, not_replayable
+from checklist_operator.attempts.run_records import RunRecords
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.transport.fairness import host_of
+
+logger = logging.getLogger(__name__)
+
+
+class DeliverySettler:
+    """Ends deliveries, and replays of them. Methods that write raise KubeError."""
+
+    def __init__(
+        self,
+        objects: DeliveryObjects,
+        records: RunRecords,
+        *,
+        metrics: Metrics,
+        events: EventRecorder,
+        clock: Clock,
+        on_settled: Callable[[Key], None],
+    ) -> None:
+        self._objects = objects
+        self._records = records
+        self._metrics = metrics
+        self._events = events
+        self._clock = clock
+        self._on_settled = on_settled
+
+    async def conclude(self, delivery: Delivery) -> None:
+        """Records the end on the run, then settles. Raises KubeError; then it is done again from the start."""
+        if not delivery.status.phase.is_final:
+            message = f"All {MAX_ATTEMPTS} attempts failed."
+            status = given_up(
+                delivery.status, "AttemptsExhausted", message, now=self._clock(), generation=delivery.generation
+            )
+            delivery = await self._objects.write(delivery, status)
+        await self.record_on_run(delivery, delivery.status)
+        self.announce(await self._objects.write(delivery, settled(delivery.status)))
+
+    async def record_on_run(
+        self, delivery: Delivery, status: WebhookDeliveryStatus, known: JsonObject | None = None
+    ) -> None:
+        """How the delivery ended. `known` is the run as it was read before."""
+        run = delivery.namespace, delivery.spec.run_ref.name
+        body = await self._records.record(run, record_of(delivery.spec, status), known=known)
+        if body is not None and status.phase is DeliveryPhase.FAILED:
+            self._events.warn(ObjectReference.of(RUN, body), "DeliveryFailed", _story(delivery.spec, status))
+
+    def announce(self, delivery: Delivery) -> None:
+        """Nothing is left to do with it: says so to everybody who may want to know."""
+        status, this = delivery.status, _reference(delivery)
+        if status.last_replay is not None:
+            told = next((one for one in status.conditions if one.type == REPLAYED), None)
+            if told is not None and status.last_replay.outcome is OutcomeClass.SUCCESS:
+                self._events.tell(this, "Replayed", told.message)
+            elif told is not None:
+                self._events.warn(this, told.reason, told.message)
+            self._metrics.replays.labels(_result(status.last_replay)).inc()
+        else:
+            delivered = status.phase is DeliveryPhase.DELIVERED
+            if not delivered:
+                self._events.warn(this, "DeliveryFailed", _story(delivery.spec, status))
+            self._metrics.deliveries.labels("delivered" if delivered else "failed").inc()
+        logger.info(
+            "delivery.settled",
+            extra=about(
+                event_id=delivery.name,
+                run_id=delivery.spec.run_ref.name,
+                phase=status.phase.value,
+                replayed=status.last_replay is not None,
+            ),
+        )
+        self._on_settled((delivery.namespace, delivery.name))
+
+    async def arrived_before(self, delivery: Delivery) -> None:
+        """Two operators made the first attempt, as when one slept through the loss of its lease; the one that failed
+        handed over what the other had delivered. A recorded success ends everything."""
+        status = found_delivered(delivery.status, now=self._clock(), generation=delivery.generation)
+        self.announce(await self._objects.write(delivery, settled(status)))
+
+    async def give_up(self, delivery: Delivery, step: Send, why: ReplayRefusal) -> None:
+        """It is not sent, whatever its schedule says."""
+        now, generation = self._clock(), delivery.generation
+        if step.manual:
+            status = not_replayable(delivery.status, why, now=now, generation=generation)
+        else:
+            status = settled(given_up(delivery.status, why.reason, why.message, now=now, generation=generation))
+        self.announce(await self._objects.write(delivery, status))
+
+
+def _reference(delivery: Delivery) -> ObjectReference:
+    return ObjectReference(WEBHOOK_DELIVERY, delivery.namespace, delivery.name, delivery.uid)
+
+
+def _story(spec: WebhookDeliverySpec, status: WebhookDeliveryStatus) -> str:
+    """Why the delivery was given up, as its condition says it, and where it went."""
+    told = next((one.message for one in status.conditions if one.type == DELIVERED), "")
+    return f"{spec.event.value} (seq {spec.seq}) to {host_of(spec.url)}: {told}"
+
+
+def _result(replay: LastReplay) -> str:
+    """The replay as the figures count it."""
+    if replay.outcome is None:
+        return "refused"
+    return "delivered" if replay.outcome is OutcomeClass.SUCCESS else "failed"

@@ -1,0 +1,101 @@
+"""Builds the pipeline of attempts for one term of leadership."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Self
+
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.informer import Key
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.times import Clock
+from checklist_crds.webhook_url import Openness
+from checklist_operator.attempts.claim import Claims
+from checklist_operator.attempts.delivery_objects import DeliveryObjects
+from checklist_operator.attempts.event_photos import EventPhotos
+from checklist_operator.attempts.pauses import Pauses
+from checklist_operator.attempts.pipeline import AttemptPipeline
+from checklist_operator.attempts.prepare import Preparation
+from checklist_operator.attempts.record import AttemptRecorder
+from checklist_operator.attempts.run_records import RunRecords
+from checklist_operator.attempts.schedule import RetrySchedule
+from checklist_operator.attempts.send import Transmitter
+from checklist_operator.attempts.settle import DeliverySettler
+from checklist_operator.attempts.signing_secrets import SigningSecrets
+from checklist_operator.runtime.fresh_reads import FreshReads
+from checklist_operator.runtime.handover import InheritedAttempts
+from checklist_operator.runtime.kube_events import EventRecorder
+from checklist_operator.runtime.metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptParts:
+    """What the controllers use, and what is to be closed at the end."""
+
+    objects: DeliveryObjects
+    preparation: Preparation
+    pipeline: AttemptPipeline
+    recorder: AttemptRecorder
+    settler: DeliverySettler
+    transmitter: Transmitter
+    pauses: Pauses
+    claims: Claims
+    records: RunRecords
+    reads: FreshReads
+
+    @classmethod
+    def build(
+        cls,
+        client: KubeClient,
+        transmitter: Transmitter,
+        *,
+        revisions: RevisionStore,
+        secrets: SigningSecrets,
+        pauses: Pauses,
+        photos: EventPhotos,
+        inherited: InheritedAttempts,
+        confirm_lead: Callable[[], Awaitable[None]],
+        holder: str,
+        schedule: RetrySchedule,
+        claims_per_s: int,
+        allow_insecure: Openness,
+        metrics: Metrics,
+        events: EventRecorder,
+        clock: Clock,
+        on_settled: Callable[[Key], None],
+    ) -> Self:
+        """`on_settled` is called with a delivery that has nothing left to send."""
+        reads = FreshReads(client)
+        objects = DeliveryObjects(client, reads, schedule, clock=clock)
+        claims = Claims(objects, confirm_lead, holder=holder, clock=clock, one_by_one_per_s=claims_per_s)
+        records = RunRecords(client, reads, clock)
+        settler = DeliverySettler(objects, records, metrics=metrics, events=events, clock=clock, on_settled=on_settled)
+        recorder = AttemptRecorder(client, objects, claims, settler, metrics=metrics, events=events, clock=clock)
+        preparation = Preparation(
+            objects=objects,
+            reads=reads,
+            revisions=revisions,
+            secrets=secrets,
+            pauses=pauses,
+            inherited=inherited,
+            transmitter=transmitter,
+            settler=settler,
+            recorder=recorder,
+            clock=clock,
+            holder=holder,
+            allow_insecure=allow_insecure,
+        )
+        pipeline = AttemptPipeline(
+            claims=claims,
+            transmitter=transmitter,
+            recorder=recorder,
+            photos=photos,
+            pauses=pauses,
+            metrics=metrics,
+            clock=clock,
+        )
+        return cls(objects, preparation, pipeline, recorder, settler, transmitter, pauses, claims, records, reads)
+
+    async def close(self) -> None:
+        """Cancels what the parts have begun by themselves."""
+        await asyncio.gather(self.claims.close(), self.records.close(), self.reads.close())

@@ -1,0 +1,242 @@
+"""Bulk replay: a DeliveryReplay is worked off, with its progress in its status, until everything was dealt with.
+
+Each delivery is asked for as if by hand, and goes the way of every attempt: so permits pace it, and first attempts
+have their reserved room. Hosts take turns and have a few requests under way each, and organizations a few replays, so
+that one whose receivers do not answer holds up no other. What this process knows is derived from the cluster; a crash,
+or a Kubernetes API that does not answer, only means that it is derived once more.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from pydantic import ValidationError
+
+from checklist_crds.delivery_types import LastReplay, ReplayRequest
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeConflict, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import DELIVERY_REPLAY
+from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.replay_types import KEPT_FOR_S, DeliveryReplayStatus, ReplayPhase
+from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.times import Clock
+from checklist_operator.attempts.delivery_objects import DeliveryObjects
+from checklist_operator.attempts.replay_progress import is_held_up
+from checklist_operator.controllers.labels import labelled
+from checklist_operator.controllers.tenancy import Tenancy
+from checklist_operator.replays.bulk_replay import BulkReplay, BulkReplayStatus
+from checklist_operator.replays.requests import ReplayRequests
+from checklist_operator.replays.search import Found, search
+from checklist_operator.replays.selection import Choice, Target
+from checklist_operator.replays.turns import Places, Turns, UnderWay
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder
+from checklist_operator.runtime.paging import pages
+from checklist_operator.runtime.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+_TELL_EVERY_S: Final = 1.0
+_LOOK_AGAIN_S: Final = 15.0
+_SEARCHES_AT_ONCE: Final = 8
+
+
+class DeliveryReplays:
+    """Shown every unsettled DeliveryReplay."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        requests: ReplayRequests,
+        objects: DeliveryObjects,
+        tenancy: Tenancy,
+        events: EventRecorder,
+        clock: Clock,
+        namespaces: tuple[str, ...],
+        on_removed: Callable[[str], None],
+        on_bug: Callable[[str], None],
+        workers: int = 1024,
+    ) -> None:
+        """`workers`: how many are worked off at the same time, of all organizations; they mostly wait."""
+        self._client = client
+        self._requests = requests
+        self._objects = objects
+        self._tenancy = tenancy
+        self._status = BulkReplayStatus(client, events, clock)
+        self._clock = clock
+        self._namespaces = namespaces
+        self._on_removed = on_removed
+        self._known: set[Key] = set()
+        self._room = Places()
+        self._searches = asyncio.Semaphore(_SEARCHES_AT_ONCE)
+        self._under_way: Counter[str] = Counter()
+        self._awaited: dict[Key, set[asyncio.Event]] = {}
+        self.queue: WorkQueue[Key] = WorkQueue("delivery_replays", self._reconcile, workers=workers, on_bug=on_bug)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        key = key_of(body)
+        if type_ == "DELETED":
+            self._known.discard(key)
+            self.queue.forget(key)
+        elif key not in self._known:
+            self._known.add(key)
+            self.queue.add(key)
+
+    def delivery_settled(self, key: Key) -> None:
+        """A delivery has nothing left to send, or is gone: whoever waits for it may look."""
+        for event in self._awaited.get(key, ()):
+            event.set()
+
+    async def sweep(self) -> int:
+        """Removes those that ended long enough ago; how many. Raises KubeError."""
+        removed = 0
+        async for page in pages(self._client, DELIVERY_REPLAY, self._namespaces, field_selector="status.settled=true"):
+            for body in page:  # one that was refused may have a spec that cannot be read
+                ended_at = DeliveryReplayStatus.model_validate(body["status"]).finished_at
+                keep = timedelta(seconds=body["spec"].get("ttlSecondsAfterFinished", KEPT_FOR_S))
+                if ended_at is not None and self._clock() - ended_at >= keep:
+                    removed += await self._remove(body)
+        return removed
+
+    async def _remove(self, body: JsonObject) -> int:
+        namespace, name = key_of(body)
+        version = body["metadata"]["resourceVersion"]
+        try:
+            await self._client.delete(DELIVERY_REPLAY, name, namespace, resource_version=version)
+        except (KubeNotFound, KubeConflict):
+            return 0
+        self._on_removed(DELIVERY_REPLAY.kind)
+        return 1
+
+    # -- one bulk replay ------------------------------------------------------------------------------------------
+
+    async def _reconcile(self, key: Key) -> float | None:
+        try:
+            body = await self._client.get(DELIVERY_REPLAY, key[1], key[0])
+            try:
+                replay = BulkReplay.parse(body)
+            except ValidationError as error:
+                await self._status.refuse_unreadable(body, error)
+                return None
+            if not replay.status.settled:
+                owner = (replay.spec.organization_ref.name, bool(replay.spec.filter.event_ids))
+                if not self._room.take(owner, key):
+                    return None  # whoever leaves a place calls it
+                await self._work_off(replay)
+        except KubeNotFound:
+            pass
+        except KubeConflict:
+            return 0.1  # another leader, or somebody's label
+        finally:
+            successor = self._room.give_back(key)
+            if successor is not None:
+                self.queue.add(successor)
+        self._known.discard(key)
+        return None
+
+    async def _work_off(self, replay: BulkReplay) -> None:
+        organization = replay.spec.organization_ref.name
+        refusal = await self._tenancy.refusal(organization, replay.namespace)
+        if refusal is not None:
+            await self._status.end(replay, ReplayPhase.REFUSED, refusal.reason, refusal.message)
+            return
+        replay = BulkReplay.parse(await labelled(self._client, DELIVERY_REPLAY, replay.body, organization))
+        is_new = replay.status.started_at is None
+        if is_new:
+            started = {"started_at": self._clock(), "phase": ReplayPhase.RUNNING}
+            replay = await self._status.write(replay, replay.status.model_copy(update=started))
+        choice = Choice(replay.spec.filter, organization, self._request(replay))
+        async with self._searches:
+            found = await search(self._client, await self._places(organization), choice, is_new=is_new)
+        replay = await self._status.show(replay, found.tally, total=found.tally.done + len(found.targets))
+        if replay.spec.dry_run:
+            message = f"{len(found.targets)} deliveries would be replayed, {found.tally.refused} could not be."
+            await self._status.end(replay, ReplayPhase.COMPLETED, "DryRun", message)
+            return
+        logger.info(
+            "bulk_replay.started",
+            extra=about(replay=replay.name, left=len(found.targets), done=found.tally.done, is_new=is_new),
+        )
+        ended = await self._replay_all(replay, found, choice)
+        if ended is None:
+            logger.info("bulk_replay.deleted", extra=about(replay=replay.name))
+            return
+        tally = found.tally
+        message = f"{tally.delivered} delivered, {tally.failed} failed again, {tally.refused} could not be replayed."
+        await self._status.end(ended, ReplayPhase.COMPLETED, "Finished", message)
+
+    def _request(self, replay: BulkReplay) -> ReplayRequest:
+        """As each delivery is asked for, before a crash and after it."""
+        by = replay.spec.requested_by or f"DeliveryReplay {replay.name}"
+        requested_at = replay.status.started_at or self._clock()
+        return ReplayRequest(
+            requested_at=requested_at, requested_by=by[:200], replay_ref=ObjectNameRef(name=replay.name)
+        )
+
+    async def _places(self, organization: str) -> list[str]:
+        """The namespaces of the organization that this operator works in."""
+        namespaces = await self._tenancy.namespaces_of(organization)
+        return [namespace for namespace in namespaces if not self._namespaces or namespace in self._namespaces]
+
+    async def _replay_all(self, replay: BulkReplay, found: Found, choice: Choice) -> BulkReplay | None:
+        """Deals with all targets; None when the DeliveryReplay was deleted. Raises KubeError; nothing is lost then."""
+        turns, under_way = Turns(found.targets), UnderWay(self._under_way, choice.organization)
+        loop = asyncio.get_running_loop()
+        told_at = loop.time()
+        try:
+            while under_way.tasks or turns.left:
+                if replay.key not in self._known:
+                    return None
+                for aside in under_way.stepped_aside():
+                    turns.give_back(aside)
+                while under_way.has_room and (target := turns.take()) is not None:
+                    under_way.start(target, self._replay_one(target, choice.request, under_way.held_up))
+                ended, _ = await asyncio.wait(
+                    under_way.tasks, timeout=_TELL_EVERY_S, return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in ended:
+                    if (done := under_way.end(task)) is not None:
+                        turns.give_back(done)
+                    found.tally.count(task.result())
+                if loop.time() - told_at >= _TELL_EVERY_S:
+                    replay = await self._status.show(replay, found.tally)
+                    told_at = loop.time()
+        finally:
+            await under_way.cancel()
+        return await self._status.show(replay, found.tally)
+
+    async def _replay_one(
+        self, target: Target, request: ReplayRequest, held_up: Callable[[Target], None]
+    ) -> LastReplay | ReplayRefusal:
+        """Asks for one replay and waits for its end. What settles a delivery wakes this; it looks by itself, too."""
+        namespace = target.namespace
+        key, changed = (namespace, target.event_id), asyncio.Event()
+        self._awaited.setdefault(key, set()).add(changed)
+        try:
+            from_run = target.run_id if target.from_run else None
+            refusal = await self._requests.request(key, request, from_run=from_run)
+            while refusal is None:
+                try:
+                    status = (await self._objects.get(*key)).status
+                except KubeNotFound:
+                    return ReplayRefusal.RUN_DELETED
+                if status.replay is None and status.settled and status.last_replay is not None:
+                    return status.last_replay
+                if is_held_up(status):
+                    held_up(target)
+                try:
+                    async with asyncio.timeout(_LOOK_AGAIN_S):
+                        await changed.wait()
+                except TimeoutError:
+                    pass
+                changed.clear()
+            return refusal
+        finally:
+            self._awaited[key].discard(changed)
+            if not self._awaited[key]:
+                del self._awaited[key]

@@ -1,0 +1,197 @@
+"""Requests for a replay of one delivery: each is judged, and recorded in the delivery by one conditional write.
+
+An accepted request goes into the delivery's status, which makes the delivery unsettled; `controllers.deliveries` then
+sends it. People ask by an annotation with a timestamp, which is cleared afterwards; a refusal of theirs shows as a
+condition and as an Event. A DeliveryReplay asks by calling `request`. The timestamp tells which requests are known
+already, so a crash at any point loses nothing.
+
+An event that was delivered at its first attempt has no WebhookDelivery. If its run is final and tells of itself, one is
+made, with the annotation of the request it is made for, and then gets the history that the run has.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from checklist_crds.delivery_records import DeliveryRecord
+from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION, ReplayRequest
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound
+from checklist_crds.kube.informer import Key, key_of
+from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
+from checklist_crds.run_types import Run
+from checklist_crds.times import Clock, format_timestamp
+from checklist_crds.webhook_url import Openness
+from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
+from checklist_operator.attempts.replay_progress import (
+    Accept,
+    Known,
+    Refuse,
+    accepted,
+    is_half_made,
+    is_requested,
+    judge,
+    refused,
+    requested,
+    with_history,
+)
+from checklist_operator.attempts.run_deliveries import delivery_from_run
+from checklist_operator.runtime.json_logging import about
+from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference
+from checklist_operator.runtime.metrics import Metrics
+from checklist_operator.runtime.work_queue import WorkQueue
+
+logger = logging.getLogger(__name__)
+
+_SOON_S: Final = 0.05
+_CLEARED: Final = {"metadata": {"annotations": {REPLAY_ANNOTATION: None, REPLAY_BY_ANNOTATION: None}}}
+
+Judged = tuple[JsonObject, ReplayRefusal | None]
+"""The delivery as it is after a request, and why that was refused; None when it was accepted, now or before."""
+
+
+class ReplayRequests:
+    """Shown deliveries, settled or not, whole or as metadata alone; acts on those with the annotation."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        objects: DeliveryObjects,
+        events: EventRecorder,
+        metrics: Metrics,
+        clock: Clock,
+        allow_insecure: Openness,
+        on_accepted: Callable[[JsonObject], None],
+        on_bug: Callable[[str], None],
+        workers: int = 16,
+    ) -> None:
+        """`on_accepted` is called with a delivery that has something to send now."""
+        self._client = client
+        self._objects = objects
+        self._events = events
+        self._metrics = metrics
+        self._clock = clock
+        self._allow_insecure = allow_insecure
+        self._on_accepted = on_accepted
+        self.queue: WorkQueue[Key] = WorkQueue("replay_requests", self._reconcile, workers=workers, on_bug=on_bug)
+
+    def observe(self, type_: str | None, body: JsonObject) -> None:
+        # DELETED, from one of the two watches, may only mean that it is up to the other one now: nothing is forgotten.
+        if type_ != "DELETED" and is_requested(body):
+            self.queue.add(key_of(body))
+
+    async def request(self, key: Key, request: ReplayRequest, *, from_run: str | None = None) -> ReplayRefusal | None:
+        """Asks for a replay; None when it was accepted, now or before. Raises KubeError.
+
+        `from_run`: the run of an event that may have no WebhookDelivery, which is made then.
+        """
+        while True:
+            try:
+                record = None if from_run is None else await self._replayable(key, from_run)
+                if isinstance(record, ReplayRefusal):
+                    return record
+                if record is None:
+                    body = await self._objects.get_body(*key)
+                else:
+                    body = await self._found_or_made(key, *record, request)
+                body, refusal = await self._judge(body, request, record=None if record is None else record[1])
+                if is_requested(body):
+                    self.queue.add(key)  # which clears the annotation
+                return refusal
+            except KubeNotFound:
+                return ReplayRefusal.RUN_DELETED
+            except KubeConflict:
+                await asyncio.sleep(_SOON_S)
+
+    async def _reconcile(self, key: Key) -> float | None:
+        """The annotation is cleared last: until then, the request is found again after a crash."""
+        try:
+            body = await self._client.get(WEBHOOK_DELIVERY, key[1], key[0])
+            if not is_requested(body):
+                return None
+            body, refusal = await self._judge(body, requested(body["metadata"]))
+            if refusal is not None:
+                body = await self._show_refusal(Delivery.parse(body), refusal)
+            version = body["metadata"]["resourceVersion"]
+            await self._client.patch(WEBHOOK_DELIVERY, key[1], _CLEARED, key[0], resource_version=version)
+        except KubeNotFound:
+            return None
+        except KubeConflict:
+            return _SOON_S  # somebody wrote in between, perhaps the next request
+        return None
+
+    async def _judge(
+        self, body: JsonObject, request: ReplayRequest | None, *, record: DeliveryRecord | None = None
+    ) -> Judged:
+        """Accepts a request, if it may be, by one write. None stands for a request that cannot be read; `record` is
+        what the run has of the event, where that is known."""
+        delivery, now = Delivery.parse(body), self._clock()
+        status = delivery.status
+        if request is not None and is_half_made(body, status):
+            known = record or await self._recorded(delivery)
+            if isinstance(known, ReplayRefusal):
+                return body, known
+            status = with_history(known, now=now, generation=delivery.generation)
+        match judge(request, status):
+            case Known():
+                return body, None
+            case Refuse(refusal=refusal):
+                return body, refusal
+            case Accept(request=request):
+                after = accepted(status, request, now=now, generation=delivery.generation)
+        body = await self._objects.write_body(delivery, after)
+        logger.info(
+            "replay.accepted",
+            extra=about(
+                event_id=delivery.name,
+                run_id=delivery.spec.run_ref.name,
+                requested_at=format_timestamp(request.requested_at),
+            ),
+        )
+        self._on_accepted(body)
+        return body, None
+
+    async def _show_refusal(self, delivery: Delivery, refusal: ReplayRefusal) -> JsonObject:
+        status = refused(delivery.status, refusal, now=self._clock(), generation=delivery.generation)
+        body = await self._objects.write_body(delivery, status)
+        self._events.warn(ObjectReference.of(WEBHOOK_DELIVERY, body), "ReplayRefused", refusal.message)
+        self._metrics.replays.labels("refused").inc()
+        logger.info("replay.refused", extra=about(event_id=delivery.name, reason=refusal.value))
+        return body
+
+    # -- deliveries that are made from what a run says ------------------------------------------------------------
+
+    async def _recorded(self, delivery: Delivery) -> DeliveryRecord | ReplayRefusal:
+        """What the run has on record of a delivery that was made for a replay and lacks its history."""
+        try:
+            run = Run.parse(await self._client.get(RUN, delivery.spec.run_ref.name, delivery.namespace), answers=False)
+        except KubeNotFound:
+            return ReplayRefusal.RUN_DELETED
+        record = _record_in(run, delivery.spec.event_id)
+        return record if record is not None and record.phase.is_final else ReplayRefusal.RETRY_PENDING
+
+    async def _replayable(self, key: Key, run_id: str) -> tuple[Run, DeliveryRecord] | ReplayRefusal:
+        """Raises KubeNotFound when the run is gone."""
+        run = Run.parse(await self._client.get(RUN, run_id, key[0]))
+        record = _record_in(run, key[1])
+        if record is None:
+            return ReplayRefusal.PAYLOAD_NOT_KEPT
+        return refusal_of_record(run, record) or (run, record)
+
+    async def _found_or_made(self, key: Key, run: Run, record: DeliveryRecord, request: ReplayRequest) -> JsonObject:
+        body = delivery_from_run(run, record, allow_insecure=self._allow_insecure)
+        # With the annotation, so that whoever finds it half-made knows what it was made for.
+        body["metadata"]["annotations"] = {REPLAY_ANNOTATION: format_timestamp(request.requested_at)} | (
+            {REPLAY_BY_ANNOTATION: request.requested_by} if request.requested_by else {}
+        )
+        try:
+            return await self._client.create(WEBHOOK_DELIVERY, body, key[0])
+        except KubeAlreadyExists:
+            return await self._objects.get_body(*key)
+
+
+def _record_in(run: Run, event_id: str) -> DeliveryRecord | None:
+    return next((one for one in run.status.deliveries if one.event_id == event_id), None)

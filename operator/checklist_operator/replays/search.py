@@ -1,0 +1,128 @@
+"""Finds in the cluster what a DeliveryReplay has chosen: page by page, so that nothing is held but names."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pydantic import ValidationError
+
+from checklist_crds.delivery_records import DeliveryPhase
+from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.kube.client import JsonObject, KubeClient
+from checklist_crds.kube.errors import KubeNotFound
+from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.run_types import Run
+from checklist_operator.attempts.replay_progress import is_half_made
+from checklist_operator.attempts.run_deliveries import time_of
+from checklist_operator.replays.selection import Choice, Tally, Target, Verdict
+from checklist_operator.runtime.json_logging import about
+
+logger = logging.getLogger(__name__)
+
+_AT_A_TIME: Final = 20
+
+
+@dataclass(slots=True)
+class Found:
+    """What is left to be sent, oldest event first, and what was dealt with before."""
+
+    targets: list[Target] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+
+    def add(self, namespace: str, verdict: Verdict) -> None:
+        if isinstance(verdict, Target):
+            self.targets.append(replace(verdict, namespace=namespace))
+        elif verdict is not None:
+            self.tally.count(verdict)
+
+
+async def search(client: KubeClient, namespaces: Iterable[str], choice: Choice, *, is_new: bool) -> Found:
+    """Everything that `choice` chooses in `namespaces`. `is_new`: no request has been made yet. Raises KubeError."""
+    choice = replace(choice, is_new=is_new)
+    found, seen = Found(), set[str]()
+    for namespace in namespaces:
+        async for body in _deliveries(client, namespace, choice):
+            try:
+                spec = WebhookDeliverySpec.model_validate(body["spec"])
+                status = WebhookDeliveryStatus.model_validate(body.get("status") or {})
+            except ValidationError:
+                _warn_unreadable(body)
+                continue
+            seen.add(spec.event_id)
+            found.add(namespace, choice.of_delivery(spec, status, half_made=is_half_made(body, status)))
+        if choice.asks_the_runs:
+            async for run in _runs(client, namespace, choice):
+                _add_from_run(found, seen, namespace, run, choice)
+    for _ in set(choice.filter.event_ids) - seen:
+        found.tally.count(ReplayRefusal.PAYLOAD_NOT_KEPT)
+    found.targets.sort(key=lambda target: (target.ts, target.event_id))
+    return found
+
+
+def _add_from_run(found: Found, seen: set[str], namespace: str, run: Run, choice: Choice) -> None:
+    """The events of a run that have no delivery: told at once, or still to be told."""
+    for record in run.status.deliveries:
+        if record.event_id not in seen:
+            seen.add(record.event_id)
+            found.add(namespace, choice.of_record(run, record, time_of(run, record)))
+    for entry in run.status.outbox:
+        if entry.event_id in choice.filter.event_ids and entry.event_id not in seen:
+            seen.add(entry.event_id)
+            found.tally.count(ReplayRefusal.RETRY_PENDING)
+
+
+async def _deliveries(client: KubeClient, namespace: str, choice: Choice) -> AsyncIterator[JsonObject]:
+    selectors = []
+    if choice.filter.run_ref is not None:
+        selectors.append(f"spec.runRef.name={choice.filter.run_ref.name}")
+    if choice.is_new and choice.phases == {DeliveryPhase.FAILED}:
+        selectors.append(f"status.phase={DeliveryPhase.FAILED.value}")
+    pages = client.pages(
+        WEBHOOK_DELIVERY,
+        namespace,
+        field_selector=",".join(selectors) or None,
+        label_selector=f"{ORGANIZATION_LABEL}={choice.organization}",
+    )
+    async for body in _in_small_steps(pages):
+        yield body
+
+
+async def _runs(client: KubeClient, namespace: str, choice: Choice) -> AsyncIterator[Run]:
+    """Runs of the organization that may have something to say."""
+    if choice.filter.run_ref is not None:
+        try:
+            run = Run.parse(await client.get(RUN, choice.filter.run_ref.name, namespace))
+        except KubeNotFound:
+            return
+        if run.resolved is not None and run.resolved.organization == choice.organization:
+            yield run
+        return
+    pages = client.pages(RUN, namespace, label_selector=f"{ORGANIZATION_LABEL}={choice.organization}")
+    async for body in _in_small_steps(pages):
+        status = body.get("status") or {}
+        if not (status.get("records") or status.get("deliveries")):
+            continue
+        try:
+            run = Run.parse(body)
+        except ValidationError:
+            _warn_unreadable(body)
+            continue
+        yield run
+
+
+async def _in_small_steps(pages: AsyncIterator[tuple[list[JsonObject], str]]) -> AsyncIterator[JsonObject]:
+    """One object at a time; what is due meanwhile does not wait until a whole page is read."""
+    async for items, _ in pages:
+        for number, body in enumerate(items):
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+            yield body
+
+
+def _warn_unreadable(body: JsonObject) -> None:
+    """One object that cannot be read must not keep the others from being replayed."""
+    logger.warning("bulk_replay.object_not_understood", extra=about(name=body["metadata"]["name"]))

@@ -1,0 +1,171 @@
+"""Which deliveries a DeliveryReplay chooses, and what became of those it chose before: pure functions.
+
+Nothing is kept about a bulk replay but the moment at which it started. That moment is the timestamp of each of its
+requests, which bear its name, too; so every delivery says by itself whether this replay has dealt with it. After a
+crash the same questions give the same counts and exactly those deliveries that are left.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.delivery_types import (
+    LastReplay,
+    OutcomeClass,
+    ReplayRequest,
+    WebhookDeliverySpec,
+    WebhookDeliveryStatus,
+)
+from checklist_crds.event_names import EventName
+from checklist_crds.replay_rules import ReplayRefusal, refusal_of, refusal_of_record
+from checklist_crds.replay_types import RefusalCount, ReplayFilter
+from checklist_crds.run_types import Run
+from checklist_operator.attempts.replay_progress import ended_at, is_same
+from checklist_operator.transport.fairness import host_of
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A delivery that is to be sent again; `from_run`: it has no WebhookDelivery yet, or an empty one."""
+
+    event_id: str
+    run_id: str
+    host: str
+    ts: datetime
+    from_run: bool = False
+    namespace: str = ""
+
+
+Verdict = Target | LastReplay | ReplayRefusal | None
+"""To be sent, dealt with already, not possible, or not chosen."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the deliveries that were dealt with."""
+
+    delivered: int = 0
+    failed: int = 0
+    refusals: Counter[ReplayRefusal] = field(default_factory=Counter)
+
+    def count(self, result: LastReplay | ReplayRefusal) -> None:
+        match result:
+            case LastReplay(outcome=None):
+                self.refusals[ReplayRefusal.RUN_DELETED] += 1
+            case LastReplay(outcome=OutcomeClass.SUCCESS):
+                self.delivered += 1
+            case LastReplay():
+                self.failed += 1
+            case ReplayRefusal():
+                self.refusals[result] += 1
+
+    @property
+    def refused(self) -> int:
+        return self.refusals.total()
+
+    @property
+    def done(self) -> int:
+        return self.delivered + self.failed + self.refused
+
+    @property
+    def refusal_counts(self) -> list[RefusalCount]:
+        return [RefusalCount(reason=reason.value, count=count) for reason, count in sorted(self.refusals.items())]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A filter in the hands of a replay."""
+
+    filter: ReplayFilter
+    organization: str
+    request: ReplayRequest
+    """As it is made for each delivery; its timestamp is the start of the replay."""
+    is_new: bool = False
+    """No request has been made yet: whatever has ended did so before the start, also if a clock that has been set back
+    since then says otherwise."""
+
+    @property
+    def started_at(self) -> datetime:
+        return self.request.requested_at
+
+    @property
+    def is_explicit(self) -> bool:
+        """The caller named the events; each of them then gets an answer, be it a refusal."""
+        return bool(self.filter.event_ids)
+
+    @property
+    def phases(self) -> frozenset[DeliveryPhase]:
+        if self.filter.phase is not None:
+            return frozenset({self.filter.phase})
+        if self.is_explicit:
+            return frozenset({DeliveryPhase.DELIVERED, DeliveryPhase.FAILED})
+        return frozenset({DeliveryPhase.FAILED})
+
+    @property
+    def asks_the_runs(self) -> bool:
+        """Whether events without a WebhookDelivery can be meant: they were delivered at their first attempt."""
+        return self.is_explicit or DeliveryPhase.DELIVERED in self.phases
+
+    def of_delivery(
+        self, spec: WebhookDeliverySpec, status: WebhookDeliveryStatus, *, half_made: bool = False
+    ) -> Verdict:
+        """What the replay is to do with a WebhookDelivery. `half_made`: whoever made it, for a replay, died over it."""
+        last = status.last_replay
+        if last is not None and is_same(last, self.request):
+            return last
+        host = host_of(spec.url)
+        target = Target(spec.event_id, spec.run_ref.name, host, spec.ts)
+        if status.replay is not None and is_same(status.replay, self.request):
+            return target  # requested by this replay before a crash
+        if spec.organization_ref.name != self.organization or not self._means(
+            spec.run_ref.name, spec.event_id, spec.event, host
+        ):
+            return None
+        if half_made and self.asks_the_runs:
+            return replace(target, from_run=True)
+        if not status.phase.is_final:
+            return refusal_of(status) if self.is_explicit else None
+        if last is not None and last.attempted_at is not None and self._is_since(last.attempted_at):
+            return None  # by somebody else
+        outcome = status.attempts[-1].outcome if status.attempts else None
+        if not self._is_in(status.phase, outcome, status.finished_at):
+            return None
+        return refusal_of(status) or target
+
+    def of_record(self, run: Run, record: DeliveryRecord, ts: datetime) -> Verdict:
+        """The same for an event that has none."""
+        webhook = run.spec.webhook
+        host = host_of(webhook.url) if webhook is not None else ""
+        if not self._means(run.name, record.event_id, record.event, host):
+            return None
+        if not record.phase.is_final:
+            return ReplayRefusal.RETRY_PENDING if self.is_explicit else None
+        if not self._is_in(record.phase, record.outcome, ended_at(record)):
+            return None
+        return refusal_of_record(run, record) or Target(record.event_id, run.name, host, ts, from_run=True)
+
+    def _is_since(self, moment: datetime) -> bool:
+        """Whether something that is on record now came when the replay had started."""
+        return not self.is_new and moment >= self.started_at
+
+    def _means(self, run_id: str, event_id: str, event: EventName, host: str) -> bool:
+        wanted = self.filter
+        return (
+            (wanted.run_ref is None or wanted.run_ref.name == run_id)
+            and (not wanted.event_ids or event_id in wanted.event_ids)
+            and (wanted.event is None or wanted.event is event)
+            and (wanted.host is None or wanted.host.lower().rstrip(".") == host)
+        )
+
+    def _is_in(self, phase: DeliveryPhase, outcome: OutcomeClass | None, finished_at: datetime | None) -> bool:
+        wanted = self.filter
+        if phase not in self.phases or (wanted.outcome is not None and wanted.outcome is not outcome):
+            return False
+        if finished_at is None:
+            return wanted.finished_after is None and wanted.finished_before is None
+        return (
+            (finished_at == self.started_at or not self._is_since(finished_at))
+            and (wanted.finished_after is None or finished_at >= wanted.finished_after)
+            and (wanted.finished_before is None or finished_at < wanted.finished_before)
+        )

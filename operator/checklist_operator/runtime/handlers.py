@@ -1,0 +1,142 @@
+"""Kopf's handlers: enqueue watch events for the controllers.
+
+Only `on.event` is used. Everything else of Kopf (on.create, timers, daemons, finalizers) keeps its state in the objects
+and would write to each of them; here nothing is ever written by Kopf.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import aiohttp
+import kopf
+
+from checklist_crds.kube.client import JsonObject, KubeConnection
+from checklist_crds.kube.kinds import (
+    API_KEY,
+    DELIVERY_REPLAY,
+    MEMBER,
+    ORGANIZATION,
+    RUN,
+    TEMPLATE,
+    WEBHOOK_DELIVERY,
+    Kind,
+)
+from checklist_operator.runtime.watch_lines import WatchResponse
+
+WATCHED: Final = (ORGANIZATION, TEMPLATE, MEMBER, API_KEY, RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY)
+SELECTED: Final = dict.fromkeys((RUN, WEBHOOK_DELIVERY, DELIVERY_REPLAY), "status.settled!=true")
+"""What is settled needs nobody any more. An object that becomes settled leaves the selection as DELETED, in its
+previous state."""
+
+Observe = Callable[[Kind, str | None, JsonObject], None]
+"""Called with the kind, the type of the event (None while the watch lists what is there, else ADDED, MODIFIED or
+DELETED) and the object."""
+
+_AGAIN_AFTER_S: Final = 1.0
+_RECONNECT_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+class _Forever:
+    """Pauses between tries that never run out: an outage of the API server is no reason to end."""
+
+    def __iter__(self) -> Any:
+        yield from _RECONNECT_S
+        while True:
+            yield _RECONNECT_S[-1]
+
+
+class _NoDiffBase(kopf.DiffBaseStorage):
+    """No "last handled configuration": `on.event` needs none, and building one copies every object."""
+
+    def build(self, **_: Any) -> Any:
+        return {}
+
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> None:
+        return None
+
+
+class _NoProgress(kopf.ProgressStorage):
+    """No progress of handlers in annotations or status."""
+
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> None:
+        return None
+
+    def purge(self, **_: Any) -> None:
+        return None
+
+    def touch(self, **_: Any) -> None:
+        return None
+
+    def clear(self, *, essence: Any) -> Any:
+        return essence
+
+
+def kopf_settings() -> kopf.OperatorSettings:
+    """Kopf as a mere watcher: no writes, no waiting, no discovery, no end."""
+    settings = kopf.OperatorSettings()
+    settings.persistence.diffbase_storage = _NoDiffBase()
+    settings.persistence.progress_storage = _NoProgress()
+    settings.posting.enabled = False
+    settings.peering.standalone = True
+    settings.scanning.disabled = True
+    settings.process.ultimate_exiting_timeout = None
+    settings.watching.initial_streaming = True
+    settings.watching.reconnect_backoff = 0.05
+    settings.watching.connect_timeout = 5.0
+    settings.networking.connect_timeout = 5.0
+    settings.networking.request_timeout = 15.0
+    settings.networking.error_backoffs = _Forever()
+    # An object's worker that waits for more events costs memory; after the initial list there is one for each object.
+    settings.queueing.idle_timeout = 0.05
+    settings.queueing.exit_timeout = 0.2
+    settings.execution.default_backoff = 2.0  # for a login that fails
+    for kind, selector in SELECTED.items():
+        settings.watching.field_selectors[kind.group, kind.version, kind.plural] = selector
+    return settings
+
+
+def kopf_registry(observe: Observe) -> kopf.OperatorRegistry:
+    """The handlers: a login, and one `on.event` for each kind."""
+    registry = kopf.OperatorRegistry()
+    kinds: Mapping[str, Kind] = {kind.plural: kind for kind in WATCHED}
+
+    async def enqueue(event: Mapping[str, Any], resource: Any, **_: Any) -> None:
+        observe(kinds[resource.plural], event["type"], event["object"])
+
+    for kind in WATCHED:
+        kopf.on.event(kind.group, kind.version, kind.plural, id=kind.plural, registry=registry)(enqueue)
+    kopf.on.login(registry=registry, id="login")(_login())
+    return registry
+
+
+def _login() -> Callable[..., Awaitable[kopf.AiohttpSession]]:
+    """Credentials as the rest of the operator has them: kubeconfig (tokens, client certificates) or service account.
+
+    They are loaded anew at each login, because Kopf asks again when they have ceased to work.
+    """
+    last = float("-inf")
+
+    async def log_in(**_: Any) -> kopf.AiohttpSession:
+        nonlocal last
+        clock = asyncio.get_running_loop().time
+        if clock() - last < _AGAIN_AFTER_S:
+            await asyncio.sleep(_AGAIN_AFTER_S)  # else credentials that are simply wrong would be tried in a tight loop
+        last = clock()
+        connection = await KubeConnection.load()
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=connection.tls or True),
+            headers={**connection.headers(), "User-Agent": "checklist-dispatch-operator"},
+            trust_env=False,
+            read_bufsize=2**20,
+            response_class=WatchResponse,
+        )
+        return kopf.AiohttpSession(server=connection.server, aiohttp_session=session)
+
+    return log_in

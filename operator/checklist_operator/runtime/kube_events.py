@@ -1,0 +1,170 @@
+"""Kubernetes Events: what `kubectl describe` and `kubectl events` tell of deliveries that need a person's attention.
+
+They are told beside the work and never hold it up: what is to be told waits in a short line and is written at a bounded
+rate, because a dead endpoint may fail thousands of deliveries in a minute, and Events live in the same etcd as
+everything else. The same thing about the same object is one Event, whose count goes up. An Event that cannot be written
+is lost; what happened stands in the object's status in any case.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from checklist_crds.kube.client import KubeClient
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeForbidden
+from checklist_crds.kube.kinds import EVENT, Kind
+from checklist_crds.pausing import PAUSED, RESUMED, is_paused
+from checklist_crds.times import Clock
+from checklist_operator.runtime.json_logging import about
+
+logger = logging.getLogger(__name__)
+
+COMPONENT: Final = "checklist-operator"
+MOST_WAITING: Final = 500
+BURST: Final = 50
+PER_S: Final = 5.0
+_LONGEST_MESSAGE: Final = 1000
+_OF_THE_CLUSTER: Final = "default"
+"""Where Events about objects without a namespace are, as the API server asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectReference:
+    """The object that an Event is about."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    uid: str
+
+    @classmethod
+    def of(cls, kind: Kind, body: Mapping[str, Any]) -> Self:
+        metadata = body["metadata"]
+        return cls(kind, str(metadata.get("namespace", "")), str(metadata["name"]), str(metadata.get("uid", "")))
+
+
+@dataclass(slots=True)
+class _Told:
+    type: str
+    message: str
+    count: int = 1
+
+
+class EventRecorder:
+    """`warn` and `tell` only put things down; `run` writes them."""
+
+    def __init__(
+        self, client: KubeClient, *, instance: str, clock: Clock, burst: int = BURST, per_s: float = PER_S
+    ) -> None:
+        """`instance`: which operator tells it. At most `burst` writes at once and `per_s` in the long run."""
+        self._client = client
+        self._instance = instance
+        self._clock = clock
+        self._pause_s = 1.0 / per_s
+        self._burst = burst
+        self._waiting: OrderedDict[tuple[ObjectReference, str], _Told] = OrderedDict()
+        self._something = asyncio.Event()
+        self._forbidden = False
+        self.dropped = 0
+
+    def warn(self, about_: ObjectReference, reason: str, message: str) -> None:
+        """Something that a person may want to do something about. `reason` is one CamelCase word."""
+        self._put("Warning", about_, reason, message)
+
+    def tell(self, about_: ObjectReference, reason: str, message: str) -> None:
+        """Something that went as it should."""
+        self._put("Normal", about_, reason, message)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def _put(self, type_: str, reference: ObjectReference, reason: str, message: str) -> None:
+        key = (reference, reason)
+        known = self._waiting.get(key)
+        if known is not None:
+            known.message, known.count = message, known.count + 1
+            return
+        if len(self._waiting) >= MOST_WAITING:
+            self.dropped += 1
+            if self.dropped == 1 or self.dropped % 1000 == 0:
+                logger.warning("kube_events.dropped", extra=about(dropped=self.dropped))
+            return
+        self._waiting[key] = _Told(type_, message)
+        self._something.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        clock = asyncio.get_running_loop().time
+        credit, since = float(self._burst), clock()
+        while True:
+            await self._something.wait()
+            now = clock()
+            credit, since = min(float(self._burst), credit + (now - since) / self._pause_s), now
+            if credit < 1.0:
+                await asyncio.sleep((1.0 - credit) * self._pause_s)
+                continue
+            credit -= 1.0
+            (reference, reason), told = self._waiting.popitem(last=False)
+            if not self._waiting:
+                self._something.clear()
+            await self._write(reference, reason, told)
+
+    async def _write(self, reference: ObjectReference, reason: str, told: _Told) -> None:
+        namespace = reference.namespace or _OF_THE_CLUSTER
+        try:
+            body = self._event(reference, reason, told)
+            try:
+                await self._client.create(EVENT, body, namespace)
+            except KubeAlreadyExists:
+                known = await self._client.get(EVENT, body["metadata"]["name"], namespace)
+                again = {name: body[name] for name in ("type", "message", "lastTimestamp", "reportingInstance")}
+                again["count"] = int(known.get("count") or 1) + told.count
+                await self._client.patch(EVENT, body["metadata"]["name"], again, namespace)
+        except KubeForbidden as error:
+            if not self._forbidden:
+                logger.warning("kube_events.not_written", extra=about(reason=error.message))
+            self._forbidden = True
+        except KubeError as error:
+            logger.debug("kube_events.refused", extra=about(reason=error.message))
+
+    def _event(self, reference: ObjectReference, reason: str, told: _Told) -> dict[str, Any]:
+        now = self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        namespace = reference.namespace or _OF_THE_CLUSTER
+        digest = hashlib.sha256(f"{reference.uid}/{reason}".encode()).hexdigest()[:16]
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "name": f"{reference.name[:200]}.{digest}",
+                "namespace": namespace,
+            },
+            "involvedObject": {
+                "apiVersion": reference.kind.api_version,
+                "kind": reference.kind.kind,
+                **({"namespace": reference.namespace} if reference.namespace else {}),
+                "name": reference.name,
+                "uid": reference.uid,
+            },
+            "type": told.type,
+            "reason": reason,
+            "message": told.message[:_LONGEST_MESSAGE],
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": told.count,
+            "source": {"component": COMPONENT},
+            "reportingComponent": COMPONENT,
+            "reportingInstance": self._instance[:128],
+        }
+
+
+def tell_pause(events: EventRecorder, about_: ObjectReference, metadata: Mapping[str, Any]) -> None:
+    """That the object with this metadata was paused, or goes on."""
+    if is_paused(metadata):
+        events.tell(about_, PAUSED, "It is left alone until the annotation is taken away.")
+    else:
+        events.tell(about_, RESUMED, "It is worked on again.")
