@@ -1,4 +1,4 @@
-"""What the API counts, for Prometheus. Label values are bounded: routes by their pattern, never by an id."""
+"""Prometheus metrics of the API. Label values are bounded: routes by their pattern, never by an id."""
 
 from enum import StrEnum
 from typing import Final

@@ -33,7 +33,7 @@ async def slow(control_plane: ControlPlane) -> AsyncIterator[SlowCluster]:
 
 async def api_behind(slow: SlowCluster, connection: KubeConnection, start_api: StartApi) -> Api:
     settings = (await start_api()).services.settings
-    return await start_api(services=Services.build(settings, connection))
+    return await start_api(services=Services(settings, connection))
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checklist_api import kube_guard
+from checklist_api.cluster import guard as kube_guard
 from checklist_api.cluster.guard import GuardedKubeClient
 from checklist_api.metrics import Metrics
 from checklist_crds.kube.client import KubeClient, KubeConnection

@@ -1,4 +1,4 @@
-"""The audit trail: who does what is written **before** it is done, and a second entry says so when it then fails.
+"""Records an act **before** it is done, and adds a second entry when it fails.
 
 So nothing happens that the trail does not tell: when the entry cannot be written, the act does not happen (503). The
 other way round it may tell of an act that a crash prevented, which is the better mistake.

@@ -1,4 +1,4 @@
-"""Who calls (specification, "Authentication"), and how often they may (contract section 8).
+"""Authenticates requests (specification, "Authentication") and applies rate limits (contract section 8).
 
 Every refusal is one and the same 401: missing, malformed, unknown, revoked and orphaned keys look alike. A key that is
 known counts for itself; everything else counts for the address that it comes from, before anything is looked up.

@@ -1,4 +1,4 @@
-"""The API's way to the cluster: bounded under load, and certain about whether the cluster is down.
+"""Kubernetes client with a circuit breaker and bounded queues: fails fast when the cluster is down, waits when slow.
 
 Without this, requests would pile up behind a Kubernetes API that hangs: each waits its time, one behind the other. So
 while the cluster is down, all calls end, those that wait for their turn included, and new ones fail at once until it

@@ -1,4 +1,4 @@
-"""Single deliveries, read from the cluster as they are now, and the asking for their replay.
+"""Reads single deliveries from the cluster, and requests their replay.
 
 The index only tells where to look. What is asked for here is done by the operator: a replay of a WebhookDelivery is an
 annotation on it; what has none (or needs the Idempotency-Key to be remembered) is a DeliveryReplay of that one event.

@@ -1,4 +1,4 @@
-"""`POST operations`: what waited in a queue, in one request and one write; each gets the answer that it gets alone.
+"""`POST operations`: applies a queue of operations in one request and one write; each gets its own result.
 
 The request is refused as a whole when it is no batch, or when its sender may not answer this run. What is wrong with
 one operation is the result of that one, and those after it are done all the same.

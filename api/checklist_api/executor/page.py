@@ -1,4 +1,4 @@
-"""The page behind a run's link as the server writes it: the app's shell, with what the preview tells filled in.
+"""Renders the page behind a run's link: the app's shell, with the run's preview filled in.
 
 The link's fragment never leaves the browser, so this can hold no more than the preview does. It is what messengers
 read, what is seen until the app has started, and all there is where scripts do not run.

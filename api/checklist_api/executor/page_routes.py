@@ -1,4 +1,4 @@
-"""`/r/...`: the app for the person with the link, and the page that it lives in.
+"""`/r/...`: the app for executors, and the page that it is part of.
 
 The page needs no token: opening it, also by a messenger that looks for a preview, changes nothing. Whatever the page
 says of the run, the app comes with it, so that a person who has unsent answers sees what becomes of them.

@@ -1,4 +1,4 @@
-"""The executor API (contract section 6): what the person with the link does with a run.
+"""Routes of the executor API (contract section 6).
 
 Each write reads the same: token, body, command, `decide` behind a conditional write, view. The run id and its token are
 the credential; no account, no key (a run for members also needs a session: `member.py`). Looking (GET,

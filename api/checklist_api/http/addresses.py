@@ -1,4 +1,4 @@
-"""Where a request comes from, behind proxies that are trusted."""
+"""Client addresses behind trusted proxies."""
 
 import ipaddress
 

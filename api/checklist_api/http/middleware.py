@@ -1,4 +1,4 @@
-"""The frame around every request: its id, its error body, its count. One middleware, since each one costs time."""
+"""Middleware of every request: id, error body, metrics. One only, since each one costs time."""
 
 import logging
 import re
@@ -41,7 +41,9 @@ SERVER_NAME: Final = "checklist-dispatch"
 _HEADER: Final = "X-Request-Id"
 _CALLER_GONE: Final = 499
 """As other servers count it too."""
-_WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
+MAX_REQUEST_ID: Final = 128
+REQUEST_ID_CHARACTERS: Final = "[A-Za-z0-9._~:-]"
+_WELL_FORMED: Final = re.compile(rf"{REQUEST_ID_CHARACTERS}{{1,{MAX_REQUEST_ID}}}")
 _NO_ANSWER: Final = (
     "The cluster's API does not answer; please try again. With an Idempotency-Key that makes nothing twice."
 )

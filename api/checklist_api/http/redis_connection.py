@@ -1,4 +1,4 @@
-"""Connections to Redis: each new one is made with the password and the authorities that hold at that moment.
+"""Connections to Redis, each with the current password and certificate authorities.
 
 Redis keeps a connection that was let in when its password changes, so a rotation ends nothing. (Its package is
 optional; nobody imports this module without a setting that asks for it.)

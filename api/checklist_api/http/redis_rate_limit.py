@@ -1,4 +1,4 @@
-"""Limits that all replicas share, in Redis: the same algorithm as `LocalRateLimiter`, on Redis' own clock.
+"""Rate limits shared by all replicas, in Redis: the algorithm of `LocalRateLimiter`, on Redis' clock.
 
 What is counted within one turn of the event loop, and while an earlier question is under way, goes to Redis as one call
 of one script, so a crowd of requests costs one round trip and one connection. Redis must not be able to make a request

@@ -1,4 +1,4 @@
-"""Request bodies as pydantic models: one model reads a body, judges it and describes it (contract section 7).
+"""Request bodies as pydantic models, which read, validate and document them (contract section 7).
 
 What is missing is one refusal, 400; what is there and wrong is another, 422. Each names everything at once.
 """

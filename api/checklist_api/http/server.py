@@ -1,4 +1,4 @@
-"""How connections begin and end.
+"""Accepts, limits and drains connections.
 
 What is refused before there is a request, bytes that are no HTTP or heads that are too long, aiohttp would answer in
 its own words, tell its own and Python's exact version, repeat what it was sent, and log it: be that a photo whose

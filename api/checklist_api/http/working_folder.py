@@ -1,4 +1,4 @@
-"""The folder in which a process works on files: uploads, images for a PDF. Nobody else's, and gone with the process.
+"""The process's own folder for uploads and images of PDFs, deleted with the process.
 
 Who is killed cannot clear up, so the next one that starts does. Whether a folder's owner lives is not told by the
 number in its name, which may be another program's by now, or be counted elsewhere (a container, another machine): each

@@ -1,4 +1,4 @@
-"""Runs by their public id: found in the right namespace, belonging to somebody, admitted; else not found at all.
+"""Finds runs by their public id, in the right namespace and admitted, and changes them.
 
 What the cluster has no longer is looked for in the archive: such a run reads as it did, and takes no more changes.
 """

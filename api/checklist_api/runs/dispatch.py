@@ -1,4 +1,4 @@
-"""Making a run of a template (specification, "POST /v1/runs"; architecture section 3).
+"""Dispatches a run of a template (specification, "POST /v1/runs"; architecture section 3).
 
 The run is counted first and created then, and the count remembers its id until the run was seen. So whatever fails in
 between, the count is right in the end: what was certainly not created is released here, what may have been created is

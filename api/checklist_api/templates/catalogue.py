@@ -1,4 +1,4 @@
-"""The templates of all organizations by their public id, kept fresh by a watch, own writes applied at once.
+"""Templates of all organizations by public id, kept fresh by a watch, own writes applied at once.
 
 What is held of every template is what lists show of it. Bodies are in an LRU cache of bounded size and are otherwise
 read from the cluster when they are needed: one tenant's templates would fill the memory of every replica otherwise.

@@ -1,4 +1,4 @@
-"""The versions of a template that are kept: the current one in the Template itself, earlier ones as TemplateRevisions.
+"""Versions of a template: the current one in the Template itself, earlier ones as TemplateRevisions.
 
 A revision is written before its version is replaced, by whoever replaces it: the API before a PATCH, the operator when
 it sees what kubectl made. The newest are kept, and all that runs were made of.

@@ -1,4 +1,4 @@
-"""Writing templates: create, patch and restore (each accepted one is a version, and the one before is kept), delete."""
+"""Creates, patches, restores and deletes templates; every accepted write is a version."""
 
 import contextlib
 import logging
