@@ -101,8 +101,8 @@ def _tell(result: "Result") -> None:
     print(f"organizations: {len(result.finished)} restored")
     if result.unproved:
         print(
-            f"not believed: {len(result.unproved):,} runs say that they were admitted, without a seal under the server "
-            f"key; an operator admits or refuses them: {', '.join(sorted(result.unproved)[:20])}"
+            f"not believed: {len(result.unproved):,} runs say that they were admitted, without a valid seal under the "
+            f"server key; an operator admits or refuses them: {', '.join(sorted(result.unproved)[:20])}"
         )
     for need in result.secrets_missing:
         print(

@@ -5,6 +5,11 @@ may write that field, so it is believed only together with a seal: a MAC under t
 run's place, in an annotation. Without a valid seal a run counts as one made with kubectl: the operator admits it, or
 refuses it, and what that admission finds is in the status, which only the service may write.
 
+A seal is believed only of an object that was created when its run was dispatched: otherwise whoever may delete a run
+could create it again with its seal, open once more and not counted. What `restore` creates again has its admission in
+the status. Runs that an earlier version restored have not: they are older than the record of the first start with
+seals that expire.
+
 Runs that a version without seals has made are recognized by their creation time, which the API server sets: they are
 older than the installation's record of its first start with seals (`checklist_crds.kube.seal_record`).
 """
@@ -18,12 +23,15 @@ from typing import Any, Final
 from .kube.kinds import RUN, Kind
 from .resource_types import GROUP
 from .sealing import ServerKeys, from_url_safe, url_safe
-from .times import parse_timestamp
+from .times import later, parse_timestamp
 
 SEAL_ANNOTATION: Final = f"{GROUP}/seal"
 _PURPOSE: Final = "run-seal"
 _OLD_REPLICAS_WORK_FOR: Final = timedelta(minutes=15)
 _REMEMBERED: Final = 8192
+CREATED_WITHIN: Final = timedelta(minutes=5)
+"""How long after `spec.createdAt` the API server may have created a run for its seal to be believed: its clock may be
+ahead of the API's, and an API server may be slow."""
 
 JsonObject = dict[str, Any]
 
@@ -38,6 +46,9 @@ class RunSeals:
         self._valid_under = server_keys.all
         self.since: datetime | None = None
         """When this installation began to seal runs; None: not known yet, so no run without a seal is believed."""
+        self.expire_since: datetime | None = None
+        """When this installation began to let seals expire; None: not known yet, so no run that was created later than
+        its seal allows is believed."""
 
     def seal(self, body: Mapping[str, Any]) -> str:
         """The text of the annotation for a Run that the API makes: `metadata.namespace`, `metadata.name` and `spec` are
@@ -60,24 +71,29 @@ class RunSeals:
             return
         if self._has_valid_seal(body):
             body["spec"]["resolved"] = {**resolved, "bound": True}
-        elif self._is_older(body["metadata"]):
+        elif _was_created_before(self.since, body["metadata"]):
             body["spec"]["resolved"] = {name: value for name, value in resolved.items() if name != "bound"}
         else:
             del body["spec"]["resolved"]
 
     def _has_valid_seal(self, body: Mapping[str, Any]) -> bool:
-        """`is_sealed` of an object that the API server gave, computed once for each generation of it."""
+        """`is_sealed` of an object that the API server gave, and in time; computed once for each generation of it."""
         if self._valid_under != self._keys.all:
             self._valid, self._valid_under = {}, self._keys.all
         identity = _identity(body["metadata"])
         if identity is None or identity in self._valid:
-            return identity is not None or self.is_sealed(body)
-        if not self.is_sealed(body):
+            return identity is not None or self._is_sealed_in_time(body)
+        if not self._is_sealed_in_time(body):
             return False
         self._valid[identity] = None
         if len(self._valid) > _REMEMBERED:
             del self._valid[next(iter(self._valid))]
         return True
+
+    def _is_sealed_in_time(self, body: Mapping[str, Any]) -> bool:
+        return self.is_sealed(body) and (
+            was_created_in_time(body) or _was_created_before(self.expire_since, body["metadata"])
+        )
 
     def is_sealed(self, body: Mapping[str, Any]) -> bool:
         """Whether a run with `spec.resolved` bears a seal for its place, under any of the server keys."""
@@ -90,15 +106,27 @@ class RunSeals:
         return self.since is not None and created < self.since + _OLD_REPLICAS_WORK_FOR
 
     def is_current(self, body: Mapping[str, Any]) -> bool:
-        """Whether the run, which `check` has seen, bears a seal under the key that signs now."""
+        """Whether the run, which `check` has seen, bears a seal under the key that signs now, and was created in
+        time."""
         given = _seal_of(body) if body["spec"]["resolved"].get("bound") else None
-        if given is None or len(self._keys.all) == 1:
-            return given is not None
+        if given is None or not was_created_in_time(body):
+            return False
+        if len(self._keys.all) == 1:
+            return True
         return hmac.compare_digest(given, self._keys.mac(_PURPOSE, _sealed_part(body)))
 
-    def _is_older(self, metadata: Mapping[str, Any]) -> bool:
-        created = metadata.get("creationTimestamp")
-        return self.since is not None and created is not None and parse_timestamp(created) < self.since
+
+def was_created_in_time(body: Mapping[str, Any]) -> bool:
+    """Whether the API server created the run when it was dispatched, `spec.createdAt`, or soon after."""
+    dispatched, created = body["spec"].get("createdAt"), body["metadata"].get("creationTimestamp")
+    if dispatched is None or created is None:
+        return False
+    return parse_timestamp(created) <= later(parse_timestamp(dispatched), CREATED_WITHIN)
+
+
+def _was_created_before(moment: datetime | None, metadata: Mapping[str, Any]) -> bool:
+    created = metadata.get("creationTimestamp")
+    return moment is not None and created is not None and parse_timestamp(created) < moment
 
 
 def _identity(metadata: Mapping[str, Any]) -> tuple[str, int, str] | None:

@@ -28,7 +28,7 @@ from checklist_crds.kube.kinds import (
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.kube.seal_record import sealed_since
+from checklist_crds.kube.seal_record import read_records
 from checklist_crds.photo_store import PhotoStore
 from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.readiness import Check
@@ -293,8 +293,7 @@ class Term:
         self._watch_sizes()
         await wait_for_crds(self._client)
         self._has_definitions = True
-        if self._seals.since is None:
-            self._seals.since = await sealed_since(self._client, self._settings.namespace)
+        await read_records(self._client, self._settings.namespace, self._seals)
         settings = self._settings
         self._spawn("timers", self._timers.run())
         self._every("resync", settings.resync_every_s, self._resync)

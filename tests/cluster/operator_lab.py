@@ -225,15 +225,20 @@ class Lab:
         return resource(kind, name, spec, namespace=self.namespace, labels=labels)
 
     async def dispatch(
-        self, url: str | None = None, *, expires_in_s: float | None = None, events: list[str] | None = None
+        self,
+        url: str | None = None,
+        *,
+        expires_in_s: float | None = None,
+        events: list[str] | None = None,
+        ago: timedelta = timedelta(),
     ) -> str:
-        """A run as the API makes it; its id."""
+        """A run as the API makes it; its id. `ago`: one that the API made then, and somebody has created again now."""
         taken = snapshot(self.template)
         await self.revisions.ensure(taken.revision, taken.definition)
         name = f"r-{uuid.uuid4()}"
         spec: JsonObject = {
             "templateId": taken.resolved.template_id,
-            "createdAt": format_timestamp(utc_now()),
+            "createdAt": format_timestamp(utc_now() - ago),
             "resolved": taken.resolved.to_kube(),
         }
         if expires_in_s is not None:

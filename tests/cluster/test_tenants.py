@@ -2,6 +2,7 @@
 
 import base64
 import uuid
+from datetime import timedelta
 from pathlib import Path
 
 from tests.cluster.operator_lab import SERVER_KEY, Lab, StartOperator, resource
@@ -11,7 +12,7 @@ from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
 from checklist_crds.ids import object_id
 from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN
 from checklist_crds.resource_types import API_VERSION
-from checklist_crds.run_seal import SEAL_ANNOTATION, RunSeals
+from checklist_crds.run_seal import CREATED_WITHIN, SEAL_ANNOTATION, RunSeals
 from checklist_crds.sealing import ServerKeys
 from checklist_crds.times import utc_now
 
@@ -76,6 +77,31 @@ async def test_an_id_that_another_run_has_or_had_is_refused(
         refused = await other.until_condition(RUN, taken, "Admitted", status="False", reason="RunIdTaken")
         assert lab.organization not in refused["message"] and lab.namespace not in refused["message"]
     assert await used(other) == 0
+
+
+async def test_a_run_of_the_api_that_is_created_again_with_its_seal_is_counted_like_one_of_kubectl(
+    lab: Lab, start_operator: StartOperator
+) -> None:
+    await start_operator()
+    await lab.configure(plan={"name": "small", "runsPerMonth": 1})
+    first = await lab.dispatch(ago=CREATED_WITHIN + timedelta(seconds=10))
+    admitted = await lab.until_admitted(first)
+    assert admitted.status.resolved is not None
+    second = await lab.dispatch(ago=timedelta(days=30))
+    await lab.until_condition(RUN, second, "Admitted", status="False", reason="QuotaExceeded")
+    assert await used(lab) == 1
+
+
+async def test_what_an_earlier_version_restored_is_kept_admitted(lab: Lab, start_operator: StartOperator) -> None:
+    """It has the seal of the API and was created later than that; from now on its status says that it is admitted."""
+    restored = await lab.dispatch(ago=timedelta(days=1))
+    await until_the_next_second()
+    await start_operator()
+    kept = await lab.until(RUN, restored, lambda run: (run.get("status") or {}).get("resolved"))
+    resolved = (await lab.get(RUN, restored))["spec"]["resolved"]
+    assert kept["status"]["resolved"] == {**resolved, "bound": True}
+    assert not kept["status"].get("conditions"), "no operator has admitted it"
+    assert await used(lab) == 0
 
 
 async def test_runs_of_the_version_before_and_of_a_key_that_goes_are_kept_admitted(

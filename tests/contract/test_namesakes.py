@@ -4,11 +4,12 @@ The second run is made as an editor of a namespace could make it before ids were
 have found at its admission.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.conftest import Account, Api, StartApi, owned
+from tests.contract.conftest import Account, Api, StartApi, owned, until_status
 from tests.contract.executor_client import Person, error_of, person_for, step
 from tests.contract.pictures import picture
 from tests.waiting import eventually, until_the_next_second
@@ -17,14 +18,15 @@ from checklist_api.index.runs import RunIndex
 from checklist_api.organizations.directory import OrganizationDirectory
 from checklist_api.runs.access import RunAccess
 from checklist_api.runs.link_owner import LinkOwners
+from checklist_crds import run_seal
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.kinds import CONFIG_MAP, NAMESPACE, RUN
-from checklist_crds.kube.seal_record import NAME as SEALED_SINCE
+from checklist_crds.kube.seal_record import SEALED_SINCE, SEALS_EXPIRE_SINCE
 from checklist_crds.photo_keys import PhotoFolder
 from checklist_crds.run_seal import SEAL_ANNOTATION
 from checklist_crds.sealing import _EXECUTOR_LINK, url_safe
-from checklist_crds.times import format_timestamp, utc_now
+from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
 
 def unbound_token(api: Api, run_id: str) -> str:
@@ -125,6 +127,49 @@ async def test_what_only_the_api_may_decide_is_not_believed_of_a_run_that_somebo
     assert error_of(await Person(copied, api, api.token(copied, theirs)).call("GET")) == (404, "run_not_found")
     listed = (await theirs.http.get("/v1/runs")).json()["data"]
     assert [run["run_id"] for run in listed] == [sealed["metadata"]["name"]]
+
+
+async def test_a_run_of_the_api_that_is_created_again_with_its_seal_is_not_believed(
+    start_api: StartApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an editor of the namespace can do where no admission policy hinders it: the run was answered and is over, and
+    would be open again under its link, without being counted."""
+    monkeypatch.setattr(run_seal, "CREATED_WITHIN", timedelta(seconds=4))
+    api = await start_api()
+    person = await person_for(api, step("a"))
+    assert (await person.answer("a")).status_code == 200
+    body = await api.kube.get(RUN, person.run_id, api.namespace)
+    used = (await api.http.get("/v1/usage")).json()["used"]
+    await api.kube.delete(RUN, person.run_id, api.namespace)
+    too_late = parse_timestamp(body["spec"]["createdAt"]) + timedelta(seconds=5.1)
+    await eventually(lambda: utc_now() > too_late)
+    metadata = {name: body["metadata"][name] for name in ("name", "namespace", "labels", "annotations")}
+    again = await api.kube.create(RUN, {**body, "metadata": metadata}, api.namespace)
+    assert again["spec"] == body["spec"]
+    # To the API it is a run that somebody made with kubectl and that no operator has admitted yet.
+    await until_status(404, lambda: api.http.get(f"/v1/runs/{person.run_id}"))
+    assert error_of(await person.call("GET")) == (404, "run_not_found")
+    assert error_of(await person.call("PUT", "/answers/s-a", json={"value": True})) == (404, "run_not_found")
+    assert (await api.http.get("/v1/runs")).json()["data"] == []
+    assert (await api.http.get("/v1/usage")).json()["used"] == used
+
+
+async def test_what_an_earlier_version_restored_stays_believed(start_api: StartApi) -> None:
+    before = await start_api()
+    person = await person_for(before, step("a"))
+    body = await before.kube.get(RUN, person.run_id, before.namespace)
+    long_ago = {**body["spec"], "createdAt": format_timestamp(utc_now() - timedelta(days=1))}
+    metadata = {name: body["metadata"][name] for name in ("name", "namespace", "labels")}
+    late = before.services.seals.sealed({**body, "metadata": metadata, "spec": long_ago})
+    await before.kube.delete(RUN, person.run_id, before.namespace)
+    await before.kube.create(RUN, late, before.namespace)
+    await until_status(404, lambda: before.http.get(f"/v1/runs/{person.run_id}"))
+    await before.kube.delete(CONFIG_MAP, SEALS_EXPIRE_SINCE, before.namespace)
+    await until_the_next_second()
+    api = await start_api()
+    await until_status(200, lambda: api.http.get(f"/v1/runs/{person.run_id}"))
+    bearer = Person(person.run_id, api, person.token)
+    assert (await bearer.look())["status"] == "pending"
 
 
 async def test_runs_links_and_photos_of_the_version_before_go_on(start_api: StartApi, tmp_path: Path) -> None:

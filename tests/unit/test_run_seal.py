@@ -10,14 +10,27 @@ import pytest
 from checklist_crds import run_seal
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.run_seal import RunSeals
+from checklist_crds.run_types import Run
 from checklist_crds.sealing import ServerKeys
 
+DISPATCHED, CREATED = "2026-11-24T09:30:00.250Z", "2026-11-24T09:30:00Z"
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
+JUST_THEN = datetime(2026, 11, 25, 10, tzinfo=UTC)
+RESOLVED = {
+    "organization": "org-1",
+    "templateId": "t-1",
+    "templateName": "Küche",
+    "templateVersion": 1,
+    "revisionRef": {"name": "t-1-v1"},
+    "identityMode": "anonymous",
+    "stepCount": 1,
+    "applicableSteps": 1,
+}
 
 
 def run(**metadata: Any) -> dict[str, Any]:
-    spec = {"createdAt": "2026-11-24T09:30:00Z", "resolved": {"organization": "org-1", "templateName": "Küche"}}
-    named = {"name": "r-1", "namespace": "n", "uid": "u-1", "generation": 1, **metadata}
+    spec = {"createdAt": DISPATCHED, "resolved": {"organization": "org-1", "templateName": "Küche"}}
+    named = {"name": "r-1", "namespace": "n", "uid": "u-1", "generation": 1, "creationTimestamp": CREATED} | metadata
     return {"metadata": named, "spec": spec}
 
 
@@ -61,6 +74,50 @@ def test_a_seal_is_computed_once_and_what_is_remembered_is_bounded(monkeypatch: 
     for body in (*bodies, *bodies[1:], bodies[0]):
         assert is_believed(seals, body)
     assert computed == ["u-0", "u-1", "u-2", "u-0"]
+
+
+@pytest.mark.parametrize(
+    ("created", "believed"),
+    [
+        ("2026-11-24T09:20:00Z", True),  # the API's clock is ahead
+        ("2026-11-24T09:35:00Z", True),
+        ("2026-11-24T09:35:01Z", False),
+        ("2026-12-24T09:30:00Z", False),
+        (None, False),
+    ],
+)
+def test_a_seal_is_believed_of_an_object_that_was_created_when_it_was_sealed(
+    created: str | None, believed: bool
+) -> None:
+    seals = RunSeals(ServerKeys(KEY))
+    body = seals.sealed(run(creationTimestamp=created))
+    assert is_believed(seals, body) is believed
+    assert is_believed(seals, body) is believed, "computed before"
+    assert is_believed(seals, seals.sealed(run(creationTimestamp=CREATED))), "the first of that name"
+
+
+def test_what_is_restored_counts_by_its_status_or_is_older_than_the_record_of_expiring_seals() -> None:
+    seals = RunSeals(ServerKeys(KEY))
+    late = seals.sealed(run(creationTimestamp="2026-11-25T10:00:00Z"))
+    late["metadata"]["resourceVersion"] = "1"
+    restored = {**late, "status": {"resolved": RESOLVED | {"bound": True}}}
+    seen = copy.deepcopy(restored)
+    seals.check(RUN, seen)
+    admitted = Run.parse(seen).resolved
+    assert "resolved" not in seen["spec"]
+    assert admitted is not None
+    assert admitted.bound is True
+    for record, believed in ((datetime(2026, 11, 25, 10, 0, 1, tzinfo=UTC), True), (JUST_THEN, False)):
+        seals = RunSeals(ServerKeys(KEY))
+        assert not is_believed(seals, late), "the record is not read yet"
+        seals.expire_since = record
+        seen = copy.deepcopy(late)
+        seals.check(RUN, seen)
+        assert ("resolved" in seen["spec"]) is believed
+        assert not believed or not seals.is_current(seen), "its admission is to be kept in its status"
+    fresh = seals.sealed(run())
+    seals.check(RUN, fresh)
+    assert seals.is_current(fresh)
 
 
 def _text(key: bytes) -> str:

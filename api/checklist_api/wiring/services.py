@@ -13,7 +13,7 @@ from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
-from checklist_crds.kube.seal_record import wait_for_record
+from checklist_crds.kube.seal_record import wait_for_records
 from checklist_crds.photo_store import InvalidStore, PhotoStore
 from checklist_crds.photo_urls import SignedUrls
 from checklist_crds.readiness import Check
@@ -301,7 +301,7 @@ class Services:
                 for name, informer in self.informers.items()
             ),
             Check("kubernetes", self.client.down),
-            Check("seals", None if self.seals.since is not None else "the record of sealed runs is not read yet"),
+            Check("seals", None if self.seals.since is not None else "the records of sealed runs are not read yet"),
         ]
 
     def notes(self) -> list[str]:
@@ -330,7 +330,7 @@ class Services:
 
     async def _watch_runs(self) -> None:
         """Until cancelled. They are shown when it is known which of them have to be sealed."""
-        self.seals.since = await wait_for_record(self.watcher, self.settings.namespace)
+        await wait_for_records(self.watcher, self.settings.namespace, self.seals)
         await self.index.informer.run()
 
     async def close(self) -> None:

@@ -96,6 +96,8 @@ class BackupManifest(_Model):
     sealing_keys: tuple[str, ...] = ()
     """Ids of the keys that something in it is sealed under."""
     secrets_needed: tuple[SecretNeed, ...] = ()
+    seals_expire: bool = False
+    """Written by a version that believes the seal of a run only where the run was created when it was sealed."""
 
     def encoded(self) -> bytes:
         return self.model_dump_json(indent=1).encode() + b"\n"

@@ -32,7 +32,7 @@ from checklist_crds.resource_types import (
     RESTORING_ANNOTATION,
     VERSION_OFFSET_ANNOTATION,
 )
-from checklist_crds.run_seal import SEAL_ANNOTATION, RunSeals
+from checklist_crds.run_seal import SEAL_ANNOTATION, RunSeals, was_created_in_time
 from checklist_crds.run_types import RunPhase
 from checklist_crds.sealing import KeyRing, SealBroken, run_owner
 
@@ -116,14 +116,21 @@ class Rewriting:
     """Makes objects for another cluster, and perhaps for other namespaces."""
 
     def __init__(
-        self, snapshot: str, namespaces: Mapping[str, str], ring: KeyRing | None, *, seals: RunSeals | None
+        self,
+        snapshot: str,
+        namespaces: Mapping[str, str],
+        ring: KeyRing | None,
+        *,
+        seals: RunSeals | None,
+        seals_expire: bool,
     ) -> None:
         """`namespaces`: new by old, of those that change; then `ring` must open what is sealed for the old ones.
-        `seals`: None believes all runs."""
+        `seals`: None believes all runs. `seals_expire`: the snapshot is of a version that lets them."""
         self._snapshot = snapshot
         self._namespaces = namespaces
         self._ring = ring
         self._seals = seals
+        self._seals_expire = seals_expire
 
     def wanted(self, kind: Kind, body: JsonObject) -> Wanted:
         """Raises SealBroken where something has to be sealed anew and cannot be opened."""
@@ -159,7 +166,7 @@ class Rewriting:
             if unproved:
                 del spec["resolved"]
             else:
-                status = {**(status or {}), **_admission(made, old["namespace"])}
+                status = {**(status or {}), "resolved": _admission(made)}
         return Wanted(kind, made, _status(status, generation), list(old.get("managedFields") or ()), unproved)
 
     def namespace(self, old: str) -> str:
@@ -169,7 +176,9 @@ class Rewriting:
         """Whether nothing shows that the service has admitted the run: whoever may create runs may write
         `spec.resolved`. A seal does, and a status does that tells of its end and of no refusal: nobody else writes it,
         and runs of versions without seals that were over by then have no more than that."""
-        if self._seals is None or self._seals.is_sealed(run):
+        if self._seals is None:
+            return False
+        if self._seals.is_sealed(run) and (was_created_in_time(run) or not self._seals_expire):
             return False
         status = run.get("status") or {}
         refused = any(one["type"] == "Admitted" and one["status"] == "False" for one in status.get("conditions") or ())
@@ -210,13 +219,11 @@ def _owner(kind: Kind, namespace: str, name: str) -> str:
     return run_owner(namespace, name) if kind is RUN else password_owner(namespace, name)
 
 
-def _admission(run: JsonObject, old_namespace: str) -> JsonObject:
-    """What of the API's admission goes into the status of a restored run: all where no seal holds in its place."""
-    metadata = run["metadata"]
-    is_sealed = SEAL_ANNOTATION in metadata.get("annotations", {})
-    if is_sealed and metadata["namespace"] == old_namespace:
-        return {}
-    return {"resolved": {**run["spec"]["resolved"], **({"bound": True} if is_sealed else {})}}
+def _admission(run: JsonObject) -> JsonObject:
+    """What of the API's admission goes into the status of a restored run: its seal is not believed of an object that
+    is created now."""
+    is_sealed = SEAL_ANNOTATION in run["metadata"].get("annotations", {})
+    return {**run["spec"]["resolved"], **({"bound": True} if is_sealed else {})}
 
 
 def _status(status: JsonObject | None, generation: int) -> JsonObject | None:

@@ -93,7 +93,7 @@ class Restore:
         seals = None
         if check_keys and server_keys is not None and manifest.crd_version >= _SEALS_SINCE:
             seals = RunSeals(server_keys)
-        self._rewriting = Rewriting(manifest.name, namespaces, ring, seals=seals)
+        self._rewriting = Rewriting(manifest.name, namespaces, ring, seals=seals, seals_expire=manifest.seals_expire)
         self._placing = Placing(client, ring)
         self._there: frozenset[tuple[str | None, str]] = frozenset()
         self._archived: frozenset[str] = frozenset()

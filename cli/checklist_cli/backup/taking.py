@@ -116,6 +116,7 @@ class Backup:
             server_key=fingerprints(self._server_keys),
             sealing_keys=tuple(sorted(read.sealing_keys)),
             secrets_needed=needs,
+            seals_expire=True,
         )
         for entry in parts:  # what the manifest vouches for is what can be read back
             decode(await self._store.get(entry.key), entry)

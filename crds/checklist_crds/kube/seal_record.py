@@ -1,6 +1,7 @@
-"""When this installation began to seal runs: a ConfigMap in its namespace, made at the first start with seals.
+"""Since when this installation seals runs, and since when it lets their seals expire: two ConfigMaps in its namespace,
+each made at the first start of a version that does so.
 
-Its creation time counts, which the API server sets. It lives in the installation's own namespace, where tenants may
+Their creation times count, which the API server sets. They live in the installation's own namespace, where tenants may
 write nothing.
 """
 
@@ -9,6 +10,7 @@ import logging
 from datetime import datetime
 from typing import Final
 
+from ..run_seal import RunSeals
 from ..times import parse_timestamp
 from .client import KubeClient
 from .errors import KubeAlreadyExists, KubeError, KubeNotFound
@@ -16,37 +18,48 @@ from .kinds import CONFIG_MAP
 
 logger = logging.getLogger(__name__)
 
-NAME: Final = "checklist-dispatch-sealed-since"
+SEALED_SINCE: Final = "checklist-dispatch-sealed-since"
+SEALS_EXPIRE_SINCE: Final = "checklist-dispatch-seals-expire-since"
+_DESCRIPTIONS: Final = {
+    SEALED_SINCE: "Runs that are younger than this object are believed to be admitted only with a seal.",
+    SEALS_EXPIRE_SINCE: "Runs that are younger than this object must have been created when they were sealed.",
+}
 _AGAIN_S: Final = 1.0
 
 
-async def sealed_since(client: KubeClient, namespace: str) -> datetime:
-    """The record of the installation in `namespace`, made now if there is none. Raises KubeError."""
-    try:
-        body = await client.get(CONFIG_MAP, NAME, namespace)
-    except KubeNotFound:
-        description = "Runs that are younger than this object are believed to be admitted only with a seal."
-        new = {
-            "apiVersion": CONFIG_MAP.api_version,
-            "kind": CONFIG_MAP.kind,
-            "metadata": {"name": NAME, "namespace": namespace},
-            "data": {"description": description},
-        }
-        try:
-            body = await client.create(CONFIG_MAP, new, namespace)
-        except KubeAlreadyExists:
-            body = await client.get(CONFIG_MAP, NAME, namespace)
-    return parse_timestamp(body["metadata"]["creationTimestamp"])
+async def read_records(client: KubeClient, namespace: str, seals: RunSeals) -> None:
+    """Tells `seals` the records of the installation in `namespace`, made now where there are none. Raises KubeError."""
+    if seals.expire_since is None:
+        seals.expire_since = await _created_at(client, namespace, SEALS_EXPIRE_SINCE)
+    if seals.since is None:
+        seals.since = await _created_at(client, namespace, SEALED_SINCE)
 
 
-async def wait_for_record(client: KubeClient, namespace: str) -> datetime:
+async def wait_for_records(client: KubeClient, namespace: str, seals: RunSeals) -> None:
     """The same, however long the cluster does not answer."""
     said = ""
     while True:
         try:
-            return await sealed_since(client, namespace)
+            return await read_records(client, namespace, seals)
         except KubeError as error:
             if error.message != said:
-                logger.warning("the record of sealed runs cannot be read: %s", error.message)
+                logger.warning("the records of sealed runs cannot be read: %s", error.message)
             said = error.message
             await asyncio.sleep(_AGAIN_S)
+
+
+async def _created_at(client: KubeClient, namespace: str, name: str) -> datetime:
+    try:
+        body = await client.get(CONFIG_MAP, name, namespace)
+    except KubeNotFound:
+        new = {
+            "apiVersion": CONFIG_MAP.api_version,
+            "kind": CONFIG_MAP.kind,
+            "metadata": {"name": name, "namespace": namespace},
+            "data": {"description": _DESCRIPTIONS[name]},
+        }
+        try:
+            body = await client.create(CONFIG_MAP, new, namespace)
+        except KubeAlreadyExists:
+            body = await client.get(CONFIG_MAP, name, namespace)
+    return parse_timestamp(body["metadata"]["creationTimestamp"])

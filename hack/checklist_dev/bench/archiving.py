@@ -97,6 +97,7 @@ async def settled_runs(
     }
     condition = {"type": "Completed", "status": "True", "reason": "Submitted", "lastTransitionTime": ended}
     status: dict[str, Any] = {
+        **factory.admission,
         "phase": "Completed",
         "completedAt": ended,
         "answers": answers,

@@ -168,13 +168,11 @@ async def _times(session: aiohttp.ClientSession, url: str, *, status: int = 200)
 
 async def _fill(cluster: RawCluster, factory: RunFactory, count: int) -> None:
     """Live runs of many references; half of them expire some day, some a second after they were made."""
-    now = utc_now()
-    later, soon = format_timestamp(now + timedelta(days=2)), format_timestamp(now + timedelta(seconds=1))
 
     def body(number: int) -> bytes:
-        expires = {} if number % 2 else {"expiresAt": soon if number % 20 == 0 else later}
-        created_at = format_timestamp(now - timedelta(milliseconds=number))
-        return factory.make(executorRef=f"ref {number % REFERENCES}", createdAt=created_at, **expires)[1]
+        within = timedelta(seconds=1) if number % 20 == 0 else timedelta(days=2)
+        expires = {} if number % 2 else {"expiresAt": format_timestamp(utc_now() + within)}
+        return factory.make(executorRef=f"ref {number % REFERENCES}", **expires)[1]
 
     await rate_of((partial(cluster.create_run, body(number)) for number in range(count)), concurrency=32)
 

@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -165,10 +164,10 @@ async def _watched(session: aiohttp.ClientSession, api: Program, run_id: str, fo
 
 async def _fill_cluster(cluster: RawCluster, factory: RunFactory, count: int) -> None:
     """Completed runs with all their answers, as the archived ones have them."""
-    rng, now = random.Random(9), utc_now()
+    rng = random.Random(9)
 
     async def one(number: int) -> None:
-        created_at = format_timestamp(now - timedelta(milliseconds=number))
+        created_at = format_timestamp(utc_now())
         name, body = factory.make(createdAt=created_at, executorRef=f"ref {number % 97}")
         await cluster.create_run(body)
         status = {

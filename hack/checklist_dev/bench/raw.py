@@ -15,6 +15,7 @@ from checklist_crds.kube.client import KubeConnection
 from checklist_crds.kube.kinds import RUN, Kind
 from checklist_crds.run_seal import RunSeals
 from checklist_crds.sealing import KeyRing, ServerKeys, run_owner
+from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.bootstrap import ServerKeys as ServiceKeys
 from checklist_dev.failures import Failure
@@ -118,8 +119,14 @@ class RunFactory:
         if sealed is not None:
             self._secret = self._ring.open(sealed, owner=run_owner(metadata["namespace"], metadata["name"]))
 
+    @property
+    def admission(self) -> Json:
+        """What `restore` writes into the status of a run that the API has admitted."""
+        return {"resolved": {**self._spec["resolved"], "bound": True}}
+
     def make(self, **spec: Any) -> tuple[str, bytes]:
-        """Its name and its body; `spec` replaces fields."""
+        """Its name and its body, created now; `spec` replaces fields. With a `createdAt` of long ago its seal is not
+        believed: then `admission` has to be in its status."""
         name = new_id("r")
         body = {
             "apiVersion": self._api_version,
@@ -130,7 +137,7 @@ class RunFactory:
                 "labels": self._labels,
                 "annotations": self._annotations,
             },
-            "spec": {**self._spec, **self._sealed_for(name), **spec},
+            "spec": {**self._spec, "createdAt": format_timestamp(utc_now()), **self._sealed_for(name), **spec},
         }
         return name, json.dumps(self._seals.sealed(body), ensure_ascii=False, separators=(",", ":")).encode()
 

@@ -1,7 +1,8 @@
 """Runs whose admission would not be believed for long: what their spec says of it is kept in their status.
 
-That concerns runs that a version without seals has made, and those whose seal is under a key that no longer signs: when
-that key is taken away, nothing would prove any more that the API had admitted them. The status is the service's alone.
+That concerns runs that a version without seals has made, those that a version without expiring seals has restored, and
+those whose seal is under a key that no longer signs: when that key is taken away, nothing would prove any more that the
+API had admitted them. The status is the service's alone.
 """
 
 import logging
