@@ -71,7 +71,7 @@ class ExecutorApp:
         router.add_get("/r/{folder}/{name}", self.file)
 
     async def page(self, request: web.Request) -> web.StreamResponse:
-        """A file of the app beside the page, the page of no run, or the page of a run."""
+        """A file of the app next to the page, the page of no run, or the page of a run."""
         name = request.match_info["run_id"]
         if name == PAGE:
             return _html(self._page.empty(), cache="no-cache")

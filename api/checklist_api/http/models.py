@@ -37,7 +37,7 @@ class Shape(BaseModel):
     if not TYPE_CHECKING:
 
         def __init__(self, /, **values: Any) -> None:
-            """Judges nothing: an answer shows what is there, also what kubectl or an older version wrote."""
+            """Validates nothing: an answer shows what is stored, also by kubectl or an older version."""
             if self._defaults:
                 values = {**self._defaults, **values}
             object.__setattr__(self, "__dict__", values)

@@ -76,7 +76,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `errors`: those that come beside the ones every operation of its kind has."""
+    """One method of one path. `errors`: those besides the ones that every operation of its kind has."""
 
     method: str
     path: str

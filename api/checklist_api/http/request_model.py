@@ -87,7 +87,7 @@ class _Order:
         node: object = self._body
         for part in location:
             if isinstance(node, Mapping) and isinstance(part, str):
-                # A body may have thousands of members that nobody knows: they are counted once.
+                # A body may have thousands of unknown members: they are counted once.
                 indices = self._indices.setdefault(id(node), {})
                 if not indices:
                     indices.update((key, index) for index, key in enumerate(node))

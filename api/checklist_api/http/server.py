@@ -117,7 +117,7 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to what no route has seen. The connection ends with it: nobody knows where it stands."""
+        """The answer to what no route has seen. The connection ends with it: its position in the stream is unknown."""
         request_id = new_request_id()
         error: ServiceError = InternalError()
         if isinstance(exc, ContentEncodingError):  # raised before there is a request

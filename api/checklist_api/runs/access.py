@@ -33,7 +33,7 @@ from .recent import RecentRuns
 logger = logging.getLogger(__name__)
 
 Who = Callable[[Run], Awaitable[str | None]]
-"""The member who acts on a run, by the id; None where nobody has to sign in. Raises what refuses the others."""
+"""Returns the id of the member who acts on a run; None where no sign-in is required. Raises refusals."""
 
 
 class RunAccess:

@@ -128,7 +128,7 @@ class TemplateVersions:
     async def _earlier(
         self, template: StoredTemplate, organization: Organization, also: str = ""
     ) -> AsyncIterator[JsonObject]:
-        """Revisions of earlier versions, a page at a time, because each may be large. Where a template was made anew
+        """Revisions of earlier versions, a page at a time, because each may be large. Where a template was re-created
         under its name there may be two of a number, of which the later one counts."""
         selector = f"spec.templateId={template.meta.id}{also}"
         for namespace in organization.namespaces:

@@ -294,7 +294,7 @@ class Services:
         return informers
 
     def checks(self) -> list[Check]:
-        """What must be so for the process to get requests: it has read everything, and the cluster answers."""
+        """Readiness: everything is read, and the cluster answers."""
         return [
             *(
                 Check(name, None if informer.synced.is_set() else f"{name} are not read yet")
@@ -305,7 +305,7 @@ class Services:
         ]
 
     def notes(self) -> list[str]:
-        """What does not hinder the service, and whoever runs it should know."""
+        """Warnings that do not affect readiness."""
         note = self.shared_limits.note if self.shared_limits is not None else None
         found = (note, self.archive.note)
         return [*(note for note in found if note is not None), *self.rotation.notes]
@@ -334,7 +334,7 @@ class Services:
         await self.index.informer.run()
 
     async def close(self) -> None:
-        """Write what is still to be written, then let go of everything."""
+        """Flush pending writes, then close everything."""
         await self.photo_intake.close()
         await self.generator.close()
         await self.quota.close()
@@ -398,7 +398,7 @@ def _oidc(settings: Settings, clock: Clock) -> "Oidc | None":
 
 
 async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Cancels them until they have ended: one cancellation can be lost where what is waited for ends at that moment."""
+    """Cancel tasks until they have ended: a cancellation is lost when the awaited operation ends at that moment."""
     pending = set(tasks)
     while pending:
         for task in pending:
