@@ -43,12 +43,12 @@ def helm(*arguments: str | Path, stdin: str | None = None) -> subprocess.Complet
     )
 
 
-def rendered(values: dict[str, Any], *more: str, definitions: bool = False) -> list[Object]:
+def rendered(values: dict[str, Any], *more: str, definitions: bool = False, release: str = "rel") -> list[Object]:
     """The objects, hooks and tests included. Raises ValueError with Helm's words.
 
     `definitions`: the custom resource definitions too. They are the same in every case, and large.
     """
-    arguments = ["template", "rel", str(CHART), "--namespace", "apps", "--values", "-", *more]
+    arguments = ["template", release, str(CHART), "--namespace", "apps", "--values", "-", *more]
     arguments += [] if definitions else ["--set", "crds.enabled=false"]
     done = helm(*arguments, stdin=json.dumps({**values, "image": {**IMAGE, **values.get("image", {})}}))
     if done.returncode != 0:

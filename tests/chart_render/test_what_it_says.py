@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import checklist_api
+from checklist_crds.kube.seal_record import SEALED_SINCE, SEALS_EXPIRE_SINCE
 from checklist_dev.chart_files import CHART
 
 from .conftest import IMAGE, helm, rendered
@@ -58,6 +59,29 @@ def test_two_installations_of_one_cluster_share_no_object() -> None:
         # (Two in one namespace are refused where Helm reads the cluster; the record of sealed runs is the namespace's.)
         assert {kind for kind, _, _ in names & seen} <= {"ConfigMap"}
         seen |= names
+
+
+@pytest.mark.parametrize(("release", "more"), [("other", {}), ("rel", {"fullnameOverride": "cds"})])
+def test_a_renamed_release_shares_no_object_and_takes_keys_and_photos_of_the_former_one(
+    release: str, more: dict[str, Any]
+) -> None:
+    """As docs/install.md says it: under another name, with what stays when the former one is uninstalled."""
+    former = rendered({"bootstrap": {"organization": "A"}, "maintenance": {"enabled": True}})
+    stays = {
+        one["kind"]: one["metadata"]["name"] for one in former if one["kind"] in ("Secret", "PersistentVolumeClaim")
+    }
+    taken_over = {
+        "secrets": {"existingSecret": stays["Secret"]},
+        "photos": {"persistentVolume": {"existingClaim": stays["PersistentVolumeClaim"]}},
+    }
+    values = {"bootstrap": {"organization": "A"}, "maintenance": {"enabled": True}, **taken_over, **more}
+    renamed = rendered(values, release=release)
+    seen, names = ({(one["kind"], one["metadata"]["name"]) for one in some} for some in (former, renamed))
+    # The records of sealed runs are the namespace's, and stay with it.
+    assert {name for _, name in names & seen} == {SEALED_SINCE, SEALS_EXPIRE_SINCE}
+    assert {kind for kind, _ in names}.isdisjoint(stays)
+    text = json.dumps(renamed)
+    assert all(f'"{name}"' in text for name in stays.values())
 
 
 def test_the_commands_that_pods_run_are_installed_with_the_package() -> None:

@@ -1,20 +1,26 @@
 """Runs that an editor of one namespace makes to get at another organization, or past the plan of their own."""
 
+import asyncio
 import base64
 import uuid
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+import yaml
 from tests.cluster.operator_lab import SERVER_KEY, Lab, StartOperator, resource
 from tests.waiting import until_the_next_second
 
 from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
 from checklist_crds.ids import object_id
+from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.kube.errors import KubeForbidden
 from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN
 from checklist_crds.resource_types import API_VERSION
 from checklist_crds.run_seal import CREATED_WITHIN, SEAL_ANNOTATION, RunSeals
 from checklist_crds.sealing import ServerKeys
-from checklist_crds.times import utc_now
+from checklist_crds.times import format_timestamp, utc_now
+from checklist_dev.controlplane import ControlPlane
 
 
 async def second_lab(lab: Lab) -> Lab:
@@ -90,6 +96,52 @@ async def test_a_run_of_the_api_that_is_created_again_with_its_seal_is_counted_l
     second = await lab.dispatch(ago=timedelta(days=30))
     await lab.until_condition(RUN, second, "Admitted", status="False", reason="QuotaExceeded")
     assert await used(lab) == 1
+
+
+async def test_a_service_account_of_edit_brings_no_run_past_the_plan(
+    lab: Lab, start_operator: StartOperator, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """Neither a copy of what the status of an admitted run says, nor a run of the API that it creates again."""
+    kubeconfig = await asyncio.to_thread(editor_of, lab.namespace, control_plane, tmp_path)
+    admitted, old = await lab.apply_run(), await lab.dispatch()
+    await start_operator()
+    resolved = (await lab.until_admitted(admitted)).status.to_kube()["resolved"]
+    await lab.configure(plan={"name": "small", "runsPerMonth": 1})
+    async with KubeClient(await KubeConnection.load(str(kubeconfig)), namespaces=(lab.namespace,)) as editor:
+        with pytest.raises(KubeForbidden):
+            await editor.patch_status(RUN, admitted, {"resolved": resolved}, lab.namespace)
+        body = await editor.get(RUN, old, lab.namespace)
+        # As it is when its seal has expired, since no test waits for that.
+        spec = {**body["spec"], "createdAt": format_timestamp(utc_now() - CREATED_WITHIN - timedelta(seconds=10))}
+        metadata = {name: body["metadata"][name] for name in ("name", "namespace", "labels")}
+        again = lab.seals.sealed({**body, "metadata": metadata, "spec": spec})
+        copied = resource(
+            "Run",
+            f"r-{uuid.uuid4()}",
+            {"templateRef": {"name": lab.template["metadata"]["name"]}, "resolved": resolved},
+            namespace=lab.namespace,
+        )
+        await editor.delete(RUN, old, lab.namespace)
+        for run in (again, copied):
+            await editor.create(RUN, run, lab.namespace)
+            name = run["metadata"]["name"]
+            await lab.until_condition(RUN, name, "Admitted", status="False", reason="QuotaExceeded")
+    assert await used(lab) == 1
+
+
+def editor_of(namespace: str, cluster: ControlPlane, folder: Path) -> Path:
+    """The kubeconfig of a ServiceAccount with what the chart adds to the role `edit`, in this namespace alone."""
+    for what in (
+        ("serviceaccount", "editor"),
+        ("role", "editor", "--verb=get,list,watch,create,update,patch,delete", "--resource=runs.checklists.dev"),
+        ("rolebinding", "editor", "--role=editor", f"--serviceaccount={namespace}:editor"),
+    ):
+        cluster.run_kubectl("create", *what, "-n", namespace)
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": cluster.run_kubectl("create", "token", "editor", "-n", namespace).strip()}
+    made = folder / "kubeconfig-of-the-editor"
+    made.write_text(yaml.safe_dump(config))
+    return made
 
 
 async def test_what_an_earlier_version_restored_is_kept_admitted(lab: Lab, start_operator: StartOperator) -> None:

@@ -83,7 +83,7 @@ async def test_a_failed_act_has_its_entry_and_a_refused_one_none(api: Api, monke
     monkeypatch.undo()
     failed, announced = await _entries(desk)
     assert (announced["outcome"], failed["outcome"]) == ("done", "failed")
-    assert failed["details"] == {"reason": "no_answer", "announced": announced["id"]}
+    assert failed["details"] == {"reason": "service_unavailable", "announced": announced["id"]}
     assert failed["action"] == announced["action"]
     assert await _entries(desk, "?outcome=failed") == [failed]
 

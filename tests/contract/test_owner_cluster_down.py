@@ -14,7 +14,8 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeOutcomeUnknown
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.kube.informer import key_of
+from checklist_crds.kube.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, TEMPLATE
 from checklist_dev.controlplane import ControlPlane
 
 from .conftest import Api, until, until_status
@@ -118,7 +119,12 @@ async def test_a_server_that_is_slow_is_waited_for(api: Api, monkeypatch: pytest
 async def test_what_may_have_been_done_says_so_and_what_was_not_sent_does_not(
     api: Api, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer to a cancellation is lost after the cluster has made it."""
+    """The answer to a cancellation is lost after the cluster has made it. The audit trail says the same."""
+
+    async def entries(of: str) -> list[tuple[str, dict[str, str]]]:
+        specs = [entry["spec"] for entry in sorted(await api.all_of(AUDIT_ENTRY), key=key_of)]
+        return [(one.get("outcome", "done"), one.get("details", {})) for one in specs if one["target"]["id"] == of]
+
     run_id = await api.account.new_run()
     call = KubeClient._call
 
@@ -134,6 +140,8 @@ async def test_what_may_have_been_done_says_so_and_what_was_not_sent_does_not(
     assert (lost.status_code, lost.json()["error"]) == (503, "service_unavailable")
     assert [problem["code"] for problem in lost.json()["details"]] == ["outcome_unknown"]
     assert (await api.http.get(f"/v1/runs/{run_id}")).json()["status"] == "cancelled"
+    (announced, _), (outcome, details) = await entries(run_id)
+    assert (announced, outcome, details["reason"]) == ("done", "failed", "no_answer")
     assert (await api.http.post(f"/v1/runs/{run_id}/cancel")).json()["error"] == "run_closed"
     other = await api.account.new_run()
     async with frozen(control_plane.apiserver.pid):
@@ -142,6 +150,7 @@ async def test_what_may_have_been_done_says_so_and_what_was_not_sent_does_not(
     assert (refused.status_code, refused.json().get("details")) == (503, None)
     await until_it_serves(api)
     assert (await api.http.get(f"/v1/runs/{other}")).json()["status"] == "pending"
+    assert await entries(other) == []
 
 
 async def no_run_is_uncounted(api: Api) -> None:

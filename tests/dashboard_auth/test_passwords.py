@@ -1,13 +1,23 @@
 """Passwords of local accounts: what may be one, how they are kept, and how guessing is slowed."""
 
 import asyncio
+from functools import partial
 
 import httpx
 import pytest
 from argon2 import PasswordHasher
+from tests.contract.conftest import http_client
 
 from checklist_api.dashboard.sign_in.password_judge import judge
-from checklist_api.dashboard.sign_in.passwords import CONTEXT_WORDS, GUESSES, LONGEST, SHORTEST, Passwords
+from checklist_api.dashboard.sign_in.passwords import (
+    _WAITING_TO_BE_JUDGED,
+    CONTEXT_WORDS,
+    GUESSES,
+    LONGEST,
+    SHORTEST,
+    Passwords,
+)
+from checklist_api.wiring import services
 from checklist_crds.account_links import account_name
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.kube.kinds import LOCAL_ACCOUNT
@@ -129,16 +139,46 @@ def test_the_most_common_passwords_of_that_length_are_refused_and_their_variatio
     assert [word for word in made[::10] if judge(word, CONTEXT_WORDS) >= GUESSES] == []
 
 
+HOSTILE = ["4@8({[<369&#!1/|0$5+7%2" * 3, "a4@b8c({[<e3g69i!|1l1o0s$5t+7x%z2" * 2]
+
+
 async def test_a_hostile_password_is_given_up_and_holds_nobody_up() -> None:
     """Digits and signs that may all stand for letters, in many ways: over half a second on the fastest machine."""
-    hostile = ["4@8({[<369&#!1/|0$5+7%2" * 3, "a4@b8c({[<e3g69i!|1l1o0s$5t+7x%z2" * 2]
     passwords = Passwords(judging_s=0.3)
-    judging = [asyncio.create_task(passwords.problems(hostile[n % 2], own=(), path="p")) for n in range(4)]
+    judging = [asyncio.create_task(passwords.problems(HOSTILE[n % 2], own=(), path="p")) for n in range(4)]
     judged, signing_in = asyncio.gather(*judging), asyncio.create_task(passwords.verify(None, PASSWORD))
     assert await signing_in is False
     assert not judged.done(), "signing in waits for what is judged"
     assert [[problem.code for problem in found] for found in await judged] == [["not_judged"]] * 4
     passwords.close()
+
+
+async def test_32_hostile_passwords_at_once_hold_up_no_sign_in(
+    start_api: StartApi, make_link: MakeLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over HTTP, from one person who was invited. The first are judged until the kernel ends their judges; those that
+    find no place are refused; the sign-in is answered before the crowd is."""
+    # The second second of processor time would only make the test longer.
+    monkeypatch.setattr(services, "Passwords", partial(Passwords, judging_s=1.0))
+    api = await start_api(CHECKLISTS_SIGN_IN_RATE_LIMIT="1/s burst 64")
+    await with_password(api, make_link, EMAIL)
+    async with http_client(api.base_url) as http:  # its answers come when the machine has got to them
+        http.timeout = httpx.Timeout(300)
+        invited = PersonAt(http)
+        await invited.post("sign-in/link", {"secret": await make_link("eve@example.com")})
+        await invited.session()
+        crowd = asyncio.gather(
+            *(invited.post("account/password", {"new_password": f"{number:02d}{HOSTILE[0]}"}) for number in range(32))
+        )
+        assert await _sign_in(api, PASSWORD) == (200, "")
+        assert not crowd.done(), "signing in waits for what is judged"
+        answers = await crowd
+    told = [
+        (answer.status_code, [problem["code"] for problem in answer.json().get("details") or ()]) for answer in answers
+    ]
+    judged, refused = (422, ["not_judged"]), (503, [])
+    assert all(one in (judged, refused) for one in told), told
+    assert told.count(judged) >= _WAITING_TO_BE_JUDGED
 
 
 async def test_who_sets_passwords_is_throttled_whether_there_was_one_before_or_not(

@@ -20,7 +20,7 @@ from aiohttp import web
 from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditOutcome, AuditTarget, entry_name
 from checklist_crds.errors import ServiceError, ServiceUnavailable
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.errors import KubeContended, KubeError, KubeOverloaded, KubeUnavailable
+from checklist_crds.kube.errors import KubeContended, KubeError, KubeOutcomeUnknown, KubeOverloaded, KubeUnavailable
 from checklist_crds.kube.kinds import AUDIT_ENTRY
 from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
 from checklist_crds.times import Clock
@@ -170,5 +170,6 @@ def _reason(error: Exception) -> str:
         return error.code
     if isinstance(error, KubeContended):
         return "conflict"
-    # What was sent may have been done all the same.
-    return "no_answer" if isinstance(error, KubeUnavailable) else "internal_error"
+    if isinstance(error, KubeOutcomeUnknown):
+        return "no_answer"
+    return ServiceUnavailable.code if isinstance(error, KubeUnavailable) else "internal_error"
