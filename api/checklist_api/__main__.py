@@ -1,4 +1,4 @@
-"""`python -m checklist_api`: serve until SIGTERM or SIGINT, then let callers go and finish the requests under way."""
+"""`python -m checklist_api`: serve until SIGTERM or SIGINT, then drain connections and finish open requests."""
 
 import argparse
 import asyncio

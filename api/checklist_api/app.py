@@ -1,4 +1,4 @@
-"""The application: the frame around every request, the routes, and the life of the parts behind them."""
+"""Builds the aiohttp application: middleware, routes, start-up and shutdown."""
 
 from collections.abc import Awaitable, Callable, Collection
 
@@ -35,7 +35,7 @@ def _refusing(allowed: Collection[str]) -> Callable[[web.Request], Awaitable[web
 
 async def application(settings: Settings) -> web.Application:
     """The application for the cluster of the environment. Raises InvalidSetting, and KubeError without a usable one."""
-    return create_app(Services.build(settings, await KubeConnection.load()))
+    return create_app(Services(settings, await KubeConnection.load()))
 
 
 def create_app(services: Services) -> web.Application:

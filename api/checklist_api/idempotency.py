@@ -1,4 +1,4 @@
-"""Idempotency-Key: for 24 hours a key makes nothing twice (contract sections 5 and 11; architecture section 3).
+"""Idempotency-Key: for 24 hours a key creates nothing twice (contract sections 5 and 11; architecture section 3).
 
 The name of the object that a request makes is a MAC of organization, route, key and day; so a second request meets the
 object of the first. Today's name and yesterday's are looked up, which covers 24 hours. An annotation keeps a MAC of

@@ -1,4 +1,4 @@
-"""The API's log: JSON lines as of both programs (`checklist_crds.log_lines`)."""
+"""The API's log: JSON lines (`checklist_crds.log_lines`)."""
 
 import logging
 import sys

@@ -1,4 +1,4 @@
-"""What the API counts, for Prometheus. Label values are bounded: routes by their pattern, never by an id."""
+"""Prometheus metrics of the API. Label values are bounded: routes by their pattern, never by an id."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 _SECONDS: Final = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 _DISPATCH_STATUSES: Final = ("201", "500", "503")
-"""Of POST /v1/runs, told from 0 on: the first failure would be lost on a series that begins with it."""
+"""Of POST /v1/runs, exported from 0 on: the first failure would be lost on a series that begins with it."""
 _MODEL_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 120.0)
 _PHOTO_SECONDS: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 

@@ -30,8 +30,8 @@ def from_json(text: bytes | str) -> Any:
 
 
 def from_cluster_json(text: bytes) -> Any:
-    """The same for what the Kubernetes API says, where somebody may have nested a free field deeper than a parser goes:
-    null stands for what is too deep, so that the object is read, and refused by whoever judges it."""
+    """The same for what the Kubernetes API says, where a free field may be nested deeper than a parser goes:
+    null stands for what is too deep, so that the object is read, and refused by its validation."""
     try:
         return orjson.loads(text)
     except ValueError:

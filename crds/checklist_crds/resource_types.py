@@ -59,7 +59,7 @@ def to_json_text(value: JsonValue) -> str:
 
 
 def made_at(metadata: Mapping[str, Any]) -> str:
-    """When the object was first made, RFC 3339: also where it was made anew by a restore.
+    """When the object was first made, RFC 3339: also where a restore created it again.
 
     Whoever may write the object may write the annotation: one that is no time is passed over.
     """

@@ -93,12 +93,12 @@ def last_finished_at(delivery: Mapping[str, Any]) -> datetime:
 
 def is_leaving(body: Mapping[str, Any]) -> bool:
     """Whether it was deleted already, and somebody's finalizer holds it: what it says was archived, or never is to be.
-    Whoever archived it again at every sweep would fill the archive."""
+    Archived again at every sweep, it would fill the archive."""
     return "deletionTimestamp" in body["metadata"]
 
 
 def is_admitted(run: Mapping[str, Any]) -> bool:
-    """Whether it ever was a run: one that nobody admitted belongs to no organization, whichever it names."""
+    """Whether it ever was a run: one that was never admitted belongs to no organization, whichever it names."""
     return bool(run["spec"].get("resolved") or (run.get("status") or {}).get("resolved"))
 
 

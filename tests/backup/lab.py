@@ -115,7 +115,7 @@ class Site:
             }
         )
         connection = await KubeConnection.load(str(self.plane.kubeconfig))
-        services = self.services = Services.build(settings, connection, clock=clock)
+        services = self.services = Services(settings, connection, clock=clock)
         async with serving(services) as base_url:
             yield base_url
 

@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.contract.conftest import Account, definition
 from tests.contract.pictures import picture
 
-from checklist_api.app import ROUTES
+from checklist_api.wiring.routes import add_routes
 from checklist_api.wiring.services import Services
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject
@@ -56,8 +56,7 @@ async def told(base_url: str, requests: Requests) -> dict[str, tuple[int, dict[s
 def served(services: Services) -> set[str]:
     """All addresses that answer GET, with names in braces where something stands for any."""
     app = web.Application()
-    for add_routes in ROUTES:
-        add_routes(app.router, services)
+    add_routes(app.router, services)
     return {
         re.sub(r"\{(\w+)[^}]*\}", r"{\1}", route.resource.canonical)
         for route in app.router.routes()

@@ -100,6 +100,6 @@ async def rest(lab: Lab, control_plane: ControlPlane, tmp_path: Path) -> AsyncIt
     )
     key = api_keys.new_key()
     await lab.client.create(API_KEY, key_object(key, lab.organization, lab.namespace), lab.namespace)
-    services = Services.build(settings, await KubeConnection.load(str(control_plane.kubeconfig)))
+    services = Services(settings, await KubeConnection.load(str(control_plane.kubeconfig)))
     async with serving(services) as base_url, http_client(base_url, key) as client:
         yield client

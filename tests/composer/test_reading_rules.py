@@ -4,7 +4,7 @@ import pytest
 
 from checklist_composer.language import language_of
 from checklist_composer.reading.conditions import Triggers
-from checklist_composer.reading.doubt import Passage, in_own_words, is_hard_to_read, passages_of
+from checklist_composer.reading.doubt import Certainty, in_own_words
 from checklist_composer.reading.items import items_of
 from checklist_composer.reading.labels import ITEMS, Label, LabelledSpan
 from checklist_composer.reading.repairs import repaired
@@ -28,8 +28,16 @@ def tagged(text: str, language: str = "en", confidence: float = 1.0) -> Labelled
     return tokens, spans
 
 
-def passages(tokens: TokenizedText, spans: list[LabelledSpan], certainty: list[float]) -> list[Passage]:
-    return passages_of(tokens, spans, Sentences(tokens), certainty)
+def certain(tokens: TokenizedText, spans: list[LabelledSpan], *, label: float = 1.0, outside: float = 1.0) -> Certainty:
+    """The same certainty of every label; `outside`: of words in no span."""
+    inside = {at for span in spans for at in range(span.start, span.end)}
+    begins = {span.start for span in spans if span.label in ITEMS}
+    places = range(len(tokens))
+    return Certainty(
+        [label] * len(tokens),
+        [0.0 if at in inside else outside for at in places],
+        [float(at in begins) for at in places],
+    )
 
 
 def told(labelled: Labelled) -> list[str]:
@@ -67,7 +75,29 @@ def told(labelled: Labelled) -> list[str]:
         ("<yes>Repaired</yes>? <if>If not</if>, why not?", ["yes: Repaired", "if: If not", "txt: why not"]),
         (
             "<yes>Radio tested</yes>. <each>Cabins 1, 2 and 3 clean</each>.",
-            ["yes: Radio tested", "yes: Cabins 1, 2 and 3 clean"],
+            ["yes: Radio tested", "txt: Cabins 1, 2 and 3 clean"],
+        ),
+        ("<yes>Lamp on</yes>. All padlocks <yes>locked</yes>", ["yes: Lamp on", "yes: padlocks locked"]),
+        ("<txt>Boat number</txt> (<scan>scan the tag</scan>)", ["scan: Boat number"]),
+        ("<num>Battery</num> <limit>above 50 %</limit>?", ["yes: Battery above 50 %"]),
+        ("<yes>Clean combs</yes> and brushes.", ["yes: Clean combs and brushes"]),
+        (
+            "<one>Rank</one>: <txt>Open Water</txt>, <opts>Rescue or Master</opts>",
+            ["one: Rank", "opts: Open Water, Rescue or Master"],
+        ),
+        ("Gate: <yes>shut?</yes>\n<num>Sand depth</num>", ["yes: Gate: shut?", "num: Sand depth"]),
+        (
+            "<sec>Slide</sec>: <num>surface temperature</num>\n<one>Fence</one>: <opts>whole, broken</opts>",
+            ["num: Slide: surface temperature", "one: Fence", "opts: whole, broken"],
+        ),
+        (
+            "<txt>Air</txt>: <num>heat</num>, <num>damp</num>\n"
+            "<sec>Pests</sec>: <yes>fly</yes>, <yes>mite</yes>, <yes>ant</yes>",
+            ["sec: Air", "num: heat", "num: damp", "sec: Pests", "yes: fly", "yes: mite", "yes: ant"],
+        ),
+        (
+            "Pilot boat, <date>start of watch</date>. <num>Fuel</num>. <yes>Radar on</yes>. <yes>Lamp on</yes>.",
+            ["name: Pilot boat, start of watch", "num: Fuel", "yes: Radar on", "yes: Lamp on"],
         ),
     ],
 )
@@ -84,6 +114,18 @@ def test_labels_that_contradict_each_other_lose_nothing(text: str, wanted: list[
         ("en", "<yes>Vent open</yes>? <if>If it is closed</if>, <yes>open it</yes>", False),
         ("es", "<yes>Ventilación abierta</yes>? <if>Si está cerrada</if>, <yes>abrirla</yes>", False),
         ("en", "<yes>Vent open</yes>? <if>If it is new</if>, <photo>photo</photo>", None),
+        ("es", "<yes>¿Vibra la bomba?</yes> <if>Si vibra</if>, <txt>describir</txt>", True),
+        ("es", "<yes>Hay piedras</yes>? <if>Si hay</if>, <photo>foto</photo>", True),
+        (
+            "de",
+            "<num>Tiefe</num> (<limit>mindestens 30</limit>). <if>Falls ein Mangel da ist</if> <photo>Foto</photo>",
+            None,
+        ),
+        (
+            "fr",
+            "<one>Test</one> : <opts>conforme / non conforme</opts>. <if>Si non conforme</if>, <yes>jeter</yes>",
+            "Non conforme",
+        ),
         (
             "en",
             "<num>Hours</num>\n<if>over 20</if>: <yes>oil</yes>\n<yes>Clean</yes>? <if>Otherwise</if> <txt>why</txt>",
@@ -91,12 +133,12 @@ def test_labels_that_contradict_each_other_lose_nothing(text: str, wanted: list[
         ),
     ],
 )
-def test_a_condition_names_the_answer_that_its_words_state(language: str, text: str, wanted: bool | None) -> None:
+def test_a_condition_names_the_answer_that_its_words_state(language: str, text: str, wanted: bool | str | None) -> None:
     tokens, spans = tagged(text, language)
     items = items_of(tokens, spans, Sentences(tokens))
     triggers = Triggers(tokens, items)
     found = [triggers.of(span) for span in spans if span.label is Label.IF][-1]
-    assert (found.tests[0].value if found else None) is wanted
+    assert (found.tests[0].value if found else None) == wanted
 
 
 @pytest.mark.parametrize(
@@ -118,22 +160,51 @@ def test_details_say_what_kind_of_answer_is_asked_for(text: str, wanted: StepTyp
 def test_a_passage_that_was_not_understood_stays_in_its_own_words() -> None:
     text = "<yes>Doors shut</yes>, <num>oil</num> <if>if low</if> <yes>top up</yes>. <name>Van</name>"
     tokens, spans = tagged(text)
-    outside = [0.0] * len(tokens)
-    sure = [1.0] * len(tokens)
-    assert in_own_words(tokens, spans, passages(tokens, spans, sure), outside, hard=False) == spans
-    unsure = [0.2 if tokens.tokens[at].text == "low" else 1.0 for at in range(len(tokens))]
-    found = in_own_words(tokens, spans, passages(tokens, spans, unsure), outside, hard=False)
+    sure = certain(tokens, spans)
+    assert in_own_words(tokens, spans, Sentences(tokens), sure, messy=False) == spans
+    labels = [0.2 if tokens.tokens[at].text == "low" else 1.0 for at in range(len(tokens))]
+    unsure = Certainty(labels, sure.outside, sure.begins)
+    found = in_own_words(tokens, spans, Sentences(tokens), unsure, messy=False)
     assert told((tokens, found)) == ["yes: Doors shut", "txt: oil if low top up", "name: Van"]
     assert [span.confidence for span in found if span.label in ITEMS] == [1.0, 0.0]
     step = step_of(tokens, items_of(tokens, found, Sentences(tokens))[1])
     assert (step.type, step.required, step.photo) == (StepType.TEXT, False, (0, None))
 
 
-def test_words_that_ask_for_nothing_become_no_step_however_unsure_their_labels_are() -> None:
-    tokens, spans = tagged("<yes>Doors shut</yes>, the boss has been away since Monday. <yes>Lamp on</yes>")
-    unsure = [0.6] * len(tokens)
-    assert is_hard_to_read(passages(tokens, spans, unsure))
-    assert not is_hard_to_read(passages(tokens, spans, [0.9] * len(tokens)))
-    outside = [0.0 if any(span.start <= at < span.end for span in spans) else 0.7 for at in range(len(tokens))]
-    found = in_own_words(tokens, spans, passages(tokens, spans, unsure), outside, hard=True)
-    assert told((tokens, found)) == ["txt: Doors shut", "txt: Lamp on"]
+@pytest.mark.parametrize(
+    ("text", "outside", "wanted"),
+    [
+        # Chatter stays away, and what may be chatter goes with what stands before it.
+        (
+            "<yes>Doors shut</yes>, the boss has been away since Monday. <yes>Lamp on</yes>",
+            1.0,
+            ["txt: Doors shut", "txt: Lamp on"],
+        ),
+        (
+            "<yes>Doors shut</yes>, the boss has been away since Monday. <yes>Lamp on</yes>",
+            0.8,
+            ["txt: Doors shut, the boss has been away since Monday", "txt: Lamp on"],
+        ),
+        ("My granny always said so. <yes>Lamp on</yes>", 0.9, ["info: My granny always said so", "txt: Lamp on"]),
+        # What stands behind a colon, and options that have no separators, stay with what they belong to.
+        (
+            "<one>Fuel</one>: <opts>full half or empty</opts>, <yes>lamp on</yes>",
+            1.0,
+            ["txt: Fuel: full half or empty", "txt: lamp on"],
+        ),
+        # Nobody wants that.
+        ("<yes>Lamp on</yes>, leave out the <yes>horn</yes>", 1.0, ["txt: Lamp on"]),
+    ],
+)
+def test_a_messy_prompt_keeps_whole_passages(text: str, outside: float, wanted: list[str]) -> None:
+    tokens, spans = tagged(text)
+    unsure = certain(tokens, spans, label=0.9, outside=outside)
+    assert told((tokens, in_own_words(tokens, spans, Sentences(tokens), unsure, messy=True))) == wanted
+
+
+def test_long_speech_is_cut_where_items_begin() -> None:
+    tokens, spans = tagged("first the <yes>doors are shut</yes> then " * 12)
+    found = in_own_words(tokens, spans, Sentences(tokens), certain(tokens, spans, label=0.5), messy=True)
+    assert all(span.end - span.start <= 30 for span in found)
+    assert sum(span.end - span.start for span in found) >= len(tokens) - 2 * len(found)
+    assert {tokens.tokens[span.start].text for span in found[1:]} == {"doors"}

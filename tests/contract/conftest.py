@@ -232,7 +232,7 @@ async def _starting(
                     **environment,
                 }
             )
-            services = services or Services.build(settings, connection, clock=clock)
+            services = services or Services(settings, connection, clock=clock)
             base_url = await stack.enter_async_context(serving(services))
             anonymous = await stack.enter_async_context(CheckedClient(base_url))
 

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.event_names import EventName
 from checklist_crds.kube.errors import KubeConflict
@@ -97,11 +96,7 @@ class Bench:
 
     async def record(self, sent: SentAttempt) -> RecordedAttempt:
         await self.recording.wait()
-        event = sent.attempt.event
-        record = DeliveryRecord(
-            seq=1, event=event.event, event_id=event.event_id, ts=NOW, phase=DeliveryPhase.DELIVERED, attempts=1
-        )
-        return RecordedAttempt(record, sent.delivery)
+        return RecordedAttempt(delivery=sent.delivery)
 
     async def make(self, wanted: Attempt) -> SentAttempt | None:
         async def prepared() -> Attempt:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checklist_api import kube_guard
+from checklist_api.cluster import guard as kube_guard
 from checklist_api.cluster.guard import GuardedKubeClient
 from checklist_api.metrics import Metrics
 from checklist_crds.kube.client import KubeClient, KubeConnection
@@ -107,7 +107,7 @@ async def test_calls_of_a_server_that_hangs_end_when_it_counts_as_down_and_new_o
 
         read, write, *waiting = await asyncio.gather(*(outcome(bool(number % 2)) for number in range(80)))
         assert (read, write) == ((KubeUnavailable, IN_TIME), (KubeOutcomeUnknown, IN_TIME))
-        assert {(kind, seconds == IN_TIME) for kind, seconds in waiting[32:]} == {(KubeUnavailable, True)}
+        assert {(kind, seconds == IN_TIME) for kind, seconds in waiting[16:]} == {(KubeUnavailable, True)}
         started = loop.time()
         assert await outcome(write=True) == (KubeUnavailable, 0.0)
         server.probe_s = server.call_s = 3.0

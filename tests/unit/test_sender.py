@@ -412,6 +412,17 @@ async def test_a_lack_of_resources_of_ours_is_no_outcome(monkeypatch: pytest.Mon
         await outcome_at("http://127.0.0.1:9/")
 
 
+async def test_a_socket_that_the_event_loop_refuses_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As uvloop refuses one whose file descriptor it still holds for another connection."""
+
+    async def refused(*_: Any, **__: Any) -> None:
+        raise RuntimeError("File descriptor 22 is used by transport <TCPTransport>")
+
+    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", refused)
+    with pytest.raises(LocalFault, match="could not open a connection"):
+        await outcome_at("http://127.0.0.1:9/")
+
+
 async def test_cancelling_and_closing_are_no_outcome_and_end_the_connection(start_receiver: Start) -> None:
     receiver = await start_receiver(hangs)
     sender = open_sender()

@@ -14,7 +14,7 @@ from checklist_api.http.working_folder import PREFIX, WorkingFolder, remove_left
 OWNER = """
 import sys, time
 from pathlib import Path
-from checklist_api.working_folder import WorkingFolder
+from checklist_api.http.working_folder import WorkingFolder
 folder = WorkingFolder(Path(sys.argv[1]))
 if len(sys.argv) > 2:
     folder.path = folder.path.with_name(sys.argv[2])

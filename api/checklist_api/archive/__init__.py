@@ -1,1 +1,1 @@
-"""Reading through to the archive: runs whose objects the cluster has no longer, as if it still had them."""
+"""Reads runs that have left the cluster from the archive."""

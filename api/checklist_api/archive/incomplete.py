@@ -1,4 +1,4 @@
-"""What lists say while runs of the archive may be missing in them."""
+"""Reasons why archived runs may be missing from a list."""
 
 from enum import StrEnum
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Which runs the archive has: looked for at start, every half a minute, and at once when a run leaves the cluster.
+"""Keeps the index of archived runs current: at start, every 30 seconds, and when a run leaves the cluster.
 
 A look lists the manifests, and reads those that are new: from then on each run in them can be read. Their rows, which
 lists need, are read after that in the background, part by part. Nothing of this hinders live runs, nor readiness.

@@ -1,4 +1,4 @@
-"""Single runs out of the archive, whatever the cluster has no longer."""
+"""Reads single runs from the archive."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""A run as the archive has it: a Run like any other, with all that the cluster kept beside it."""
+"""A run read from the archive, with its deliveries."""
 
 from dataclasses import dataclass, field, fields
 from typing import Final

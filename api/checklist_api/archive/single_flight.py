@@ -1,4 +1,4 @@
-"""SingleFlight at the archive: one at a time for each subject, and not more than one a second, however many ask."""
+"""Coalesces refreshes of the archive: one at a time for each subject, and at most one a second."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""All audit entries of an organization, oldest first, straight from the cluster: page by page, never all in memory.
+"""Streams all audit entries of an organization, oldest first, from the cluster, page by page.
 
 The next page is read when the one before was taken, so a slow reader slows the reading. A list that Kubernetes cannot
 go on with (its state of some minutes ago is gone) is begun again behind the last entry that was given: names sort by

@@ -1,4 +1,4 @@
-"""The newest audit entries, for the list: an in-memory SQLite table that a watch feeds. Entries never change.
+"""In-memory SQLite index of the newest audit entries, fed by a watch. Entries never change.
 
 It keeps a bounded number of them, of each organization and of all; what is older has left the list, and stays in the
 cluster, where the export reads it.

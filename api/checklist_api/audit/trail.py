@@ -1,7 +1,7 @@
-"""The audit trail: who does what is written **before** it is done, and a second entry says so when it then fails.
+"""Records an act **before** it is done, and adds a second entry when it fails.
 
-So nothing happens that the trail does not tell: when the entry cannot be written, the act does not happen (503). The
-other way round it may tell of an act that a crash prevented, which is the better mistake.
+So nothing happens without an entry: when the entry cannot be written, the act does not happen (503). The
+other way round it may contain an act that a crash prevented, which is the smaller mistake.
 
     async with audit.act(request, caller) as act:
         ...                                        # validation; nothing is written for what is refused here
@@ -135,7 +135,7 @@ class Act:
         self._announced = announced
 
     async def failed(self, reason: str) -> None:
-        """What was announced, if anything was, was not done. `no_answer`: nobody knows whether it was."""
+        """What was announced, if anything was, was not done. `no_answer`: the outcome is unknown."""
         if self._announced is None:
             return
         action, target, details = self._announced

@@ -1,1 +1,1 @@
-"""Who calls: API keys, members and their organization."""
+"""Authentication: API keys, members and their organization."""

@@ -1,4 +1,4 @@
-"""Who calls (specification, "Authentication"), and how often they may (contract section 8).
+"""Authenticates requests (specification, "Authentication") and applies rate limits (contract section 8).
 
 Every refusal is one and the same 401: missing, malformed, unknown, revoked and orphaned keys look alike. A key that is
 known counts for itself; everything else counts for the address that it comes from, before anything is looked up.
@@ -93,7 +93,7 @@ class Gate:
             raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
         charge_to(organization.name)
         await self._count(f"key:{key.sha256}", organization.rate or self._rates.key)
-        # While the cluster is down nobody can tell whether the key was revoked, or whether a copy is still right.
+        # While the cluster is down, a revocation would go unnoticed and cached copies may be stale.
         self._client.require_up()
         self._keys.note_use(key, self._clock())
         return Caller(organization, key)

@@ -1,4 +1,4 @@
-"""The API keys by digest. A watch keeps the copy fresh, so that a revoked key is refused within a second.
+"""API keys by digest. A watch keeps the cache fresh, so that a revoked key is refused within a second.
 
 Where the copy cannot be trusted it is not: before the first list, while the watch is broken, and on a miss, the key is
 looked up in the cluster. A digest that several ApiKey objects bear is good only if they agree.

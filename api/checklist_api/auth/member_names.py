@@ -1,4 +1,4 @@
-"""Names of members, for the "sent by" of a run. Few keys dispatch many runs, so a name is remembered for a minute."""
+"""Names of members for "sent by" of a run, cached for a minute: few keys dispatch many runs."""
 
 import time
 from collections import OrderedDict

@@ -44,7 +44,7 @@ class Member:
     """In lower case."""
     role: Role
     person: Person | None
-    """Who signs in as the member; None: nobody did yet."""
+    """Who signs in as the member; None: no sign-in yet."""
     bound_at: datetime | None
     created_at: datetime
     manager: Manager | None

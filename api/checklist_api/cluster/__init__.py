@@ -1,1 +1,1 @@
-"""The API's way to the Kubernetes API, and what keeps bursts of requests away from it."""
+"""Access to the Kubernetes API, protected against outages and bursts of requests."""

@@ -1,12 +1,12 @@
 """A bounded, fair queue in front of the Kubernetes API: what cannot be done soon is refused at once.
 
 A queue without a bound turns overload into latency: at twice the capacity every request waits for many seconds, and
-most of the work is for callers that have given up. So at most `concurrency` calls are under way, fewer when they take
-longer than a second, and a request whose first call would wait longer than `LONGEST_WAIT_S` is refused before anything
-was sent. This is load shedding by the time in the queue, as CoDel does it (RFC 8289, "sojourn time"), with Little's law
-for the prediction, and fair queuing between organizations, as in the API Priority and Fairness of kube-apiserver.
-Limits that follow the gradient of latency (TCP Vegas, Netflix, Envoy) do better where the best concurrency is not
-known; here a few dozen calls keep kube-apiserver busy, and what callers notice is bounded directly.
+most of the work is for callers that have given up. So at most `concurrency` calls are under way, and a request whose
+first call would wait longer than `LONGEST_WAIT_S` is refused before anything was sent. This is load shedding by the
+time in the queue, as CoDel does it (RFC 8289, "sojourn time"), with Little's law for the prediction, and fair queuing
+between organizations, as in the API Priority and Fairness of kube-apiserver. A limit that follows latency (TCP Vegas,
+Netflix's gradient, Envoy) was left out: it takes a server that is far away, or short of processor time, for an
+overloaded one, and while it shrinks nobody is let in. A dozen calls keep kube-apiserver busy.
 
 A request that has begun is never refused half-way: its later calls, and those of background tasks, go ahead of all
 that have not begun.
@@ -30,11 +30,6 @@ logger = logging.getLogger(__name__)
 LONGEST_WAIT_S: Final = 0.8
 """A refusal is answered within a second of its arrival."""
 LONGEST_RETRY_AFTER_S: Final = 30
-_LONG_CALL_S: Final = 1.0
-"""From here on fewer calls are under way. With c calls a second of a server that is at its limit, that are about the
-root of (`concurrency` x c): each takes longer than with one under way, and shorter than with all."""
-_FEWEST: Final = 0.5
-"""Of `concurrency`: a server that is far away is slow, and has room for more all the same."""
 _FIRST_GUESS_S: Final = 0.05
 _WEIGHT: Final = 0.1
 """Of the newest call in the average time of a call."""
@@ -45,9 +40,11 @@ _Queue = deque[asyncio.Future[None]]
 
 @dataclass(slots=True)
 class Ticket:
-    """One HTTP request. `has_begun`: its calls go ahead; `holds_slot`: its calls share one slot."""
+    """One HTTP request. `has_begun`: its calls go ahead; `holds_slot`: its calls share one slot; `waits_since`: when it
+    first had to wait, for its turn at an object or for a slot."""
 
     organization: str = ""
+    waits_since: float | None = None
     has_begun: bool = False
     holds_slot: bool = False
 
@@ -86,11 +83,6 @@ class CallQueue:
         self._last_refusal = -math.inf
 
     @property
-    def limit(self) -> int:
-        """How many slots there are at the moment."""
-        return max(int(self._concurrency * _FEWEST), int(self._concurrency * min(1.0, _LONG_CALL_S / self._held_s)))
-
-    @property
     def waiting(self) -> int:
         return len(self._begun) + sum(map(len, self._new.values()))
 
@@ -117,20 +109,54 @@ class CallQueue:
             self._leave()
 
     async def _enter(self, ticket: Ticket | None) -> None:
-        if self._in_use < self.limit:  # then nothing waits
+        if self._in_use < self._concurrency:  # then nothing waits
             self._in_use += 1
         elif ticket is None or ticket.has_begun:
             await self._wait_in(self._begun)
         else:
-            await self._wait_in_turn(ticket.organization)
+            await self._wait_in_turn(ticket)
 
-    async def _wait_in_turn(self, organization: str) -> None:
-        if self._expected_wait_s(organization) > LONGEST_WAIT_S:
+    @asynccontextmanager
+    async def turn(self, lock: asyncio.Lock) -> AsyncIterator[None]:
+        """The turn of a request at an object that others change, too. Raises KubeOverloaded when that takes too long
+        because slots are short; a crowd at one object alone waits for as long as it takes."""
+        ticket = _ticket.get()
+        if ticket is None or ticket.has_begun or not lock.locked():
+            await lock.acquire()
+        else:
+            while not await self._acquired(lock, ticket):
+                if self._in_use >= self._concurrency:
+                    raise self._refusal(ticket.organization)
+                ticket.waits_since = None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    async def _acquired(self, lock: asyncio.Lock, ticket: Ticket) -> bool:
+        try:
+            async with asyncio.timeout(self._left_s(ticket)):
+                return await lock.acquire()
+        except TimeoutError:
+            return False
+
+    @staticmethod
+    def _left_s(ticket: Ticket) -> float:
+        """How long the request may still wait; its waiting begins now, if it has not begun."""
+        now = asyncio.get_running_loop().time()
+        if ticket.waits_since is None:
+            ticket.waits_since = now
+        return max(0.0, ticket.waits_since + LONGEST_WAIT_S - now)
+
+    async def _wait_in_turn(self, ticket: Ticket) -> None:
+        organization, left_s = ticket.organization, self._left_s(ticket)
+        # One of each organization may always wait: it gets a turn in this round.
+        if organization in self._new and self._expected_wait_s(organization) > left_s:
             raise self._refusal(organization)
         queue = self._new.setdefault(organization, deque())
         try:
             # The prediction is wrong when the server stalls, and low where requests need several calls.
-            async with asyncio.timeout(LONGEST_WAIT_S):
+            async with asyncio.timeout(left_s):
                 await self._wait_in(queue)
         except TimeoutError:
             raise self._refusal(organization) from None
@@ -152,12 +178,12 @@ class CallQueue:
             raise
 
     def _leave(self) -> None:
-        """Give the slot back, and pass on what may be passed on."""
-        self._in_use -= 1
-        while self._in_use < self.limit and (turn := self._next()) is not None:
+        """Pass the slot on."""
+        while (turn := self._next()) is not None:
             if not turn.done():
                 turn.set_result(None)
-                self._in_use += 1
+                return
+        self._in_use -= 1
 
     def _next(self) -> asyncio.Future[None] | None:
         if self._begun:
@@ -175,13 +201,13 @@ class CallQueue:
         """By Little's law: the calls that get their slots before, at the rate at which slots become free."""
         own = len(self._new.get(organization, ())) + 1
         ahead = sum(min(len(queue), own) for name, queue in self._new.items() if name != organization)
-        return (len(self._begun) + ahead + own) * self._held_s / self.limit
+        return (len(self._begun) + ahead + own) * self._held_s / self._concurrency
 
     def _refusal(self, organization: str) -> KubeOverloaded:
         """Those that are refused come back one after the other, with half of what the organization is served with; the
         other half is for new ones. So Retry-After grows with their number, and falls as time passes."""
         now = asyncio.get_running_loop().time()
-        each_s = 2 * max(1, len(self._new)) * self._held_s / self.limit
+        each_s = 2 * max(1, len(self._new)) * self._held_s / self._concurrency
         booked = max(self._booked_until.get(organization, now), now) + each_s
         self._booked_until[organization] = booked = min(booked, now + LONGEST_RETRY_AFTER_S)
         if now - self._last_refusal > _CALM_S:

@@ -1,4 +1,4 @@
-"""The API's way to the cluster: bounded under load, and certain about whether the cluster is down.
+"""Kubernetes client with a circuit breaker and bounded queues: fails fast when the cluster is down, waits when slow.
 
 Without this, requests would pile up behind a Kubernetes API that hangs: each waits its time, one behind the other. So
 while the cluster is down, all calls end, those that wait for their turn included, and new ones fail at once until it
@@ -52,7 +52,7 @@ class GuardedKubeClient(KubeClient):
         connection: KubeConnection,
         metrics: Metrics,
         *,
-        concurrency: int = 32,
+        concurrency: int = 16,
         namespaces: Sequence[str] = (),
         check: Callable[[Kind, JsonObject], None] = lambda _, __: None,
     ) -> None:
@@ -82,6 +82,10 @@ class GuardedKubeClient(KubeClient):
     def slot(self) -> AbstractAsyncContextManager[None]:
         """One turn for all calls of the block, for a request whose first call is made together with others'."""
         return self._queue.slot(for_all_calls=True)
+
+    def turn(self, lock: asyncio.Lock) -> AbstractAsyncContextManager[None]:
+        """`async with client.turn(lock): ...`, where changes of one object wait for each other."""
+        return self._queue.turn(lock)
 
     async def watch_over(self) -> None:
         """Probe the cluster until cancelled."""

@@ -1,1 +1,1 @@
-"""The creator's dashboard, server side: who is signed in, what a role may do, and the routes of its pages."""
+"""Server side of the dashboard: sessions, roles, and the routes of its pages."""

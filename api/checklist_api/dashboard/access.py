@@ -1,4 +1,4 @@
-"""Who may call the dashboard's routes: somebody with a session, whose role in that organization suffices.
+"""Authorizes requests of the dashboard: a session, and a role in the organization that suffices.
 
 The order of refusals is always the same: too many requests 429, no session 401 `sign_in_required`, a write that does
 not come from our own page 403 `request_forged`, an organization that is not theirs 404 (byte for byte as if there were

@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/audit`: who did what, for admins; the newest as a list, all of it as JSON lines."""
+"""`/dashboard/api/{org_id}/audit`: the audit trail for admins; the newest as a list, all of it as JSON lines."""
 
 import logging
 from collections.abc import Sequence

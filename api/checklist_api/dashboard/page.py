@@ -1,4 +1,4 @@
-"""`/dashboard...`: the dashboard's page, at every address below it that is no file and no route of its API.
+"""`/dashboard...`: the dashboard's page, at every address below it that is no file and no API route.
 
 The page works under a path prefix: a `<base>` tells the browser where `/dashboard/` is.
 """

@@ -1,4 +1,4 @@
-"""A run as its page in the dashboard tells it: all that the REST API says, and the checklist that was dispatched.
+"""A run for its page in the dashboard: the Run object with the dispatched checklist.
 
 The snapshot's steps come in their order, each with what became of it, so that the page neither judges conditions nor
 formats values by itself.

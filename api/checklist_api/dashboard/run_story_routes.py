@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/runs/{run_id}/...`: what the page of a run needs on top of the REST API.
+"""`/dashboard/api/{org_id}/runs/{run_id}/...`: what the page of a run needs besides the REST API.
 
 - `GET /runs/{run_id}/story`: the run with the checklist it was dispatched with (viewers).
 - `GET /runs/{run_id}/link`: the link for the executor, also as a QR code. Whoever has it can answer: not for viewers.

@@ -1,4 +1,4 @@
-"""The routes below an organization: what a part of the dashboard's API consists of, and how they get into the router.
+"""The table of the dashboard's routes below an organization, each with the role that it needs.
 
 What the REST API does for the bearer of a key, they do for members. The same handlers stand behind both; what differs
 is who lets the request in. The table says for every route which role it needs, and is what the test of roles goes

@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/templates`: as the REST API does it, and what only people need.
+"""`/dashboard/api/{org_id}/templates`: the handlers of the REST API, extended for people.
 
 Who manages a template besides the service (GitOps); which version is there, when somebody else was faster; what its
 deletion would mean; and the making of an earlier version the current one again.

@@ -1,4 +1,4 @@
-"""Single deliveries, read from the cluster as they are now, and the asking for their replay.
+"""Reads single deliveries from the cluster, and requests their replay.
 
 The index only tells where to look. What is asked for here is done by the operator: a replay of a WebhookDelivery is an
 annotation on it; what has none (or needs the Idempotency-Key to be remembered) is a DeliveryReplay of that one event.
@@ -96,13 +96,13 @@ class DeliveryAccess:
             self._get(WEBHOOK_DELIVERY, event_id, event.namespace), self._get(RUN, event.run_id, event.namespace)
         )
         entry = events_of_run(run).get(event_id) if run is not None else None
-        _, told = entry.read() if entry is not None else (None, None)
+        _, from_run = entry.read() if entry is not None else (None, None)
         _, history = kept_delivery(kept) if kept is not None else (None, None)
         if run is None and self._archived.knows(event.run_id):
             return None  # its record is whole there, and here what is left of it
-        if told is None and history is None:
+        if from_run is None and history is None:
             return None
-        delivery = merged(event, told, history)
+        delivery = merged(event, from_run, history)
         return Found(self._as_asked(delivery, organization, run_is_gone=run is None), kept)
 
     def listed(self, delivery: Delivery, organization: Organization) -> Delivery:
@@ -112,7 +112,7 @@ class DeliveryAccess:
         return self._as_asked(delivery, organization, run_is_gone=run_is_gone)
 
     def _as_asked(self, delivery: Delivery, organization: Organization, *, run_is_gone: bool) -> Delivery:
-        """The delivery as it is when replays are counted in that nobody has begun yet. A WebhookDelivery outlives its
+        """The delivery as it is when replays are included that have not begun yet. A WebhookDelivery outlives its
         run for a while, but the secret to sign with does not."""
         if delivery.refusal is not None:
             return delivery

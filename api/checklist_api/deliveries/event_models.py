@@ -1,4 +1,4 @@
-"""The shapes of the five webhook events (specification, "Events"; contract section 9)."""
+"""The five webhook events (specification, "Events"; contract section 9)."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The story's events and deliveries: an endpoint that was down over lunch, and the replay that made up for it."""
+"""Examples of events and deliveries: an endpoint that was down over lunch, and the replay afterwards."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The shapes of deliveries, replays and endpoints."""
+"""Requests and answers of deliveries, replays and endpoints."""
 
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final, Self

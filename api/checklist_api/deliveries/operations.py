@@ -1,4 +1,4 @@
-"""The operations of history, replay and endpoints."""
+"""OpenAPI operations of deliveries, replays and endpoints."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Replays that were asked for: DeliveryReplay objects, which the operator works through. A watch keeps a copy fresh."""
+"""DeliveryReplay objects, which the operator works through. A watch keeps the cache fresh."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""/v1/deliveries, /v1/runs/{run_id}/deliveries and /v1/endpoints: history and replay for those who send runs."""
+"""Routes of deliveries, replays and endpoints."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""What the person with a run's link does: the executor API, and the page behind the link."""
+"""The executor API, and the page behind a run's link."""

@@ -1,4 +1,4 @@
-"""Who may call the executor API: the bearer of the run's token, within the rates of an address and of a run."""
+"""Authorizes the executor API: the bearer of the run's token, within the rates of an address and of a run."""
 
 import re
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""`POST operations`: what waited in a queue, in one request and one write; each gets the answer that it gets alone.
+"""`POST operations`: applies a queue of operations in one request and one write; each gets its own result.
 
 The request is refused as a whole when it is no batch, or when its sender may not answer this run. What is wrong with
 one operation is the result of that one, and those after it are done all the same.
@@ -133,7 +133,7 @@ class ExecutorBatch:
 
         asked = [each.command for each in operations if isinstance(each.command, Command)]
         batch = await self._runs.change_in_turn_by_link(run_id, organization_of(request), asked, who)
-        # Then all were refused for it, and nothing of the run is told.
+        # Then all were refused for it, and the answer discloses nothing of the run.
         require_assignee(batch.change.run, member)
         return json_response(self._view(operations, batch))
 
@@ -159,7 +159,7 @@ class ExecutorBatch:
 
 
 def with_the_values_problems(error: Unprocessable, definition: Definition, step_id: str, value: Any) -> Unprocessable:
-    """The same error with what is wrong about the answer's value too: all problems are told at once."""
+    """The same error with what is wrong about the answer's value too: all problems are listed at once."""
     step = next((step for _, step in definition.steps() if step.id == step_id), None)
     problems = [problem for problem in error.details or () if isinstance(problem, Problem)]
     try:

@@ -1,4 +1,4 @@
-"""From an executor's request to the command it means.
+"""Makes commands from an executor's requests.
 
 Its model says what can be said without the run: shapes, lengths, the e-mail address. What the checklist itself says of
 a value, a step or the end of the run is up to `run_lifecycle.decide`. All raise MissingField and ValidationFailed.

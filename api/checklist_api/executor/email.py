@@ -1,4 +1,4 @@
-"""What an e-mail address is."""
+"""Recognizes e-mail addresses."""
 
 import re
 import unicodedata

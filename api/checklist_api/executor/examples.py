@@ -1,4 +1,4 @@
-"""What the story's executor reads and sends."""
+"""Examples of the executor API."""
 
 from typing import Final
 

@@ -1,5 +1,4 @@
-"""Who answers a run for members (`identity_required: member`): beside the run's token, the session of a member of the
-run's organization.
+"""Finds the member who answers a run for members (`identity_required: member`): by the session, besides the token.
 
 Of runs of other modes nothing is asked, and the cookie is not looked at: nobody who happens to be signed in is named by
 surprise. The order of refusals: no session 401 `sign_in_required`, nobody of this organization 404 (byte for byte as if
@@ -78,7 +77,7 @@ class ExecutorMembers:
         return member_id
 
     def _sign_in_required(self, run: Run, organization: Organization) -> SignInRequired | RunExpired:
-        """Tells the bearer of the link who asks, and where to sign in. That a run has expired its preview tells all."""
+        """Says who asks, and where to sign in. That a run has expired is public: its preview says so."""
         if run.phase_at(self._clock()) is RunPhase.EXPIRED:
             return RunExpired()
         return SignInRequired(

@@ -1,4 +1,4 @@
-"""The shapes of the executor API: what the person with the link reads and sends (contract section 6)."""
+"""Requests and answers of the executor API (contract section 6)."""
 
 import unicodedata
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The operations of the executor API."""
+"""OpenAPI operations of the executor API."""
 
 from typing import Final
 
@@ -40,7 +40,9 @@ OP_ID_PARAMETERS: Final = (
 )
 _REUSED: Final = IdempotencyKeyReused("This op_id was used for another operation of this run.")
 WRITE_ERRORS: Final[tuple[ServiceError, ...]] = (
-    InvalidParameter(details=[problem("op_id", "out_of_range", "Must have 1 to 128 characters, not 129.")]),
+    InvalidParameter(
+        details=[problem("op_id", "out_of_range", f"Must have 1 to {MAX_OP_ID} characters, not {MAX_OP_ID + 1}.")]
+    ),
     RunNotFound(),
     RunClosed("The run is completed; it takes no more changes."),
     RunExpired(),

@@ -1,4 +1,4 @@
-"""The page behind a run's link as the server writes it: the app's shell, with what the preview tells filled in.
+"""Renders the page behind a run's link: the app's shell, with the run's preview filled in.
 
 The link's fragment never leaves the browser, so this can hold no more than the preview does. It is what messengers
 read, what is seen until the app has started, and all there is where scripts do not run.
@@ -34,7 +34,7 @@ BARE_SHELL: Final = f"""<!doctype html>
 </body>
 </html>
 """
-"""For a checkout in which the app was not built: the page tells what the checklist is, and cannot take answers."""
+"""For a checkout in which the app was not built: the page shows the preview, and takes no answers."""
 _STYLE: Final = f'<link rel="stylesheet" href="../pages/{STYLE_NAME}">'
 
 
@@ -113,7 +113,7 @@ class ExecutorPage:
 
 
 def _open_graph(title: str, description: str) -> str:
-    """What messengers show of the link: nothing that the preview does not tell anybody who has it."""
+    """Metadata that messengers show for the link: only what the public preview has."""
     return f"""<meta name="description" content="{escape(description)}">
 <meta property="og:type" content="website">
 <meta property="og:title" content="{escape(title)}">

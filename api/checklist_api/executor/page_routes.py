@@ -1,4 +1,4 @@
-"""`/r/...`: the app for the person with the link, and the page that it lives in.
+"""`/r/...`: the app for executors, and the page that it is part of.
 
 The page needs no token: opening it, also by a messenger that looks for a preview, changes nothing. Whatever the page
 says of the run, the app comes with it, so that a person who has unsent answers sees what becomes of them.
@@ -71,7 +71,7 @@ class ExecutorApp:
         router.add_get("/r/{folder}/{name}", self.file)
 
     async def page(self, request: web.Request) -> web.StreamResponse:
-        """A file of the app beside the page, the page of no run, or the page of a run."""
+        """A file of the app next to the page, the page of no run, or the page of a run."""
         name = request.match_info["run_id"]
         if name == PAGE:
             return _html(self._page.empty(), cache="no-cache")

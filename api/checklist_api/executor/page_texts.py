@@ -1,4 +1,4 @@
-"""What the page behind a link says by itself, in the languages of the app (whose own words are in `api/web/kit/i18n`).
+"""Texts of the server-rendered page behind a link, by language (the app's texts are in `api/web/kit/i18n`).
 
 Whoever sees this page has no scripts, or has not got the app yet, so the browser's `Accept-Language` is all that is
 known of them.

@@ -1,4 +1,4 @@
-"""The operations that have to do with photos and drawings."""
+"""OpenAPI operations of photos and drawings."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """Photos and drawings of a run's executor (contract section 6).
 
 Everything that can be refused is refused before the body is read: token, rate, run, step, room. An upload that was
-kept before is answered at once. Then the bytes go to the store, and last the run is told: `decide` has the last word.
+kept before is answered at once. Then the bytes go to the store, and last the run changes: `decide` has the last word.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The executor API (contract section 6): what the person with the link does with a run.
+"""Routes of the executor API (contract section 6).
 
 Each write reads the same: token, body, command, `decide` behind a conditional write, view. The run id and its token are
 the credential; no account, no key (a run for members also needs a session: `member.py`). Looking (GET,
@@ -104,7 +104,7 @@ class ExecutorRoutes:
         return await self._runs.definition(run)
 
     async def _with_the_values_problems(self, request: web.Request, error: Unprocessable) -> Unprocessable:
-        """The same error with what is wrong about the answer's value too: all problems are told at once."""
+        """The same error with what is wrong about the answer's value too: all problems are listed at once."""
         step_id = request.match_info.get("step_id")
         if step_id is None or request.method != "PUT":
             return error

@@ -1,1 +1,1 @@
-"""Runs as files for people: CSV, JSON lines, GeoJSON and PDF (docs/exports.md)."""
+"""Runs as files: CSV, JSON lines, GeoJSON and PDF (docs/exports.md)."""

@@ -1,4 +1,4 @@
-"""CSV with one row for each run and answered or skipped step: what a pivot table wants (`rows=answers`)."""
+"""CSV with one row for each run and answered or skipped step, for pivot tables (`rows=answers`)."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""CSV as RFC 4180 has it, and cells that no spreadsheet takes for a formula."""
+"""Writes CSV (RFC 4180) with cells that no spreadsheet interprets as formulas."""
 
 import re
 import string

@@ -1,4 +1,4 @@
-"""JSON lines with whole runs, and GeoJSON (RFC 7946) with the places of answers."""
+"""JSON lines with whole runs, and GeoJSON (RFC 7946) with the locations of answers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A run as exports tell it: the document of `GET /v1/runs/{run_id}`, with labels beside the ids."""
+"""A run for exports: the document of `GET /v1/runs/{run_id}`, with labels besides ids."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

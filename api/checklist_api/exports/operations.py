@@ -1,4 +1,4 @@
-"""The operations that give runs as files."""
+"""OpenAPI operations of exports."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""`GET /v1/exports`, `GET /v1/runs/{run_id}/export` and the photos' lasting addresses; the dashboard has the same."""
+"""`GET /v1/exports` and `GET /v1/runs/{run_id}/export`; the dashboard has the same."""
 
 import contextlib
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Which runs an export has, and the reading of them: page by page, so that no export is ever in memory as a whole.
+"""Selects the runs of an export and reads them page by page, so that no export is in memory as a whole.
 
 The list is the one that `GET /v1/runs` walks, newest first, ended at the moment of the request: no run is given twice,
 and none that was made later. The next page begins where the one before ended, by the moment a run was made, which never

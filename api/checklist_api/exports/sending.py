@@ -1,4 +1,4 @@
-"""An export on its way: how many go at once, and how a file that broke off differs from a whole one.
+"""Streams an export, limits concurrent ones, and makes an aborted file recognizable.
 
 The number of runs is in a header, before the first byte. The file is sent in chunks, each when the one before was
 taken. When something fails in the middle, the connection is broken without the last chunk: a client that reads to the

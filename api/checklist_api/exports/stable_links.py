@@ -1,4 +1,4 @@
-"""Addresses of photos that stay: for files that are kept, where a signed address would have expired.
+"""Photo links that do not expire, for files that are kept.
 
 `{base}/runs/{run_id}/photos/{photo_id}` asks whoever follows it who they are, and then leads to an address that is
 signed at that moment. `base` is the REST API for the bearer of a key, the dashboard's API for a member: a link in a

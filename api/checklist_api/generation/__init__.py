@@ -1,1 +1,1 @@
-"""Templates from a prompt (contract section 2): by the built-in composer, or by a language model where there is one."""
+"""Templates from a prompt (contract section 2): by the built-in composer, or by a language model."""

@@ -1,4 +1,4 @@
-"""Which of them makes the template: the language model where one is set up, else, or when it fails, the composer."""
+"""Chooses what makes a template: the language model where one is set up, otherwise or on failure the composer."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The shapes of making a template from a prompt."""
+"""Requests and answers of generating templates."""
 
 from typing import Annotated, ClassVar, Final
 
@@ -12,18 +12,18 @@ from ..http.request_model import RequestModel, wrong
 
 PROMPT_LENGTHS: Final = (4, 4_000)
 _SHORTEST, _LONGEST = PROMPT_LENGTHS
-_NO_PROMPT: Final = f"The prompt must be text of {_SHORTEST} to {_LONGEST} characters."
+NO_PROMPT: Final = f"The prompt must be text of {_SHORTEST} to {_LONGEST} characters."
 
 
 def _prompt(prompt: object) -> object:
     """White space around a prompt makes it no prompt, and no longer one than may be sent."""
     if not (isinstance(prompt, str) and len(prompt) <= _LONGEST and len(prompt.strip()) >= _SHORTEST):
-        raise wrong("invalid_text", _NO_PROMPT)
+        raise wrong("invalid_text", NO_PROMPT)
     return prompt
 
 
 class GenerateRequest(RequestModel):
-    refused: ClassVar = _NO_PROMPT
+    refused: ClassVar = NO_PROMPT
 
     prompt: Annotated[str, Field(min_length=_SHORTEST, max_length=_LONGEST), BeforeValidator(_prompt)] = Field(
         description="What the checklist is for, in plain language."

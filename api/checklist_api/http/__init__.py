@@ -1,1 +1,1 @@
-"""The HTTP basics under every route: server, request frame, bodies, answers, pages of lists, rate limits."""
+"""HTTP basics: server, middleware, bodies, answers, pagination, rate limits."""

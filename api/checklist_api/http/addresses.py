@@ -1,4 +1,4 @@
-"""Where a request comes from, behind proxies that are trusted."""
+"""Client addresses behind trusted proxies."""
 
 import ipaddress
 
@@ -18,7 +18,7 @@ def client_address(request: web.BaseRequest, trusted_proxies: int) -> str:
 
 
 def remote_address(request: web.BaseRequest, trusted_proxies: int) -> str:
-    """The address that a request comes from; empty when nobody can tell.
+    """The address that a request comes from; empty when it is unknown.
 
     X-Forwarded-For is believed only as far as our own proxies wrote it: `trusted_proxies` entries from the right.
     """

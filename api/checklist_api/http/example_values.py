@@ -1,4 +1,4 @@
-"""Ids, moments and other values that the examples of all subjects share: one story, a kitchen's opening check.
+"""Ids, timestamps and other values that the examples of all subjects share.
 
 The contract tests hold each example of the OpenAPI document against its schema.
 """

@@ -1,4 +1,4 @@
-"""/healthz, /readyz and /metrics: for those who run the service."""
+"""/healthz, /readyz and /metrics."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""The frame around every request: its id, its error body, its count. One middleware, since each one costs time."""
+"""Middleware of every request: id, error body, metrics. One only, since each one costs time."""
 
 import logging
 import re
@@ -41,7 +41,9 @@ SERVER_NAME: Final = "checklist-dispatch"
 _HEADER: Final = "X-Request-Id"
 _CALLER_GONE: Final = 499
 """As other servers count it too."""
-_WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._~:-]{1,128}")
+MAX_REQUEST_ID: Final = 128
+REQUEST_ID_CHARACTERS: Final = "[A-Za-z0-9._~:-]"
+_WELL_FORMED: Final = re.compile(rf"{REQUEST_ID_CHARACTERS}{{1,{MAX_REQUEST_ID}}}")
 _NO_ANSWER: Final = (
     "The cluster's API does not answer; please try again. With an Idempotency-Key that makes nothing twice."
 )
@@ -85,7 +87,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
             response = _from_http_exception(request, error, request_id)
         except ConnectionError:
             # The caller's: those of the cluster are KubeErrors by now. It went away in the middle of what it sent, or
-            # of what it was sent; nobody reads this answer.
+            # of what it was sent; no client reads this answer.
             logger.debug("caller.gone", extra={"request_id": request_id})
             response = web.Response(status=_CALLER_GONE)
         except Exception:
@@ -117,7 +119,7 @@ def request_frame(metrics: Metrics, tracing: Tracing = NO_TRACES) -> Middleware:
 def frame_headers(request: web.Request, response: web.StreamResponse) -> None:
     """What every response bears; for a handler that starts to send its response itself."""
     response.headers[_HEADER] = request[REQUEST_ID]
-    # Otherwise aiohttp tells everybody its own and Python's exact version.
+    # Otherwise aiohttp discloses its own and Python's exact version.
     response.headers["Server"] = SERVER_NAME
 
 
@@ -132,7 +134,7 @@ def error_response(error: ServiceError, request_id: str) -> web.Response:
 
 
 def unavailable(error: KubeUnavailable) -> ServiceUnavailable:
-    """What callers are told: whether the cluster is away or busy, and whether something may have been done."""
+    """The answer to callers: whether the cluster is away or busy, and whether something may have been done."""
     match error:
         case KubeContended():
             return ServiceUnavailable(_CONTENDED)

@@ -1,9 +1,9 @@
-"""Shapes that answers of several subjects have: ids, moments, pages of lists, errors, health.
+"""Shapes that answers of several subjects share: ids, timestamps, pagination, errors, health.
 
 The contract tests hold every real answer against the models of all subjects.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,13 +27,19 @@ class Shape(BaseModel):
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
+    _defaults: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        fields = cls.model_fields.items()
+        cls._defaults = {name: field.default for name, field in fields if not field.is_required()}
+
     if not TYPE_CHECKING:
 
         def __init__(self, /, **values: Any) -> None:
-            """Judges nothing: an answer shows what is there, also what kubectl or an older version wrote."""
-            for name, field in type(self).model_fields.items():
-                if name not in values:
-                    values[name] = field.default
+            """Validates nothing: an answer shows what is stored, also by kubectl or an older version."""
+            if self._defaults:
+                values = {**self._defaults, **values}
             object.__setattr__(self, "__dict__", values)
             object.__setattr__(self, "__pydantic_fields_set__", set(values))
             object.__setattr__(self, "__pydantic_extra__", None)

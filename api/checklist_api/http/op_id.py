@@ -22,7 +22,7 @@ def op_id_problem(op_id: object) -> Problem | None:
 
 
 def ambiguity(written: object, given: str | None) -> Problem | None:
-    """What is wrong with the op_id of a body (None: it has none) beside `given`, that of the query or the header."""
+    """What is wrong with the op_id of a body (None: it has none) given `given`, the one of the query or the header."""
     if written is None:
         return None
     if problem := op_id_problem(written):

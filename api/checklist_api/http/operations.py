@@ -1,4 +1,4 @@
-"""What an operation consists of in the OpenAPI document; what all operations of a kind share is added here."""
+"""Building blocks of OpenAPI operations, and what operations of a kind share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,6 +30,7 @@ from checklist_crds.errors import (
 from checklist_crds.limits import LimitName, limit_reached
 
 from .example_values import EVENT_ID, PHOTO_ID, QUOTA, REPLAY_ID, REQUEST_ID, RUN_ID, SIGN_IN, TEMPLATE_ID, Json
+from .middleware import MAX_REQUEST_ID, REQUEST_ID_CHARACTERS
 from .pagination import MAX_PAGE
 
 
@@ -75,7 +76,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `errors`: those that come beside the ones every operation of its kind has."""
+    """One method of one path. `errors`: those besides the ones that every operation of its kind has."""
 
     method: str
     path: str
@@ -169,7 +170,7 @@ PATH_PARAMETERS: Final[dict[str, Json]] = {
 }
 REQUEST_ID_HEADER: Final = header(
     "X-Request-Id",
-    {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._~:-]+$"},
+    {"type": "string", "maxLength": MAX_REQUEST_ID, "pattern": f"^{REQUEST_ID_CHARACTERS}+$"},
     "Your own id for the request; it comes back in the answer and in error bodies.",
     REQUEST_ID,
 )

@@ -1,4 +1,4 @@
-"""What the query of a list says: its page (specification, "Pagination object"; contract section 8) and its filters."""
+"""Query parameters of lists: page (specification, "Pagination object"; contract section 8) and filters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How many requests a key or an address may make (contract section 8): the generic cell rate algorithm.
+"""Rate limits (contract section 8): the generic cell rate algorithm.
 
 GCRA keeps one number per subject, the *theoretical arrival time* of the next request at the sustained rate. A request
 that is at most `burst` intervals early is admitted. That is exact, needs no timer, and is one small script in Redis

@@ -1,7 +1,7 @@
-"""Connections to Redis: each new one is made with the password and the authorities that hold at that moment.
+"""Connections to Redis, each with the current password and certificate authorities.
 
 Redis keeps a connection that was let in when its password changes, so a rotation ends nothing. (Its package is
-optional; nobody imports this module without a setting that asks for it.)
+optional; it is only imported when a setting asks for it.)
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Limits that all replicas share, in Redis: the same algorithm as `LocalRateLimiter`, on Redis' own clock.
+"""Rate limits shared by all replicas, in Redis: the algorithm of `LocalRateLimiter`, on Redis' clock.
 
 What is counted within one turn of the event loop, and while an earlier question is under way, goes to Redis as one call
 of one script, so a crowd of requests costs one round trip and one connection. Redis must not be able to make a request
@@ -42,7 +42,7 @@ _MOST_AT_ONCE: Final = 256
 _NOTE: Final = "rate limits are counted by each replica on its own: Redis does not answer"
 
 # A subject's arrival time is never further ahead than its whole burst, unless Redis' clock was set back or the rate
-# was made smaller: then it is taken back to there, so that nobody is locked out until the clock has caught up.
+# was made smaller: then it is taken back to there, so that no caller is locked out until the clock has caught up.
 # Numbers are microseconds; a double holds them exactly for the next two centuries.
 _SCRIPT: Final = """
 local clock = redis.call('TIME')
@@ -93,7 +93,7 @@ class RedisRateLimiter:
             settings,
             socket_timeout=max(_AGAIN_WITHIN_S, answer_within_s),
             socket_connect_timeout=max(_AGAIN_WITHIN_S, answer_within_s),
-            # A connection that broke while nobody used it is no reason to doubt Redis.
+            # A connection that broke while idle does not mean that Redis is down.
             retry=Retry(NoBackoff(), 1),
         )
         self._prefix = f"checklists:{namespace}:rate:"
@@ -150,7 +150,7 @@ class RedisRateLimiter:
         await self._redis.aclose()
 
     async def _ask_all(self) -> None:
-        """Until nobody waits. Answers everybody, whatever happens: None is for the local limit to decide."""
+        """Runs until no call waits. Every waiting call gets an answer; None leaves the decision to the local limit."""
         try:
             while self._waiting:
                 questions, self._waiting = self._waiting[:_MOST_AT_ONCE], self._waiting[_MOST_AT_ONCE:]
@@ -195,25 +195,25 @@ class RedisRateLimiter:
         if self._trying is None:
             if error is not None:
                 self._tell_of_fall(error)
-            self._trying = asyncio.create_task(self._try_again(told=error is not None), name="try Redis again")
+            self._trying = asyncio.create_task(self._try_again(logged=error is not None), name="try Redis again")
 
-    async def _try_again(self, *, told: bool) -> None:
-        pause_s = 0.0 if not told else _FIRST_PAUSE_S
+    async def _try_again(self, *, logged: bool) -> None:
+        pause_s = 0.0 if not logged else _FIRST_PAUSE_S
         while True:
             await asyncio.sleep(pause_s * random.uniform(0.8, 1.2))
             try:
                 await self._ask([("try", Rate(1e6, 1000), 1)], _AGAIN_WITHIN_S)
             except Exception as error:
-                if not told:
+                if not logged:
                     self._tell_of_fall(error)
-                told = True
+                logged = True
                 pause_s = min(max(pause_s * 2, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
             else:
                 break
         self._trying = None
         self._is_down = False
         self._metrics.shared_limits.set(1)
-        if told:
+        if logged:
             logger.info("rate_limits.shared_again")
 
     def _tell_of_fall(self, error: BaseException) -> None:

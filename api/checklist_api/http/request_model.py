@@ -1,4 +1,4 @@
-"""Request bodies as pydantic models: one model reads a body, judges it and describes it (contract section 7).
+"""Request bodies as pydantic models, which read, validate and document them (contract section 7).
 
 What is missing is one refusal, 400; what is there and wrong is another, 422. Each names everything at once.
 """
@@ -87,7 +87,7 @@ class _Order:
         node: object = self._body
         for part in location:
             if isinstance(node, Mapping) and isinstance(part, str):
-                # A body may have thousands of members that nobody knows: they are counted once.
+                # A body may have thousands of unknown members: they are counted once.
                 indices = self._indices.setdefault(id(node), {})
                 if not indices:
                     indices.update((key, index) for index, key in enumerate(node))

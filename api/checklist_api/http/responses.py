@@ -1,4 +1,4 @@
-"""JSON responses: compact, in UTF-8, never kept by a cache on the way."""
+"""JSON responses: compact, UTF-8, not cacheable."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""How connections begin and end.
+"""Accepts, limits and drains connections.
 
 What is refused before there is a request, bytes that are no HTTP or heads that are too long, aiohttp would answer in
 its own words, tell its own and Python's exact version, repeat what it was sent, and log it: be that a photo whose
@@ -117,7 +117,7 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to what no route has seen. The connection ends with it: nobody knows where it stands."""
+        """The answer to what no route has seen. The connection ends with it: its position in the stream is unknown."""
         request_id = new_request_id()
         error: ServiceError = InternalError()
         if isinstance(exc, ContentEncodingError):  # raised before there is a request

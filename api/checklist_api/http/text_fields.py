@@ -1,4 +1,4 @@
-"""Short texts that people type into the dashboard's forms: one line, trimmed, of a bounded length."""
+"""Short texts of the dashboard's forms: one line, trimmed, of limited length."""
 
 import re
 from typing import Final

@@ -1,8 +1,8 @@
-"""The folder in which a process works on files: uploads, images for a PDF. Nobody else's, and gone with the process.
+"""The process's own folder for uploads and images of PDFs, deleted with the process.
 
-Who is killed cannot clear up, so the next one that starts does. Whether a folder's owner lives is not told by the
+Who is killed cannot clear up, so the next one that starts does. Whether a folder's owner lives is not known by the
 number in its name, which may be another program's by now, or be counted elsewhere (a container, another machine): each
-owner keeps a lock on a file beside its folder, and the system lets go of that when the process ends, however it ends.
+owner keeps a lock on a file next to its folder, and the system lets go of that when the process ends, however it ends.
 """
 
 import contextlib
@@ -84,7 +84,7 @@ def _locked_anew(file: Path) -> int:
 
 @contextlib.contextmanager
 def _taken_over(lock: Path) -> Iterator[bool]:
-    """Whether its owner has let go of it; held in the meantime. Raises OSError where that cannot be told."""
+    """Whether its owner has let go of it; held in the meantime. Raises OSError where that cannot be determined."""
     descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
     try:
         try:

@@ -1,1 +1,1 @@
-"""What lists are answered from: SQLite tables in memory, fed by watches. And deliveries, as objects record them."""
+"""In-memory SQLite indexes of runs and deliveries, fed by watches, and the history of a delivery."""

@@ -1,4 +1,4 @@
-"""The list of deliveries: an in-memory SQLite table of every event of every run, fed by two watches.
+"""In-memory SQLite index of every event of every run, fed by two watches.
 
 Runs tell which events there are and how those got on that were delivered at once; a WebhookDelivery adds every attempt
 of one that was not. Each row keeps what either said, so that whichever changes, the delivery can be put together again.

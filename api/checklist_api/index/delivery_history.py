@@ -1,4 +1,4 @@
-"""How the delivery of one event got on, put together from what the cluster holds of it. Pure.
+"""The history of one delivery, merged from what the cluster has of it. Pure.
 
 An event is in its run's outbox until its first attempt has ended, and in the run's records from then on. A
 WebhookDelivery exists for an event whose first attempt failed (or that was replayed), and knows every attempt; a record

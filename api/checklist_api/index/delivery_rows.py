@@ -1,4 +1,4 @@
-"""What the table of deliveries keeps, packed: there are several events for each run, and many runs."""
+"""Packed rows of the index of deliveries: there are several events for each run, and many runs."""
 
 from collections.abc import Mapping
 from functools import lru_cache

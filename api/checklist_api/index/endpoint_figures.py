@@ -1,4 +1,4 @@
-"""How each endpoint does: counts by host and hour, kept up to date as deliveries change, so that the view costs little.
+"""Statistics of endpoints by host and hour, updated as deliveries change.
 
 An endpoint is a host that an organization has runs deliver to. Latencies are counted in classes, so that a percentile
 is right to 5 % however many attempts there were.

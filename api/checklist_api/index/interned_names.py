@@ -1,4 +1,4 @@
-"""Names as small numbers, for tables that repeat few names very often."""
+"""Interns names as small numbers, for tables that repeat few names very often."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""How lists show the row of a run (`checklist_crds.run_row`), a live one and an archived one alike."""
+"""List rows of runs (`checklist_crds.run_row`), live and archived alike."""
 
 from datetime import UTC, datetime
 from typing import Any, Final

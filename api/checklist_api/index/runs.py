@@ -1,4 +1,4 @@
-"""The list of runs: an in-memory SQLite table that a watch feeds (architecture section 3), and through it the archive.
+"""In-memory SQLite index of runs, fed by a watch (architecture section 3), joined with the archive.
 
 It knows what lists show and filter by, and no answers, so that 100,000 runs need tens of megabytes. Own writes are put
 in at once; single runs are never read from it. Expiry is part of each query, so a run is expired at its instant.

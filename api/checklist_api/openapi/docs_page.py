@@ -1,4 +1,4 @@
-"""/docs: the OpenAPI document as a page, rendered once on the server; no script, and nothing from any network."""
+"""/docs: the OpenAPI document as a page, rendered once on the server, without scripts and external resources."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""JSON Schemas as people read them: a type in a few words, a table of fields."""
+"""Renders JSON Schemas for people: types in a few words, tables of fields."""
 
 import json
 from html import escape

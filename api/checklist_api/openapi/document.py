@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, put together once from the operations and the models, and its address."""
+"""Assembles the OpenAPI 3.1 document from operations and models, and serves it."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache

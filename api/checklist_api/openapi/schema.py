@@ -1,4 +1,4 @@
-"""JSON Schemas for the OpenAPI document, made from the pydantic models that read and describe the same things."""
+"""JSON Schemas for the OpenAPI document, from the pydantic models."""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The pages and checks that need no key, for the OpenAPI document."""
+"""OpenAPI operations of pages and health checks."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""Organizations, their plans and limits, and the runs they have used."""
+"""Organizations with their plans and limits."""

@@ -1,4 +1,4 @@
-"""The organizations, by name: whose namespace is whose, and what their plan and limits are. Kept fresh by a watch."""
+"""Organizations by name, with namespaces, plans and limits. A watch keeps the cache fresh."""
 
 import logging
 from collections.abc import Iterable

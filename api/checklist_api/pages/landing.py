@@ -1,4 +1,4 @@
-"""`/`: where to find what, for whoever comes to the service with a browser and nothing else."""
+"""`/`: links for people who open the service in a browser."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""HTML written by hand and served as it is: escaping, and the frame and headers that all pages share.
+"""HTML helpers: escaping, and the layout and headers that all pages share.
 
 No page loads anything but its own style sheet, and none has a script, so the policy can forbid all else. Links are
 relative, so that the pages work behind a proxy that adds a path in front.

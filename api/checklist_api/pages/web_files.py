@@ -1,4 +1,4 @@
-"""Built files of a web surface, read once at start and served from memory, compressed as they were at the build.
+"""Built files of a web surface, read once at start and served from memory, compressed at build time.
 
 Files under `assets/` have a digest in their names and never change; all others (service worker, manifest, icons) keep
 their names and are asked for again each time, by their ETag.

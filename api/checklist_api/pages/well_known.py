@@ -1,4 +1,4 @@
-"""`/.well-known/`: what Apple's and Google's systems ask, to know which apps may open a run's link.
+"""`/.well-known/`: which apps may open a run's link, for Apple's and Google's systems.
 
 Both ask at the root of the host and follow no redirect, so a proxy in front has to pass these two paths on.
 """

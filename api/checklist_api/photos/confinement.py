@@ -1,4 +1,4 @@
-"""What the operating system holds a worker to, so that a decoder with a hole in it holds to it too.
+"""Operating system limits of a worker, which also bind a compromised decoder.
 
 The limits are those of POSIX; what only Linux has is asked for where it is.
 """

@@ -1,4 +1,4 @@
-"""When and where a photo was taken, and which side is up: what is kept of its metadata. All of it may be lies.
+"""EXIF metadata that is kept: time, place and orientation. All of it may be forged.
 
 Nothing here refuses an image: metadata that cannot be understood is metadata that is not there.
 """

@@ -1,4 +1,4 @@
-"""Reading a file of a known format into pixels, with every limit that can be checked before a pixel is decoded.
+"""Decodes a file of a known format, with every limit that can be checked before a pixel is decoded.
 
 Runs in a worker only. The decoders are called by their class and not through `Image.open`, which would try formats
 that are not taken and count what is appended to a JPEG (a second picture of a phone, a film) as part of it.

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes alone: neither its name nor its Content-Type is asked.
+"""Detects the format of an image by its first bytes, never by name or Content-Type.
 
 A decoder is chosen here and only here, so a file never meets another decoder than that of its format. That a file is
 something else *as well* (a polyglot) does no harm: what follows the image is not read, and what is served is written

@@ -1,4 +1,4 @@
-"""One job, from a file to its outcome, in a process that does nothing else and ends afterwards."""
+"""Processes one image in a process that does nothing else and ends afterwards."""
 
 import errno
 import hashlib

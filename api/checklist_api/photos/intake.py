@@ -1,4 +1,4 @@
-"""From the body of a request to a photo in the store, in bounded memory: to a file, through a worker, to the store.
+"""Stores an upload in bounded memory: request body to file, through a worker, to the store.
 
 Nothing of it is attached to a run yet. If that is refused, what was stored is deleted (`unused_photos`); if the process
 dies before, it is an orphan that the operator collects. The same upload sent again lands in the same place.

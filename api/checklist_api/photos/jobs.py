@@ -1,4 +1,4 @@
-"""What the API process and a worker say to each other: one JSON line for a job, one for its outcome.
+"""Protocol between the API process and a worker: one JSON line for a job, one for its outcome.
 
 A worker has read a hostile file, so its outcome is read like any other input: nothing in it is taken on trust that
 could be checked.

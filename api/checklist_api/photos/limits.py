@@ -1,4 +1,4 @@
-"""What one photo may cost, in one place. Both sides of the wall between the API and the workers read it."""
+"""Limits of one photo. Both the API and the workers read them."""
 
 from typing import Final
 

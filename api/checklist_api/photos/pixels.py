@@ -1,4 +1,4 @@
-"""From decoded pixels to what is stored: upright, in sRGB, without metadata, and a thumbnail.
+"""Encodes decoded pixels for the store: upright, in sRGB, without metadata, with a thumbnail.
 
 Runs in a worker only. An image is large next to everything else in the process, so steps work in place where they can
 and let go of what they replace: no more than two copies of an image exist at any time.

@@ -1,4 +1,4 @@
-"""Photos in the API process: uploads go in, photos that can be served come out, and no image is ever in its memory.
+"""Processes photos in worker processes; no image is ever in memory of the API process.
 
 What is refused is refused for good (422); what could not be judged, because a worker died or all are busy, is worth
 another try (503).

@@ -1,4 +1,4 @@
-"""Why an image is not taken: the codes that callers see, and a sentence for each."""
+"""Reasons to refuse an image: codes for callers, and a sentence for each."""
 
 from enum import StrEnum
 from typing import Final

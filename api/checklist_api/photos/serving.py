@@ -1,4 +1,4 @@
-"""/v1/photos: the bytes behind a signed address (contract section 4).
+"""/v1/photos: serves photos at signed addresses (contract section 4).
 
 The signature is all that is asked for, so no run is read and the cluster may be down. What is served was written by
 our own workers; the headers see to it that even so a browser never takes it for anything but an image.

@@ -1,4 +1,4 @@
-"""Deletes what uploads stored in vain: drawings that were replaced or taken back, and uploads that the run refused.
+"""Deletes stored photos that no run refers to: replaced drawings and refused uploads.
 
 The operator deletes such orphans only when they are a day old; until then, whoever has a link could fill the store.
 Photos of steps that are taken back are left to it, since events that were sent refer to them.

@@ -1,4 +1,4 @@
-"""The body of an upload: an image as it is, or as the one file of a form (RFC 7578). It is read as it comes, not kept.
+"""Streams the body of an upload: an image, or the one file of a form (RFC 7578).
 
 The fields before the file of a form are read at once: whether the upload was kept before is asked before its bytes are
 read, and the op_id may be one of them.

@@ -1,4 +1,4 @@
-"""`python -m checklist_api.photos.worker <memory MiB> <seconds> <parent>`: turn uploaded files into photos.
+"""`python -m checklist_api.photos.worker <memory MiB> <seconds> <parent>`: processes uploaded images.
 
 Reads jobs from its standard input and writes outcomes to its standard output. The worker itself opens no image: for
 each job it forks a process, which has its decoders loaded already, works under the limits of `confinement` and ends

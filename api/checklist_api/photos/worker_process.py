@@ -1,4 +1,4 @@
-"""One worker as the API process sees it: a process that is started when needed, and killed when in doubt."""
+"""Starts a worker process when it is needed, and kills it when it misbehaves."""
 
 import asyncio
 import contextlib

@@ -1,1 +1,1 @@
-"""Runs for those who send them: dispatch, reading, cancellation, preview (`/v1/runs`)."""
+"""Runs for their owners: dispatch, reading, cancellation, preview (`/v1/runs`)."""

@@ -1,4 +1,4 @@
-"""Runs by their public id: found in the right namespace, belonging to somebody, admitted; else not found at all.
+"""Finds runs by their public id, in the right namespace and admitted, and changes them.
 
 What the cluster has no longer is looked for in the archive: such a run reads as it did, and takes no more changes.
 """
@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from checklist_crds.errors import RunClosed, RunNotFound
 from checklist_crds.ids import is_id
-from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
@@ -25,6 +24,7 @@ from checklist_crds.times import Clock
 from ..archive.reading import ArchivedRuns
 from ..archive.run import ArchivedRun
 from ..cluster.expiring_set import ExpiringSet
+from ..cluster.guard import GuardedKubeClient
 from ..cluster.keyed_locks import KeyedLocks
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization, OrganizationDirectory
@@ -33,7 +33,7 @@ from .recent import RecentRuns
 logger = logging.getLogger(__name__)
 
 Who = Callable[[Run], Awaitable[str | None]]
-"""The member who acts on a run, by the id; None where nobody has to sign in. Raises what refuses the others."""
+"""Returns the id of the member who acts on a run; None where no sign-in is required. Raises refusals."""
 
 
 class RunAccess:
@@ -42,7 +42,7 @@ class RunAccess:
 
     def __init__(
         self,
-        client: KubeClient,
+        client: GuardedKubeClient,
         *,
         runs: RunStore,
         index: RunIndex,
@@ -106,7 +106,7 @@ class RunAccess:
         Changes of one run wait for each other here. A run that this process had in hands a moment ago is changed
         without being read again.
         """
-        async with self._locks.of(run_id):
+        async with self._client.turn(self._locks.of(run_id)):
             remembered = (self._recent.get((namespace, run_id)) for namespace in organization.namespaces)
             run = next((run for run in remembered if run is not None and _is_of(run, organization)), None)
             if run is not None:

@@ -1,9 +1,9 @@
-"""Making a run of a template (specification, "POST /v1/runs"; architecture section 3).
+"""Dispatches a run of a template (specification, "POST /v1/runs"; architecture section 3).
 
 The run is counted first and created then, and the count remembers its id until the run was seen. So whatever fails in
 between, the count is right in the end: what was certainly not created is released here, what may have been created is
 left to the operator, which looks after it. However slow the machine is, a count that another request has taken over is
-released by nobody else, and no run is made after the operator may have given its count up.
+not released twice, and no run is made after the operator may have given its count up.
 """
 
 import asyncio
@@ -147,7 +147,7 @@ class Dispatcher:
         return await self._idempotency.first(RUN, claim, organization, archived)
 
     def _replayed(self, run: JsonObject) -> Dispatched:
-        """Who was told of a run finds it in the next list, also where another replica made it."""
+        """The run is in the next list of this replica, also when another replica created it."""
         if not self._archived.knows(run["metadata"]["name"]):
             self._index.observe(run)
         return Dispatched(run, replayed=True)
@@ -159,7 +159,7 @@ class Dispatcher:
         organization, run_id = caller.organization, body["metadata"]["name"]
 
         def take_back() -> None:
-            # Only what was counted for this request. Of one that was presumed dead nobody knows whether it goes on to
+            # Only what was counted for this request. Whether a request that was presumed dead goes on to
             # make the run: its count is left to the operator, which looks for the run later.
             if reservation.verdict is Verdict.RESERVED:
                 self._quota.release(organization.name, run_id, reservation.since)

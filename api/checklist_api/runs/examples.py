@@ -1,4 +1,4 @@
-"""The story's run."""
+"""Examples of runs."""
 
 from typing import Final
 

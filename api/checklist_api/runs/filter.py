@@ -1,4 +1,4 @@
-"""Which runs a query asks for: the same names and errors wherever runs are listed or exported."""
+"""Filters of runs in a query, wherever runs are listed or exported."""
 
 from aiohttp import web
 

@@ -1,4 +1,4 @@
-"""Whose run a link opens: its token was made for one run of one organization.
+"""Finds the organization of a link, whose token was made for one run of one organization.
 
 A run of another organization may bear the same id (a namespace's editors choose the names of what they apply), and its
 link has another token. Links of versions before 0.1.0 were made for the id alone: they open a run of then, of which

@@ -1,4 +1,4 @@
-"""The shapes of runs (specification, "Run"; contract section 5)."""
+"""Requests and answers of runs (specification, "Run"; contract section 5)."""
 
 from datetime import datetime
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""The operations of runs and usage."""
+"""OpenAPI operations of runs and usage."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from checklist_crds.errors import (
     TemplateNotRunnable,
     ValidationFailed,
 )
-from checklist_crds.run_types import REST_STATUSES
+from checklist_crds.run_types import MAX_EXPIRY_HOURS, REST_STATUSES
 
 from ..http.example_values import CREATED_AT, EXPIRES_AT, PAGINATION, RUN_ID, TEMPLATE_ID
 from ..http.operations import (
@@ -69,7 +69,7 @@ RUN_OPERATIONS: Final[tuple[Operation, ...]] = (
             QuotaExceeded(),
             TemplateNotFound(),
             ValidationFailed(
-                details=[problem("expires_in_hours", "out_of_range", "Must be more than 0 and at most 8760.")]
+                details=[problem("expires_in_hours", "out_of_range", f"Must be at most {MAX_EXPIRY_HOURS}.")]
             ),
             TemplateNotRunnable(details=[problem("sections", "template_not_runnable", "The template has no steps.")]),
             *IDEMPOTENCY_ERRORS,

@@ -1,7 +1,7 @@
-"""Runs that this process read or wrote a moment ago, kept fresh by the watch: a change of one can be tried on it.
+"""Cache of runs that this process read or wrote a moment ago, kept fresh by the watch.
 
 What is remembered may be older than the cluster's state, so it only serves to decide a write that the cluster takes on
-condition that nobody wrote in between. Nothing is ever answered from here.
+condition that the run has not changed in between. Nothing is ever answered from here.
 """
 
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""/v1/runs (specification, "Runs"; contract section 5)."""
+"""Routes of runs (specification, "Runs"; contract section 5)."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The steps of a run's checklist, each with what became of it: what pages and exports for people are made of.
+"""The steps of a run's checklist with their results, for pages and exports.
 
 Whatever shows a run need not evaluate conditions or format values again.
 """

@@ -1,8 +1,10 @@
-"""The runs of the month as they are counted now, from the cluster itself."""
+"""/v1/usage: the usage of the current month, from the cluster (contract section 5)."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from aiohttp import web
 
 from checklist_crds.errors import QuotaExceeded
 from checklist_crds.kube.client import KubeClient
@@ -12,6 +14,8 @@ from checklist_crds.organization_types import OrganizationSpec, Plan
 from checklist_crds.quota import Quota, days, usage
 from checklist_crds.times import Clock
 
+from ..auth.gate import Caller, Gate
+from ..http.responses import json_response
 from ..organizations.directory import Organization
 from . import models
 
@@ -55,3 +59,17 @@ class UsageReader:
         body = await self._client.get(ORGANIZATION, organization.name)
         plan = OrganizationSpec.model_validate(body["spec"]).plan
         return Usage(Quota.parse((body.get("status") or {}).get("quota")), plan, self._clock())
+
+
+class UsageRoutes:
+    """One method for each operation."""
+
+    def __init__(self, usage: UsageReader) -> None:
+        self._usage = usage
+
+    def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
+        router.add_get("/v1/usage", gate.owner(self.show))
+
+    async def show(self, _: web.Request, caller: Caller) -> web.Response:
+        found = await self._usage.of(caller.organization)
+        return json_response(found.shown())

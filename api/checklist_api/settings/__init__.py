@@ -1,1 +1,1 @@
-"""Everything that can be set, by subject; `service` puts the groups together."""
+"""Settings by subject; `service` combines the groups."""

@@ -1,4 +1,4 @@
-"""The native apps that a run's link may open instead of the page (contract section 6), as the installation names them.
+"""Native apps that may open a run's link instead of the page (contract section 6).
 
 Apple and Google ask the service itself, at fixed addresses, which apps may take its links; the page offers the store
 when an app is named.

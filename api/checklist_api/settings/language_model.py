@@ -1,4 +1,4 @@
-"""Where the language model is, and how much of it may be used. Without a URL there is none: the composer answers."""
+"""Settings of the language model and its budgets. Without a URL the composer alone makes templates."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How many requests of a kind are admitted, as settings and organizations say it (contract section 8)."""
+"""Rates of requests, as settings and organizations write them (contract section 8)."""
 
 import math
 import re

@@ -1,6 +1,6 @@
-"""What the API is told by its environment (docs/settings.md); `--help` prints the same.
+"""Settings of the API process, read from the environment (docs/settings.md); `--help` prints the same.
 
-Everything is read and judged once, at start; secrets and certificates that come from files are read again when these
+Everything is read and validated once, at start; secrets and certificates that come from files are read again when these
 change (`checklist_crds.settings.rotation`).
 """
 

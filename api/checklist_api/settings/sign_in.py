@@ -1,4 +1,4 @@
-"""The settings of signing in: the identity provider, local accounts, where sessions are and how long they last."""
+"""Settings of signing in: identity provider, local accounts, sessions."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""A template as a caller writes it: all that is wrong is reported together."""
+"""Reads a template of a request, and reports all problems together."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The templates of all organizations by their public id, kept fresh by a watch, own writes applied at once.
+"""Templates of all organizations by public id, kept fresh by a watch, own writes applied at once.
 
 What is held of every template is what lists show of it. Bodies are in an LRU cache of bounded size and are otherwise
 read from the cluster when they are needed: one tenant's templates would fill the memory of every replica otherwise.
@@ -42,7 +42,7 @@ class ListedTemplate:
     meta: TemplateMeta
     resource_version: int
     manager: Manager | None
-    """Who manages it besides the service (GitOps); None: nobody."""
+    """Who manages it besides the service (GitOps), if anything."""
     display_name: str
     description: str
     tags: tuple[str, ...]
@@ -154,7 +154,7 @@ class TemplateCatalogue:
         kept = self._bodies.get(where)
         if kept is not None:
             return kept
-        # One at a time for each organization: who reads many large ones takes nobody else's place.
+        # One at a time for each organization: reading many large ones must not delay other organizations.
         async with self._locks.of(listed.meta.organization), self._loading:
             kept = self._bodies.get(where)
             if kept is not None:

@@ -1,4 +1,4 @@
-"""The story's template."""
+"""Examples of templates."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""The shapes of templates. The TDL itself is `checklist_crds.template_types`."""
+"""Answers of templates. The TDL itself is `checklist_crds.template_types`."""
 
 from typing import Literal, Self
 

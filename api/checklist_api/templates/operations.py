@@ -1,4 +1,4 @@
-"""The operations of templates."""
+"""OpenAPI operations of templates."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ from checklist_crds.errors import (
 from checklist_crds.limits import LimitName, limit_reached
 from checklist_crds.template_types import Definition
 
-from ..generation.models import GeneratedTemplate, GenerateRequest
+from ..generation.models import NO_PROMPT, GeneratedTemplate, GenerateRequest
 from ..http.example_values import PAGINATION, TEMPLATE_ID
 from ..http.operations import (
     BAD_PAGE,
@@ -94,8 +94,8 @@ GENERATE_TEMPLATE: Final = Operation(
     errors=(
         MissingField("Missing: prompt.", details=[problem("prompt", "missing", "This field is required.")]),
         ValidationFailed(
-            "The prompt must be text of 4 to 4000 characters.",
-            details=[problem("prompt", "invalid_text", "The prompt must be text of 4 to 4000 characters.")],
+            NO_PROMPT,
+            details=[problem("prompt", "invalid_text", NO_PROMPT)],
         ),
         _BAD_LOCALE,
         GenerationFailed(

@@ -1,4 +1,4 @@
-"""/v1/templates (specification, "Templates"; contract section 2)."""
+"""Routes of templates (specification, "Templates"; contract section 2)."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The versions of a template that are kept: the current one in the Template itself, earlier ones as TemplateRevisions.
+"""Versions of a template: the current one in the Template itself, earlier ones as TemplateRevisions.
 
 A revision is written before its version is replaced, by whoever replaces it: the API before a PATCH, the operator when
 it sees what kubectl made. The newest are kept, and all that runs were made of.
@@ -128,7 +128,7 @@ class TemplateVersions:
     async def _earlier(
         self, template: StoredTemplate, organization: Organization, also: str = ""
     ) -> AsyncIterator[JsonObject]:
-        """Revisions of earlier versions, a page at a time, because each may be large. Where a template was made anew
+        """Revisions of earlier versions, a page at a time, because each may be large. Where a template was re-created
         under its name there may be two of a number, of which the later one counts."""
         selector = f"spec.templateId={template.meta.id}{also}"
         for namespace in organization.namespaces:

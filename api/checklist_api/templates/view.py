@@ -1,4 +1,4 @@
-"""Templates as owners see them (specification, "Template")."""
+"""Template objects of answers (specification, "Template")."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Writing templates: create, patch and restore (each accepted one is a version, and the one before is kept), delete."""
+"""Creates, patches, restores and deletes templates; every accepted write is a version."""
 
 import contextlib
 import logging
@@ -54,7 +54,7 @@ class Created:
 
 
 class TemplateWriter:
-    """All methods raise KubeError beside what they say."""
+    """All methods also raise KubeError."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class TemplateWriter:
         return Created(StoredTemplate(stored), replayed=False)
 
     def _replayed(self, first: JsonObject, definition: Definition) -> Created:
-        """Who was told of a template finds it in the next list, also where another replica made it."""
+        """The template is in the next list of this replica, also when another replica created it."""
         self._catalogue.observe(first)
         return Created(_first_answer(first, definition), replayed=True)
 
@@ -217,7 +217,7 @@ class TemplateWriter:
             current = await self._read(organization, known)
             meta = TemplateMeta.of(current)
             if versions is not None and meta.version not in versions:
-                # Whoever is told so wants to see the version that is there.
+                # The answer to a conflict shows the current version.
                 self._catalogue.observe(current)
                 raise VersionConflict(f"The template has version {meta.version}, which If-Match does not name.")
             _require_unmanaged(current, act)
@@ -294,7 +294,7 @@ def _refused(error: KubeInvalid) -> ValidationFailed:
 
 
 def _require_unmanaged(template: JsonObject, act: Act) -> None:
-    """People are told where to change what GitOps manages; a program that bears a key may be that GitOps."""
+    """Refuses changes by people to what GitOps manages; a program with an API key may be GitOps itself."""
     if act.actor.kind is not ActorKind.MEMBER:
         return
     manager = manager_of(template["metadata"])

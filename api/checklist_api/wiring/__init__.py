@@ -1,1 +1,1 @@
-"""Where everything is built and handed to who uses it. Only `app` imports it."""
+"""Builds everything and hands it to its users. Only `app` imports it."""

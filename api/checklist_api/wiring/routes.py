@@ -1,18 +1,22 @@
-"""Every route of the API, with exactly what it uses."""
+"""Builds every route with exactly what it uses."""
 
 from typing import TypeVar
 
 from aiohttp import web
 
 from ..dashboard.audit_routes import AuditRoutes
-from ..dashboard.delivery_routes import DashboardDeliveryRoutes
-from ..dashboard.export_routes import DashboardExportRoutes, DashboardPhotoRoutes
 from ..dashboard.keys.routes import KeyRoutes
 from ..dashboard.live.routes import EventRoutes
 from ..dashboard.members.routes import MemberRoutes
 from ..dashboard.oidc.routes import OidcRoutes
 from ..dashboard.page import DashboardPage
-from ..dashboard.run_routes import DashboardRunRoutes
+from ..dashboard.rest_routes import (
+    DashboardDeliveryRoutes,
+    DashboardExportRoutes,
+    DashboardPhotoRoutes,
+    DashboardRunRoutes,
+    DashboardUsageRoutes,
+)
 from ..dashboard.run_story_routes import RunStoryRoutes
 from ..dashboard.sessions.routes import SessionRoutes
 from ..dashboard.sign_in.account_routes import AccountRoutes
@@ -20,7 +24,6 @@ from ..dashboard.sign_in.routes import SignInRoutes
 from ..dashboard.table import Route
 from ..dashboard.table import add_routes as add_dashboard_routes
 from ..dashboard.template_routes import DashboardTemplateRoutes, TemplateDeletionRoutes
-from ..dashboard.usage_routes import DashboardUsageRoutes
 from ..deliveries.routes import DeliveryRoutes
 from ..executor.access import ExecutorGate
 from ..executor.batch import ExecutorBatch
@@ -36,7 +39,7 @@ from ..pages import landing, markup, well_known
 from ..pages.web_files import BUILT, WebFiles
 from ..photos.serving import PhotoServing
 from ..runs.routes import RunRoutes
-from ..runs.usage_routes import UsageRoutes
+from ..runs.usage import UsageRoutes
 from ..templates.routes import TemplateRoutes
 from .services import Services
 

@@ -1,10 +1,9 @@
-"""The parts of one API process: built once, started and closed together."""
+"""Builds, starts and closes the parts of one API process."""
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from checklist_crds.archive import ArchiveStore
@@ -21,7 +20,7 @@ from checklist_crds.readiness import Check
 from checklist_crds.run_seal import RunSeals
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import Clock, utc_now
-from checklist_crds.tracing import Tracing, tracing_to
+from checklist_crds.tracing import tracing_to
 
 from ..archive.index import ArchiveIndex
 from ..archive.parts import ArchiveParts
@@ -77,99 +76,149 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PHOTO_S = 10.0
+"""Processor time that one photo may take."""
 _CANCELLED_AGAIN_AFTER_S = 1.0
 _CLOSED_WITHIN_S = 10.0
-"""Processor time that one photo may take."""
 
 
-@dataclass(slots=True)
 class Services:
     """Handle for the life of the parts. `routes` hands each route what it uses; nothing else gets the whole."""
 
-    settings: Settings
-    seals: RunSeals
-    clock: Clock
-    metrics: Metrics
-    client: GuardedKubeClient
-    watcher: KubeClient
-    """For lists and watches: they may take longer than a request can wait."""
-    organizations: OrganizationDirectory
-    keys: KeyDirectory
-    index: RunIndex
-    archive: ArchiveIndex
-    archived: ArchivedRuns
-    deliveries: DeliveryIndex
-    replays: ReplayDirectory
-    delivery_access: DeliveryAccess
-    revisions: RevisionStore
-    runs: RunStore
-    run_access: RunAccess
-    link_owners: LinkOwners
-    quota: QuotaLedger
-    limits: LimitLedger
-    gate: Gate
-    shared_limits: "RedisRateLimiter | None"
-    """None: rate limits are this process's own."""
-    members: MemberDirectory
-    sessions: "ClusterSessions | RedisSessions"
-    audit: AuditTrail
-    audit_index: AuditIndex
-    usage: UsageReader
-    api_keys: ApiKeyAdmin
-    member_admin: MemberAdmin
-    dashboard: DashboardGate
-    live: LiveHub
-    accounts: LocalAccounts
-    sign_in: SignIn
-    oidc: "Oidc | None"
-    """None: nobody signs in with a provider here."""
-    idempotency: Idempotency
-    templates: TemplateCatalogue
-    template_versions: TemplateVersions
-    template_writer: TemplateWriter
-    dispatcher: Dispatcher
-    generator: Generator
-    photo_store: PhotoStore
-    photo_urls: SignedUrls
-    photo_intake: PhotoIntake
-    unused_photos: UnusedPhotos
-    rotation: Rotation
-    tracing: Tracing
-    export_slots: ExportSlots
-    uploads: WorkingFolder
-    press: PdfPress
-    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
-
-    @classmethod
-    def build(
-        cls,
+    def __init__(
+        self,
         settings: Settings,
         connection: KubeConnection,
         *,
         clock: Clock = utc_now,
         limiter: RateLimiter | None = None,
-    ) -> "Services":
-        """Put together; nothing runs yet. Must be called in the event loop that will serve. Raises InvalidSetting."""
+    ) -> None:
+        """Builds the parts; nothing runs yet. To be called in the event loop that will serve. Raises InvalidSetting."""
+        self.settings = settings
+        self.clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
         # First, since they may refuse, and nothing is open yet.
-        photo_store, archive_store = _photo_store(settings), _archive_store(settings)
-        metrics = Metrics()
-        seals = RunSeals(settings.server_key)
-        client = GuardedKubeClient(connection, metrics, namespaces=settings.watch_namespaces, check=seals.check)
-        watcher = KubeClient(connection, namespaces=settings.watch_namespaces, check=seals.check)
-        organizations = OrganizationDirectory(client, watcher, settings.namespace)
-        keys = KeyDirectory(client, watcher, settings.namespace)
-        index = RunIndex(watcher)
-        parts = ArchiveParts(archive_store)
-        archive = ArchiveIndex(parts, index, metrics)
-        archived = ArchivedRuns(archive, parts, index, metrics)
-        deliveries = DeliveryIndex(watcher, clock)
-        index.also_tell(deliveries.learn_run)
-        replays = ReplayDirectory(client, watcher)
+        self.photo_store, archive_store = _photo_store(settings), _archive_store(settings)
+        self.metrics = Metrics()
+        self.seals = RunSeals(settings.server_key)
+        spaces = settings.watch_namespaces
+        self.client = GuardedKubeClient(connection, self.metrics, namespaces=spaces, check=self.seals.check)
+        # For lists and watches: they may take longer than a request can wait.
+        self.watcher = KubeClient(connection, namespaces=spaces, check=self.seals.check)
+        self.tracing = tracing_to(settings.otlp_endpoint, service="checklist-dispatch-api")
+        self.rotation = Rotation(settings.files, self.metrics.setting_is_stale)
+        self._build_callers(limiter)
+        self._build_reading(ArchiveParts(archive_store))
+        self._build_writing()
+        self._build_files()
+        self._build_dashboard()
+
+    def _build_callers(self, limiter: RateLimiter | None) -> None:
+        """Who may call, and how often. `shared_limits` is None where rate limits are this process's own."""
+        settings, client, watcher, clock = self.settings, self.client, self.watcher, self.clock
+        self.organizations = OrganizationDirectory(client, watcher, settings.namespace)
+        self.keys = KeyDirectory(client, watcher, settings.namespace)
+        self.members = MemberDirectory(client, watcher)
+        self.shared_limits = _shared_limits(settings, self.metrics) if limiter is None else None
+        self._limiter: RateLimiter = limiter or self.shared_limits or LocalRateLimiter()
+        self.gate = Gate(
+            rates=settings.rates,
+            trusted_proxies=settings.trusted_proxies,
+            client=client,
+            keys=self.keys,
+            organizations=self.organizations,
+            limiter=self._limiter,
+            metrics=self.metrics,
+            clock=clock,
+        )
+        self.audit_index = AuditIndex(watcher)
+        self.audit = AuditTrail(client, self.audit_index, clock, trusted_proxies=settings.trusted_proxies)
+
+    def _build_reading(self, parts: ArchiveParts) -> None:
+        """Runs, templates and deliveries as they are in the cluster and the archive."""
+        client, watcher, clock = self.client, self.watcher, self.clock
+        self.index = RunIndex(watcher)
+        self.archive = ArchiveIndex(parts, self.index, self.metrics)
+        self.archived = ArchivedRuns(self.archive, parts, self.index, self.metrics)
+        self.deliveries = DeliveryIndex(watcher, clock)
+        self.index.also_tell(self.deliveries.learn_run)
+        self.replays = ReplayDirectory(client, watcher)
+        self.templates = TemplateCatalogue(client, watcher)
+        self.template_versions = TemplateVersions(client, self.settings.caps.limits)
+        self.revisions = RevisionStore(client)
+        self.runs = RunStore(client, self.revisions, clock)
+        self.run_access = RunAccess(
+            client,
+            runs=self.runs,
+            index=self.index,
+            organizations=self.organizations,
+            archived=self.archived,
+            clock=clock,
+        )
+        self.link_owners = LinkOwners(self.settings.server_key, self.organizations, self.index, self.run_access)
+
+    def _build_writing(self) -> None:
+        settings, client, clock = self.settings, self.client, self.clock
         member_names = MemberNames(client)
-        members = MemberDirectory(client, watcher)
-        sessions = _sessions(settings, client, watcher)
+        self.quota = QuotaLedger(client, clock)
+        self.usage = UsageReader(client, self.quota, clock)
+        self.limits = LimitLedger(client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace)
+        self.idempotency = Idempotency(client, settings.server_key, self.limits, clock)
+        self.template_writer = TemplateWriter(
+            client,
+            catalogue=self.templates,
+            versions=self.template_versions,
+            limits=self.limits,
+            idempotency=self.idempotency,
+            clock=clock,
+        )
+        self.dispatcher = Dispatcher(
+            client=client,
+            templates=self.templates,
+            revisions=self.revisions,
+            quota=self.quota,
+            index=self.index,
+            members=member_names,
+            idempotency=self.idempotency,
+            archived=self.archived,
+            sealing=settings.sealing,
+            seals=self.seals,
+            metrics=self.metrics,
+            clock=clock,
+        )
+        self.delivery_access = DeliveryAccess(
+            client,
+            index=self.deliveries,
+            runs=self.index,
+            archived=self.archived,
+            replays=self.replays,
+            idempotency=self.idempotency,
+            members=member_names,
+            clock=clock,
+        )
+        self.generator = Generator(settings.model, metrics=self.metrics, clock=clock)
+
+    def _build_files(self) -> None:
+        """Photos and exports."""
+        settings = self.settings
+        self.uploads = WorkingFolder(settings.upload_folder)
+        workers = ImageWorkers(
+            processes=settings.photo_workers,
+            memory_mib=RECOMMENDED_MEMORY_MIB,
+            seconds=_PHOTO_S,
+            folder=self.uploads.path,
+        )
+        self.photo_intake = PhotoIntake(self.photo_store, workers, self.uploads, self.metrics)
+        self.photo_urls = SignedUrls(settings.server_key, settings.base_url, self.clock)
+        self.unused_photos = UnusedPhotos(self.photo_intake, self.run_access)
+        self.export_slots = ExportSlots()
+        self.press = PdfPress(self.photo_store, self.uploads.path)
+
+    def _build_dashboard(self) -> None:
+        """`oidc` is None where no provider is set up."""
+        settings, client, watcher, clock = self.settings, self.client, self.watcher, self.clock
+        self.sessions = _sessions(settings, client, watcher)
         passwords = Passwords()
-        accounts = LocalAccounts(
+        self.accounts = LocalAccounts(
             client,
             watcher,
             namespace=settings.namespace,
@@ -177,159 +226,54 @@ class Services:
             passwords=passwords,
             clock=clock,
         )
-        shared_limits = _shared_limits(settings, metrics) if limiter is None else None
-        limiter = limiter or shared_limits or LocalRateLimiter()
-        audit_index = AuditIndex(watcher)
-        revisions = RevisionStore(client)
-        runs = RunStore(client, revisions, clock)
-        quota = QuotaLedger(client, clock)
-        limits = LimitLedger(client, clock, limits=settings.caps.limits, installation_namespace=settings.namespace)
-        templates = TemplateCatalogue(client, watcher)
-        template_versions = TemplateVersions(client, settings.caps.limits)
-        idempotency = Idempotency(client, settings.server_key, limits, clock)
-        uploads = WorkingFolder(settings.upload_folder)
-        workers = ImageWorkers(
-            processes=settings.photo_workers, memory_mib=RECOMMENDED_MEMORY_MIB, seconds=_PHOTO_S, folder=uploads.path
-        )
-        photo_intake = PhotoIntake(photo_store, workers, uploads, metrics)
-        gate = Gate(
-            rates=settings.rates,
-            trusted_proxies=settings.trusted_proxies,
-            client=client,
-            keys=keys,
-            organizations=organizations,
-            limiter=limiter,
-            metrics=metrics,
-            clock=clock,
-        )
-        dashboard = DashboardGate(
+        self.dashboard = DashboardGate(
             server_keys=settings.server_key,
             base_url=settings.base_url,
             local_accounts=settings.sign_in.local_accounts,
             client=client,
-            gate=gate,
-            sessions=sessions,
-            accounts=accounts,
-            members=members,
-            organizations=organizations,
+            gate=self.gate,
+            sessions=self.sessions,
+            accounts=self.accounts,
+            members=self.members,
+            organizations=self.organizations,
             clock=clock,
         )
-        audit = AuditTrail(client, audit_index, clock, trusted_proxies=settings.trusted_proxies)
-        live = LiveHub()
+        self.sign_in = SignIn(
+            settings=settings.sign_in,
+            sealing=settings.sealing,
+            trusted_proxies=settings.trusted_proxies,
+            client=client,
+            gate=self.dashboard,
+            sessions=self.sessions,
+            members=self.members,
+            organizations=self.organizations,
+            accounts=self.accounts,
+            passwords=passwords,
+            limiter=self._limiter,
+            metrics=self.metrics,
+            audit=PersonAudit(self.audit, self.dashboard),
+            clock=clock,
+        )
+        self.oidc = _oidc(settings, clock)
+        self.api_keys = ApiKeyAdmin(client, self.keys, self.limits, clock)
+        self.member_admin = MemberAdmin(client, self.members, self.limits, settings.server_key, clock)
+        self.live = LiveHub()
         feed(
-            live,
-            runs=index,
-            deliveries=deliveries,
-            replays=replays,
-            templates=templates,
-            keys=keys,
-            members=members,
+            self.live,
+            runs=self.index,
+            deliveries=self.deliveries,
+            replays=self.replays,
+            templates=self.templates,
+            keys=self.keys,
+            members=self.members,
             clock=clock,
         )
         revalidate_on_change(
-            live,
-            members=members.informer,
-            organizations=organizations.informer,
-            accounts=accounts.informer,
-            sessions=sessions.informer if isinstance(sessions, ClusterSessions) else None,
-        )
-        run_access = RunAccess(
-            client, runs=runs, index=index, organizations=organizations, archived=archived, clock=clock
-        )
-        return cls(
-            settings=settings,
-            seals=seals,
-            clock=clock,
-            metrics=metrics,
-            client=client,
-            watcher=watcher,
-            organizations=organizations,
-            keys=keys,
-            index=index,
-            archive=archive,
-            archived=archived,
-            deliveries=deliveries,
-            replays=replays,
-            delivery_access=DeliveryAccess(
-                client,
-                index=deliveries,
-                runs=index,
-                archived=archived,
-                replays=replays,
-                idempotency=idempotency,
-                members=member_names,
-                clock=clock,
-            ),
-            revisions=revisions,
-            runs=runs,
-            run_access=run_access,
-            link_owners=LinkOwners(settings.server_key, organizations, index, run_access),
-            quota=quota,
-            limits=limits,
-            gate=gate,
-            shared_limits=shared_limits,
-            members=members,
-            sessions=sessions,
-            audit=audit,
-            audit_index=audit_index,
-            usage=UsageReader(client, quota, clock),
-            api_keys=ApiKeyAdmin(client, keys, limits, clock),
-            member_admin=MemberAdmin(client, members, limits, settings.server_key, clock),
-            dashboard=dashboard,
-            live=live,
-            accounts=accounts,
-            sign_in=SignIn(
-                settings=settings.sign_in,
-                sealing=settings.sealing,
-                trusted_proxies=settings.trusted_proxies,
-                client=client,
-                gate=dashboard,
-                sessions=sessions,
-                members=members,
-                organizations=organizations,
-                accounts=accounts,
-                passwords=passwords,
-                limiter=limiter,
-                metrics=metrics,
-                audit=PersonAudit(audit, dashboard),
-                clock=clock,
-            ),
-            oidc=_oidc(settings, clock),
-            idempotency=idempotency,
-            templates=templates,
-            template_versions=template_versions,
-            template_writer=TemplateWriter(
-                client,
-                catalogue=templates,
-                versions=template_versions,
-                limits=limits,
-                idempotency=idempotency,
-                clock=clock,
-            ),
-            dispatcher=Dispatcher(
-                client=client,
-                templates=templates,
-                revisions=revisions,
-                quota=quota,
-                index=index,
-                members=member_names,
-                idempotency=idempotency,
-                archived=archived,
-                sealing=settings.sealing,
-                seals=seals,
-                metrics=metrics,
-                clock=clock,
-            ),
-            generator=Generator(settings.model, metrics=metrics, clock=clock),
-            photo_store=photo_store,
-            photo_urls=SignedUrls(settings.server_key, settings.base_url, clock),
-            photo_intake=photo_intake,
-            unused_photos=UnusedPhotos(photo_intake, run_access),
-            rotation=Rotation(settings.files, metrics.setting_is_stale),
-            tracing=tracing_to(settings.otlp_endpoint, service="checklist-dispatch-api"),
-            export_slots=ExportSlots(),
-            uploads=uploads,
-            press=PdfPress(photo_store, uploads.path),
+            self.live,
+            members=self.members.informer,
+            organizations=self.organizations.informer,
+            accounts=self.accounts.informer,
+            sessions=self.sessions.informer if isinstance(self.sessions, ClusterSessions) else None,
         )
 
     @property
@@ -350,7 +294,7 @@ class Services:
         return informers
 
     def checks(self) -> list[Check]:
-        """What must be so for the process to get requests: it has read everything, and the cluster answers."""
+        """Readiness: everything is read, and the cluster answers."""
         return [
             *(
                 Check(name, None if informer.synced.is_set() else f"{name} are not read yet")
@@ -361,7 +305,7 @@ class Services:
         ]
 
     def notes(self) -> list[str]:
-        """What does not hinder the service, and whoever runs it should know."""
+        """Warnings that do not affect readiness."""
         note = self.shared_limits.note if self.shared_limits is not None else None
         found = (note, self.archive.note)
         return [*(note for note in found if note is not None), *self.rotation.notes]
@@ -390,7 +334,7 @@ class Services:
         await self.index.informer.run()
 
     async def close(self) -> None:
-        """Write what is still to be written, then let go of everything."""
+        """Flush pending writes, then close everything."""
         await self.photo_intake.close()
         await self.generator.close()
         await self.quota.close()
@@ -454,7 +398,7 @@ def _oidc(settings: Settings, clock: Clock) -> "Oidc | None":
 
 
 async def _end(tasks: Collection[asyncio.Task[None]]) -> None:
-    """Cancels them until they have ended: one cancellation can be lost where what is waited for ends at that moment."""
+    """Cancel tasks until they have ended: a cancellation is lost when the awaited operation ends at that moment."""
     pending = set(tasks)
     while pending:
         for task in pending:

@@ -82,6 +82,8 @@ class Triggers:
         return found
 
     def _found(self, span: LabelledSpan, before: list[Item]) -> Trigger | None:
+        if (chosen := self._option(span, before[-1:])) is not None:  # `ok / not ok. If not ok`
+            return chosen
         answer = self._plain_answer(span)
         if answer is False and self._last is not None and self._follows_last(before, *self._last):
             return self._last[1].negated()

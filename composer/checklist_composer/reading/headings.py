@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from .labels import ITEMS, Label, LabelledSpan
@@ -42,32 +43,51 @@ def _no_name(
 
 def with_sections(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
     """Items without details, before a colon and several items of their line, as headings, where others are so, too."""
-    heads = [at for at in range(len(spans)) if _heads_several(text, spans, at)]
+    heads = {at for at in range(len(spans)) if _heads_several(text, spans, at)}
     headed = len(heads) + sum(span.label is Label.SECTION for span in spans) >= _HEADINGS
     for at, span in enumerate(spans):
         yield replace(span, label=Label.SECTION) if headed and at in heads else span
 
 
 def _heads_several(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> bool:
-    span, line = spans[at], text.tokens[spans[at].start].line
-    opens = not any(text.tokens[index].is_word for index in range(span.start) if text.tokens[index].line == line)
-    behind = [one for one in spans[at + 1 :] if text.tokens[one.start].line == line]
-    if span.label not in VAGUE_HEADINGS or not opens or sum(one.label in ITEMS for one in behind) < _SEVERAL:
+    span = spans[at]
+    if span.label not in VAGUE_HEADINGS or not _is_headed(text, spans, at):
         return False
-    return behind[0].label in ITEMS and [one.text for one in text.tokens[span.end : behind[0].start]] == [":"]
+    first = span.start
+    while first and text.tokens[first - 1].line == text.tokens[span.start].line:
+        first -= 1
+    opens = not any(text.tokens[index].is_word for index in range(first, span.start))
+    return opens and len(_of_line(text, spans, at)) >= _SEVERAL
 
 
 def _heads_its_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> bool:
     """Whether a heading before a colon is about one or two items in its line, and not about those in the next lines."""
-    span, line = spans[at], text.tokens[spans[at].start].line
-    behind = spans[at + 1 :]
-    own = [one for one in behind if text.tokens[one.start].line == line and one.label in ITEMS]
-    below = [one for one in behind if text.tokens[one.start].line > line and one.label in ITEMS]
-    if span.label is not Label.SECTION or not below or not 0 < len(own) <= _HEADED:
+    if spans[at].label is not Label.SECTION or not _is_headed(text, spans, at):
         return False
-    follows = next((one for one in behind if one.label is Label.SECTION), None)
-    between = [token.text for token in text.tokens[span.end : own[0].start]]
-    return between == [":"] and (follows is None or text.tokens[follows.start].line > text.tokens[below[0].start].line)
+    own = _of_line(text, spans, at)
+    behind = spans[spans.index(own[-1]) + 1 :]
+    follows = next((one for one in behind if one.label in ITEMS | {Label.SECTION}), None)
+    return len(own) <= _HEADED and follows is not None and follows.label in ITEMS
+
+
+def _is_headed(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> bool:
+    """Whether the next span is an item in the same line, with nothing but a colon between the two."""
+    following = spans[at + 1] if at + 1 < len(spans) else None
+    if following is None or following.label not in ITEMS:
+        return False
+    between = text.tokens[spans[at].end : following.start]
+    return [token.text for token in between] == [":"] and between[0].line == text.tokens[following.start].line
+
+
+def _of_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> list[LabelledSpan]:
+    """The items behind a span in its line."""
+    found = []
+    for span in islice(spans, at + 1, None):
+        if text.tokens[span.start].line != text.tokens[spans[at].start].line:
+            break
+        if span.label in ITEMS:
+            found.append(span)
+    return found
 
 
 def with_title(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences) -> Iterator[LabelledSpan]:

@@ -1,5 +1,6 @@
 """The items of a prompt: labelled spans that ask for something, each with the spans that say more about it."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -54,8 +55,9 @@ def items_of(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
             item.details.setdefault(span.label, []).append(span)
     starts = sorted(span.start for span in spans)
     for item in items:
-        following = next((start for start in starts if start >= item.end), len(text))
-        item.behind = max(0, min(following, sentences.bounds(item.start)[1]) - item.end)
+        place = bisect_left(starts, item.end)
+        next_start = starts[place] if place < len(starts) else len(text)
+        item.behind = max(0, min(next_start, sentences.bounds(item.start)[1]) - item.end)
         if item.label in {Label.CHOICE, Label.MULTI_CHOICE} and _is_answered_yes_or_no(text, item):
             item.label = Label.CHECK
     return items

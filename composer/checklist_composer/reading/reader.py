@@ -11,8 +11,7 @@ from ..draft import CHOICES, Draft, DraftComparison, DraftCondition, DraftSectio
 from ..language import language_of
 from ..locales import Locale
 from ..naming import label_of
-from .answers import options_of
-from .conditions import SUPPOSING, Trigger, Triggers
+from .conditions import Trigger, Triggers
 from .items import Item, items_of
 from .labeller import Labelled, labelled
 from .labels import ITEMS, Label, LabelledSpan
@@ -29,9 +28,6 @@ _MAX_TITLE: Final = 8
 _TITLE_ENDS: Final = frozenset(".:;,?!(\n")
 _ASKING: Final = frozenset({"request", "checklist", "for", "article", "meta", "greeting", "please"})
 _NO_TITLE: Final = frozenset({"we", "greeting", "meta", "if"})
-_BEFORE: Final = 8
-_ANSWERS: Final = frozenset({"grade_word", "good", "bad", "verdict", "yes_no", "state", "na"})
-"""Roles of words that are answers, and no things."""
 _MOST_REPEATED: Final = 60
 """Steps that repetitions of one prompt may make."""
 _ASKS: Final = 0.4
@@ -187,32 +183,11 @@ class _Reader:
                     self._depends(step, words)
             for item in possible:
                 self._depends(self.steps[item], words)
-        self._unread_conditions()
 
     def _is_right_before(self, span: LabelledSpan, trigger: Trigger) -> bool:
         """Whether a condition stands right behind the only item that it looks at, which is certain."""
         last = next((item for item in reversed(self.items) if item.end <= span.start), None)
         return all(test.item is last and test.item.confidence >= _CERTAIN for test in trigger.tests)
-
-    def _unread_conditions(self) -> None:
-        """Words of a condition right before an item, or in it, that no span has: the step is not compulsory."""
-        taken = {index for span in self.spans for index in range(span.start, span.end)}
-        for item, step in self.steps.items():
-            start, end = item.start, min(item.start + 3, item.end)
-            while start and start - 1 not in taken and item.start - start < _BEFORE and not self._cuts(start - 1):
-                start -= 1
-            roles = {role for index in range(start, end) for role in self.text.roles[index]}
-            if (
-                step.condition is None
-                and step.required is None
-                and roles & SUPPOSING
-                and self.text.tokens[item.end - 1].text != "?"
-            ):
-                first = next(at for at in range(start, end) if self.text.roles[at].keys() & SUPPOSING)
-                self._depends(step, self.text.slice(first, item.start) if first < item.start else "")
-
-    def _cuts(self, index: int) -> bool:
-        return self.text.tokens[index].text in ".;!?" or self.sentences.of[index] != self.sentences.of[index + 1]
 
     def _condition(self, trigger: Trigger | None, sure: list[Item]) -> DraftCondition | None:
         if trigger is None or any(test.item in sure for test in trigger.tests):
@@ -260,12 +235,6 @@ class _Reader:
             made += len(things) * len(items)
             for item in items:
                 copies[id(self.steps[item])] = [self._copy(self.steps[item], thing) for thing in things]
-        for item in self.items:
-            step = self.steps[item]
-            things = self._things_before_options(item) if id(step) not in copies and step.condition is None else []
-            if things and made + len(things) <= _MOST_REPEATED:
-                made += len(things)
-                copies[id(step)] = [self._copy(step, thing) for thing in things]
         depended = {id(one.step) for _, step, _ in placed if step.condition for one in step.condition.comparisons}
         for key in [key for key in copies if key in depended]:
             things_said = " / ".join(copy.label.rpartition(" – ")[2] for copy in copies.pop(key))
@@ -280,22 +249,6 @@ class _Reader:
         step = self.steps[owner]
         things, step.options = step.options, []
         step.type = StepType.BOOLEAN if step.type in CHOICES else step.type
-        return things
-
-    def _things_before_options(self, item: Item) -> list[str]:
-        """`rope of each bell (treble, tenor): good, worn`: of two lists of options, the first one names the things."""
-        spans = item.details.get(Label.OPTIONS, [])
-        if not spans or not self.text.has("each", item.start, spans[0].start):
-            return []
-        things = options_of(self.text.slice(spans[0].start, spans[0].end), self.text.language)
-        if not 1 < len(things) <= MOST or self.text.any_of(_ANSWERS, spans[0].start, spans[0].end):
-            return []
-        step = self.steps[item]
-        said = [options_of(self.text.slice(span.start, span.end), self.text.language) for span in spans[1:2]]
-        if said and len(said[0]) > 1:
-            step.type, step.options = StepType.CHOICE, said[0]
-        elif step.type in CHOICES:
-            step.type, step.options = StepType.BOOLEAN, []
         return things
 
     def _copy(self, step: DraftStep, thing: str) -> DraftStep:

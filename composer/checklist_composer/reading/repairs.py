@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise, zip_longest
+from itertools import groupby, zip_longest
 from typing import Final
 
 from .headings import TASKS, VAGUE_HEADINGS, with_sections, with_title, without_false_headings
@@ -112,8 +112,6 @@ def _with_answers(text: TokenizedText, spans: Sequence[LabelledSpan]) -> list[La
         if span.label is Label.LIMIT and before is not None and _asks_whether(text, before, span):
             found[-1] = replace(before, label=Label.CHECK, end=span.end)  # `battery above 50 %?`
             continue
-        if span.label in ITEMS and _is_state(text, found, span):
-            span = replace(span, label=Label.IF)  # noqa: PLW2901 - `seal: good, worn. Seal worn: change it`
         if span.label is Label.SCAN and before is not None and _says_how(text, before, span):
             found[-1] = replace(before, label=Label.SCAN)  # `inventory number (scan the label)`
             continue
@@ -125,20 +123,6 @@ def _asks_whether(text: TokenizedText, before: LabelledSpan, limit: LabelledSpan
     """Whether a number and its limit are one question that is answered by yes or no."""
     asked = limit.end < len(text) and text.tokens[limit.end].text == "?" and before.end == limit.start
     return asked and before.label is Label.NUMBER and not text.any_of(_COUNTED, before.start, limit.end)
-
-
-def _is_state(text: TokenizedText, before: Sequence[LabelledSpan], span: LabelledSpan) -> bool:
-    """Whether words before a colon repeat an item with one of its options, so that they are its condition."""
-    if span.end + 1 >= len(text) or text.tokens[span.end].text != ":":
-        return False
-    said = set(text.stems(span.start, span.end))
-    for asked, options in pairwise(before):
-        if asked.label in ITEMS and options.label is Label.OPTIONS:
-            offered = {text.language.any_stem(text.tokens[at].text) for at in range(options.start, options.end)}
-            own = set(text.stems(asked.start, asked.end))
-            if said & offered and said & own and said <= own | offered:
-                return True
-    return False
 
 
 def _says_how(text: TokenizedText, before: LabelledSpan, span: LabelledSpan) -> bool:

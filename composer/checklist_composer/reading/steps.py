@@ -60,7 +60,8 @@ def step_of(text: TokenizedText, item: Item) -> DraftStep:
     step = DraftStep(label=_label(text, item), type=StepType.TEXT, subject=text.slice(item.start, item.end))
     step.source = (text.tokens[item.start].start, text.tokens[item.end - 1].end)
     step.confidence = item.confidence
-    if _names_its_kind(text, item) or item.has(Label.UNIT):
+    answered = item.label is Label.CHECK and item.has(Label.OPTIONS)
+    if _names_its_kind(text, item) or item.has(Label.UNIT) or answered:
         step.confidence = max(SURE, item.confidence)
     _take_type(text, item, step)
     _take_config(text, item, step)

@@ -88,7 +88,7 @@ def with_words_beside(
 ) -> Iterator[LabelledSpan]:
     """The spans, each with the words before it in its clause that have no label: `no. of | seats`."""
     end = 0
-    for span in _with_number_apart(text, spans):
+    for span in spans:
         first = span.start
         while first > end and not _parts(text, first - 1) and sentences.of[first - 1] == sentences.of[span.start]:
             first -= 1
@@ -125,22 +125,6 @@ def with_words_behind(
         ended = text.tokens[span.end - 1].text in ".?!)"
         fits = span.label in ITEMS and closed and len(behind) <= _MOST_BESIDE and not ended
         yield replace(span, end=last) if fits and told else span
-
-
-def _with_number_apart(text: TokenizedText, spans: Sequence[LabelledSpan]) -> Iterator[LabelledSpan]:
-    """`sorted by colour, | salt water 10 to 12 °C`: a limit that names its own thing behind what is no number."""
-    before: LabelledSpan | None = None
-    for span in spans:
-        first = span.start
-        while first < span.end and text.carries_meaning(first) and not text.roles[first]:
-            first += 1
-        own = span.start and text.tokens[span.start - 1].text in _APART and span.start < first < span.end
-        if span.label is Label.LIMIT and own and before is not None and before.label in ITEMS - {Label.NUMBER}:
-            yield LabelledSpan(Label.NUMBER, span.start, first, UNASKED)
-            yield replace(span, start=first)
-        else:
-            yield span
-        before = span
 
 
 def _heading_start(text: TokenizedText, start: int, end: int) -> int:

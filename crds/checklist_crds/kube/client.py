@@ -208,7 +208,7 @@ class KubeClient:
         """JSON Patch (RFC 6902) of the status subresource. Raises KubeConflict when it does not fit, as when one of
         its tests fails.
 
-        Unknown fields are dropped without a warning, which nobody would read and which costs the server more.
+        Unknown fields are dropped without a warning: the warning would cost the server more and is not read.
         """
         path, params = kind.path(namespace, name, "status"), {"fieldValidation": "Ignore"}
         body = await self._call("PATCH", path, body=operations, params=params, content_type=_JSON_PATCH)

@@ -196,7 +196,7 @@ class Informer:
             except Exception:
                 if change == "DELETE":
                     raise
-                # One object that nobody foresaw must not hide all others, which may be another tenant's.
+                # An unreadable object must not hide all others, which may be another tenant's.
                 logger.exception(
                     "an object was not understood", extra={"kind": self._kind.kind, "object": key_of(body)}
                 )

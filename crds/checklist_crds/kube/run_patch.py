@@ -7,8 +7,8 @@ Two programs write the status of a run, and each has fields of its own:
 
 So an answer is never refused because a delivery was recorded meanwhile, nor the other way round. `conditions`,
 `settled` and what remains from earlier versions are written by both, rarely, and hold on their own old value. Events
-are appended to the outbox by changes, and taken out by the next change once they are recorded; while nobody changes the
-run, and when it has ended, the operator takes them out.
+are appended to the outbox by changes, and taken out by the next change once they are recorded. The operator takes them
+out of runs that are idle or have ended.
 
 `seq`, `phase` and `operations` say nothing that `changes` does not, but that releases without `changes` write them.
 """
@@ -32,7 +32,7 @@ _BY_MEMBER: Final = frozenset({"answers", "revisions", "photo_counts"})
 def status_patch(run: Run, after: RunStatus, *, tidy: bool = False) -> list[Operation]:
     """The patch that makes `after` of the status of `run`, as it was read; empty when nothing changes.
 
-    Kubernetes refuses it (KubeConflict) when somebody else wrote a field meanwhile that it holds on. With `tidy`, a
+    Kubernetes refuses it (KubeConflict) when another writer changed a field that it holds on. With `tidy`, a
     write of records takes recorded events out of the outbox and holds on the run's changes, too.
     """
     before, stored = run.status, run.stored
@@ -65,7 +65,7 @@ def status_patch(run: Run, after: RunStatus, *, tidy: bool = False) -> list[Oper
 
 
 def _appended(stored: Mapping[str, Any], before: RunStatus, after: RunStatus) -> list[Operation]:
-    """New events at the end; where the outbox holds recorded ones, it is written anew without them."""
+    """New events at the end; where the outbox holds recorded ones, it is replaced without them."""
     outbox = stored.get("outbox") or ()
     if outbox and len(outbox) == len(before.outbox):
         return [_add("outbox/-", entry.to_kube()) for entry in after.outbox[len(before.outbox) :]]

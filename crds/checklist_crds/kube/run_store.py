@@ -1,4 +1,4 @@
-"""Runs in the cluster: read, decide, write on condition that nobody changed the run in between."""
+"""Runs in the cluster: read, decide, compare-and-swap."""
 
 import asyncio
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ class RunStore:
         return BatchChange(change, (*first.outcomes, *rest.outcomes))
 
     async def _write(self, run: Run, definition: Definition, batch: BatchDecision) -> BatchChange:
-        """Raises KubeConflict when somebody changed the run since it was read."""
+        """Raises KubeConflict when the run has changed since it was read."""
         body = await write_status(self._client, run, batch.decision.after)
         if body is None:
             return BatchChange(Change(run, batch.decision, definition, None), batch.outcomes)

@@ -18,7 +18,7 @@ Written = TypeVar("Written")
 async def read_decide_write(
     read: Callable[[], Awaitable[Read]], decide_and_write: Callable[[Read], Awaitable[Written]], *, known: Read | None
 ) -> Written:
-    """Calls `decide_and_write` with what was read until nobody else wrote in between.
+    """Calls `decide_and_write` with what was read until no other write came in between.
 
     `known` is a copy that spares the first read. Raises what the two raise but KubeConflict, and KubeContended.
     """

@@ -45,7 +45,7 @@ class Cost:
     patches: float
     """Writes of a run's status that succeeded, per answer."""
     refused: float
-    """And those that were refused because somebody else had written."""
+    """And those that were refused for a conflict."""
 
     @property
     def ms_in_all(self) -> float:
@@ -226,12 +226,12 @@ async def _all_recorded(cluster: RawCluster, people: Sequence[Person]) -> None:
 async def _patches(cluster: RawCluster) -> tuple[float, float]:
     """Writes of the status of runs since the start of the API server: those that succeeded, those that conflicted."""
     counts = {"200": 0.0, "409": 0.0, "422": 0.0}
-    for labels, value in _PATCHES.findall(await cluster.metrics()):
-        told = dict(re.findall(r'(\w+)="([^"]*)"', labels))
-        if (told["verb"], told["resource"], told["subresource"]) == ("PATCH", "runs", "status") and (
-            told["code"] in counts
+    for text, value in _PATCHES.findall(await cluster.metrics()):
+        labels = dict(re.findall(r'(\w+)="([^"]*)"', text))
+        if (labels["verb"], labels["resource"], labels["subresource"]) == ("PATCH", "runs", "status") and (
+            labels["code"] in counts
         ):
-            counts[told["code"]] += float(value)
+            counts[labels["code"]] += float(value)
     return counts["200"], counts["409"] + counts["422"]
 
 

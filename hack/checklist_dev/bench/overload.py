@@ -30,7 +30,7 @@ from checklist_dev.load.rig import Rig
 
 STEPS: Final = 40
 NEIGHBOUR_CORES: Final = 1.5
-_AT_ONCE: Final = 32
+_AT_ONCE: Final = 16
 _LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _WITHIN_S: Final = 120.0
 
@@ -67,8 +67,8 @@ async def measure_overload(
     found = Figure(f"capacity: answers with a webhook, {STEPS} steps, {_AT_ONCE} at once", capacity, "/s")
     twice = await _window(stage, "twice the capacity", capacity, for_s)
     with busy_neighbours(NEIGHBOUR_CORES, rig.folder / "logs"):
-        beside = await _window(stage, f"the same beside {NEIGHBOUR_CORES} busy cores", capacity, for_s)
-    return [found, *twice, *beside]
+        starved = await _window(stage, f"the same beside {NEIGHBOUR_CORES} busy cores", capacity, for_s)
+    return [found, *twice, *starved]
 
 
 async def _window(stage: _Stage, where: str, capacity: float, for_s: float) -> list[Figure]:

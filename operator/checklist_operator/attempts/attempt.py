@@ -65,8 +65,7 @@ class SentAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAttempt:
-    """`record` is how the run is to show the event; of a first attempt, the outbox writes that."""
+    """Of a first attempt the `record` that the outbox writes to the run; else the `delivery` as it is then."""
 
-    record: DeliveryRecord
-    delivery: Delivery | None
-    """As a retry or a replay left it."""
+    record: DeliveryRecord | None = None
+    delivery: Delivery | None = None

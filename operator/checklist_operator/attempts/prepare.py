@@ -158,7 +158,8 @@ class Preparation:
             await self._recorder.postpone(delivery, step, fault)
             raise
         return Attempt(
-            event=OutboxEntry(seq=spec.seq, event=spec.event, event_id=delivery.name, ts=spec.ts),
+            # Its parts have been validated with the delivery.
+            event=OutboxEntry.model_construct(seq=spec.seq, event=spec.event, event_id=delivery.name, ts=spec.ts),
             step=step,
             run=run,
             run_body=body,

@@ -19,7 +19,7 @@ from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAt
 from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects, insist
 from checklist_operator.attempts.pauses import Held
-from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, record_of, settled
+from checklist_operator.attempts.progress import Send, after_attempt, attempt_record, settled
 from checklist_operator.attempts.replay_progress import held_up, replayed
 from checklist_operator.attempts.run_status import change_run_status, with_delivering
 from checklist_operator.attempts.settle import DeliverySettler
@@ -63,7 +63,7 @@ class AttemptRecorder:
         if sent.attempt.is_first:
             return await self._record_first(sent.attempt, sent.outcome)
         delivery = await self._record_later(sent)
-        return None if delivery is None else RecordedAttempt(record_of(delivery.spec, delivery.status), delivery)
+        return None if delivery is None else RecordedAttempt(delivery=delivery)
 
     async def postpone(self, delivery: Delivery, step: Send, fault: LocalFault) -> None:
         """Shows why a delivery is not sent: of a retry on its run, as for first attempts; of a replay, whose run may be
@@ -116,7 +116,7 @@ class AttemptRecorder:
     async def _record_first(self, attempt: Attempt, outcome: Outcome) -> RecordedAttempt | None:
         if outcome.ok:
             self._metrics.deliveries.labels("delivered").inc()
-            return RecordedAttempt(_first_record(attempt, outcome), None)
+            return RecordedAttempt(_first_record(attempt, outcome))
         record = await self._objects.hand_over(
             attempt.run,
             attempt.event,
@@ -125,7 +125,7 @@ class AttemptRecorder:
             url=attempt.url,
             organization=attempt.organization,
         )
-        return None if record is None else RecordedAttempt(record, None)
+        return None if record is None else RecordedAttempt(record)
 
     # -- retries and replays: written to the delivery, and the end of one to its run first -------------------------
 

@@ -21,6 +21,9 @@ def classify(error: Exception, attempt: Progress, *, is_tls: bool) -> Failure:
     """The class and the detail of an attempt that ended with `error`. Raises LocalFault when the error is ours."""
     if attempt.own_fault is not None or _is_own(error):
         raise LocalFault(TRANSPORT_UNAVAILABLE, _own_reason(error)) from error
+    if isinstance(error, RuntimeError) and not attempt.connected:
+        # The event loop refused the socket, so no byte was sent: the receiver has no part in it.
+        raise LocalFault(TRANSPORT_UNAVAILABLE, "the event loop could not open a connection") from error
     match error:
         case TimeoutError() if attempt.connected:
             return OutcomeClass.TIMEOUT, "no answer in time"

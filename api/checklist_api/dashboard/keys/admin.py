@@ -1,4 +1,4 @@
-"""API keys made and revoked by members (specification, "Authentication"). The plaintext exists in one answer only.
+"""Creates and revokes API keys (specification, "Authentication"). The plaintext is in one response only.
 
 A revoked key stays, as a record. Its revocation is one write that every replica's watch brings within a second; what
 `kubectl` revokes takes the same way.

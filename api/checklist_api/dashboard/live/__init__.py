@@ -1,1 +1,1 @@
-"""The dashboard's event streams: what changed, sent to the pages that show it."""
+"""The dashboard's event streams."""

@@ -1,4 +1,4 @@
-"""Streams end when what let them in is gone: the session, the account, the role, the membership, the organization.
+"""Ends streams whose session, account, role, membership or organization is gone.
 
 Each stream revalidates at every heartbeat, and at once when a watch brings a change that may concern it. Sessions
 without a watch (Redis) are polled together, more often.

@@ -1,4 +1,4 @@
-"""What viewers are told of a change: which object of their organization it was, and of runs what their lists show.
+"""Changes as viewers receive them: which object of their organization changed, and the list row of a run.
 
 Never what is in it: a page that wants to know reads it, through the route that knows who may.
 """

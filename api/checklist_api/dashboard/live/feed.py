@@ -1,4 +1,4 @@
-"""From the watches of the process to its hub: which object of whose changed. No watch is made for viewers.
+"""Connects the watches of the process to its hub. No watch is opened for viewers.
 
 Runs and deliveries are told by their indexes, which know what lists show of them; the others by their informers.
 """

@@ -1,4 +1,4 @@
-"""Who watches what changes in which organization. One hub for each process, fed by the watches that are there anyway.
+"""Fans changes out to viewers by organization. One hub for each process.
 
 Viewers are woken a few at a time, so that hundreds of them do not make a request wait that comes at the same moment,
 and no more than twice a second, so that what changes often is told once. See `live_changes` for what is kept.

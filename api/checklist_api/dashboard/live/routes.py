@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/events`: what changes in the organization, while somebody looks (`live_stream`)."""
+"""`/dashboard/api/{org_id}/events`: server-sent events with the changes of the organization (`stream`)."""
 
 from collections.abc import Sequence
 from typing import Final

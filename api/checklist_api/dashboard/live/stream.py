@@ -1,4 +1,4 @@
-"""One open stream, as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+"""Sends one stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
 event: changes    data: [{kind, id, change: "changed" | "gone", ...}, ...]; the newest of each object
 event: reset      more may have changed than is remembered: read anew

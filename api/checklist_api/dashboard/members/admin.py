@@ -1,4 +1,4 @@
-"""Members invited, changed and removed by admins of their organization.
+"""Invites, changes and removes members of an organization.
 
 **One admin always stays**, however many requests and replicas take admins away at once. Kubernetes has no transaction
 over two objects, but conditional writes of one suffice: before an admin is taken away, another one is *vouched for* by

@@ -1,4 +1,4 @@
-"""`/dashboard/api/{org_id}/members`: who belongs to the organization. Admins invite, change and remove.
+"""`/dashboard/api/{org_id}/members`: members of the organization. Admins invite, change and remove them.
 
 Everybody sees names and roles. E-mail addresses, and who has signed in how, are for editors and admins.
 """

@@ -1,4 +1,4 @@
-"""What can go wrong with an OpenID provider. Messages are for our log; what the person reads is `words`."""
+"""Errors of OpenID providers. Messages are for the log; `words` is what the person reads."""
 
 
 class OidcFailed(Exception):

@@ -1,4 +1,4 @@
-"""A sign-in that is under way: what the browser keeps of it, sealed, until the provider sends it back.
+"""A pending sign-in, sealed in a cookie of the browser until the provider redirects back.
 
 It is bound to the browser by being in its cookie, lasts ten minutes, and the callback takes it once.
 """

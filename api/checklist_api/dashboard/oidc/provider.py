@@ -1,4 +1,4 @@
-"""What is known of the OpenID provider: its metadata (Discovery 1.0) and its keys, kept for an hour.
+"""The provider's metadata (Discovery 1.0) and keys, cached for an hour.
 
 A token with an unknown key makes the keys be fetched again, at most every few seconds: a provider may change its keys
 at any time, and nobody can make us hammer it.

@@ -1,4 +1,4 @@
-"""The ID token (OpenID Connect Core 3.1.3.7): signature by joserfc, claims by Authlib, and what neither checks."""
+"""Validates the ID token (OpenID Connect Core 3.1.3.7): signature by joserfc, claims by Authlib, and the rest."""
 
 import hmac
 from collections.abc import Mapping

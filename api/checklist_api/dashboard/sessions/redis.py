@@ -1,4 +1,4 @@
-"""Sessions in Redis: every replica asks it at each request, so that an end holds everywhere at once.
+"""Sessions in Redis: every replica asks it at each request, so that an end takes effect everywhere at once.
 
 What is kept there is sealed under the installation's keys and bound to the digest of the cookie: whoever reads Redis
 learns nobody's name, and whoever writes to it makes no session. Redis forgets a session when its idle time is over; it

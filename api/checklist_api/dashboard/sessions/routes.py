@@ -1,4 +1,4 @@
-"""`/dashboard/api/session`: who is signed in, and where they may go; `/dashboard/api/sessions`: all their browsers."""
+"""`/dashboard/api/session`: the signed-in person and their organizations; `/dashboard/api/sessions`: all sessions."""
 
 from typing import TYPE_CHECKING, Any
 

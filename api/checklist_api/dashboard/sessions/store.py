@@ -1,4 +1,4 @@
-"""The signed-in browsers, on the server's side: opaque to the browser, and ended by one deletion.
+"""Server-side sessions: opaque to the browser, and ended by one deletion.
 
 The cookie holds 256 random bits; what is kept is their SHA-256. Two places can keep sessions, behind one protocol: the
 cluster (`ClusterSessions`), where a watch makes an end known to every replica within a second, and Redis.

@@ -1,4 +1,4 @@
-"""The first sign-in of an invited e-mail address makes the person the member (`MemberStatus.binding`).
+"""Binds a member to the person who first signs in with the invited e-mail address (`MemberStatus.binding`).
 
 A binding is made by a conditional write while there is none; afterwards the e-mail address of a member decides nothing
 any more. So whoever comes later with the same address from another issuer, or as another subject, gets nowhere.

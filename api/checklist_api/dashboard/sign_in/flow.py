@@ -1,4 +1,4 @@
-"""What every way of signing in ends with: a new session, the cookie, and the memberships of the e-mail address."""
+"""Completes every sign-in: a new session, the cookie, and the memberships of the e-mail address."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""How many guesses a password takes to find, judged in a process of its own.
+"""Estimates in a process of its own how many guesses a password takes.
 
 zxcvbn tries every way to read digits and signs as letters: for a hostile password that takes it many seconds, in which
 no other thread of the process runs. So it has a process that the kernel ends when its processor time is used up.

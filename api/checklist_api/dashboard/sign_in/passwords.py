@@ -1,4 +1,4 @@
-"""Passwords of local accounts: what may be one, and their slow hashes.
+"""Passwords of local accounts: requirements and slow hashes.
 
 Argon2id with the parameters of OWASP's cheat sheet (19 MiB, two passes), away from the event loop, in a pool of threads
 that is bounded: a flood of sign-ins waits or is refused, and everything else goes on. What may be a password follows

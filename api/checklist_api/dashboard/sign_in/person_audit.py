@@ -1,4 +1,4 @@
-"""Signing in and out in the audit trails of all organizations that the person is a member of, before it is done.
+"""Records signing in and out in the audit trails of all the person's organizations, before it is done.
 
 Attempts that fail are not there: whoever makes them is nobody's member yet, and could fill a trail at will. They are
 throttled, counted and logged.

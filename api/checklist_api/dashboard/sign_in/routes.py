@@ -1,4 +1,4 @@
-"""`/dashboard/api/sign-in...`: which ways there are to sign in, and those of local accounts.
+"""`/dashboard/api/sign-in...`: the available methods, and signing in with local accounts.
 
 A refusal never says whether there is such an account. All of it counts for the address that it comes from, and is taken
 from our own page only: nobody can sign a browser in as somebody else behind its back.

@@ -1,4 +1,4 @@
-"""How often anybody may try to sign in.
+"""Rate limits of signing in.
 
 Three counts: one account from one address, which stops guessing; one account from anywhere, ten times as much, which
 stops guessing from many places and still leaves room for the person while somebody else guesses; one address, ten

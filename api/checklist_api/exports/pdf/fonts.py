@@ -1,4 +1,4 @@
-"""The fonts of a PDF: Noto's, cut down to the characters of this one document before anything is drawn with them.
+"""Fonts of a PDF: Noto, subset to the characters of the document before anything is drawn.
 
 Each character is drawn with the first font that has it. The writing systems are told apart by what the fonts have;
 only Chinese, Japanese and Korean share characters that each writes in its own way, so for them the text decides. What

@@ -1,4 +1,4 @@
-"""What the PDF of a run says, as plain data: made where the run is known, drawn where nothing else is.
+"""The content of the PDF of a run, as plain data.
 
 All words of the service are English; all texts of the template and the answers are as they were written. Times are in
 UTC and say so.

@@ -1,4 +1,4 @@
-"""PDFs from the API process's side: each is made by a process of its own, one after the other.
+"""Makes PDFs in a process of their own, one after the other.
 
 Drawing takes seconds of the processor's time, and must not keep requests waiting: so it is done elsewhere, with low
 priority, within limits, and whoever comes when too many wait is told to come again.

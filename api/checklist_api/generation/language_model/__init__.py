@@ -1,1 +1,1 @@
-"""Templates by a language model: asking, reading and judging its answer within bounds."""
+"""Templates by a language model: request, validation and checks within bounds."""

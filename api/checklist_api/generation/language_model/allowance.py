@@ -1,4 +1,4 @@
-"""How much of the model an organization may use, and how much all of them together: requests, tokens, money.
+"""Budgets of the language model per organization and in total: requests, tokens, money.
 
 Counted by UTC hour and day, in the memory of one process. What a call may cost at most is reserved
 before it and settled after it, so that a bound holds whatever runs at the same time and whatever the server answers.

@@ -1,4 +1,4 @@
-"""From what a model wrote to a template. An answer is only data, from a stranger.
+"""Parses a model's output into a template. The output is untrusted data.
 
 Of it are taken the fields that TDL knows and a model may decide, and nothing else; all ids are made anew; texts stay
 texts. The verdict is that of create's own validation, and its problems are told to the model.

@@ -1,4 +1,4 @@
-"""One call of an OpenAI-compatible `/chat/completions`, with everything that a server could do wrong kept out.
+"""Calls an OpenAI-compatible `/chat/completions` once, with limits on everything a server could do wrong.
 
 Nothing is followed (redirects), nothing is unpacked (we ask for no compression and take none), nothing is read beyond a
 bound, and no proxy or certificate comes from the environment. The key is in the request's header and nowhere else.

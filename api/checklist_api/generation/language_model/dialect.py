@@ -1,4 +1,4 @@
-"""What the model's server understands of the API that all of them call OpenAI-compatible.
+"""Detects which features of the OpenAI-compatible API the model's server supports.
 
 Begun is with the most: structured output by a JSON schema. What a server refuses is left out, one thing at a time, and
 what it took is remembered: the next prompt does not ask for it again.

@@ -1,4 +1,4 @@
-"""Why a language model gave no template."""
+"""Reasons why a language model gave no template."""
 
 from enum import StrEnum
 

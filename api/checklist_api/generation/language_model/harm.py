@@ -1,4 +1,4 @@
-"""What may be harmful in a valid template of a model, what the model is told of it, and how it is mended.
+"""Possible harm in a model's valid template, the correction requested from the model, and the repair.
 
 Mending loses nothing that the prompt asks for, and makes nobody answer what they may be unable to.
 """

@@ -1,4 +1,4 @@
-"""What a model is told: what a template is made of, and the caller's wish as data.
+"""Messages for the model: how a template is built, and the prompt as data.
 
 Nothing here is secret, and no secret is in any message: whatever a wish talks a model into, there is no key that it
 could repeat, and nothing that its answer could do but be the text of a template.

@@ -1,4 +1,4 @@
-"""The JSON schema of the TDL, as servers take it for structured output.
+"""JSON schema of the TDL for structured output.
 
 In strict mode servers want every property required (one that may be left out is null instead), no additional ones, and
 none of the keywords that bound a value: those are judged afterwards, by the validation that create uses. So that a

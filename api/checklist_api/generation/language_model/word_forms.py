@@ -1,4 +1,4 @@
-"""Whether a text has a word in any of its forms: inflected, as a part of a compound, or mistyped.
+"""Finds a word in a text in any form: inflected, in a compound, or mistyped.
 
 Words are folded, or folded stems; a text is the set of its words and their stems.
 """

@@ -1,0 +1,101 @@
+"""`/dashboard/api/{org_id}/{runs,deliveries,endpoints,exports,usage}`: the handlers of the REST API, for members."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from checklist_crds.organization_types import Role
+from checklist_crds.run_types import Run
+
+from ..auth.gate import Caller
+from ..deliveries.routes import DeliveryRoutes
+from ..exports.routes import ExportRoutes
+from ..exports.stable_links import PHOTO, StablePhotoRoutes
+from ..http.responses import json_response
+from ..index.delivery_sources import host_of
+from ..runs import models
+from ..runs.routes import RunRoutes
+from ..runs.usage import UsageRoutes
+from .access import role_of
+from .table import Route
+
+
+class DashboardRun(models.Run):
+    """A run as the dashboard shows it."""
+
+    link: str | None
+    webhook: dict[str, Any] | None
+
+
+class DashboardRunRoutes(RunRoutes):
+    """One method for each operation."""
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/runs", Role.VIEWER, self.list),
+            Route("GET", "/runs/{run_id}", Role.VIEWER, self.get),
+            Route("POST", "/runs", Role.EDITOR, self.dispatch),
+            Route("POST", "/runs/{run_id}/cancel", Role.EDITOR, self.cancel),
+        )
+
+    def shown(self, run: Run, caller: Caller) -> DashboardRun:
+        """With `link`, by which anybody can answer the run, for those who may send one; and whom its events go to."""
+        webhook, link = run.spec.webhook, None
+        if role_of(caller) is not Role.VIEWER:
+            link = self._run_link(caller.organization.id, run.name)
+        target = None if webhook is None else {"host": host_of(webhook.url), "events": list(webhook.events)}
+        return DashboardRun(**vars(super().shown(run, caller)), link=link, webhook=target)
+
+
+class DashboardDeliveryRoutes(DeliveryRoutes):
+    """One method for each operation."""
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/runs/{run_id}/deliveries", Role.VIEWER, self.of_run),
+            Route("GET", "/deliveries", Role.VIEWER, self.list),
+            Route("GET", "/deliveries/replays", Role.VIEWER, self.replays),
+            Route("GET", "/deliveries/replays/{replay_id}", Role.VIEWER, self.get_replay),
+            Route("GET", "/deliveries/{event_id}", Role.VIEWER, self.get),
+            Route("GET", "/endpoints", Role.VIEWER, self.endpoints),
+            Route("POST", "/deliveries/replay", Role.EDITOR, self.replay_many),
+            Route("DELETE", "/deliveries/replays/{replay_id}", Role.EDITOR, self.stop_replay),
+            Route("POST", "/deliveries/{event_id}/replay", Role.EDITOR, self.replay),
+        )
+
+
+class DashboardExportRoutes(ExportRoutes):
+    """What is exported here links to addresses that ask for a session, so that a link in a spreadsheet opens."""
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/exports", Role.VIEWER, self.runs),
+            Route("GET", "/runs/{run_id}/export", Role.VIEWER, self.run),
+        )
+
+    def base(self, caller: Caller) -> str:
+        return f"{self._base_url}/dashboard/api/{caller.organization.id}"
+
+
+class DashboardPhotoRoutes(StablePhotoRoutes):
+    """One method for each operation."""
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", PHOTO, Role.VIEWER, self.photo),
+            Route("GET", f"{PHOTO}/thumbnail", Role.VIEWER, self.thumbnail),
+        )
+
+
+class DashboardUsageRoutes(UsageRoutes):
+    """With the runs by day, and what a dispatch would be refused with now."""
+
+    def routes(self) -> Sequence[Route]:
+        return (Route("GET", "/usage", Role.VIEWER, self.show),)
+
+    async def show(self, _: web.Request, caller: Caller) -> web.Response:
+        found = await self._usage.of(caller.organization)
+        return json_response(
+            {**found.shown().model_dump(), "by_day": found.by_day(), "limit_reached": found.limit_reached()}
+        )
