@@ -56,8 +56,8 @@ def items_of(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
     starts = sorted(span.start for span in spans)
     for item in items:
         place = bisect_left(starts, item.end)
-        next_start = starts[place] if place < len(starts) else len(text)
-        item.behind = max(0, min(next_start, sentences.bounds(item.start)[1]) - item.end)
+        stop = starts[place] if place < len(starts) else len(text)
+        item.behind = max(0, min(stop, sentences.bounds(item.start)[1]) - item.end)
         if item.label in {Label.CHOICE, Label.MULTI_CHOICE} and _is_answered_yes_or_no(text, item):
             item.label = Label.CHECK
     return items
