@@ -1,7 +1,7 @@
 """What a domain file of the library may hold: one job (`forklift-pre-use`) in four languages.
 
 A file is two YAML documents. The first, `DomainHead`, says by which names people ask for the job; it is read for
-every domain. The second, `DomainBody`, holds the blocks; it is read when a wish asks for the job. `domains/README.md`
+every domain. The second, `DomainBody`, holds the blocks; it is read when a query asks for the job. `domains/README.md`
 explains the fields to people who write one, `domains/forklift-pre-use.yaml` is the example.
 """
 
@@ -83,7 +83,7 @@ class BlockStep(_Model):
     label: Words
     hint: Words | None = None
     words: Phrases = Phrases()
-    """Other names of the thing that is looked at; a wish that speaks of `tires` means the step about tyres."""
+    """Other names of the thing that is looked at; a query that speaks of `tires` means the step about tyres."""
     required: bool = True
     unit: str | Words | None = None
     min: float | None = None
@@ -145,7 +145,7 @@ class DomainHead(_Model):
     names: Phrases
     """The job's names: each is enough by itself to mean this domain. No other domain has the same one."""
     also: Phrases = Phrases()
-    """Words that mean this domain only if the wish names nothing else: a "checklist for a bar" opens it."""
+    """Words that mean this domain only if the query names nothing else: a "checklist for a bar" opens it."""
     tags: Phrases
     minutes: int = Field(ge=1, le=1440)
     """How long the whole list takes somebody who knows the job."""

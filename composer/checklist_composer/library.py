@@ -1,6 +1,6 @@
 """The library of domains: data files beside this module, read when they are first needed, once.
 
-A head is read for every domain, because a wish may ask for any of them; a body only for the domain that was asked for.
+A head is read for every domain, because a query may ask for any of them; a body only for the domain that was asked for.
 """
 
 from functools import cache

@@ -1,6 +1,6 @@
-"""Which domains of the library a wish asks for.
+"""Which domains of the library a query asks for.
 
-bm25 ranks the domains; what decides is whether the wish holds all the words of a name. A wish that names no domain
+bm25 ranks the domains; what decides is whether the query holds all the words of a name. A query that names no domain
 finds none: a wrong list is worse than a plain one.
 """
 
@@ -28,15 +28,15 @@ _JOINING: Final = frozenset({"and", "plus", "und", "sowie", "y", "e", "et"})
 class _Match:
     domain_id: str
     positions: frozenset[int] = frozenset()
-    """Places of the wish's words that are the name's."""
+    """Places of the query's words that are the name's."""
     likeness: int = 0
-    """How many of the name's weak words are in the wish, less those that are not."""
+    """How many of the name's weak words are in the query, less those that are not."""
     rank: float = 0
     """bm25, smaller is better."""
     wide: bool = False
-    """The name is a wide word that other wishes have, too: `kitchen`."""
+    """The name is a wide word that other queries have, too: `kitchen`."""
     named: frozenset[int] = frozenset()
-    """Places of the words of all its names that are in the wish: a `boat` that is `setting sail`."""
+    """Places of the words of all its names that are in the query: a `boat` that is `setting sail`."""
 
     @property
     def order(self) -> tuple[int, int, bool, float, str]:
@@ -48,16 +48,16 @@ def names_job(text: str, language: Locale, *, loosely: bool = False, whole: bool
     """Whether a text is a job's name and little else: "forklift pre-use check", but not "forklift brakes below 4 bar".
 
     Of the words that carry meaning, two thirds must be the names'; `loosely`, half of them, if these are more than one.
-    A wide word ("warehouse") is a job's name when it is the `whole` wish.
+    A wide word ("warehouse") is a job's name when it is the `whole` query.
     """
     plain = plain_words(text)
     if not plain or len(plain) > MOST_WORDS:
         return False
-    for wish, matches in _readings(plain, language, joined=True):
+    for query, matches in _readings(plain, language, joined=True):
         narrow = _several([match for match in matches if whole or not match.wide])
-        covered = frozenset[int]().union(*(match.named for match in narrow)) & wish.strong
+        covered = frozenset[int]().union(*(match.named for match in narrow)) & query.strong
         enough = 2 if loosely and len(covered) > 1 else 1.5
-        if narrow and enough * len(covered) >= len(wish.strong):
+        if narrow and enough * len(covered) >= len(query.strong):
             return True
     return False
 
@@ -70,32 +70,32 @@ def find_domains(job: str, language: Locale) -> tuple[str, ...]:
     """
     plain = plain_words(job)[:MOST_WORDS]
     joined = bool(_JOINING & set(plain)) or "/" in job or "&" in job
-    for wish, matches in _readings(plain, language, joined=joined):
+    for query, matches in _readings(plain, language, joined=joined):
         if matches:
             return tuple(match.domain_id for match in (_several(matches) if joined else matches[:1]))
-        if wish.index.locale == language and (only := _only_word(wish)):
+        if query.index.locale == language and (only := _only_word(query)):
             return only
     return ()
 
 
 def closest_jobs(text: str, language: Locale) -> tuple[str, ...]:
     """The titles of the library's jobs that share most words with a text, the best first; at most three."""
-    wish = _Wish(index_of(language), plain_words(text)[:MOST_WORDS], joined=True)
-    return tuple(domain(domain_id).head.title.in_(language) for domain_id, _ in wish.ranked[:MOST_DOMAINS])
+    query = _Query(index_of(language), plain_words(text)[:MOST_WORDS], joined=True)
+    return tuple(domain(domain_id).head.title.in_(language) for domain_id, _ in query.ranked[:MOST_DOMAINS])
 
 
-def _readings(plain: Sequence[str], language: Locale, *, joined: bool) -> Iterator[tuple["_Wish", list["_Match"]]]:
-    """The wish as each language reads it, its own first, with the domains whose names are in it, the best first."""
+def _readings(plain: Sequence[str], language: Locale, *, joined: bool) -> Iterator[tuple["_Query", list["_Match"]]]:
+    """The query as each language reads it, its own first, with the domains whose names are in it, the best first."""
     for locale in (language, *(other for other in LOCALES if other != language)):
-        wish = _Wish(index_of(locale), plain, joined=joined, foreign=locale != language)
-        matches = [match for domain_id, rank in wish.ranked if (match := wish.match(domain_id, rank))]
+        query = _Query(index_of(locale), plain, joined=joined, foreign=locale != language)
+        matches = [match for domain_id, rank in query.ranked if (match := query.match(domain_id, rank))]
         if locale != language:  # a short word is a word of many languages
             matches = [one for one in matches if sum(len(plain[at]) for at in one.positions) >= _SHORTEST_FOREIGN]
-        yield wish, sorted(matches, key=lambda match: match.order)
+        yield query, sorted(matches, key=lambda match: match.order)
 
 
 def _several(matches: Sequence[_Match]) -> list[_Match]:
-    """One domain after the other, as long as each has a word of the wish that none before it has."""
+    """One domain after the other, as long as each has a word of the query that none before it has."""
     taken: set[int] = set()
     found: list[_Match] = []
     for match in matches:
@@ -105,16 +105,16 @@ def _several(matches: Sequence[_Match]) -> list[_Match]:
     return sorted(found, key=lambda match: sorted(match.positions))
 
 
-def _only_word(wish: "_Wish") -> tuple[str, ...]:
-    """The domain for a wish of which each word is part of its names, though they make none: "restaurant checklist"."""
-    for domain_id, _ in wish.ranked:
-        if wish.strong and all(wish.words[position].stems & wish.index.rare(domain_id) for position in wish.strong):
+def _only_word(query: "_Query") -> tuple[str, ...]:
+    """The domain for a query of which each word is part of its names, though they make none: "restaurant checklist"."""
+    for domain_id, _ in query.ranked:
+        if query.strong and all(query.words[position].stems & query.index.rare(domain_id) for position in query.strong):
             return (domain_id,)
     return ()
 
 
-class _Wish:
-    """The words of a wish, as one language reads them."""
+class _Query:
+    """The words of a query, as one language reads them."""
 
     def __init__(self, index: Index, plain: Sequence[str], *, joined: bool, foreign: bool = False) -> None:
         self.index = index
@@ -136,7 +136,7 @@ class _Wish:
         self._begins_otherwise = bool(self.strong) and any(min(self.strong) in where for where in self._other)
 
     def match(self, domain_id: str, rank: float) -> _Match | None:
-        """The longest of the domain's names that is in the wish."""
+        """The longest of the domain's names that is in the query."""
         best: _Match | None = None
         named: set[int] = set()
         for name in self.index.names(domain_id):
@@ -151,7 +151,7 @@ class _Wish:
         return best and replace(best, named=frozenset(named))
 
     def _means(self, name: Name, positions: frozenset[int]) -> bool:
-        """Whether the name means its domain although the wish has more words than the name."""
+        """Whether the name means its domain although the query has more words than the name."""
         if name.alone or (name.needs and name.needs.isdisjoint(self.places)):
             return False
         if any(position - 1 in positions for position in self._heads - positions):

@@ -50,7 +50,7 @@ _DATABASE_LOCK: Final = Lock()
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of the wish, with every stem that it may stand for."""
+    """A word of the query, with every stem that it may stand for."""
 
     stems: frozenset[str]
     strong: bool
@@ -62,9 +62,9 @@ class Name:
     weak: frozenset[str] = frozenset()
     """Its other words: how, who, when."""
     alone: bool = False
-    """It means the domain only when the wish says nothing else."""
+    """It means the domain only when the query says nothing else."""
     needs: frozenset[str] = frozenset()
-    """Unless the wish says nothing else, one of these must be there: "car check" is any check of a car, but no car
+    """Unless the query says nothing else, one of these must be there: "car check" is any check of a car, but no car
     wash. Empty where the name has more words of its own."""
 
 
@@ -124,7 +124,7 @@ class Index:
         return self._rare[domain_id]
 
     def read(self, word: str, *, foreign: bool = False) -> Word:
-        """What a word of a wish may stand for: itself, the parts of a compound, or what it was meant to be.
+        """What a word of a query may stand for: itself, the parts of a compound, or what it was meant to be.
 
         In a `foreign` language, it is only itself: there, every word would look like a slip of another.
         """
@@ -148,7 +148,7 @@ class Index:
         return self._spellings.get(fold(word))
 
     def rank(self, places: Mapping[str, frozenset[int]]) -> list[tuple[str, float]]:
-        """The domains that share a word with the wish, with their bm25, the best first."""
+        """The domains that share a word with the query, with their bm25, the best first."""
         wanted = sorted(self._known & places.keys())
         if not wanted:
             return []

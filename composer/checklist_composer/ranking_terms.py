@@ -1,6 +1,6 @@
 """Words as the library compares them: without capitals, accents and endings, and what they say about a job.
 
-Only for comparing what a wish says with what the library knows; the reader of the wish has its own idea of words.
+Only for comparing what a query says with what the library knows; the reader of the query has its own idea of words.
 """
 
 import re
@@ -42,7 +42,7 @@ _STEMMER_LOCK: Final = Lock()
 
 
 class Meaning(IntEnum):
-    """What a word says about the job that a wish is about."""
+    """What a word says about the job that a query is about."""
 
     EMPTY = 0
     WEAK = 1
@@ -65,7 +65,7 @@ def stem(word: str, locale: Locale) -> str:
 def meaning(word: str, stemmed: str, locale: Locale) -> Meaning:
     """What a word with this stem says about a job: nothing, how or when, or what.
 
-    A word that says nothing is known by its spelling only: `generar` is how a wish is put, `generador` is a thing.
+    A word that says nothing is known by its spelling only: `generar` is how a query is put, `generador` is a thing.
     """
     if len(word) == 1 or fold(word) in _empty(locale):
         return Meaning.EMPTY

@@ -178,7 +178,7 @@ async def test_no_writer_undoes_another_and_none_is_refused_for_fields_that_are_
 
 
 def share_fields(first: Writer, second: Writer) -> bool:
-    """Whether the second write holds on something that the first one wrote: it is refused once, and decided anew."""
+    """Whether the second write holds on something that the first one wrote: it is refused once, and decided again."""
     ends = first.name in CLOSING or second.name in CLOSING
     return first.of == second.of or (ends and "conditions" in (first.of, second.of))
 
@@ -191,7 +191,7 @@ def assert_is_whole(run: Run, pair: str) -> None:
 
 
 async def test_before_a_run_is_admitted_its_writers_hold_on_the_whole_object(lab: Lab) -> None:
-    """Admission and its refusal; nothing else writes the status then, and nobody can answer yet."""
+    """Admission and its refusal; nothing else writes the status then, and no answer is accepted yet."""
     name = await lab.apply_run()
     version = (await lab.get(RUN, name))["metadata"]["resourceVersion"]
     await lab.client.patch_status(RUN, name, {"phase": "Pending"}, lab.namespace, resource_version=version)

@@ -199,11 +199,11 @@ async def test_a_local_fault_is_no_outcome_and_shows_on_what_is_retried(
     assert (bench.postponed, bench.pipeline.in_flight, bench.pipeline.unrecorded) == (postponed, 0, {})
 
 
-async def test_a_claim_that_somebody_else_was_faster_with_sends_nothing() -> None:
+async def test_a_lost_claim_sends_nothing() -> None:
     bench = Bench()
 
     async def refuse(*_: Any) -> Taken:
-        raise KubeConflict("somebody wrote in between")
+        raise KubeConflict("changed in between")
 
     bench.take = refuse  # type: ignore[method-assign]
     with pytest.raises(KubeConflict):

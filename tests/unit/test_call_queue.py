@@ -65,8 +65,8 @@ class Server:
 async def test_within_the_capacity_nobody_is_refused_and_a_short_crowd_waits() -> None:
     server = Server()
     answers = await server.offer(0.9 * PER_S, 20)
-    crowd = await asyncio.gather(*(server.request() for _ in range(int(0.5 * PER_S))))
-    assert {retry for _, retry in (*answers, *crowd)} == {None}
+    others = await asyncio.gather(*(server.request() for _ in range(int(0.5 * PER_S))))
+    assert {retry for _, retry in (*answers, *others)} == {None}
     assert max(seconds for seconds, _ in answers) < 2 * CALL_S
     assert server.refusals == server.queue.waiting == 0
 
@@ -226,9 +226,9 @@ async def test_a_crowd_at_one_object_is_refused_only_while_slots_are_short() -> 
     assert max(seconds for seconds, _ in alone) == pytest.approx(30 * CALL_S)
     flood = asyncio.create_task(server.offer(10 * PER_S, 8, "flood"))
     await asyncio.sleep(2)
-    beside = await asyncio.gather(*(change() for _ in range(30)))
-    assert max(seconds for seconds, done in beside if not done) <= LONGEST_WAIT_S + 0.001
-    assert 0 < sum(done for _, done in beside) < 30
+    meanwhile = await asyncio.gather(*(change() for _ in range(30)))
+    assert max(seconds for seconds, done in meanwhile if not done) <= LONGEST_WAIT_S + 0.001
+    assert 0 < sum(done for _, done in meanwhile) < 30
     assert not lock.locked()
     flood.cancel()
 

@@ -75,12 +75,12 @@ def a_run(number: int, *events: Json, version: int = 1, as_text: bool = True, **
     """A run with these events: entries with a phase are records. `changes`: organization, namespace, url, status."""
     outbox = [event for event in events if "phase" not in event]
     records = [event for event in events if "phase" in event]
-    told: Json = {"records": "\n".join(map(line, records))} if as_text else {"deliveries": records}
+    stored: Json = {"records": "\n".join(map(line, records))} if as_text else {"deliveries": records}
     webhook = {"url": changes.get("url", URLS[0]), "events": ["*"]}
     return {
         "metadata": metadata(run_id(number), version, changes),
         "spec": {"webhook": webhook, "resolved": {"organization": changes.get("organization", "acme")}},
-        "status": {"outbox": outbox, **told, **changes.get("status", {})},
+        "status": {"outbox": outbox, **stored, **changes.get("status", {})},
     }
 
 

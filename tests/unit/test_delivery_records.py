@@ -1,4 +1,4 @@
-"""Records of deliveries as text: what was written is read again, beside what earlier versions wrote."""
+"""Records of deliveries as text: what was written is read again, as is what earlier versions wrote."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -45,7 +45,7 @@ _TASKS: Final = {
 """Roles of verbs that say what is to be done."""
 _TASK_WORDS: Final = 8
 _TASK_DOUBT: Final = 0.03
-_BESIDE: Final = 3
+_ADJACENT: Final = 3
 """Tokens beside an item that become part of it."""
 
 
@@ -153,7 +153,7 @@ def with_overlooked(text: TokenizedText, spans: Sequence[LabelledSpan], found: L
                 return [*spans[:at], replace(span, label=found.label), *spans[at + 1 :]]
     joined = {role for index in (found.start, found.end - 1) for role in text.roles[index]} & {"and", "or"}
     for at, span in enumerate(spans):
-        if span.label not in ITEMS or joined or found.end - found.start > _BESIDE:
+        if span.label not in ITEMS or joined or found.end - found.start > _ADJACENT:
             continue
         if text.tokens[span.start].line != text.tokens[found.start].line:
             continue

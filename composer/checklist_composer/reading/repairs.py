@@ -10,7 +10,7 @@ from .labels import DETAILS, ITEMS, Label, LabelledSpan
 from .sentences import Sentences, asks_back
 from .settings import says_setting
 from .tokens import TokenizedText
-from .unread import UNASKED, with_words_behind, with_words_beside
+from .unread import UNASKED, with_adjacent_words, with_words_behind
 
 _ANSWERED: Final = frozenset({Label.OPTIONS, Label.UNIT, Label.LIMIT, Label.RANGE})
 """Details of an answer: what stands right before them asks for it."""
@@ -36,7 +36,7 @@ def repaired(text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sent
     found = list(with_sections(text, found))
     found = list(_with_headed(text, found))
     found = list(_with_unasked(text, found, sentences))
-    found = list(with_words_beside(text, found, sentences))
+    found = list(with_adjacent_words(text, found, sentences))
     return list(with_words_behind(text, found, sentences))
 
 

@@ -140,10 +140,10 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
     opened = item.end < len(text) and text.tokens[item.end].text in "(-–"
     opened = opened and text.tokens[item.end].line == text.tokens[item.start].line
     behind = item.end + 1 if opened else item.end
-    beside = (behind, min(behind + 2, len(text))) if behind > item.end else (item.start, item.end)
-    if text.has("text_type", *beside):
+    adjacent = (behind, min(behind + 2, len(text))) if behind > item.end else (item.start, item.end)
+    if text.has("text_type", *adjacent):
         return StepType.TEXT
-    counted = text.has("number_type", *beside) or (
+    counted = text.has("number_type", *adjacent) or (
         asks_back(text, item.end) and text.any_of(_COUNTING, item.start, item.end)
     )
     return StepType.NUMBER if counted or _own_unit(text, item) is not None else None

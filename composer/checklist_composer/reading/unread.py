@@ -22,7 +22,7 @@ _TELLING: Final = frozenset(
 )
 _LEAST: Final = 2
 """Words that carry meaning, of a clause that becomes a step."""
-_MOST_BESIDE: Final = 4
+_MOST_ADJACENT: Final = 4
 """Words right before a span that become a part of it."""
 _APART: Final = frozenset(",;.|")
 _ASKING: Final = frozenset(
@@ -83,7 +83,7 @@ def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sente
     )
 
 
-def with_words_beside(
+def with_adjacent_words(
     text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
 ) -> Iterator[LabelledSpan]:
     """The spans, each with the words before it in its clause that have no label: `no. of | seats`."""
@@ -94,10 +94,10 @@ def with_words_beside(
             first -= 1
         while first < span.start and not text.carries_meaning(first) and not text.tokens[first].is_number:
             first += 1
-        beside = range(first, span.start)
-        told = 0 < len(beside) <= _MOST_BESIDE and not any(text.roles[at].keys() & _ASKING for at in beside)
+        adjacent = range(first, span.start)
+        told = 0 < len(adjacent) <= _MOST_ADJACENT and not any(text.roles[at].keys() & _ASKING for at in adjacent)
         if told and span.label is Label.LIMIT and first and text.tokens[first - 1].text in _APART:
-            measured = not any("not" in text.roles[at] for at in beside)  # `weight, | humidity | 40 to 60 %`
+            measured = not any("not" in text.roles[at] for at in adjacent)  # `weight, | humidity | 40 to 60 %`
             yield LabelledSpan(Label.NUMBER if measured else Label.TEXT, first, span.start, UNASKED)
             told = False
         elif told and span.label in ITEMS:
@@ -123,7 +123,7 @@ def with_words_behind(
         behind = range(span.end, last)
         told = any(map(text.carries_meaning, behind)) and not any(text.roles[at].keys() & _ASKING for at in behind)
         ended = text.tokens[span.end - 1].text in ".?!)"
-        fits = span.label in ITEMS and closed and len(behind) <= _MOST_BESIDE and not ended
+        fits = span.label in ITEMS and closed and len(behind) <= _MOST_ADJACENT and not ended
         yield replace(span, end=last) if fits and told else span
 
 
@@ -139,7 +139,7 @@ def _heading_start(text: TokenizedText, start: int, end: int) -> int:
     opens = first == 0 or text.tokens[first - 1].line != before.line or text.tokens[first - 1].text in ".;?!"
     known = any(text.roles[at].keys() & _ASKING for at in heading)
     telling = any(map(text.carries_meaning, heading))
-    return first if opens and telling and not known and len(heading) <= _MOST_BESIDE else start
+    return first if opens and telling and not known and len(heading) <= _MOST_ADJACENT else start
 
 
 def _parts(text: TokenizedText, index: int) -> bool:
