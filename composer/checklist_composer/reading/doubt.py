@@ -200,7 +200,8 @@ class _Passages:
         """Whether a passage may ask for something; what asks for the checklist itself does not."""
         if any(span.label in ITEMS for span in self._between(start, end)):
             return self.messy or not self._wishes(start, end)
-        if self._wishes(start, end):
+        inside = self._between(start, end)
+        if self._wishes(start, end) or (inside and not self.messy and all(span.label is Label.IF for span in inside)):
             return False
         if self.messy and any(span.label in _ANSWERS for span in self._between(start, end)):
             return True

@@ -48,6 +48,8 @@ _GRADED: Final = 0.9
 """Below this confidence an item without a scale is no rating."""
 _DATED: Final = frozenset({"date_noun", "when", "dated"})
 _OPEN_QUESTIONS: Final = frozenset({"wh", "who", "when", "what_time", "how_much", "count", "which_several"})
+_WHICH: Final = frozenset({"which", "wh", "who", "relative"})
+_MEASURED: Final = frozenset({Label.CHECK, Label.TEXT, Label.NUMBER})
 _COUNTING: Final = frozenset({"how_much", "count"})
 _ANSWERED: Final = frozenset({"record", "describe", "measure", "count", "photo", "sign"})
 """Roles of verbs and nouns that ask for an answer."""
@@ -80,7 +82,9 @@ def _take_type(text: TokenizedText, item: Item, step: DraftStep) -> None:
         _choose(text, item, step)
         if step.type is StepType.TEXT and item.label not in _CHOOSING and not _offers(text, item):
             step.type = _TYPES[item.label]
-    elif item.label in {Label.CHECK, Label.TEXT, Label.NUMBER} and item.has(Label.UNIT):
+    elif (
+        item.label in _MEASURED and item.has(Label.UNIT) and (item.label is not Label.NUMBER or _unit_known(text, item))
+    ):
         step.type = StepType.NUMBER
     elif _is_doubted(text, item) and not _names_its_kind(text, item):
         if _asks_yes_or_no(text, item):
@@ -107,6 +111,14 @@ def _take_config(text: TokenizedText, item: Item, step: DraftStep) -> None:
     step.geo = item.label is Label.LOCATION and step.type not in CHOICES
 
 
+def _unit_known(text: TokenizedText, item: Item) -> bool:
+    span = item.details[Label.UNIT][0]
+    return (
+        item.confidence >= SURE
+        or known_unit(unit_of(text.slice(span.start, span.end), text.language) or "", text.language) is not None
+    )
+
+
 def _is_doubted(text: TokenizedText, item: Item) -> bool:
     states = item.label is Label.CHECK and "state" in text.roles[item.end - 1] and item.end - item.start > 1
     least = SURE if states else _SURE_OF.get(item.label, SURE)
@@ -119,6 +131,7 @@ def _asks_yes_or_no(text: TokenizedText, item: Item) -> bool:
         item.label is Label.CHECK
         and asks_back(text, item.end)
         and not text.any_of(_OPEN_QUESTIONS, item.start, item.end)
+        and not text.roles[item.start].keys() & _WHICH
     )
 
 
@@ -134,6 +147,8 @@ def _said_type(text: TokenizedText, item: Item) -> StepType | None:
         return StepType.NUMBER if scale_of(text.slice(scale.start, scale.end), text.language) else None
     if item.label is not Label.CHECK:
         return None
+    if asks_back(text, item.end) and text.roles[item.start].keys() & _WHICH:
+        return StepType.TEXT  # `which one?`
     last = item.end - 1
     if item.end - item.start > 1 and "preposition" in text.roles[last] and not text.has("question", item.start, last):
         return StepType.TEXT  # `test ride done by`
@@ -178,6 +193,8 @@ def _label(text: TokenizedText, item: Item) -> str:
 def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     span = item.first(Label.OPTIONS)
     if span is not None and item.label not in _CHOOSING and (span.confidence < SURE or _is_measured(item)):
+        return
+    if len(item.details.get(Label.OPTIONS, ())) > 1:  # which of the lists are the answers?
         return
     if span is None:  # the answers are in the item's own words, or nobody named them
         options, end = _own_options(text, item), item.end

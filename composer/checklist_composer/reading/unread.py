@@ -26,7 +26,7 @@ _MOST_ADJACENT: Final = 4
 """Words right before a span that become a part of it."""
 _APART: Final = frozenset(",;.|")
 _ASKING: Final = frozenset(
-    {"request", "checklist", "please", "it_should", "confirm", "check", "record", "we", "greeting", "meta", "ordinal"}
+    {"request", "checklist", "please", "it_should", "we", "greeting", "meta", "ordinal"}
     | {"then", "also", "to_whom", "if", "if_not", "if_yes", "otherwise", "unless", "only_if", "executor", "self"}
 )
 """Roles of words that only lead to what is asked for."""
