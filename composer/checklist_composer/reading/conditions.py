@@ -16,6 +16,8 @@ from .labels import Label, LabelledSpan
 from .sentences import asks_back
 from .tokens import TokenizedText
 
+SUPPOSING: Final = frozenset({"if", "only_if", "unless", "otherwise", "if_not", "if_yes"})
+"""Roles of words that begin a condition."""
 _NEGATING: Final = frozenset({"not", "bad"})
 _POLAR: Final = frozenset({"not", "bad", "good"})
 _OFFERING: Final = frozenset({Label.CHOICE, Label.MULTI_CHOICE})
