@@ -212,7 +212,8 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     first = item.start
     while first and item.start - first < 3 and text.tokens[first - 1].text not in ".?!;":
         first -= 1
-    several = text.any_of(_SEVERAL, first, (span.end if span else end) + 3) or text.has("which_several", first, item.end)
+    last = span.end if span is not None else end
+    several = text.any_of(_SEVERAL, first, last + 3) or text.has("which_several", first, item.end)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
 
