@@ -82,6 +82,10 @@ def told(labelled: Labelled) -> list[str]:
         ("<num>Battery</num> <limit>above 50 %</limit>?", ["yes: Battery above 50 %"]),
         ("<yes>Clean combs</yes> and brushes.", ["yes: Clean combs and brushes"]),
         (
+            "<name>Canoe return: boat no.</name>, <yes>paddle</yes>",
+            ["name: Canoe return", "txt: boat no.", "yes: paddle"],
+        ),
+        (
             "<one>Rank</one>: <txt>Open Water</txt>, <opts>Rescue or Master</opts>",
             ["one: Rank", "opts: Open Water, Rescue or Master"],
         ),
@@ -150,6 +154,13 @@ def test_a_condition_names_the_answer_that_its_words_state(language: str, text: 
         ("<yes>Filters clean</yes>? Number of moths", StepType.BOOLEAN),
         ("<yes>Guests</yes> (number)", StepType.NUMBER),
         ("<many>Racks washed</many>: <opts>a, b</opts>", StepType.MULTI_CHOICE),
+        ("<one>Areas</one> (<opts>path, stairs - tick all that apply</opts>)", StepType.MULTI_CHOICE),
+        ("<one>Vests</one> <opts>dry, fee paid</opts>", StepType.TEXT),
+        ("<one>Rope for each bell</one> (<opts>first, second</opts>): <opts>good, worn</opts>", StepType.TEXT),
+        ("<one>Locked</one>: <opts>yes/no</opts>", StepType.BOOLEAN),
+        ("<yes>Test ride done by</yes>", StepType.TEXT),
+        ("<yes>which one?</yes>", StepType.TEXT),
+        ("<info>Stop the pump and describe the leak</info>", StepType.TEXT),
     ],
 )
 def test_details_say_what_kind_of_answer_is_asked_for(text: str, wanted: StepType) -> None:

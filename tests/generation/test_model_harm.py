@@ -63,14 +63,14 @@ VAN = "Van check: tyres ok, lights ok, mirrors clean. Fridge temperature in °C 
 CHECKS = "boolean: Are the tyres fine? / boolean: Lights work / boolean: Clean mirrors"
 FRIDGE = "number °C: Temperature of the fridge"
 GOOD: dict[str, str] = yaml.safe_load((Path(__file__).parent / "good_templates.yaml").read_text("utf-8"))
-LACKING = {"D-es-11": "no iniciar la sesión"}
-"""What a template really lacks."""
+BLAMED = {"B-de-04": "jeweils für Sportbecken, Nichtschwimmer u. Planschbecken"}
+"""What is taken for an item, though it only tells for what others are asked: the reader is no better yet."""
 
 
 def test_good_templates_in_other_words_than_the_prompts_are_not_blamed() -> None:
     prompts = {prompt.id: prompt.prompt for batch in load_batches() for prompt in batch.prompts}
     blamed = {name: problems for name, made in GOOD.items() if (problems := harms(prompts[name], template(made)))}
-    assert blamed == {name: [LOST.format(repr(words))] for name, words in LACKING.items()}
+    assert blamed == {name: [LOST.format(repr(words))] for name, words in BLAMED.items()}
 
 
 @pytest.mark.parametrize(

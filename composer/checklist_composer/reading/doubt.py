@@ -44,6 +44,8 @@ _MAY_BEGIN: Final = 0.5
 _QUESTIONS: Final = frozenset({"wh", "who", "how_much", "count"})
 _ANSWERS: Final = frozenset({Label.OPTIONS, Label.RANGE, Label.UNIT})
 """Labels of words that say how something is answered."""
+_NAMED_BEFORE: Final = 2
+"""Items of a messy prompt, before which its name stands."""
 _KEPT: Final = frozenset({Label.NAME, Label.SECTION, Label.SETTING})
 
 
@@ -145,6 +147,8 @@ class _Passages:
         """Whether a span says something of the whole; a heading in the middle of speech is a part of what follows."""
         following = self.text.tokens[span.end + 1] if span.end + 1 < end else None
         inline = following is not None and following.line == self.text.tokens[span.start].line
+        if self.messy and span.label is Label.NAME:  # speech tells its name before it asks
+            return sum(self.certainty.begins[: span.start]) < _NAMED_BEFORE
         return span.label in _KEPT and not (self.messy and inline and span.label is Label.SECTION)
 
     def _wishes(self, start: int, end: int) -> bool:

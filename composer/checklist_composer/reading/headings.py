@@ -25,8 +25,19 @@ def without_false_headings(
     text: TokenizedText, spans: Sequence[LabelledSpan], sentences: Sentences
 ) -> list[LabelledSpan]:
     """The spans in order: no name behind several items, no heading that is about its own line only."""
-    spans = [_no_name(text, span, spans, sentences) for span in spans]
+    spans = [part for span in spans for part in _named_apart(text, _no_name(text, span, spans, sentences))]
     return [span for at, span in enumerate(spans) if not _heads_its_line(text, spans, at)]
+
+
+def _named_apart(text: TokenizedText, span: LabelledSpan) -> Iterator[LabelledSpan]:
+    """`kayak return: boat number, ...`: what stands behind the colon of a name, in a list, is the first item."""
+    colon = next((at for at in range(span.start, span.end) if text.tokens[at].text == ":"), span.end)
+    listed = span.end < len(text) and text.tokens[span.end].text == ","
+    if span.label is Label.NAME and listed and span.start < colon < span.end - 1:
+        yield replace(span, end=colon)
+        yield LabelledSpan(Label.TEXT, colon + 1, span.end, 0.0)
+    else:
+        yield span
 
 
 def _no_name(
@@ -83,7 +94,7 @@ def _of_line(text: TokenizedText, spans: Sequence[LabelledSpan], at: int) -> lis
     """The items behind a span in its line."""
     found = []
     for span in islice(spans, at + 1, None):
-        if text.tokens[span.start].line != text.tokens[spans[at].start].line:
+        if text.tokens[span.start].line != text.tokens[spans[at + 1].start].line:
             break
         if span.label in ITEMS:
             found.append(span)

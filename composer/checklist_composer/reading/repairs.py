@@ -9,6 +9,7 @@ from .headings import TASKS, VAGUE_HEADINGS, with_sections, with_title, without_
 from .labels import DETAILS, ITEMS, Label, LabelledSpan
 from .sentences import Sentences, asks_back
 from .settings import says_setting
+from .token_features import BULLET
 from .tokens import TokenizedText
 from .unread import UNASKED, with_adjacent_words, with_words_behind
 
@@ -195,7 +196,8 @@ def _goes_on(text: TokenizedText, span: LabelledSpan, following: LabelledSpan, l
         or any(token.text in ".;?!" for token in text.tokens[following.end - 1 : later.start])
     )
     last = following.end >= len(text) or text.tokens[following.end].line != line
-    vague = span.confidence <= _VAGUE or asks_back(text, following.end) or (last and is_bare)
+    opens = span.start == 0 or text.tokens[span.start - 1].line != line or BULLET.match(text.lines[line]) is not None
+    vague = span.confidence <= _VAGUE or asks_back(text, following.end) or (last and (is_bare or opens))
     return alone and (span.label is Label.SECTION or vague)
 
 

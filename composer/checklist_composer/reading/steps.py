@@ -9,7 +9,7 @@ from ..draft import CHOICES, DraftStep
 from ..naming import label_of
 from .answers import known_unit, numbers_of, options_of, scale_of, unit_in, unit_of
 from .items import Item
-from .labels import Label
+from .labels import Label, LabelledSpan
 from .overlooked import named_kinds
 from .sentences import asks_back
 from .tokens import TokenizedText
@@ -199,7 +199,12 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     if span is None:  # the answers are in the item's own words, or nobody named them
         options, end = _own_options(text, item), item.end
     else:
-        options, end = options_of(text.slice(span.start, span.end), text.language), span.end
+        listed = range(span.start, span.end)
+        end = next((at for at in listed if at > span.start and "several" in text.roles[at]), span.end)
+        options = options_of(text.slice(span.start, end), text.language)
+        if _runs_into(text, item, span):
+            step.label = label_of(text.slice(item.start, span.end))
+            return
         if item.label is Label.CHECK and text.has("yes_no", span.start, span.end):
             return
     if len(options) < 2:
@@ -207,9 +212,16 @@ def _choose(text: TokenizedText, item: Item, step: DraftStep) -> None:
     first = item.start
     while first and item.start - first < 3 and text.tokens[first - 1].text not in ".?!;":
         first -= 1
-    several = text.any_of(_SEVERAL, first, end + 3) or text.has("which_several", first, item.end)
+    last = span.end if span is not None else end
+    several = text.any_of(_SEVERAL, first, last + 3) or text.has("which_several", first, item.end)
     step.type = StepType.MULTI_CHOICE if several else _CHOOSING.get(item.label, StepType.CHOICE)
     step.options = options
+
+
+def _runs_into(text: TokenizedText, item: Item, span: LabelledSpan) -> bool:
+    """Whether options follow their item without any mark and are parted by commas: `vests dry, fee paid` may be two."""
+    marks = [token.text for token in text.tokens[item.end : span.end] if not (token.is_word or token.is_number)]
+    return item.end == span.start and set(marks) == {","} and not text.has("or", span.start, span.end)
 
 
 def _offers(text: TokenizedText, item: Item) -> bool:

@@ -78,7 +78,7 @@ def _is_listed(text: TokenizedText, start: int, end: int, taken: set[int], sente
         and start - first <= 1
         and last - end <= 1
         and any(at in taken for at in range(first))
-        and any(at in taken for at in range(last, len(text)))
+        and (text.tokens[last - 1].text == "?" or any(at in taken for at in range(last, len(text))))
         and not text.any_of(_TELLING, first, last)
     )
 
