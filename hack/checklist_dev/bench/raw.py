@@ -119,14 +119,8 @@ class RunFactory:
         if sealed is not None:
             self._secret = self._ring.open(sealed, owner=run_owner(metadata["namespace"], metadata["name"]))
 
-    @property
-    def admission(self) -> Json:
-        """What `restore` writes into the status of a run that the API has admitted."""
-        return {"resolved": {**self._spec["resolved"], "bound": True}}
-
     def make(self, **spec: Any) -> tuple[str, bytes]:
-        """Its name and its body, created now; `spec` replaces fields. With a `createdAt` of long ago its seal is not
-        believed: then `admission` has to be in its status."""
+        """Its name and its body, created now; `spec` replaces fields. A `createdAt` of long ago would void its seal."""
         name = new_id("r")
         body = {
             "apiVersion": self._api_version,
