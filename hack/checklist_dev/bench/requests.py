@@ -1,10 +1,12 @@
 """POST and GET of runs through the service, against the same object at the Kubernetes API."""
 
+import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 
@@ -15,6 +17,7 @@ from checklist_dev.failures import Failure
 from checklist_dev.load.client import Json
 
 Call = Callable[[], Awaitable[Any]]
+_TRIES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +29,24 @@ class Caller:
     api_key: str
 
     async def post_run(self, body: Json) -> Json:
-        async with self.session.post(f"{self.url}/v1/runs", json=body, headers=self._headers) as response:
-            answer: Json = await response.json()
-            if response.status != 201:
-                raise Failure(f"POST /v1/runs answered {response.status}: {answer}")
-            return answer
+        answer: Json = json.loads(await self._insist("POST", "/v1/runs", 201, json=body))
+        return answer
 
     async def get_run(self, run_id: str) -> None:
-        async with self.session.get(f"{self.url}/v1/runs/{run_id}", headers=self._headers) as response:
-            await response.read()
-            if response.status != 200:
-                raise Failure(f"GET /v1/runs/{run_id} answered {response.status}")
+        await self._insist("GET", f"/v1/runs/{run_id}", 200)
+
+    async def _insist(self, method: str, path: str, wanted: int, **options: Any) -> bytes:
+        """The body of the answer. A request that the service refuses for its load is sent again, as it asks."""
+        for _ in range(_TRIES):
+            address = f"{self.url}{path}"
+            async with self.session.request(method, address, headers=self._headers, **options) as response:
+                body = await response.read()
+                if response.status == wanted:
+                    return body
+                if response.status != 503:
+                    break
+            await asyncio.sleep(int(response.headers["Retry-After"]))
+        raise Failure(f"{method} {path} answered {response.status}: {body[:300]!r}")
 
     @property
     def _headers(self) -> dict[str, str]:
