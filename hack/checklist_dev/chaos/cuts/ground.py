@@ -35,7 +35,7 @@ class Ground:
         self._key_ring = KeyRing({"k1": bytes(range(32))})
         self._server_keys = ServerKeys(bytes(range(1, 33)))
         self.seals = RunSeals(self._server_keys)
-        self.seals.since = utc_now()
+        self.seals.since = self.seals.expire_since = utc_now()
         self._revisions = RevisionStore(client)
         self._runs = RunStore(client, self._revisions, utc_now)
         self._snapshot: Snapshot | None = None
