@@ -109,7 +109,10 @@ class CallQueue:
             self._leave()
 
     async def _enter(self, ticket: Ticket | None) -> None:
-        if self._in_use < self._concurrency:  # then nothing waits
+        is_begun = ticket is None or ticket.has_begun
+        # Requests that hold a slot may wait for a background task, which must not wait for their slots in turn.
+        limit = 2 * self._concurrency if is_begun else self._concurrency
+        if self._in_use < limit:
             self._in_use += 1
         elif ticket is None or ticket.has_begun:
             await self._wait_in(self._begun)
@@ -179,6 +182,9 @@ class CallQueue:
 
     def _leave(self) -> None:
         """Pass the slot on."""
+        if not self._begun and self._in_use > self._concurrency:
+            self._in_use -= 1
+            return
         while (turn := self._next()) is not None:
             if not turn.done():
                 turn.set_result(None)
