@@ -208,6 +208,27 @@ async def test_a_block_of_calls_has_one_slot() -> None:
     assert server.queue._in_use == 0
 
 
+async def test_a_background_call_passes_the_slots_that_wait_for_it() -> None:
+    """As the flush of the quota, which runs in the context of a dispatch that has ended."""
+    server, flushed = Server(), asyncio.Event()
+
+    async def dispatch() -> None:
+        open_ticket()
+        async with server.queue.slot(for_all_calls=True):
+            await flushed.wait()
+
+    async def flush() -> None:
+        open_ticket().has_begun = True
+        await server.call()
+        flushed.set()
+
+    dispatches = [asyncio.create_task(dispatch()) for _ in range(SLOTS)]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10 * CALL_S):
+        await asyncio.gather(asyncio.create_task(flush()), *dispatches)
+    assert (await server.request())[1] is None
+
+
 async def test_a_crowd_at_one_object_is_refused_only_while_slots_are_short() -> None:
     server, lock = Server(), asyncio.Lock()
 

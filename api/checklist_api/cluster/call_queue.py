@@ -109,15 +109,16 @@ class CallQueue:
             self._leave()
 
     async def _enter(self, ticket: Ticket | None) -> None:
-        is_begun = ticket is None or ticket.has_begun
+        if ticket is not None and not ticket.has_begun:
+            if self._in_use < self._concurrency:
+                self._in_use += 1
+            else:
+                await self._wait_in_turn(ticket)
         # Requests that hold a slot may wait for a background task, which must not wait for their slots in turn.
-        limit = 2 * self._concurrency if is_begun else self._concurrency
-        if self._in_use < limit:
+        elif self._in_use < 2 * self._concurrency:
             self._in_use += 1
-        elif ticket is None or ticket.has_begun:
-            await self._wait_in(self._begun)
         else:
-            await self._wait_in_turn(ticket)
+            await self._wait_in(self._begun)
 
     @asynccontextmanager
     async def turn(self, lock: asyncio.Lock) -> AsyncIterator[None]:
