@@ -17,6 +17,8 @@ from checklist_crds.kube.kinds import RUN
 
 pytestmark = pytest.mark.looptime
 NEVER_S = 1e6
+CONCURRENCY = 16
+"""Of requests; background calls, as those of these tests, may be twice as many."""
 REFUSED = KubeUnavailable("connection refused")
 IN_TIME = pytest.approx(kube_guard._SILENT_S + kube_guard._PROBE_EVERY_S, abs=2 * kube_guard._TICK_S)
 
@@ -52,7 +54,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 @asynccontextmanager
 async def guarded() -> AsyncIterator[GuardedKubeClient]:
     """(No fixture: those live in real time.)"""
-    client = GuardedKubeClient(KubeConnection("http://127.0.0.1:1", None, dict), Metrics())
+    client = GuardedKubeClient(KubeConnection("http://127.0.0.1:1", None, dict), Metrics(), concurrency=CONCURRENCY)
     watching = asyncio.create_task(client.watch_over())
     try:
         yield client
@@ -105,9 +107,10 @@ async def test_calls_of_a_server_that_hangs_end_when_it_counts_as_down_and_new_o
                 await (client.patch_status(RUN, "r-1", {}, "n") if write else client.get(RUN, "r-1", "n"))
             return raised.type, loop.time() - started
 
-        read, write, *waiting = await asyncio.gather(*(outcome(bool(number % 2)) for number in range(80)))
+        outcomes = await asyncio.gather(*(outcome(bool(number % 2)) for number in range(80)))
+        (read, write), waiting = outcomes[:2], outcomes[2 * CONCURRENCY :]
         assert (read, write) == ((KubeUnavailable, IN_TIME), (KubeOutcomeUnknown, IN_TIME))
-        assert {(kind, seconds == IN_TIME) for kind, seconds in waiting[16:]} == {(KubeUnavailable, True)}
+        assert {(kind, seconds == IN_TIME) for kind, seconds in waiting} == {(KubeUnavailable, True)}
         started = loop.time()
         assert await outcome(write=True) == (KubeUnavailable, 0.0)
         server.probe_s = server.call_s = 3.0
