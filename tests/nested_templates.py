@@ -6,8 +6,8 @@ from typing import Final
 import aiohttp
 
 from checklist_crds.kube.client import KubeConnection
-from checklist_crds.kube.kinds import TEMPLATE
-from checklist_crds.resource_types import API_VERSION
+from checklist_crds.resources.base import API_VERSION
+from checklist_crds.resources.kinds import TEMPLATE
 
 _DEPTH: Final = 3_000
 NESTED: Final = ("[" * _DEPTH + "1" + "]" * _DEPTH, '{"a":' * _DEPTH + "1" + "}" * _DEPTH)

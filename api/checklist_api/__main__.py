@@ -14,8 +14,8 @@ import uvloop
 from aiohttp import web
 
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.memory import give_memory_back
-from checklist_crds.process_end import end_process
+from checklist_crds.platform.memory import give_memory_back
+from checklist_crds.platform.process_end import end_process
 
 from .app import application
 from .http.server import ApiRunner

@@ -28,20 +28,20 @@ from typing import Any, Final
 from aiohttp import web
 
 from checklist_crds.errors import IdempotencyInProgress, IdempotencyKeyReused, ResourceDeleted
-from checklist_crds.idempotency_types import IdempotencyRecordSpec
 from checklist_crds.ids import keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
-from checklist_crds.kube.kinds import IDEMPOTENCY_RECORD, Kind
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.resource_types import (
+from checklist_crds.resources.base import (
     API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
     ORGANIZATION_LABEL,
     OrganizationRef,
 )
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.resources.idempotency_record import IdempotencyRecordSpec
+from checklist_crds.resources.kinds import IDEMPOTENCY_RECORD, Kind
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, parse_timestamp
 
 from .http.pagination import invalid_parameter

@@ -1,11 +1,11 @@
-"""The API's log: JSON lines (`checklist_crds.log_lines`)."""
+"""The API's log: JSON lines (`checklist_crds.platform.log_lines`)."""
 
 import logging
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from checklist_crds import log_lines
+from checklist_crds.platform import log_lines
 
 _STANDARD: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "about"}
 

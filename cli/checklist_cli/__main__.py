@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from checklist_crds.process_end import end_process
+from checklist_crds.platform.process_end import end_process
 
 from .program import main
 

@@ -45,7 +45,7 @@ def _configure(parser: ArgumentParser) -> None:
 def _run(options: Namespace) -> ExitStatus:
     # The store's library takes a while to import, and other commands have no need of it.
     from checklist_crds.archive import ArchiveStore, Damaged
-    from checklist_crds.object_store import InvalidStore, StoreUnavailable, default_url
+    from checklist_crds.platform.object_store import InvalidStore, StoreUnavailable, default_url
 
     named = [os.environ[name] for name in _VARIABLES if os.environ.get(name)]
     url = options.store or (named[0] if named else default_url(os.environ))

@@ -104,7 +104,7 @@ async def _take(options: Namespace) -> ExitStatus:
     # What talks to a cluster takes half a second to import, and other commands have no need of it.
     from checklist_crds.kube.client import KubeClient, KubeConnection
     from checklist_crds.kube.errors import KubeError
-    from checklist_crds.object_store import StoreUnavailable
+    from checklist_crds.platform.object_store import StoreUnavailable
 
     from .backup.keys import sealing_keys, server_keys
     from .backup.taking import Backup
@@ -144,7 +144,7 @@ async def _take(options: Namespace) -> ExitStatus:
 
 
 async def _verify(options: Namespace) -> ExitStatus:
-    from checklist_crds.object_store import StoreUnavailable
+    from checklist_crds.platform.object_store import StoreUnavailable
 
     from .backup.format import DamagedBackup
     from .backup.reading import verify
@@ -174,7 +174,7 @@ async def _verify(options: Namespace) -> ExitStatus:
 
 
 async def _list(options: Namespace) -> ExitStatus:
-    from checklist_crds.object_store import StoreUnavailable
+    from checklist_crds.platform.object_store import StoreUnavailable
 
     from .backup.format import DamagedBackup
 
@@ -196,7 +196,7 @@ async def _list(options: Namespace) -> ExitStatus:
 
 
 async def _prune(options: Namespace) -> ExitStatus:
-    from checklist_crds.object_store import StoreUnavailable
+    from checklist_crds.platform.object_store import StoreUnavailable
 
     from .backup.format import DamagedBackup
     from .backup.pruning import Prune
@@ -224,7 +224,7 @@ async def _prune(options: Namespace) -> ExitStatus:
 
 def open_backup(url: str) -> "BackupStore":
     """Raises CommandFailed."""
-    from checklist_crds.object_store import InvalidStore
+    from checklist_crds.platform.object_store import InvalidStore
 
     from .backup.store import BackupStore
 

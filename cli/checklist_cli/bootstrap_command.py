@@ -8,8 +8,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 from checklist_crds.ids import new_id
-from checklist_crds.organization_types import MemberSpec, OrganizationSpec, Plan, Role
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.organization import MemberSpec, OrganizationSpec, Plan, Role
 
 from .cluster_options import add_kubeconfig_option, add_namespace_option
 from .command import Command, CommandFailed, ExitStatus
@@ -58,7 +58,7 @@ async def _make(options: Namespace) -> ExitStatus:
 async def _organization(client: "KubeClient", options: Namespace, name: str) -> str:
     """Makes it if it is not there, and leaves it alone if it is; the namespace of its objects."""
     from checklist_crds.kube.errors import KubeAlreadyExists
-    from checklist_crds.kube.kinds import ORGANIZATION
+    from checklist_crds.resources.kinds import ORGANIZATION
 
     plan = Plan(name="default", runs_per_month=options.runs_per_month)
     try:
@@ -80,7 +80,7 @@ async def _organization(client: "KubeClient", options: Namespace, name: str) -> 
 
 async def _administrator(client: "KubeClient", options: Namespace, organization: str, home: str) -> None:
     """Makes the member unless the organization has an administrator already: whoever took that away meant it."""
-    from checklist_crds.kube.kinds import MEMBER
+    from checklist_crds.resources.kinds import MEMBER
 
     async for members, _ in client.pages(MEMBER, home, label_selector=f"{ORGANIZATION_LABEL}={organization}"):
         for member in members:

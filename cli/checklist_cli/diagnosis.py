@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
 
 from .captured_request import CapturedRequest
 from .signature_profile import CONTENT_TYPE, SignatureInput, content_digest, signature

@@ -16,7 +16,7 @@ from .backup_command import ARCHIVE_STORE, PHOTO_STORE, add_cluster_options, ope
 from .command import Command, CommandFailed, ExitStatus
 
 if TYPE_CHECKING:
-    from checklist_crds.sealing import ServerKeys
+    from checklist_crds.secrets.sealing import ServerKeys
 
     from .erasure.erasing import Erasure
     from .erasure.looking import Places
@@ -84,7 +84,7 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
     from checklist_crds.archive import Damaged
     from checklist_crds.kube.client import KubeClient, KubeConnection
     from checklist_crds.kube.errors import KubeError
-    from checklist_crds.object_store import StoreUnavailable
+    from checklist_crds.platform.object_store import StoreUnavailable
 
     from .erasure.receipt import as_text, summary
 
@@ -152,8 +152,8 @@ async def _prepared(options: Namespace, keys: "ServerKeys", places: "Places") ->
 def _places(options: Namespace, client: Any) -> "Places":
     """Raises CommandFailed where it is not known where photos are: to leave them out would be no erasure."""
     from checklist_crds.archive import ArchiveStore
-    from checklist_crds.object_store import InvalidStore
-    from checklist_crds.photo_store import PhotoStore
+    from checklist_crds.photos.store import PhotoStore
+    from checklist_crds.platform.object_store import InvalidStore
 
     from .erasure.looking import Places
 

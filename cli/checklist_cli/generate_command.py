@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from checklist_crds.errors import ValidationFailed
-from checklist_crds.template_types import Definition
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.validation import parse_definition
 
 from . import template_text
 from .api_key import KEY_VARIABLE, read_api_key

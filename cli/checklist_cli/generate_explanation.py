@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 
 from .terminal import plain
 

@@ -8,8 +8,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TextIO
 
+from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
 from checklist_crds.times import utc_now
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
 
 from .answer_script import AnswerScript
 from .capture_folder import CaptureFolder

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from checklist_crds.sealing import KeyRing
+from checklist_crds.secrets.sealing import KeyRing
 from checklist_crds.settings.names import SUFFIX
 
 from .command import Command, CommandFailed, ExitStatus

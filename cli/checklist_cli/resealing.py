@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from checklist_crds.account_links import password_owner
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeGone, KubeNotFound, KubeUnavailable
-from checklist_crds.kube.kinds import LOCAL_ACCOUNT, RUN, Kind
-from checklist_crds.sealing import KeyRing, SealBroken, run_owner, sealing_key_of
+from checklist_crds.resources.kinds import LOCAL_ACCOUNT, RUN, Kind
+from checklist_crds.secrets.account_links import password_owner
+from checklist_crds.secrets.sealing import KeyRing, SealBroken, run_owner, sealing_key_of
 
 NOT_SEALED: Final = "(not sealed)"
 """Stands for the key of a text that has not the form of a sealed one."""

@@ -53,7 +53,7 @@ async def _restore(options: Namespace) -> ExitStatus:
     # What talks to a cluster takes half a second to import, and other commands have no need of it.
     from checklist_crds.kube.client import KubeClient, KubeConnection
     from checklist_crds.kube.errors import KubeError
-    from checklist_crds.object_store import StoreUnavailable
+    from checklist_crds.platform.object_store import StoreUnavailable
 
     from .backup.format import DamagedBackup
     from .backup.keys import sealing_keys, server_keys

@@ -10,8 +10,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from checklist_crds.account_links import LOCAL_ISSUER, account_name, address, one_time_link, token_to
-from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
+from checklist_crds.resources.account import LinkPurpose, LocalAccountSpec
+from checklist_crds.secrets.account_links import LOCAL_ISSUER, account_name, address, one_time_link, token_to
 from checklist_crds.times import format_timestamp, utc_now
 
 from .cluster_options import add_kubeconfig_option, add_namespace_option
@@ -92,8 +92,8 @@ async def _make(options: Namespace) -> ExitStatus:
 async def _account_name(client: "KubeClient", options: Namespace) -> str:
     """Of the account that is meant. Raises CommandFailed for an organization that is not there, KubeError."""
     from checklist_crds.kube.errors import KubeNotFound
-    from checklist_crds.kube.kinds import LOCAL_ACCOUNT, ORGANIZATION
-    from checklist_crds.resource_types import ORGANIZATION_LABEL
+    from checklist_crds.resources.base import ORGANIZATION_LABEL
+    from checklist_crds.resources.kinds import LOCAL_ACCOUNT, ORGANIZATION
 
     if options.organization is None:
         return account_name(options.email)
@@ -113,7 +113,7 @@ async def _account_name(client: "KubeClient", options: Namespace) -> str:
 async def _end_sessions(client: "KubeClient", options: Namespace, account: str) -> None:
     """Those that the cluster keeps, also while no API runs. (It refuses them, wherever they are, by resetAt.)"""
     from checklist_crds.kube.errors import KubeNotFound
-    from checklist_crds.kube.kinds import DASHBOARD_SESSION
+    from checklist_crds.resources.kinds import DASHBOARD_SESSION
 
     found, _ = await client.list_all(DASHBOARD_SESSION, options.namespace)
     for body in found:
@@ -126,8 +126,8 @@ async def _store(client: "KubeClient", options: Namespace, name: str, spec: dict
     """The account with the link; made if there is none. An older link is of no use any more."""
     from checklist_crds.kube.client import retry_conflicts
     from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound
-    from checklist_crds.kube.kinds import LOCAL_ACCOUNT
-    from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
+    from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
+    from checklist_crds.resources.kinds import LOCAL_ACCOUNT
 
     namespace = options.namespace
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
@@ -156,7 +156,7 @@ async def _store(client: "KubeClient", options: Namespace, name: str, spec: dict
 
 
 async def _members(client: "KubeClient", email: str) -> int:
-    from checklist_crds.kube.kinds import MEMBER
+    from checklist_crds.resources.kinds import MEMBER
 
     found = 0
     for namespace in _served_namespaces():

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import yaml
 
-from checklist_crds.resource_types import API_VERSION
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.base import API_VERSION
+from checklist_crds.resources.template_definition import Definition
 
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 """As labels of Kubernetes are, so that it fits everywhere."""

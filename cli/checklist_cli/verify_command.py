@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 from datetime import datetime
 from pathlib import Path
 
+from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
 from checklist_crds.times import parse_timestamp, utc_now
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
 
 from . import capture_formats
 from .capture_formats import CaptureUnreadable

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 
 from .collector import collector_at_rest
 from .draft import Draft, DraftSection, DraftStep

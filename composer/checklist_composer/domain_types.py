@@ -10,9 +10,9 @@ from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from checklist_crds.condition_rules import OPERATORS
-from checklist_crds.condition_types import Operator
-from checklist_crds.template_types import StepType
+from checklist_crds.resources.condition import Operator
+from checklist_crds.resources.template_definition import StepType
+from checklist_crds.templates.condition_rules import OPERATORS
 
 from .draft import CHOICES
 from .locales import LOCALES, Locale

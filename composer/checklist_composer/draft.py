@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Final
 
-from checklist_crds.condition_types import Operator
-from checklist_crds.template_types import StepType
+from checklist_crds.resources.condition import Operator
+from checklist_crds.resources.template_definition import StepType
 
 CHOICES: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
 """The types that need options."""

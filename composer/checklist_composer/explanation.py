@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 
 if TYPE_CHECKING:
     from .composing import StepSource

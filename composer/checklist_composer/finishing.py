@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Final
 
-from checklist_crds.condition_rules import OPERATORS
-from checklist_crds.condition_types import MAX_COMPARISONS, Operator
-from checklist_crds.template_types import (
+from checklist_crds.resources.condition import MAX_COMPARISONS, Operator
+from checklist_crds.resources.template_definition import (
     MAX_OPTIONS,
     MAX_PHOTOS_PER_STEP,
     MAX_SECTIONS,
@@ -14,7 +13,8 @@ from checklist_crds.template_types import (
     Definition,
     StepType,
 )
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.templates.condition_rules import OPERATORS
+from checklist_crds.templates.validation import parse_definition
 
 from .draft import CHOICES, Draft, DraftComparison, DraftCondition, DraftStep
 from .language import Language, language_of

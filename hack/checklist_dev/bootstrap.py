@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from checklist_crds import account_links, api_keys
-from checklist_crds.account_types import LocalAccountSpec
 from checklist_crds.ids import new_id
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.account import LocalAccountSpec
+from checklist_crds.secrets import account_links, api_keys
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import utc_now
 from checklist_dev.crd_install import GROUP, install_crds
 from checklist_dev.failures import Failure

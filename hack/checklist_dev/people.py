@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from checklist_api.dashboard.access import COOKIE, CSRF_HEADER
 from checklist_api.dashboard.sessions.store import new_secret, object_name
-from checklist_crds.account_types import DashboardSessionSpec, SignInMethod
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.account import DashboardSessionSpec, SignInMethod
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import DASHBOARD_SESSION, MEMBER
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_timestamp, utc_now
 
 ISSUER = "https://people.example"

@@ -18,14 +18,14 @@ import uvloop
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.memory import give_memory_back
-from checklist_crds.object_store import InvalidStore, open_store
-from checklist_crds.process_end import end_process
-from checklist_crds.readiness import Check
-from checklist_crds.run_seal import RunSeals
+from checklist_crds.platform.memory import give_memory_back
+from checklist_crds.platform.object_store import InvalidStore, open_store
+from checklist_crds.platform.process_end import end_process
+from checklist_crds.platform.readiness import Check
+from checklist_crds.platform.tracing import tracing_to
+from checklist_crds.runs.seal import RunSeals
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import utc_now
-from checklist_crds.tracing import tracing_to
 from checklist_operator.runtime.handover import Handover
 from checklist_operator.runtime.health import HealthServer
 from checklist_operator.runtime.json_logging import about, configure_logging

@@ -13,7 +13,15 @@ from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.informer import Key
-from checklist_crds.kube.kinds import (
+from checklist_crds.kube.limit_ledger import LimitLedger
+from checklist_crds.kube.quota_ledger import QuotaLedger
+from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.kube.seal_record import read_records
+from checklist_crds.photos.store import PhotoStore
+from checklist_crds.photos.urls import SignedUrls
+from checklist_crds.platform.readiness import Check
+from checklist_crds.platform.tracing import NO_TRACES, Tracing
+from checklist_crds.resources.kinds import (
     API_KEY,
     DASHBOARD_SESSION,
     DELIVERY_REPLAY,
@@ -25,16 +33,8 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
-from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.kube.quota_ledger import QuotaLedger
-from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.kube.seal_record import read_records
-from checklist_crds.photo_store import PhotoStore
-from checklist_crds.photo_urls import SignedUrls
-from checklist_crds.readiness import Check
-from checklist_crds.run_seal import RunSeals
+from checklist_crds.runs.seal import RunSeals
 from checklist_crds.times import Clock
-from checklist_crds.tracing import NO_TRACES, Tracing
 from checklist_operator.archive.archived_runs import ArchivedRuns
 from checklist_operator.archive.archiver import Archiver
 from checklist_operator.attempts.event_photos import EventPhotos

@@ -21,12 +21,11 @@ from checklist_cli.backup.restoring import Restore, Result
 from checklist_cli.backup.store import BackupStore
 from checklist_cli.backup.taking import Backup, Stores
 from checklist_cli.progress import Progress
-from checklist_crds import api_keys
-from checklist_crds.account_links import password_owner
 from checklist_crds.archive import Folder, Record, encode_part, month_of
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
-from checklist_crds.kube.kinds import (
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import (
     ALL_KINDS,
     API_KEY,
     AUDIT_ENTRY,
@@ -40,12 +39,13 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
-from checklist_crds.pausing import is_paused
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.run_seal import SEAL_ANNOTATION
-from checklist_crds.run_types import Run
-from checklist_crds.sealing import KeyRing, ServerKeys
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.pause import is_paused
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.seal import SEAL_ANNOTATION
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.account_links import password_owner
+from checklist_crds.secrets.digest import digest
+from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds

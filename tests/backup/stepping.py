@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from checklist_cli.backup.store import BackupStore
-from checklist_crds.object_store import StoredObject
+from checklist_crds.platform.object_store import StoredObject
 
 
 class Stepping(BackupStore):

@@ -30,7 +30,8 @@ from checklist_cli.program import main
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeGone
-from checklist_crds.kube.kinds import (
+from checklist_crds.resources.base import RESTORING_ANNOTATION
+from checklist_crds.resources.kinds import (
     CUSTOM_RESOURCE_DEFINITION,
     LOCAL_ACCOUNT,
     ORGANIZATION,
@@ -41,10 +42,9 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
-from checklist_crds.pausing import is_paused
-from checklist_crds.resource_types import RESTORING_ANNOTATION
-from checklist_crds.run_seal import SEAL_ANNOTATION, RunSeals
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.resources.pause import is_paused
+from checklist_crds.runs.seal import SEAL_ANNOTATION, RunSeals
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
 from .lab import (

@@ -17,7 +17,7 @@ from checklist_api.wiring.routes import add_routes
 from checklist_api.wiring.services import Services
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import DASHBOARD_SESSION, DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import DASHBOARD_SESSION, DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.waiting import waiting_deliveries
 from checklist_dev.people import sign_in

@@ -7,14 +7,14 @@ from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE, CSRF_HEADER
 from checklist_api.dashboard.sessions.store import object_name
-from checklist_crds.account_links import account_name, address, one_time_link, token_to
-from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists
-from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.account import LinkPurpose, LocalAccountSpec
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT
+from checklist_crds.secrets.account_links import account_name, address, one_time_link, token_to
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import utc_now
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.device import Device

@@ -17,8 +17,8 @@ from tests.chart.cluster import Cluster
 from tests.chart.conftest import Image
 from tests.chart.pods import phase, run_inside, waiting_pod
 
-from checklist_crds import api_keys
-from checklist_crds.secret_digest import digest
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
 from checklist_dev.repository import ROOT
 
 CHART = "charts/checklist-dispatch"

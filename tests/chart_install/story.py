@@ -17,7 +17,7 @@ from tests.waiting import eventually
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import EVENT, RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.kinds import EVENT, RUN, WEBHOOK_DELIVERY, Kind
 
 from .installed import Installation
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_dev.chart_files import CHART
 from checklist_dev.crd_install import VERSION_ANNOTATION, crd_version
 from checklist_dev.failures import Failure

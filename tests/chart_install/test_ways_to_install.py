@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.contract.pictures import picture
 
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE
-from checklist_crds.photo_store import PhotoStore
-from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.photos.store import PhotoStore
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE
 from checklist_dev.binaries import cached_kubectl
 from checklist_dev.chart_files import CHART
 from checklist_dev.repository import ROOT

@@ -14,10 +14,11 @@ from tests.dashboard_auth.person import PersonAt
 
 from checklist_api.dashboard.access import COOKIE
 from checklist_api.dashboard.sessions.store import new_secret, object_name
-from checklist_crds.account_types import DashboardSessionSpec, SignInMethod
-from checklist_crds.delivery_types import REPLAY_ANNOTATION
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import (
+from checklist_crds.resources.account import DashboardSessionSpec, SignInMethod
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.resources.delivery import REPLAY_ANNOTATION
+from checklist_crds.resources.kinds import (
     API_KEY,
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
@@ -30,8 +31,7 @@ from checklist_crds.kube.kinds import (
     TEMPLATE_REVISION,
     WEBHOOK_DELIVERY,
 )
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
-from checklist_crds.secret_digest import digest
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_timestamp, utc_now
 
 BRANCH_ORGANIZATION: Final = "branch"

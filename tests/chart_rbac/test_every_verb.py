@@ -15,9 +15,9 @@ from tests.chart_rbac.life import BRANCH_ORGANIZATION, CHECKLIST, GRACE, live
 from tests.chart_rbac.rights import Access, Audited
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import DELIVERY_REPLAY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, RUN, SECRET, TEMPLATE
-from checklist_crds.resource_types import RESTORED_ANNOTATION, RESTORING_ANNOTATION
-from checklist_crds.sealing import sealing_key_of
+from checklist_crds.resources.base import RESTORED_ANNOTATION, RESTORING_ANNOTATION
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, RUN, SECRET, TEMPLATE
+from checklist_crds.secrets.sealing import sealing_key_of
 from checklist_crds.times import format_timestamp, utc_now
 
 BACKUPS = "file:///var/lib/checklists/backups"

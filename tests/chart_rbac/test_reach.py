@@ -14,7 +14,7 @@ from tests.chart_rbac.rights import ALONE, Audited
 from tests.waiting import eventually
 
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import ALL_KINDS
+from checklist_crds.resources.kinds import ALL_KINDS
 
 OK, CREATED, FORBIDDEN = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.FORBIDDEN
 ACCOUNTS: Final = ("api", "operator")

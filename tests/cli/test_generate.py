@@ -16,9 +16,9 @@ from checklist_cli.api_key import KEY_VARIABLE
 from checklist_cli.program import main
 from checklist_composer import composing
 from checklist_composer.composing import NothingToCompose
-from checklist_crds.template_resource import TemplateSpec
-from checklist_crds.template_types import Definition
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template import TemplateSpec
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.validation import parse_definition
 
 PROMPT = "Checklist:\n- Doors locked\n- Windows closed\n- Fridge temperature in °C (max. 5 °C)\n- Photo of the bar"
 

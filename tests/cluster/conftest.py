@@ -14,9 +14,9 @@ from tests.serving import serving
 
 from checklist_api.settings.service import Settings
 from checklist_api.wiring.services import Services
-from checklist_crds import api_keys
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import API_KEY
+from checklist_crds.resources.kinds import API_KEY
+from checklist_crds.secrets import api_keys
 from checklist_dev.controlplane import ControlPlane
 
 

@@ -11,14 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 from tests.cluster.operator_lab import BASE_URL, SERVER_KEY, Lab
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.kinds import TEMPLATE
-from checklist_crds.object_store import StoredObject
-from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
-from checklist_crds.photo_store import PhotoStore
-from checklist_crds.photo_urls import SignedUrls
-from checklist_crds.run_commands import AddPhoto
-from checklist_crds.run_types import PhotoRef
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbnail_key
+from checklist_crds.photos.store import PhotoStore
+from checklist_crds.photos.urls import SignedUrls
+from checklist_crds.platform.object_store import StoredObject
+from checklist_crds.resources.kinds import TEMPLATE
+from checklist_crds.resources.run import PhotoRef
+from checklist_crds.runs.commands import AddPhoto
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import utc_now
 
 STEPS: list[dict[str, Any]] = [

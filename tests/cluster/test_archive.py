@@ -26,9 +26,9 @@ from checklist_crds.archive import ArchiveStore, month_of
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
-from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION
-from checklist_crds.run_photos import keys_in_use
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
+from checklist_crds.runs.photos import keys_in_use
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
 

@@ -12,9 +12,9 @@ from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOper
 from tests.cluster.replay_lab import bulk, counts, kube_event, made_failed, until_ended
 from tests.waiting import eventually
 
-from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.errors import KubeInvalid
-from checklist_crds.kube.kinds import DELIVERY_REPLAY, TEMPLATE, WEBHOOK_DELIVERY
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, TEMPLATE, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
 from checklist_operator.replays.turns import PER_HOST

@@ -7,8 +7,8 @@ from tests.cluster.operator_lab import SEALING_KEYS, Lab, Receiver, StartOperato
 from tests.cluster.replay_lab import bulk, counts, made_failed, replayed, until_ended
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
-from checklist_crds.sealing import KeyRing
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.secrets.sealing import KeyRing
 from checklist_operator.replays.turns import NAMED_AT_ONCE
 
 OTHER_KEY = "k9:" + base64.b64encode(bytes(range(64, 96))).decode()

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.cluster.operator_lab import Delivered, Lab, OperatorProcess, Receiver
 from tests.waiting import eventually
 
-from checklist_crds.delivery_types import OutcomeClass
+from checklist_crds.resources.delivery import OutcomeClass
 from checklist_dev.ports import free_ports
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, OperatorProcess
 from tests.signatures.judges import ALL, Case, judge
 
-from checklist_crds.webhook_url import canonical_url
+from checklist_crds.resources.webhook_url import canonical_url
 from checklist_dev.verifiers import make_programs
 
 

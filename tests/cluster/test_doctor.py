@@ -16,13 +16,13 @@ from checklist_cli.doctor import around, cluster, work
 from checklist_cli.doctor.finding import Finding, Level
 from checklist_cli.doctor.rights import needed
 from checklist_cli.program import main
-from checklist_crds.crd import CRD_VERSION, CRD_VERSION_ANNOTATION
-from checklist_crds.delivery_records import waiting_events
+from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import CUSTOM_RESOURCE_DEFINITION, ORGANIZATION, RUN, Kind
-from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION
-from checklist_crds.pausing import PAUSED_ANNOTATION
-from checklist_crds.resource_types import RESTORING_ANNOTATION
+from checklist_crds.resources.base import RESTORING_ANNOTATION
+from checklist_crds.resources.delivery_records import waiting_events
+from checklist_crds.resources.kinds import CUSTOM_RESOURCE_DEFINITION, ORGANIZATION, RUN, Kind
+from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
+from checklist_crds.resources.pause import PAUSED_ANNOTATION
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.ports import free_ports

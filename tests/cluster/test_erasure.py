@@ -16,9 +16,9 @@ from checklist_cli.erasure.person import Person
 from checklist_cli.progress import Progress
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.photo_store import PhotoStore
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.photos.store import PhotoStore
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import utc_now
 
 ADA = "ada@example.org"

@@ -11,8 +11,8 @@ from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, StartOper
 from tests.cluster.replay_lab import delivery_body, made_failed, until, verdict
 from tests.delivery.name_server import NameServer, Reply, addresses
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 from checklist_operator.attempts.schedule import RetrySchedule

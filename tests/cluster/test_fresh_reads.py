@@ -5,7 +5,7 @@ from tests.cluster.operator_lab import Lab
 
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import version_of
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 from checklist_operator.runtime.fresh_reads import FreshReads
 
 

@@ -8,7 +8,7 @@ from tests.cluster.archive_lab import Archiving, in_archive, keep, manifests, re
 from tests.cluster.operator_lab import Lab
 
 from checklist_crds.archive import ArchiveStore
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 
 

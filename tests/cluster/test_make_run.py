@@ -17,8 +17,8 @@ import httpx
 import pytest
 from tests.waiting import eventually_sync
 
-from checklist_crds.account_links import account_of
-from checklist_crds.secret_digest import digest
+from checklist_crds.secrets.account_links import account_of
+from checklist_crds.secrets.digest import digest
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import VERSION_ANNOTATION
 from checklist_dev.ports import free_ports

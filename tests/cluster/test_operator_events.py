@@ -5,10 +5,10 @@ from itertools import pairwise
 from tests.cluster.operator_lab import OTHER_SECRET, Delivered, Lab, OperatorProcess, Receiver, condition
 from tests.waiting import eventually
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.kube.kinds import RUN, SECRET, TEMPLATE, TEMPLATE_REVISION, WEBHOOK_DELIVERY
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.run_types import RunPhase
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import RUN, SECRET, TEMPLATE, TEMPLATE_REVISION, WEBHOOK_DELIVERY
+from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.resources.run import RunPhase
 from checklist_dev.ports import free_ports
 
 

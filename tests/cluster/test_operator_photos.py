@@ -12,9 +12,9 @@ from tests.cluster.operator_lab import Lab, Receiver, StartOperator
 from tests.cluster.photo_lab import PhotoLab
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.photo_store import PhotoStore
-from checklist_crds.run_commands import AddPhoto, RemovePhotos
+from checklist_crds.photos.store import PhotoStore
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.runs.commands import AddPhoto, RemovePhotos
 from checklist_dev.s3_server import S3Server
 
 WEEK_S = 7 * 86_400

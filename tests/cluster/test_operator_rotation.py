@@ -11,8 +11,8 @@ from tests.cluster.operator_lab import SEALING_KEYS, WEBHOOK_SECRET, Lab, Receiv
 from tests.mounted_secret import MountedSecret
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.sealing import KeyRing
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.secrets.sealing import KeyRing
 
 NEW = base64.b64encode(os.urandom(32)).decode()
 

@@ -10,13 +10,13 @@ from typing import Any
 from tests.cluster.operator_lab import OTHER_SECRET, Lab, OperatorProcess, Receiver, StartOperator, condition, resource
 from tests.waiting import eventually
 
-from checklist_crds import api_keys
 from checklist_crds.ids import derived_id, object_id
-from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE
-from checklist_crds.quota import Quota
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.run_types import RunPhase
-from checklist_crds.secret_digest import digest
+from checklist_crds.limits.quota import Quota
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import API_KEY, MEMBER, ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.resources.run import RunPhase
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_optional, format_timestamp, utc_now
 from checklist_dev.kubectl import Kubectl
 

@@ -14,8 +14,8 @@ from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.run_types import RunPhase
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import RunPhase
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
 

@@ -12,7 +12,9 @@ from tests.waiting import eventually
 
 from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import (
+from checklist_crds.limits.quota import Quota
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import (
     ALL_KINDS,
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
@@ -22,9 +24,7 @@ from checklist_crds.kube.kinds import (
     TEMPLATE,
     TEMPLATE_REVISION,
 )
-from checklist_crds.quota import Quota
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.secret_digest import digest
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.people import sign_in
 

@@ -7,9 +7,9 @@ from tests.cluster.operator_lab import OTHER_SECRET, WEBHOOK_SECRET, Lab, Operat
 from tests.cluster.replay_lab import ask, failed, kube_event, replayed, until, until_answered, verdict
 from tests.waiting import eventually
 
-from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import EVENT, RUN, SECRET, WEBHOOK_DELIVERY
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import EVENT, RUN, SECRET, WEBHOOK_DELIVERY
 from checklist_dev.kubectl import Kubectl
 
 

@@ -9,10 +9,10 @@ import pytest
 import yaml
 from tests.cluster.operator_lab import resource
 
-from checklist_crds.crd_kinds import RESOURCES
+from checklist_crds.crd.kinds import RESOURCES
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeInvalid
-from checklist_crds.kube.kinds import API_KEY, RUN, TEMPLATE
+from checklist_crds.resources.kinds import API_KEY, RUN, TEMPLATE
 from checklist_dev.failures import Failure
 from checklist_dev.kubectl import Kubectl
 

@@ -5,8 +5,8 @@ from tests.cluster.test_resources import make_run
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeInvalid
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.run_types import RunSpec, Webhook
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import RunSpec, Webhook
 
 RESOLVED = {
     "organization": "acme",

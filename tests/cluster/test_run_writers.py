@@ -14,18 +14,18 @@ import pytest
 import pytest_asyncio
 from tests.cluster.operator_lab import Lab
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.errors import ServiceError
-from checklist_crds.event_names import EventName
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict
-from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_store import RunStore
-from checklist_crds.pausing import PAUSED_ANNOTATION, with_pause
-from checklist_crds.run_commands import AddPhoto, AnswerStep, Cancel, ClearAnswer, Command, Expire, SkipStep, Submit
-from checklist_crds.run_lifecycle import decide
-from checklist_crds.run_types import PhotoRef, Run, RunPhase, RunStatus
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.pause import PAUSED_ANNOTATION, with_pause
+from checklist_crds.resources.run import PhotoRef, Run, RunPhase, RunStatus
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.commands import AddPhoto, AnswerStep, Cancel, ClearAnswer, Command, Expire, SkipStep, Submit
+from checklist_crds.runs.lifecycle import decide
 from checklist_crds.times import utc_now
 from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 

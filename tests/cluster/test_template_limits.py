@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, Kind
-from checklist_crds.resource_types import SIZE_ANNOTATION
-from checklist_crds.template_resource import counted_size, definition_of
-from checklist_crds.template_validation import canonical_size
+from checklist_crds.resources.base import SIZE_ANNOTATION
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE, TEMPLATE_REVISION, Kind
+from checklist_crds.resources.template import counted_size, definition_of
+from checklist_crds.templates.validation import canonical_size
 
 from .operator_lab import Lab, StartOperator
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from tests.cluster.operator_lab import resource
 from tests.unit.tdl_strategies import broken_definitions, definitions, json_values
 
-from checklist_crds.template_resource import definition_of
-from checklist_crds.template_validation import definition_problems, parse_definition
+from checklist_crds.resources.template import definition_of
+from checklist_crds.templates.validation import definition_problems, parse_definition
 from checklist_dev.controlplane import ControlPlane
 
 Json = dict[str, Any]

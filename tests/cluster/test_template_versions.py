@@ -3,9 +3,9 @@
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.snapshot import revision_of
+from checklist_crds.resources.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.runs.snapshot import revision_of
 from checklist_crds.times import parse_timestamp, utc_now
 from checklist_operator.controllers.revisions import RevisionCollector
 

@@ -15,10 +15,10 @@ from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeForbidden
-from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN
-from checklist_crds.resource_types import API_VERSION
-from checklist_crds.run_seal import CREATED_WITHIN, SEAL_ANNOTATION, RunSeals
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.resources.base import API_VERSION
+from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN
+from checklist_crds.runs.seal import CREATED_WITHIN, SEAL_ANNOTATION, RunSeals
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.controlplane import ControlPlane
 

@@ -20,8 +20,8 @@ from tests.replicas.api_processes import api_processes
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.tracing import TRACEPARENT_ANNOTATION, valid_traceparent
+from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, valid_traceparent
+from checklist_crds.resources.kinds import RUN
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.ports import free_ports
 

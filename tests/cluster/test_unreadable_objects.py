@@ -8,8 +8,8 @@ from tests.nested_templates import NESTED, apply_nested
 from tests.waiting import eventually
 
 from checklist_crds.kube.client import KubeConnection
-from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, TEMPLATE
-from checklist_crds.resource_types import CREATED_AT_ANNOTATION, SIZE_ANNOTATION, VERSION_OFFSET_ANNOTATION
+from checklist_crds.resources.base import CREATED_AT_ANNOTATION, SIZE_ANNOTATION, VERSION_OFFSET_ANNOTATION
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, TEMPLATE
 from checklist_crds.times import format_timestamp
 from checklist_dev.controlplane import ControlPlane
 

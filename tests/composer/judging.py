@@ -4,8 +4,8 @@ from typing import Any
 
 import yaml
 
-from checklist_crds.template_types import Definition
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.validation import parse_definition
 from checklist_dev.evaluation.batches import Prompt
 from checklist_dev.evaluation.verdicts import judge
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checklist_composer.composing import NothingToCompose, compose
-from checklist_crds.template_validation import definition_problems, parse_definition
+from checklist_crds.templates.validation import definition_problems, parse_definition
 from checklist_dev.evaluation.cases import load_cases
 from checklist_dev.evaluation.hostile_prompts import HOSTILE, LONGEST, SHORTEST
 from checklist_dev.evaluation.prompts import any_prompts, mutated, random_prompt

@@ -8,8 +8,8 @@ import pytest
 from tests.generation.model_server import Asked, Writer, fails, model_server, says
 
 from checklist_composer.composing import NothingToCompose
-from checklist_crds.template_types import Definition
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.validation import parse_definition
 from checklist_dev.evaluation.batches import load_batches, numbers
 from checklist_dev.evaluation.curve import failures, families, judged, main, report, shown, table
 from checklist_dev.failures import Failure

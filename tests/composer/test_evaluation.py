@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from checklist_composer.composing import Composition, NothingToCompose, compose
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.templates.validation import parse_definition
 from checklist_dev.evaluation.cases import Case, load_cases
 from checklist_dev.evaluation.report import LANGUAGE_FLOORS, OVERALL_FLOOR, Verdict, details
 from checklist_dev.evaluation.scoring import Score, score_case

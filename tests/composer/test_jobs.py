@@ -9,7 +9,7 @@ from checklist_composer.composing import compose
 from checklist_composer.library import heads
 from checklist_composer.locales import LOCALES
 from checklist_composer.ranking import find_domains
-from checklist_crds.template_validation import definition_problems
+from checklist_crds.templates.validation import definition_problems
 
 CLAIMS = re.compile(
     r"\b(haccp|osha|iso\s?\d|dguv|gdpr|dsgvo|rgpd|compl(?:y|ies|iant|iance)|certif|norm ?konform|gesetzeskonform"

@@ -11,7 +11,7 @@ from checklist_composer.reading.repairs import repaired
 from checklist_composer.reading.sentences import Sentences
 from checklist_composer.reading.steps import step_of
 from checklist_composer.reading.tokens import TokenizedText
-from checklist_crds.template_types import StepType
+from checklist_crds.resources.template_definition import StepType
 from checklist_dev.composer_training.labelled_prompts import labelled_prompt
 
 Labelled = tuple[TokenizedText, list[LabelledSpan]]

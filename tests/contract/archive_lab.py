@@ -13,8 +13,8 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key
-from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
-from checklist_crds.run_types import Run
+from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
+from checklist_crds.resources.run import Run
 from checklist_crds.times import utc_now
 
 from .conftest import Api

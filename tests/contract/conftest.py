@@ -18,14 +18,14 @@ from tests.waiting import eventually
 from checklist_api.openapi.document import openapi_document
 from checklist_api.settings.service import Settings
 from checklist_api.wiring.services import Services
-from checklist_crds import api_keys
 from checklist_crds.ids import new_id, object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, Kind
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.run_lifecycle import Command
-from checklist_crds.sealing import executor_token
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, Kind
+from checklist_crds.runs.lifecycle import Command
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
+from checklist_crds.secrets.sealing import executor_token
 from checklist_crds.times import Clock, utc_now
 from checklist_dev.controlplane import ControlPlane
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, text_of
-from checklist_crds.delivery_types import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.resource_types import OrganizationRef
-from checklist_crds.run_lifecycle import AnswerStep, Command, Submit
-from checklist_crds.run_types import ObjectNameRef, OutboxEntry, Run
+from checklist_crds.resources.base import OrganizationRef
+from checklist_crds.resources.delivery import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, text_of
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.resources.run import ObjectNameRef, OutboxEntry, Run
+from checklist_crds.runs.lifecycle import AnswerStep, Command, Submit
 from checklist_crds.times import utc_now
 
 from .conftest import Account, Api, owned

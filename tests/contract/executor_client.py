@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.object_store import StoredObject
+from checklist_crds.platform.object_store import StoredObject
+from checklist_crds.resources.kinds import RUN
 
 from .conftest import Api
 from .pictures import drawing, picture

@@ -10,9 +10,9 @@ import pytest
 
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.ids import new_id, object_id
-from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
-from checklist_crds.object_store import StoreUnavailable
-from checklist_crds.run_lifecycle import AnswerStep, Submit
+from checklist_crds.platform.object_store import StoreUnavailable
+from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION
+from checklist_crds.runs.lifecycle import AnswerStep, Submit
 from checklist_crds.times import utc_now
 
 from .archive_lab import ArchiveLab

@@ -11,11 +11,11 @@ from tests.waiting import eventually
 
 from checklist_api.audit.index import AuditFilter, AuditIndex
 from checklist_api.organizations.directory import Organization
-from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditTarget
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError, KubeGone, KubeInvalid, KubeUnavailable
-from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY, MEMBER, Kind
-from checklist_crds.resource_types import OrganizationRef
+from checklist_crds.resources.audit_entry import Actor, ActorKind, AuditEntrySpec, AuditTarget
+from checklist_crds.resources.base import OrganizationRef
+from checklist_crds.resources.kinds import API_KEY, AUDIT_ENTRY, MEMBER, Kind
 from checklist_crds.times import parse_timestamp
 
 from .conftest import Api, StartApi, shared_api

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from checklist_crds.kube.kinds import API_KEY, AUDIT_ENTRY, MEMBER
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.kinds import API_KEY, AUDIT_ENTRY, MEMBER
+from checklist_crds.secrets.digest import digest
 from checklist_dev.people import make_member
 
 from .conftest import Api, StartApi, http_client, owned, shared_api, until, until_status

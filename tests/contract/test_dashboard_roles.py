@@ -12,8 +12,8 @@ from aiohttp import web
 from checklist_api.dashboard.table import BASE
 from checklist_api.wiring.routes import add_routes, dashboard_table
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.kinds import DASHBOARD_SESSION, MEMBER
+from checklist_crds.secrets.digest import digest
 
 from .conftest import Api, StartApi, shared_api, until_status
 from .dashboard_client import Desk, at_desk

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 
 from .conftest import Api, StartApi, shared_api
 from .dashboard_client import at_desk

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from checklist_crds.kube.kinds import TEMPLATE, TEMPLATE_REVISION
-from checklist_crds.management import Manager, manager_of
+from checklist_crds.resources.kinds import TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.resources.management import Manager, manager_of
 
 from .conftest import Api, definition, shared_api, until
 from .dashboard_client import Desk, at_desk

@@ -3,10 +3,10 @@
 import re
 
 from checklist_api.wiring.routes import dashboard_table
-from checklist_crds import api_keys
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import NAMESPACE
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.kinds import NAMESPACE
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
 
 from .conftest import ALL_NAMESPACES, Account, Api, StartApi, shared_api
 from .dashboard_client import Desk, at_desk

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.run_lifecycle import AnswerStep, Submit
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.runs.lifecycle import AnswerStep, Submit
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
 from .conftest import Account, Api, StartApi, shared_api, until

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from checklist_api.deliveries import replays as replay_directory
-from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.delivery import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import parse_timestamp, utc_now
 
 from .conftest import Api, StartApi, owned, shared_api, until

@@ -15,7 +15,8 @@ from checklist_cli.program import main
 from checklist_crds.archive import ArchiveReader, ArchiveStore, RemovedDeliveries, encode_part, lines_of
 from checklist_crds.archive.layout import Folder, month_of
 from checklist_crds.ids import new_id, object_id
-from checklist_crds.kube.kinds import (
+from checklist_crds.photos.store import PhotoStore
+from checklist_crds.resources.kinds import (
     AUDIT_ENTRY,
     DELIVERY_REPLAY,
     LOCAL_ACCOUNT,
@@ -24,8 +25,7 @@ from checklist_crds.kube.kinds import (
     RUN,
     WEBHOOK_DELIVERY,
 )
-from checklist_crds.legal_hold import LEGAL_HOLD_ANNOTATION
-from checklist_crds.photo_store import PhotoStore
+from checklist_crds.resources.legal_hold import LEGAL_HOLD_ANNOTATION
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 

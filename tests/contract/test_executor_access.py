@@ -4,7 +4,7 @@ from datetime import timedelta
 from itertools import product
 
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi, owned, shared_api

@@ -11,9 +11,9 @@ import pytest
 
 from checklist_api.executor.models import MAX_BATCH
 from checklist_api.http.request_body import MAX_BODY_BYTES
-from checklist_crds import run_batch
 from checklist_crds.kube.errors import KubeOutcomeUnknown
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.runs import batch as run_batch
 
 from .conftest import Api, StartApi, shared_api
 from .executor_client import Json, Person, error_of, paths, person_for, step

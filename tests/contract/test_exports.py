@@ -15,9 +15,9 @@ from checklist_api.exports.csv_cells import csv_row, harmless
 from checklist_api.runs.access import RunAccess
 from checklist_crds.errors import RunNotFound
 from checklist_crds.kube.errors import KubeUnavailable
-from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
-from checklist_crds.run_lifecycle import AnswerStep, Cancel
-from checklist_crds.run_types import Run
+from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.lifecycle import AnswerStep, Cancel
 from checklist_crds.times import format_timestamp, utc_now
 
 from .conftest import Api, shared_api

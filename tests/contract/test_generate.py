@@ -6,7 +6,7 @@ import pytest
 from tests.generation.model_server import TEMPLATE, ModelServer, fails, model_server, says, stays_silent
 
 from checklist_cli.program import main as checklist_dispatch
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.templates.validation import parse_definition
 from checklist_dev.evaluation.hostile_prompts import HOSTILE
 from checklist_dev.kubectl import Kubectl
 

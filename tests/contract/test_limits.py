@@ -9,8 +9,9 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from checklist_crds.account_links import account_name
-from checklist_crds.kube.kinds import (
+from checklist_crds.limits.caps import Counted, Reserved
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import (
     API_KEY,
     AUDIT_ENTRY,
     DELIVERY_REPLAY,
@@ -21,8 +22,7 @@ from checklist_crds.kube.kinds import (
     TEMPLATE,
     Kind,
 )
-from checklist_crds.limits import Counted, Reserved
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.secrets.account_links import account_name
 from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi, definition

@@ -11,7 +11,7 @@ import pytest
 from tests.replicas.api_processes import ApiProcess
 from tests.waiting import eventually
 
-from checklist_crds.template_validation import canonical_size
+from checklist_crds.templates.validation import canonical_size
 from checklist_dev.bench.large_templates import LARGE, LIMIT_MIB
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import DASHBOARD_SESSION, MEMBER, RUN
+from checklist_crds.resources.kinds import DASHBOARD_SESSION, MEMBER, RUN
 from checklist_crds.times import utc_now
 from checklist_dev.people import Person as Somebody
 

@@ -18,14 +18,14 @@ from checklist_api.index.runs import RunIndex
 from checklist_api.organizations.directory import OrganizationDirectory
 from checklist_api.runs.access import RunAccess
 from checklist_api.runs.link_owner import LinkOwners
-from checklist_crds import run_seal
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import new_id, object_id
-from checklist_crds.kube.kinds import CONFIG_MAP, NAMESPACE, RUN
 from checklist_crds.kube.seal_record import SEALED_SINCE, SEALS_EXPIRE_SINCE
-from checklist_crds.photo_keys import PhotoFolder
-from checklist_crds.run_seal import SEAL_ANNOTATION
-from checklist_crds.sealing import _EXECUTOR_LINK, url_safe
+from checklist_crds.photos.keys import PhotoFolder
+from checklist_crds.resources.kinds import CONFIG_MAP, NAMESPACE, RUN
+from checklist_crds.runs import seal as run_seal
+from checklist_crds.runs.seal import SEAL_ANNOTATION
+from checklist_crds.secrets.sealing import _EXECUTOR_LINK, url_safe
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
 

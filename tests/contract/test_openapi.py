@@ -11,11 +11,11 @@ from checklist_api.openapi.document import EVENT_MODELS
 from checklist_api.wiring.routes import add_routes
 from checklist_crds import errors
 from checklist_crds.errors import ServiceError
-from checklist_crds.events import EventName, envelope, event_data, for_attempt
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.photo_urls import IN_EVENTS
-from checklist_crds.run_types import Run
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.photos.urls import IN_EVENTS
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.events import EventName, envelope, event_data, for_attempt
+from checklist_crds.templates.validation import parse_definition
 
 from .conftest import CONTRACT, Api, shared_api
 from .executor_client import Person, person_for, step

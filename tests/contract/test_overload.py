@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from checklist_api.wiring.services import Services
-from checklist_crds import api_keys
 from checklist_crds.kube.client import KubeConnection
-from checklist_crds.kube.kinds import API_KEY, RUN
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.kinds import API_KEY, RUN
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
 from checklist_dev.controlplane import ControlPlane
 
 from .conftest import CONTRACT, Account, Api, StartApi, http_client, until_status

@@ -14,11 +14,11 @@ from tests.cluster.severed_line import SeveredLine
 
 from checklist_api.auth.keys import _TRUSTED_WITHOUT_WATCH_S
 from checklist_api.openapi.document import openapi_document
-from checklist_crds import api_keys
 from checklist_crds.ids import new_id
 from checklist_crds.kube.informer import SILENCE_S
-from checklist_crds.kube.kinds import API_KEY, NAMESPACE, ORGANIZATION
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.kinds import API_KEY, NAMESPACE, ORGANIZATION
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
 from checklist_dev.controlplane import ControlPlane
 
 from .conftest import ALL_NAMESPACES, Api, StartApi, key_object, shared_api, until_status

@@ -10,7 +10,7 @@ import pytest
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeOutcomeUnknown
-from checklist_crds.kube.kinds import AUDIT_ENTRY, IDEMPOTENCY_RECORD, ORGANIZATION, RUN, TEMPLATE
+from checklist_crds.resources.kinds import AUDIT_ENTRY, IDEMPOTENCY_RECORD, ORGANIZATION, RUN, TEMPLATE
 from checklist_crds.times import utc_now
 
 from .archive_lab import ArchiveLab

@@ -17,8 +17,8 @@ from tests.unit.test_settings import GOOD
 from tests.waiting import eventually
 
 from checklist_crds.ids import object_id
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.sealing import KeyRing, ServerKeys, executor_token, run_owner, sealing_key_of
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.secrets.sealing import KeyRing, ServerKeys, executor_token, run_owner, sealing_key_of
 from checklist_dev.controlplane import ControlPlane
 
 from .conftest import WEBHOOK_SECRET, Api, http_client

@@ -16,8 +16,8 @@ import pytest
 from tests.waiting import eventually
 
 from checklist_api.photos import intake as photo_intake
-from checklist_crds.kube.kinds import ORGANIZATION, RUN
-from checklist_crds.photo_store import PhotoStore, StoreUnavailable
+from checklist_crds.photos.store import PhotoStore, StoreUnavailable
+from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.times import utc_now
 
 from .conftest import Api, StartApi, shared_api

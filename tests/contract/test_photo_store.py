@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.mounted_secret import MountedSecret
 
-from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
-from checklist_crds.photo_store import InvalidStore, PhotoStore, StoreUnavailable, default_url
+from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbnail_key
+from checklist_crds.photos.store import InvalidStore, PhotoStore, StoreUnavailable, default_url
 from checklist_crds.times import utc_now
 from checklist_dev.ports import free_ports
 from checklist_dev.s3_server import S3Server

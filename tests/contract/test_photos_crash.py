@@ -10,9 +10,9 @@ import pytest
 from tests.replicas.api_processes import ApiProcess
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.run_photos import keys_in_use
-from checklist_crds.run_types import Run
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.photos import keys_in_use
 from checklist_dev.controlplane import ControlPlane
 
 from .conftest import EACH_STORE, Api

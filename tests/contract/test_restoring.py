@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 import httpx
 from tests.waiting import eventually
 
-from checklist_crds import api_keys
 from checklist_crds.ids import new_id, object_id
-from checklist_crds.kube.kinds import API_KEY, MEMBER, ORGANIZATION, RUN
-from checklist_crds.resource_types import RESTORING_ANNOTATION
+from checklist_crds.resources.base import RESTORING_ANNOTATION
+from checklist_crds.resources.kinds import API_KEY, MEMBER, ORGANIZATION, RUN
+from checklist_crds.secrets import api_keys
 
 from .conftest import Account, Api, key_object, owned
 from .dashboard_client import at_desk

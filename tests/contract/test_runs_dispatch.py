@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from checklist_api.logs import JsonLines
-from checklist_crds import api_keys
 from checklist_crds.ids import is_id, new_id
-from checklist_crds.kube.kinds import API_KEY, RUN, TEMPLATE, TEMPLATE_REVISION
-from checklist_crds.pausing import PAUSED_ANNOTATION
-from checklist_crds.run_types import Run, RunPhase
-from checklist_crds.sealing import KeyRing, run_owner
+from checklist_crds.resources.kinds import API_KEY, RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.resources.pause import PAUSED_ANNOTATION
+from checklist_crds.resources.run import Run, RunPhase
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.sealing import KeyRing, run_owner
 from checklist_crds.times import parse_timestamp, utc_now
 
 from .conftest import WEBHOOK_SECRET, Api, StartApi, http_client, key_object, shared_api, until_status

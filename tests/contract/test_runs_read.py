@@ -6,8 +6,8 @@ from datetime import timedelta
 from tests.waiting import eventually, until_the_clock_passes
 
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.run_lifecycle import AnswerStep, Cancel, SkipStep, Submit
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.runs.lifecycle import AnswerStep, Cancel, SkipStep, Submit
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
 
 from .conftest import Api, StartApi, definition, owned, shared_api, until

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from checklist_crds.kube.errors import KubeInvalid
-from checklist_crds.kube.kinds import ORGANIZATION, RUN
+from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.times import utc_now
 
 from .conftest import Account, Api, StartApi

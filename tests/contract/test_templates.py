@@ -6,7 +6,7 @@ from typing import Any
 from tests.waiting import eventually
 
 from checklist_crds.ids import derived_id, new_id
-from checklist_crds.kube.kinds import AUDIT_ENTRY, TEMPLATE, Kind
+from checklist_crds.resources.kinds import AUDIT_ENTRY, TEMPLATE, Kind
 from checklist_crds.times import parse_timestamp
 
 from .conftest import Api, StartApi, http_client, owned, shared_api, until

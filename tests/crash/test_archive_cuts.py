@@ -18,7 +18,7 @@ from tests.cluster.operator_lab import Lab
 
 from checklist_crds.archive import ArchiveStore, Record
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 from checklist_dev.controlplane import ControlPlane
 
 RUNS = 3

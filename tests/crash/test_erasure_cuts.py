@@ -26,10 +26,10 @@ from checklist_cli.progress import Progress
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Folder, Record, RemovedDeliveries, encode_part, month_of
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import AUDIT_ENTRY, RUN, TEMPLATE_REVISION
-from checklist_crds.photo_keys import PhotoFolder
-from checklist_crds.photo_store import PhotoStore, StoredObject
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.photos.keys import PhotoFolder
+from checklist_crds.photos.store import PhotoStore, StoredObject
+from checklist_crds.resources.kinds import AUDIT_ENTRY, RUN, TEMPLATE_REVISION
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 

@@ -5,8 +5,8 @@ from typing import Final, Self
 
 from playwright.async_api import Locator, Page, expect
 
-from checklist_crds.kube.kinds import Kind
-from checklist_crds.management import MANAGED_BY_ANNOTATION
+from checklist_crds.resources.kinds import Kind
+from checklist_crds.resources.management import MANAGED_BY_ANNOTATION
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.office import Office

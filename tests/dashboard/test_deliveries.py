@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from checklist_crds.outcome_class import OutcomeClass
+from checklist_crds.resources.outcome import OutcomeClass
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.failed_deliveries import make_failed
 from checklist_dev.browser.office import Office

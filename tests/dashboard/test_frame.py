@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Response, expect
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import MEMBER
+from checklist_crds.resources.kinds import MEMBER
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.device import PHONE

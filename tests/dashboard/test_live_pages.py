@@ -2,7 +2,7 @@
 
 from playwright.async_api import Page, expect
 
-from checklist_crds.kube.kinds import MEMBER, TEMPLATE
+from checklist_crds.resources.kinds import MEMBER, TEMPLATE
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office

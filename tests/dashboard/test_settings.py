@@ -3,10 +3,10 @@
 from playwright.async_api import expect
 from tests.browser.checklist_screen import tab_to
 
-from checklist_crds import api_keys
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import API_KEY, MEMBER
-from checklist_crds.management import MANAGED_BY_ANNOTATION
+from checklist_crds.resources.kinds import API_KEY, MEMBER
+from checklist_crds.resources.management import MANAGED_BY_ANNOTATION
+from checklist_crds.secrets import api_keys
 from checklist_dev.bootstrap import NAMESPACE, api_key_object
 from checklist_dev.browser.office import Office
 

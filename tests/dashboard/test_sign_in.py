@@ -17,8 +17,8 @@ from tests.browser.local_accounts import (
 )
 
 from checklist_api.dashboard.access import COOKIE
-from checklist_crds.account_types import LinkPurpose
-from checklist_crds.kube.kinds import MEMBER
+from checklist_crds.resources.account import LinkPurpose
+from checklist_crds.resources.kinds import MEMBER
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.device import PHONE, Device

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.async_api import Route, expect
 
-from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.resources.kinds import TEMPLATE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
 

@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import Dialog, expect
 
-from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.resources.kinds import TEMPLATE
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
 from checklist_dev.browser.office import Office
 

@@ -10,9 +10,9 @@ from tests.contract.dashboard_client import at_desk
 from tests.waiting import eventually
 
 from checklist_api.dashboard.access import COOKIE
-from checklist_crds.account_links import account_name, new_token, password_owner
-from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER
+from checklist_crds.secrets.account_links import account_name, new_token, password_owner
 from checklist_dev.people import make_member
 
 from .conftest import PASSWORD, Api, MakeLink, with_password

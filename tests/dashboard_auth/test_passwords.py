@@ -18,10 +18,10 @@ from checklist_api.dashboard.sign_in.passwords import (
     Passwords,
 )
 from checklist_api.wiring import services
-from checklist_crds.account_links import account_name
 from checklist_crds.errors import ServiceUnavailable
-from checklist_crds.kube.kinds import LOCAL_ACCOUNT
-from checklist_crds.sealing import KeyRing, SealBroken
+from checklist_crds.resources.kinds import LOCAL_ACCOUNT
+from checklist_crds.secrets.account_links import account_name
+from checklist_crds.secrets.sealing import KeyRing, SealBroken
 
 from .conftest import PASSWORD, Api, MakeLink, StartApi, with_password
 from .person import PersonAt

@@ -8,7 +8,7 @@ import pytest
 from tests.waiting import eventually
 
 from checklist_api.dashboard.sign_in.binding import Binding
-from checklist_crds.kube.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER, Kind
+from checklist_crds.resources.kinds import DASHBOARD_SESSION, LOCAL_ACCOUNT, MEMBER, Kind
 from checklist_crds.times import utc_now
 from checklist_dev.people import make_member
 

@@ -11,8 +11,8 @@ from tests.contract.live_viewer import watching
 from checklist_api.dashboard.access import COOKIE
 from checklist_api.settings.service import InvalidSetting, Settings
 from checklist_crds.ids import object_id
-from checklist_crds.kube.kinds import DASHBOARD_SESSION
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.kinds import DASHBOARD_SESSION
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import utc_now
 from checklist_dev.people import Person
 from checklist_dev.redis_server import PASSWORD, RedisServer

@@ -9,7 +9,7 @@ from tests.waiting import eventually
 from checklist_api.dashboard.access import COOKIE
 from checklist_api.dashboard.sign_in.flow import MOST_SESSIONS
 from checklist_api.settings.sign_in import SignInSettings, keeps_secure_cookies
-from checklist_crds.kube.kinds import DASHBOARD_SESSION
+from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.times import parse_timestamp, utc_now
 from checklist_dev.redis_server import RedisServer
 

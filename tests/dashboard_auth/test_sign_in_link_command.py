@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 from tests.waiting import eventually, eventually_sync
 
-from checklist_crds.account_links import account_name
-from checklist_crds.kube.kinds import LOCAL_ACCOUNT
+from checklist_crds.resources.kinds import LOCAL_ACCOUNT
+from checklist_crds.secrets.account_links import account_name
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child

@@ -16,7 +16,7 @@ from pathlib import Path
 import uvloop
 from tests.delivery.sending import INSECURE, Loopback, deliver
 
-from checklist_crds.memory import give_memory_back
+from checklist_crds.platform.memory import give_memory_back
 from checklist_operator.transport.sender import Sender, tls_context
 
 BODY = b"{" + b" " * 50_000 + b"}"

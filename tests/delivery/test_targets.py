@@ -9,7 +9,7 @@ from tests.delivery.name_server import addresses as leads_to
 from tests.delivery.sending import INSECURE, LOOPBACK, asking, deliver, dialled_addresses
 from tests.delivery.targets import LITERALS, NAMES, NOTATIONS, POLICY
 
-from checklist_crds import webhook_url
+from checklist_crds.resources import webhook_url
 from checklist_operator.transport import addresses
 from checklist_operator.transport import sender as sender_module
 from checklist_operator.transport.addresses import AddressPolicy

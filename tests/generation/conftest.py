@@ -14,7 +14,7 @@ from checklist_api.generation.language_model.failures import ModelFailure, Reaso
 from checklist_api.generation.language_model.provider import ModelProvider
 from checklist_api.metrics import Metrics
 from checklist_api.settings.language_model import ModelSettings
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 
 KEY = "sk-test-5f0c2f6e41a84f3bb9d7c0de"
 NOW = datetime(2026, 11, 21, 13, 50, tzinfo=UTC)

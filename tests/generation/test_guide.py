@@ -12,7 +12,7 @@ from checklist_api.generation.models import PROMPT_LENGTHS
 from checklist_cli import generate_command
 from checklist_composer.composing import compose
 from checklist_composer.locales import LOCALES
-from checklist_crds.template_types import StepType
+from checklist_crds.resources.template_definition import StepType
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "generating.md").read_text(encoding="utf-8")

@@ -13,9 +13,9 @@ from tests.generation.model_server import TEMPLATE
 
 from checklist_api.generation.language_model.answer import Unusable, read_answer
 from checklist_api.generation.language_model.schema import strict_schema
-from checklist_crds.step_rules import CONFIG_FIELDS
-from checklist_crds.template_types import Definition, StepType
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template_definition import Definition, StepType
+from checklist_crds.templates.step_rules import CONFIG_FIELDS
+from checklist_crds.templates.validation import parse_definition
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -12,8 +12,8 @@ from tests.generation.model_server import fails, says, stays_silent
 
 from checklist_api.generation.language_model.check import judgement
 from checklist_api.generation.language_model.failures import Reason
-from checklist_crds.template_types import Definition
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.validation import parse_definition
 from checklist_dev.evaluation.batches import load_batches
 
 LOST = "The wish asks for {}, and no step does: add one that says so."

@@ -10,7 +10,7 @@ from tests.generation.model_server import TEMPLATE, says
 
 from checklist_api.generation.language_model.failures import Reason
 from checklist_api.generation.language_model.prompt import SYSTEM, repeats_instructions
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.templates.validation import parse_definition
 
 
 def labelled(label: str, **members: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tests.generation.model_server import TEMPLATE, Behaviour, completion, fails
 from checklist_api.generation.language_model.failures import Reason
 from checklist_api.generation.language_model.schema import strict_schema
 from checklist_api.settings.language_model import Prices
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.templates.validation import parse_definition
 
 
 def without_label() -> dict[str, Any]:

@@ -18,7 +18,7 @@ from checklist_api.generation.language_model.client import Completion, ModelClie
 from checklist_api.generation.language_model.schema import strict_schema
 from checklist_api.metrics import Metrics
 from checklist_api.settings.language_model import ModelSettings
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.templates.validation import parse_definition
 from checklist_dev.small_model import small_model
 
 PROMPT = "Bicycle check: tyres, brakes, lights"

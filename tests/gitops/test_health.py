@@ -8,10 +8,10 @@ from tests.cluster.operator_lab import Lab, OperatorProcess, Receiver, condition
 from tests.gitops.judges import cel_expressions, health, healths, lua_scripts
 from tests.waiting import eventually
 
-from checklist_crds.crd_kinds import RESOURCES
-from checklist_crds.delivery_records import DeliveryPhase
+from checklist_crds.crd.kinds import RESOURCES
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import (
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import (
     API_KEY,
     DELIVERY_REPLAY,
     EVENT,
@@ -22,8 +22,8 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
-from checklist_crds.pausing import PAUSED_ANNOTATION
-from checklist_crds.run_types import RunPhase
+from checklist_crds.resources.pause import PAUSED_ANNOTATION
+from checklist_crds.resources.run import RunPhase
 
 
 async def becomes(lab: Lab, kind: Kind, name: str, wanted: str) -> JsonObject:

@@ -14,9 +14,9 @@ from tests.contract.conftest import _make_account, key_object, kube  # noqa: F40
 from tests.replicas.api_processes import ApiProcess, api_processes
 from tests.waiting import eventually
 
-from checklist_crds import api_keys
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import API_KEY
+from checklist_crds.resources.kinds import API_KEY
+from checklist_crds.secrets import api_keys
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.redis_server import PASSWORD, RedisServer
 

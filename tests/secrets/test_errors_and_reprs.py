@@ -13,8 +13,8 @@ from tests.secrets.needles import Needle
 from checklist_api.runs.models import DispatchRequest
 from checklist_api.settings.service import Settings as ApiSettings
 from checklist_cli.verification import Expectation
-from checklist_crds.run_types import Run
-from checklist_crds.sealing import KeyRing
+from checklist_crds.resources.run import Run
+from checklist_crds.secrets.sealing import KeyRing
 from checklist_operator.settings import Settings as OperatorSettings
 from checklist_operator.transport import signing
 from checklist_operator.transport.addresses import AddressPolicy

@@ -26,13 +26,13 @@ from tests.replicas.api_processes import ApiProcess, api_processes
 from tests.secrets.needles import Needle
 from tests.waiting import eventually
 
-from checklist_crds import api_keys
-from checklist_crds.account_links import account_name, new_token, one_time_link
-from checklist_crds.account_types import LocalAccountSpec
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.kube.kinds import ALL_KINDS, API_KEY, LOCAL_ACCOUNT, SECRET
-from checklist_crds.resource_types import API_VERSION
+from checklist_crds.resources.account import LocalAccountSpec
+from checklist_crds.resources.base import API_VERSION
+from checklist_crds.resources.kinds import ALL_KINDS, API_KEY, LOCAL_ACCOUNT, SECRET
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.account_links import account_name, new_token, one_time_link
 from checklist_crds.times import utc_now
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from checklist_crds import merge_patch
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
+from checklist_crds.values import merge_patch
 
 CREATED = "2026-11-21T11:00:00Z"
 

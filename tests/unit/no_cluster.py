@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 
 
 class _NoCluster:

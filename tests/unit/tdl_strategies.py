@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from checklist_crds.condition_rules import OPERATORS
-from checklist_crds.json_types import MAX_NUMBER
-from checklist_crds.template_types import Operator, Step, StepType
+from checklist_crds.resources.template_definition import Operator, Step, StepType
+from checklist_crds.templates.condition_rules import OPERATORS
+from checklist_crds.values.json_types import MAX_NUMBER
 
 Json = Any
 

@@ -1,6 +1,6 @@
 import pytest
 
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
 from checklist_operator.transport.addresses import AddressPolicy, BlockedAddress
 
 DENIED = """

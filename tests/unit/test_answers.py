@@ -8,11 +8,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tests.unit.tdl_strategies import GivenAnswer, json_values, lone_steps, texts, valid_values
 
-from checklist_crds.answers import display_value, validate_geo, validate_value
-from checklist_crds.conditions import is_answered
 from checklist_crds.errors import AnswerInvalid, Problem
-from checklist_crds.template_types import Step, StepType
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template_definition import Step, StepType
+from checklist_crds.templates.answers import display_value, validate_geo, validate_value
+from checklist_crds.templates.conditions import is_answered
+from checklist_crds.templates.validation import parse_definition
 
 many = settings(max_examples=25)
 

@@ -33,7 +33,7 @@ from checklist_crds.archive import (
 )
 from checklist_crds.archive.erasures import ErasedRun, Erasures, NotedErasure, erasure_key
 from checklist_crds.archive.part import manifest_of, part_without, verified_records
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import format_timestamp
 from checklist_dev.repository import ROOT
 

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
-from checklist_crds.event_names import EventName
 from checklist_crds.kube.errors import KubeConflict
-from checklist_crds.run_types import OutboxEntry, Run
+from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_operator.attempts.attempt import FIRST, Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims, Taken
 from checklist_operator.attempts.delivery_objects import Delivery

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from checklist_crds import api_keys, ids, merge_patch, sealing
+from checklist_crds import ids
+from checklist_crds.secrets import api_keys, sealing
 from checklist_crds.times import format_timestamp, parse_timestamp, utc_now
+from checklist_crds.values import merge_patch
 
 KEYS = sealing.KeyRing({"k1": b"1" * 32})
 UUID_4, UUID_5 = (rf"-.{{14}}{version}.{{3}}-[89ab].*" for version in (4, 5))

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from checklist_crds import crd
-from checklist_crds.crd_kinds import RESOURCES
+from checklist_crds.crd import __main__ as command
+from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION, crd_of, render
+from checklist_crds.crd.kinds import RESOURCES
 
-_COMMITTED = Path(crd.__file__).resolve().parent.parent
+_COMMITTED = Path(command.__file__).resolve().parents[2]
 
 
 def _run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["crd", *arguments])
-    return crd.main()
+    return command.main()
 
 
 def test_the_files_are_written_from_the_models_and_a_stale_one_is_named(
@@ -34,11 +35,11 @@ def test_the_files_are_written_from_the_models_and_a_stale_one_is_named(
 
 
 def test_every_definition_bears_its_version_and_rules_stand_where_they_hold() -> None:
-    definitions = {resource.kind.kind: crd.crd_of(resource) for resource in RESOURCES}
-    versions = {each["metadata"]["annotations"][crd.CRD_VERSION_ANNOTATION] for each in definitions.values()}
-    assert versions == {str(crd.CRD_VERSION)}
+    definitions = {resource.kind.kind: crd_of(resource) for resource in RESOURCES}
+    versions = {each["metadata"]["annotations"][CRD_VERSION_ANNOTATION] for each in definitions.values()}
+    assert versions == {str(CRD_VERSION)}
     run = definitions["Run"]["spec"]["versions"][0]
-    assert yaml.safe_load(crd.render(RESOURCES[0])) == crd.crd_of(RESOURCES[0])
+    assert yaml.safe_load(render(RESOURCES[0])) == crd_of(RESOURCES[0])
     spec = run["schema"]["openAPIV3Schema"]["properties"]["spec"]
     rules = [rule["rule"] for rule in spec["properties"]["templateRef"].get("x-kubernetes-validations", ())]
     rules += [rule["rule"] for rule in spec.get("x-kubernetes-validations", ())]

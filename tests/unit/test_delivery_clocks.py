@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from tests.unit.memory_cluster import MemoryCluster
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.delivery_types import Claim, OutcomeClass, WebhookDeliveryStatus
-from checklist_crds.event_names import EventName
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeUnavailable
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY, Kind
-from checklist_crds.run_types import OutboxEntry, Run
+from checklist_crds.resources.delivery import Claim, OutcomeClass, WebhookDeliveryStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.run import OutboxEntry, Run
 from checklist_crds.times import format_timestamp, parse_timestamp
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 from checklist_operator.attempts.schedule import RetrySchedule

@@ -14,8 +14,8 @@ from tests.unit.no_cluster import NO_CLUSTER
 from checklist_api.index.deliveries import DeliveryFilter, DeliveryIndex
 from checklist_api.index.delivery_history import DELIVERED, FAILED, Delivery
 from checklist_api.index.endpoint_figures import MAX_WINDOW_HOURS, Endpoint
-from checklist_crds.delivery_types import REPLAY_ANNOTATION, WebhookDeliveryStatus
-from checklist_crds.replay_rules import ReplayRefusal, refusal_of
+from checklist_crds.resources.delivery import REPLAY_ANNOTATION, WebhookDeliveryStatus
+from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of
 from checklist_crds.times import format_timestamp
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

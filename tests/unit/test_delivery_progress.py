@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, text_of
-from checklist_crds.delivery_types import (
+from checklist_crds.resources.delivery import (
     MAX_RECORDED,
     REPLAY_ANNOTATION,
     REPLAY_BY_ANNOTATION,
@@ -19,10 +18,11 @@ from checklist_crds.delivery_types import (
     WebhookDeliverySpec,
     WebhookDeliveryStatus,
 )
-from checklist_crds.event_names import EventName
-from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.run_types import MAX_DELIVERY_RECORDS as MOST
-from checklist_crds.run_types import OutboxEntry, Run, RunPhase, RunSpec, RunStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, text_of
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.run import MAX_DELIVERY_RECORDS as MOST
+from checklist_crds.resources.run import OutboxEntry, Run, RunPhase, RunSpec, RunStatus
+from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import format_timestamp
 from checklist_operator.attempts.progress import (
     CLAIM_S,

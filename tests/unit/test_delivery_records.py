@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checklist_crds.delivery_records import (
+from checklist_crds.resources.delivery_records import (
     DeliveryPhase,
     DeliveryRecord,
     has_unfinished,
@@ -17,9 +17,9 @@ from checklist_crds.delivery_records import (
     text_of,
     waiting_events,
 )
-from checklist_crds.event_names import EventName
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.run_types import Run
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.resources.run import Run
 
 NOW = datetime(2026, 11, 24, 9, 30, tzinfo=UTC)
 MOMENTS = st.none() | st.integers(0, 10**9).map(lambda ms: NOW + timedelta(milliseconds=ms))

@@ -12,8 +12,8 @@ from aiohttp import web
 from tests.unit.no_cluster import played_cluster
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
-from checklist_crds.resource_types import GROUP, VERSION
+from checklist_crds.resources.base import GROUP, VERSION
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_operator.runtime import embedding
 from checklist_operator.runtime.embedding import EmbeddedKopf
 from checklist_operator.runtime.handlers import WATCHED

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from checklist_crds.delivery_types import MAX_PAYLOAD
-from checklist_crds.events import (
+from checklist_crds.resources.delivery import MAX_PAYLOAD
+from checklist_crds.resources.run import Geo, PhotoRef, Place, Run, RunStatus
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.commands import AnswerStep, Cancel, Command, Expire, GiveIdentity, Open, SkipStep, Submit
+from checklist_crds.runs.events import (
     EVENT_NAMES,
     answer_view,
     envelope,
@@ -16,10 +19,7 @@ from checklist_crds.events import (
     for_attempt,
     identity_view,
 )
-from checklist_crds.run_commands import AnswerStep, Cancel, Command, Expire, GiveIdentity, Open, SkipStep, Submit
-from checklist_crds.run_lifecycle import decide
-from checklist_crds.run_types import Geo, PhotoRef, Place, Run, RunStatus
-from checklist_crds.template_types import Definition
+from checklist_crds.runs.lifecycle import decide
 from checklist_operator.attempts.envelopes import body_of, kept_message, payload_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

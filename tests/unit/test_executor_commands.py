@@ -8,7 +8,7 @@ import pytest
 from checklist_api.executor import commands
 from checklist_api.http.op_id import op_id_problem
 from checklist_crds.errors import AnswerInvalid, MissingField, ServiceError, ValidationFailed
-from checklist_crds.run_commands import Cancel, RemovePhotos
+from checklist_crds.runs.commands import Cancel, RemovePhotos
 
 ADA = {"name": "Ada Lovelace", "email": "ada@example.com"}
 BAD_ADDRESSES = [  # and those of tests/vectors

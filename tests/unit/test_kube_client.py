@@ -10,7 +10,7 @@ from kubernetes.aio.config import incluster_config
 from checklist_crds.kube import client
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeOutcomeUnknown, KubeUnavailable
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 from checklist_dev.certificates import credentials_in
 
 from .no_cluster import played_cluster

@@ -12,10 +12,19 @@ from tests.unit.memory_cluster import MemoryCluster
 from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeUnavailable
-from checklist_crds.kube.kinds import API_KEY, MEMBER, NAMESPACE, ORGANIZATION, RUN, TEMPLATE, WEBHOOK_DELIVERY, Kind
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits import Limits
-from checklist_crds.pausing import PAUSED_ANNOTATION
+from checklist_crds.limits.caps import Limits
+from checklist_crds.resources.kinds import (
+    API_KEY,
+    MEMBER,
+    NAMESPACE,
+    ORGANIZATION,
+    RUN,
+    TEMPLATE,
+    WEBHOOK_DELIVERY,
+    Kind,
+)
+from checklist_crds.resources.pause import PAUSED_ANNOTATION
 from checklist_operator.attempts.pauses import Held, Pauses
 from checklist_operator.controllers.members import Members
 from checklist_operator.controllers.organizations import Organizations

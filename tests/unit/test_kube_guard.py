@@ -13,7 +13,7 @@ from checklist_api.cluster.guard import GuardedKubeClient
 from checklist_api.metrics import Metrics
 from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError, KubeNotFound, KubeOutcomeUnknown, KubeUnavailable
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 
 pytestmark = pytest.mark.looptime
 NEVER_S = 1e6

@@ -12,10 +12,10 @@ from kubernetes.aio.leaderelection import leaderelection
 from tests.unit.no_cluster import played_cluster
 from tests.waiting import eventually
 
-from checklist_crds import merge_patch
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound, KubeUnavailable
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.values import merge_patch
 from checklist_operator import __main__ as operator_main
 from checklist_operator.runtime.handover import HANDOVER_ANNOTATION, NO_HANDOVER, AttemptMade, Handover, read_note
 from checklist_operator.runtime.leader import Leadership

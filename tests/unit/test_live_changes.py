@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from checklist_api.dashboard.live.changes import LiveChange, LiveKind, RecentChanges, Sight
 from checklist_api.runs.recent import RecentRuns
-from checklist_crds.run_types import Run
+from checklist_crds.resources.run import Run
 
 ALL = Sight(("home",), admin=True)
 _changes = st.lists(st.tuples(st.sampled_from(["run", "key"]), st.integers(0, 6)), max_size=40)

@@ -9,7 +9,7 @@ import pytest
 from tests.waiting import eventually
 
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 from checklist_operator.attempts.prepare import Preparation
 from checklist_operator.controllers.outbox_lane import HEAD_START_S, Turn
 from checklist_operator.controllers.record_pace import (

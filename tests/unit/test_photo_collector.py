@@ -12,9 +12,9 @@ from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
-from checklist_crds.photo_keys import PhotoFolder, photo_id, photo_key, thumbnail_key
-from checklist_crds.photo_store import PhotoStore
+from checklist_crds.photos.keys import PhotoFolder, photo_id, photo_key, thumbnail_key
+from checklist_crds.photos.store import PhotoStore
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
 from checklist_crds.times import Clock, format_timestamp, utc_now
 from checklist_operator.archive.archived_runs import ArchivedRuns
 from checklist_operator.archive.archiver import Archiver

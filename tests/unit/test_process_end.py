@@ -35,7 +35,7 @@ def _ended(script: str) -> subprocess.CompletedProcess[str]:
 def test_a_process_ends_with_its_status_and_all_it_has_written_and_joins_its_threads() -> None:
     ended = _ended("""
 import logging, threading, time
-from checklist_crds.process_end import end_process
+from checklist_crds.platform.process_end import end_process
 def late():
     time.sleep(0.2)
     print("the thread's line")
@@ -47,7 +47,7 @@ end_process(7)
     assert ended.stdout == "in the buffer\nthe thread's line\n"
     without_reader = """
 import os
-from checklist_crds.process_end import end_process
+from checklist_crds.platform.process_end import end_process
 read, write = os.pipe()
 os.close(read)
 os.dup2(write, 1)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.unit.memory_cluster import MemoryCluster
 from tests.waiting import eventually
 
-from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.kube.quota_ledger import QuotaLedger
-from checklist_crds.quota import (
+from checklist_crds.limits.quota import (
     Quota,
     Verdict,
     confirm,
@@ -24,6 +23,7 @@ from checklist_crds.quota import (
     still_counted,
     usage,
 )
+from checklist_crds.resources.kinds import ORGANIZATION
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
-from checklist_crds.delivery_types import (
+from checklist_crds.resources.delivery import (
     Attempt,
     LastReplay,
     OutcomeClass,
@@ -18,10 +17,11 @@ from checklist_crds.delivery_types import (
     WebhookDeliverySpec,
     WebhookDeliveryStatus,
 )
-from checklist_crds.event_names import EventName
-from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
-from checklist_crds.replay_types import ReplayFilter
-from checklist_crds.run_types import ObjectNameRef, Run
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.replay import ReplayFilter
+from checklist_crds.resources.run import ObjectNameRef, Run
+from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.times import format_timestamp
 from checklist_operator.attempts.replay_progress import Known, Refuse, judge
 from checklist_operator.replays.search import search

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from checklist_crds.conditions import progress
 from checklist_crds.errors import (
     AnswerInvalid,
     AssignedToAnother,
@@ -21,9 +20,20 @@ from checklist_crds.errors import (
     ServiceUnavailable,
     ValidationFailed,
 )
-from checklist_crds.events import EventName
-from checklist_crds.run_batch import decide_in_turn
-from checklist_crds.run_commands import (
+from checklist_crds.resources.run import (
+    MAX_OUTBOX_BYTES,
+    MAX_OUTBOX_ENTRIES,
+    ExecutorIdentity,
+    Geo,
+    OutboxEntry,
+    PhotoRef,
+    Run,
+    RunPhase,
+    RunStatus,
+)
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.batch import decide_in_turn
+from checklist_crds.runs.commands import (
     AddPhoto,
     AnswerStep,
     Cancel,
@@ -36,19 +46,9 @@ from checklist_crds.run_commands import (
     SkipStep,
     Submit,
 )
-from checklist_crds.run_lifecycle import Decision, decide
-from checklist_crds.run_types import (
-    MAX_OUTBOX_BYTES,
-    MAX_OUTBOX_ENTRIES,
-    ExecutorIdentity,
-    Geo,
-    OutboxEntry,
-    PhotoRef,
-    Run,
-    RunPhase,
-    RunStatus,
-)
-from checklist_crds.template_types import Definition
+from checklist_crds.runs.events import EventName
+from checklist_crds.runs.lifecycle import Decision, decide
+from checklist_crds.templates.conditions import progress
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MEMBER = "u-00000000-0000-4000-8000-000000000001"

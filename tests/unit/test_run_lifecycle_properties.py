@@ -7,13 +7,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checklist_crds import merge_patch
-from checklist_crds.conditions import applicable_step_ids
-from checklist_crds.conditions import progress as count_progress
 from checklist_crds.errors import ServiceError
-from checklist_crds.events import EventName
-from checklist_crds.run_batch import decide_in_turn
-from checklist_crds.run_commands import (
+from checklist_crds.resources.run import Geo, PhotoRef, Run, RunPhase, RunStatus
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.batch import decide_in_turn
+from checklist_crds.runs.commands import (
     AddPhoto,
     AnswerStep,
     Cancel,
@@ -27,10 +25,12 @@ from checklist_crds.run_commands import (
     SkipStep,
     Submit,
 )
-from checklist_crds.run_lifecycle import Decision, decide
-from checklist_crds.run_photos import bytes_ever, keys_in_use, photos_of
-from checklist_crds.run_types import Geo, PhotoRef, Run, RunPhase, RunStatus
-from checklist_crds.template_types import Definition
+from checklist_crds.runs.events import EventName
+from checklist_crds.runs.lifecycle import Decision, decide
+from checklist_crds.runs.photos import bytes_ever, keys_in_use, photos_of
+from checklist_crds.templates.conditions import applicable_step_ids
+from checklist_crds.templates.conditions import progress as count_progress
+from checklist_crds.values import merge_patch
 
 from .test_run_lifecycle import NOW, Life, checklist, stored
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from tests.unit.memory_cluster import MemoryCluster
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, merge, text_of
-from checklist_crds.event_names import EventName
 from checklist_crds.kube.errors import KubeConflict, from_status
-from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_patch import status_patch
-from checklist_crds.run_types import Answer, OutboxEntry, Run, RunPhase, RunStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, merge, text_of
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import Answer, OutboxEntry, Run, RunPhase, RunStatus
 
 NOW = datetime(2026, 11, 24, 9, 30, tzinfo=UTC)
 

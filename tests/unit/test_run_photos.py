@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from checklist_crds.canonical_json import canonical_json
 from checklist_crds.errors import AnswerInvalid, IdempotencyKeyReused, NotFound, RequiredStepsMissing
-from checklist_crds.receipt import receipt_digest, receipt_document, receipt_view
-from checklist_crds.run_commands import AddPhoto, DrawSignature, RemovePhotos, Submit
-from checklist_crds.run_lifecycle import Decision
-from checklist_crds.run_photos import keys_in_use, photo_of_operation, photos_of
-from checklist_crds.run_types import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, Run, RunPhase
+from checklist_crds.resources.run import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, Run, RunPhase
+from checklist_crds.runs.commands import AddPhoto, DrawSignature, RemovePhotos, Submit
+from checklist_crds.runs.lifecycle import Decision
+from checklist_crds.runs.photos import keys_in_use, photo_of_operation, photos_of
+from checklist_crds.runs.receipt import receipt_digest, receipt_document, receipt_view
+from checklist_crds.values.canonical_json import canonical_json
 
 from .test_run_lifecycle import HERE, NOW, WHEN_A_IS_FALSE, Life, checklist, paths, step
 

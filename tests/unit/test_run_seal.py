@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from checklist_crds import run_seal
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeForbidden
-from checklist_crds.kube.kinds import RUN, Kind
 from checklist_crds.kube.seal_record import SEALS_EXPIRE_SINCE, read_records
-from checklist_crds.run_seal import RunSeals
-from checklist_crds.run_types import Run
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.resources.kinds import RUN, Kind
+from checklist_crds.resources.run import Run
+from checklist_crds.runs import seal as run_seal
+from checklist_crds.runs.seal import RunSeals
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import parse_timestamp
 
 DISPATCHED, CREATED = "2026-11-24T09:30:00.250Z", "2026-11-24T09:30:00Z"

@@ -24,7 +24,7 @@ from tests.delivery.authority import HOST, Authority
 from tests.delivery.sending import Loopback
 from tests.waiting import eventually
 
-from checklist_crds.internal_hosts import InternalHosts
+from checklist_crds.resources.internal_hosts import InternalHosts
 from checklist_crds.settings.held import Certificates
 from checklist_dev.repository import ROOT
 from checklist_operator.faults import LocalFault

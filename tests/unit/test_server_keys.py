@@ -11,12 +11,12 @@ from checklist_api.idempotency import Idempotency, require_same_payload
 from checklist_api.organizations.directory import Organization
 from checklist_crds.errors import IdempotencyKeyReused
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.photo_keys import PhotoFolder, parts_of, photo_id, photo_key, thumbnail_key
-from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
-from checklist_crds.resource_types import CREATED_AT_ANNOTATION, FINGERPRINT_ANNOTATION
-from checklist_crds.run_types import PhotoRef
-from checklist_crds.sealing import ServerKeys, executor_token, is_executor_token
+from checklist_crds.photos.keys import PhotoFolder, parts_of, photo_id, photo_key, thumbnail_key
+from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.resources.base import CREATED_AT_ANNOTATION, FINGERPRINT_ANNOTATION
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import PhotoRef
+from checklist_crds.secrets.sealing import ServerKeys, executor_token, is_executor_token
 
 OLD, NEW = b"o" * 32, b"n" * 32
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

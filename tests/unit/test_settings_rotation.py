@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.settings.held import Certificates, SecretText
 from checklist_crds.settings.rotation import HeldFile, Rotation
 from checklist_dev.certificates import credentials_in

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from checklist_crds.kube.errors import KubeError, KubeForbidden, KubeNotFound, KubeUnavailable
-from checklist_crds.run_types import SecretRef, Webhook
-from checklist_crds.sealing import KeyRing
+from checklist_crds.resources.run import SecretRef, Webhook
+from checklist_crds.secrets.sealing import KeyRing
 from checklist_operator.attempts.signing_secrets import SigningSecrets
 from checklist_operator.faults import LocalFault
 

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from tests.unit.tdl_strategies import BREAKERS, definitions, json_values
 
 from checklist_crds.errors import Problem, ValidationFailed
-from checklist_crds.template_types import Definition, Operator, StepType
-from checklist_crds.template_validation import MAX_PROBLEMS, definition_problems, parse_definition, runnable_problems
+from checklist_crds.resources.template_definition import Definition, Operator, StepType
+from checklist_crds.templates.validation import MAX_PROBLEMS, definition_problems, parse_definition, runnable_problems
 
 few = settings(max_examples=30)
 

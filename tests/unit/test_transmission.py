@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.unit.memory_cluster import MemoryCluster
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, recorded_events
-from checklist_crds.delivery_types import Claim, WebhookDeliverySpec, WebhookDeliveryStatus
-from checklist_crds.event_names import EventName
 from checklist_crds.ids import new_id
 from checklist_crds.kube.errors import KubeConflict, KubeUnavailable
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.delivery import Claim, WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, recorded_events
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.kinds import RUN
 from checklist_operator.attempts.claim import Claims, LeadNotConfirmed
 from checklist_operator.attempts.delivery_objects import Delivery
 from checklist_operator.attempts.progress import Send

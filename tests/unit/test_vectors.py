@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.tdl_strategies import GivenAnswer, valid_values
 
-from checklist_crds.answers import validate_value
-from checklist_crds.condition_rules import OPERATORS
-from checklist_crds.conditions import applicable_step_ids, is_answered, missing_required
-from checklist_crds.step_bounds import photo_bounds
-from checklist_crds.template_types import Operator, StepType
-from checklist_crds.template_validation import definition_problems, parse_definition, runnable_problems
+from checklist_crds.resources.template_definition import Operator, StepType
+from checklist_crds.templates.answers import validate_value
+from checklist_crds.templates.condition_rules import OPERATORS
+from checklist_crds.templates.conditions import applicable_step_ids, is_answered, missing_required
+from checklist_crds.templates.step_bounds import photo_bounds
+from checklist_crds.templates.validation import definition_problems, parse_definition, runnable_problems
 from checklist_dev.vectors.vectors import FILE, checklists, written
 
 VECTORS: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
-from checklist_crds.internal_hosts import InternalHosts
-from checklist_crds.webhook_url import InvalidTarget, canonical_url
+from checklist_crds.resources.internal_hosts import InternalHosts
+from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
 from checklist_dev.binaries import cache_folder
 from checklist_dev.failures import say
 from checklist_dev.repository import ROOT

@@ -7,9 +7,9 @@ from typing import Any
 from checklist_api.deliveries.models import Delivery, EndpointList, Replay, ReplayRequest
 from checklist_api.runs.models import DispatchRequest
 from checklist_crds.errors import PayloadNotKept, ReplayRefused
-from checklist_crds.event_names import EVENT_NAMES
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.resources.event_names import EVENT_NAMES
+from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_dev.repository import ROOT
 
 GUIDE = (ROOT / "docs/webhooks.md").read_text()

@@ -12,7 +12,7 @@ from typing import Final
 
 from checklist_crds.archive import ArchiveStore, Damaged, Manifest, PartPlace, Record, lines_of
 from checklist_crds.archive.part import verified_records
-from checklist_crds.run_row import row_of_run
+from checklist_crds.runs.row import row_of_run
 
 from ..index.archive_table import ArchivedRow, KnownPart
 from ..index.delivery_sources import events_of_run

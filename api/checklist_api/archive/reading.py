@@ -8,8 +8,8 @@ from typing import Final
 from checklist_crds.archive import Damaged, Record
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.ids import is_id, object_id
-from checklist_crds.object_store import StoreUnavailable
-from checklist_crds.template_types import Definition
+from checklist_crds.platform.object_store import StoreUnavailable
+from checklist_crds.resources.template_definition import Definition
 
 from ..index.archive_table import KnownPart
 from ..index.run_rows import UNREADABLE

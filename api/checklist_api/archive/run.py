@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, fields
 from typing import Final
 
 from checklist_crds.archive import Record
-from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.run_types import Run
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.replay_rules import ReplayRefusal
 
 from ..index.delivery_history import Delivery, merged
 from ..index.delivery_sources import events_of_run, kept_delivery

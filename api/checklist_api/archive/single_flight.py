@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from checklist_crds.object_store import StoreUnavailable
+from checklist_crds.platform.object_store import StoreUnavailable
 
 REFRESH_EVERY_S: Final = 1.0
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from checklist_crds.audit_types import AuditEntrySpec
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone
-from checklist_crds.kube.kinds import AUDIT_ENTRY
-from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.resources.audit_entry import AuditEntrySpec
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import AUDIT_ENTRY
 
 from ..organizations.directory import Organization
 from .index import AuditFilter, audit_view

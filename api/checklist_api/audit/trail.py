@@ -17,12 +17,12 @@ from typing import Final, Self
 
 from aiohttp import web
 
-from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditOutcome, AuditTarget, entry_name
 from checklist_crds.errors import ServiceError, ServiceUnavailable
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeContended, KubeError, KubeOutcomeUnknown, KubeOverloaded, KubeUnavailable
-from checklist_crds.kube.kinds import AUDIT_ENTRY
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.audit_entry import Actor, ActorKind, AuditEntrySpec, AuditOutcome, AuditTarget, entry_name
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.kinds import AUDIT_ENTRY
 from checklist_crds.times import Clock
 
 from ..auth.gate import Caller

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from checklist_crds import api_keys
 from checklist_crds.errors import RateLimited, Unauthorized
-from checklist_crds.secret_digest import digest
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import Clock
 
 from ..cluster.call_queue import charge_to

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from checklist_crds.api_keys import object_name
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer, Key, key_of
-from checklist_crds.kube.kinds import API_KEY
-from checklist_crds.organization_types import ApiKeySpec, ApiKeyStatus
-from checklist_crds.resource_types import CREATED_AT_ANNOTATION
+from checklist_crds.resources.base import CREATED_AT_ANNOTATION
+from checklist_crds.resources.kinds import API_KEY
+from checklist_crds.resources.organization import ApiKeySpec, ApiKeyStatus
+from checklist_crds.secrets.api_keys import object_name
 from checklist_crds.times import format_timestamp, parse_timestamp
 
 from ..cluster.expiring_set import ExpiringSet

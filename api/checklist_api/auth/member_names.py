@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import MEMBER
-from checklist_crds.organization_types import MemberSpec
+from checklist_crds.resources.kinds import MEMBER
+from checklist_crds.resources.organization import MemberSpec
 
 from .gate import Caller
 from .keys import ApiKey

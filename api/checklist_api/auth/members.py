@@ -16,10 +16,10 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer, Key, key_of
-from checklist_crds.kube.kinds import MEMBER
-from checklist_crds.management import Manager, manager_of
-from checklist_crds.organization_types import MemberSpec, MemberStatus, Role
-from checklist_crds.resource_types import CREATED_AT_ANNOTATION
+from checklist_crds.resources.base import CREATED_AT_ANNOTATION
+from checklist_crds.resources.kinds import MEMBER
+from checklist_crds.resources.management import Manager, manager_of
+from checklist_crds.resources.organization import MemberSpec, MemberStatus, Role
 from checklist_crds.times import parse_timestamp
 
 logger = logging.getLogger(__name__)

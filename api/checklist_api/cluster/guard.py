@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient, KubeConnection
 from checklist_crds.kube.errors import KubeError, KubeOutcomeUnknown, KubeUnavailable
-from checklist_crds.kube.kinds import ORGANIZATION, Kind
+from checklist_crds.resources.kinds import ORGANIZATION, Kind
 
 from ..metrics import Metrics
 from .call_queue import CallQueue

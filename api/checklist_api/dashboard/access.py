@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from checklist_crds.errors import Forbidden, NotFound, RequestForged, SignInRequired
-from checklist_crds.organization_types import Role
-from checklist_crds.sealing import ServerKeys
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.organization import Role
+from checklist_crds.secrets.digest import digest
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock
 
 from ..auth.gate import Caller, Gate, Handler, OwnerHandler

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.audit_types import AuditOutcome
-from checklist_crds.json_text import to_json
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.organization_types import Role
+from checklist_crds.resources.audit_entry import AuditOutcome
+from checklist_crds.resources.organization import Role
 from checklist_crds.times import Clock
+from checklist_crds.values.json_text import to_json
 
 from ..audit.export import exported
 from ..audit.index import AuditFilter, AuditIndex

@@ -5,8 +5,8 @@ from typing import Any
 
 from aiohttp import web
 
-from checklist_crds.organization_types import Role
-from checklist_crds.run_types import Run
+from checklist_crds.resources.organization import Role
+from checklist_crds.resources.run import Run
 
 from ..auth.gate import Caller
 from ..deliveries.routes import DeliveryRoutes

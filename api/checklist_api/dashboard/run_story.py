@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from checklist_crds.conditions import missing_required
-from checklist_crds.photo_urls import PhotoUrl
-from checklist_crds.run_types import Run, Webhook
-from checklist_crds.template_types import Definition
+from checklist_crds.photos.urls import PhotoUrl
+from checklist_crds.resources.run import Run, Webhook
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.conditions import missing_required
 
 from ..index.delivery_sources import host_of
 from ..runs import models

@@ -11,8 +11,8 @@ from typing import Any, Final
 import segno
 from aiohttp import web
 
-from checklist_crds.organization_types import Role
-from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
+from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.resources.organization import Role
 from checklist_crds.times import Clock, format_optional
 
 from ..auth.gate import Caller

@@ -11,7 +11,7 @@ from typing import Final
 
 from aiohttp import web
 
-from checklist_crds.organization_types import Role
+from checklist_crds.resources.organization import Role
 
 from ..auth.gate import OwnerHandler
 from .access import DashboardGate

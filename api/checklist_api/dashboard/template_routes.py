@@ -10,7 +10,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from checklist_crds.errors import VersionConflict
-from checklist_crds.organization_types import Role
+from checklist_crds.resources.organization import Role
 from checklist_crds.times import Clock
 
 from ..auth.gate import Caller

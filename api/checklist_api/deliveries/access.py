@@ -9,17 +9,17 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checklist_crds.audit_types import AuditTarget
-from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
 from checklist_crds.errors import DeliveryNotFound, PayloadNotKept, ReplayRefused, ServiceError
 from checklist_crds.ids import is_id, new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
-from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.replay_types import DeliveryReplaySpec, ReplayFilter
-from checklist_crds.resource_types import OrganizationRef
-from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.resources.audit_entry import AuditTarget
+from checklist_crds.resources.base import OrganizationRef
+from checklist_crds.resources.delivery import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION
+from checklist_crds.resources.kinds import DELIVERY_REPLAY, RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.replay import DeliveryReplaySpec, ReplayFilter
+from checklist_crds.resources.run import ObjectNameRef
+from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock, format_timestamp
 
 from ..archive.reading import ArchivedRuns

@@ -5,15 +5,15 @@ from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from checklist_crds import replay_types
-from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.errors import Problem
-from checklist_crds.event_names import EVENT_NAMES, EventName
 from checklist_crds.ids import ID_PATTERNS, is_id
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.replay_types import MAX_EVENT_IDS, ReplayPhase
-from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.resources import replay as replay_types
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.event_names import EVENT_NAMES, EventName
+from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.resources.replay import MAX_EVENT_IDS, ReplayPhase
+from checklist_crds.resources.run import ObjectNameRef
+from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import format_optional, format_timestamp
 
 from ..http.models import Count, Moment, Pagination, RunId, Shape

@@ -12,8 +12,8 @@ from checklist_crds.errors import (
     RunNotFound,
     ValidationFailed,
 )
-from checklist_crds.event_names import EVENT_NAMES
-from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.resources.event_names import EVENT_NAMES
+from checklist_crds.runs.replay_rules import ReplayRefusal
 
 from ..http.example_values import COMPLETED_AT, PAGINATION, REPLAY_ID, RUN_ID
 from ..http.operations import (

@@ -14,15 +14,15 @@ from checklist_crds.errors import RateLimited, ReplayNotFound
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.informer import Informer, Key, key_of
-from checklist_crds.kube.kinds import DELIVERY_REPLAY
-from checklist_crds.replay_types import DeliveryReplaySpec, DeliveryReplayStatus
-from checklist_crds.resource_types import (
+from checklist_crds.resources.base import (
     API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
     OBJECT_NAME_PATTERN,
     ORGANIZATION_LABEL,
 )
+from checklist_crds.resources.kinds import DELIVERY_REPLAY
+from checklist_crds.resources.replay import DeliveryReplaySpec, DeliveryReplayStatus
 from checklist_crds.times import format_timestamp, parse_timestamp
 
 from ..idempotency import Claim, require_same_payload

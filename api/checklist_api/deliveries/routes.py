@@ -6,8 +6,8 @@ from typing import Final
 
 from aiohttp import web
 
-from checklist_crds.audit_types import AuditTarget
-from checklist_crds.event_names import EVENT_NAMES
+from checklist_crds.resources.audit_entry import AuditTarget
+from checklist_crds.resources.event_names import EVENT_NAMES
 from checklist_crds.times import format_timestamp
 
 from ..archive.reading import ArchivedRuns

@@ -10,16 +10,16 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.answers import validate_value
 from checklist_crds.errors import AnswerInvalid, Problem, ServiceError, Unprocessable, ValidationFailed
 from checklist_crds.kube.run_store import BatchChange
-from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
-from checklist_crds.run_batch import Outcome
-from checklist_crds.run_commands import Command
-from checklist_crds.run_lifecycle import require_assignee
-from checklist_crds.run_types import Run
-from checklist_crds.template_structure import json_type_name
-from checklist_crds.template_types import Definition
+from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.resources.run import Run
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.batch import Outcome
+from checklist_crds.runs.commands import Command
+from checklist_crds.runs.lifecycle import require_assignee
+from checklist_crds.templates.answers import validate_value
+from checklist_crds.templates.structure import json_type_name
 from checklist_crds.times import Clock
 
 from ..auth.gate import Gate

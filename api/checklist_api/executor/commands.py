@@ -1,14 +1,15 @@
 """Makes commands from an executor's requests.
 
 Its model says what can be said without the run: shapes, lengths, the e-mail address. What the checklist itself says of
-a value, a step or the end of the run is up to `run_lifecycle.decide`. All raise MissingField and ValidationFailed.
+a value, a step or the end of the run is up to `runs.lifecycle.decide`. All raise MissingField and ValidationFailed.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from checklist_crds.errors import AnswerInvalid, Problem, ValidationFailed
-from checklist_crds.run_commands import (
+from checklist_crds.resources.run import Geo
+from checklist_crds.runs.commands import (
     AnswerStep,
     Cancel,
     ClearAnswer,
@@ -19,7 +20,6 @@ from checklist_crds.run_commands import (
     SkipStep,
     Submit,
 )
-from checklist_crds.run_types import Geo
 
 from .models import AnswerRequest, CancelRequest, IdentityRequest, Operation, RemovePhotosRequest, SubmitRequest
 

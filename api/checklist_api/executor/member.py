@@ -11,7 +11,7 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import AssignedToAnother, RequestForged, RunExpired, RunNotFound, SignInRequired
-from checklist_crds.run_types import IdentityMode, Run, RunPhase
+from checklist_crds.resources.run import IdentityMode, Run, RunPhase
 from checklist_crds.times import Clock
 
 from ..auth.members import Member

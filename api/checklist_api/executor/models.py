@@ -6,15 +6,15 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationInfo
 
-from checklist_crds.answers import validate_geo
-from checklist_crds.conditions import applicable_step_ids, missing_required
 from checklist_crds.errors import AnswerInvalid, Problem
-from checklist_crds.json_types import Absentable, has_visible_text, is_absent, text_fault
-from checklist_crds.photo_urls import PhotoUrl
-from checklist_crds.run_types import Run
-from checklist_crds.template_structure import json_type_name
-from checklist_crds.template_types import Definition
+from checklist_crds.photos.urls import PhotoUrl
+from checklist_crds.resources.run import Run
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.answers import validate_geo
+from checklist_crds.templates.conditions import applicable_step_ids, missing_required
+from checklist_crds.templates.structure import json_type_name
 from checklist_crds.times import format_optional, format_timestamp
+from checklist_crds.values.json_types import Absentable, has_visible_text, is_absent, text_fault
 
 from ..auth.members import Member
 from ..http.models import Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from checklist_crds.errors import NotFound, RunExpired, RunNotFound, ServiceError, ServiceUnavailable
 from checklist_crds.kube.errors import KubeUnavailable
-from checklist_crds.run_types import Run, RunPhase
+from checklist_crds.resources.run import Run, RunPhase
 from checklist_crds.times import Clock
 
 from ..auth.gate import Gate

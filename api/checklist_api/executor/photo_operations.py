@@ -2,12 +2,8 @@
 
 from typing import Final
 
-from checklist_crds.errors import (
-    AnswerInvalid,
-    InvalidParameter,
-    NotFound,
-)
-from checklist_crds.limits import LimitName, limit_reached
+from checklist_crds.errors import AnswerInvalid, InvalidParameter, NotFound
+from checklist_crds.limits.caps import LimitName, limit_reached
 
 from ..http.example_values import ORGANIZATION_ID
 from ..http.operations import Access, Body, Operation, Reply, Upload, problem, query

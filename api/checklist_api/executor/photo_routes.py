@@ -12,16 +12,16 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import InvalidParameter, Problem, ServiceError, ServiceUnavailable
-from checklist_crds.events import photo_view
 from checklist_crds.kube.errors import KubeUnavailable
 from checklist_crds.kube.run_store import Change
-from checklist_crds.limits import Limits
-from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
-from checklist_crds.run_commands import AddPhoto, DrawSignature
-from checklist_crds.run_lifecycle import Decision, decide
-from checklist_crds.run_photos import photo_of_operation
-from checklist_crds.run_types import PhotoRef, Run
-from checklist_crds.template_types import Definition
+from checklist_crds.limits.caps import Limits
+from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.resources.run import PhotoRef, Run
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.commands import AddPhoto, DrawSignature
+from checklist_crds.runs.events import photo_view
+from checklist_crds.runs.lifecycle import Decision, decide
+from checklist_crds.runs.photos import photo_of_operation
 from checklist_crds.times import Clock
 
 from ..http.responses import json_response

@@ -11,11 +11,11 @@ from aiohttp import web
 
 from checklist_crds.errors import RunExpired, Unprocessable
 from checklist_crds.kube.run_store import Change
-from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
-from checklist_crds.run_commands import AnswerStep, Command, DrawSignature, Open, RemovePhotos
-from checklist_crds.run_lifecycle import require_assignee
-from checklist_crds.run_types import Run, RunPhase
-from checklist_crds.template_types import Definition
+from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.resources.run import Run, RunPhase
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.commands import AnswerStep, Command, DrawSignature, Open, RemovePhotos
+from checklist_crds.runs.lifecycle import require_assignee
 from checklist_crds.times import Clock
 
 from ..http.request_body import read_json_object, read_optional_json_object

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from checklist_crds.json_text import to_json
-from checklist_crds.run_types import Run
-from checklist_crds.template_types import StepType
+from checklist_crds.resources.run import Run
+from checklist_crds.resources.template_definition import StepType
+from checklist_crds.values.json_text import to_json
 
 from ..runs.steps import StepResult, StepState, step_results
 from .csv_cells import Cell, csv_row

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from checklist_crds.template_types import Definition, Step, StepType
+from checklist_crds.resources.template_definition import Definition, Step, StepType
 
 from ..runs.steps import StepResult, StepState, step_results
 from .csv_answers import RUN_COLUMNS, number_of, photo_links, run_cells

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from checklist_crds.json_text import to_json
 from checklist_crds.times import format_optional, format_timestamp
+from checklist_crds.values.json_text import to_json
 
 from ..runs.steps import StepResult, StepState, step_results
 from .csv_answers import photo_links

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from checklist_crds.photo_urls import PhotoUrl
-from checklist_crds.run_types import IdentityMode
+from checklist_crds.photos.urls import PhotoUrl
+from checklist_crds.resources.run import IdentityMode
 
 from ..runs import models
 from ..runs.steps import StepResult, people_of, step_results

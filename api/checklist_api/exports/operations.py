@@ -2,11 +2,7 @@
 
 from typing import Final
 
-from checklist_crds.errors import (
-    InvalidParameter,
-    NotFound,
-    RunNotFound,
-)
+from checklist_crds.errors import InvalidParameter, NotFound, RunNotFound
 
 from ..http.operations import Access, Operation, Reply, problem, query
 from ..runs.operations import RUN_FILTERS

@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import RunNotFound, ServiceUnavailable
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import Clock
 
 from ..archive.incomplete import Incomplete

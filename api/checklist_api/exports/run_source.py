@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checklist_crds.errors import RunNotFound
-from checklist_crds.run_types import Run
-from checklist_crds.template_types import Definition, Section, Step, StepType
+from checklist_crds.resources.run import Run
+from checklist_crds.resources.template_definition import Definition, Section, Step, StepType
 from checklist_crds.times import parse_timestamp
 
 from ..index.runs import RunFilter, RunIndex

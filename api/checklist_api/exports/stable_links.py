@@ -10,10 +10,10 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import NotFound
-from checklist_crds.photo_keys import parts_of
-from checklist_crds.photo_urls import IN_ANSWERS, PhotoUrl, SignedUrls
-from checklist_crds.run_photos import photos_of
-from checklist_crds.run_types import PhotoRef
+from checklist_crds.photos.keys import parts_of
+from checklist_crds.photos.urls import IN_ANSWERS, PhotoUrl, SignedUrls
+from checklist_crds.resources.run import PhotoRef
+from checklist_crds.runs.photos import photos_of
 
 from ..auth.gate import Caller, Gate
 from ..runs.access import RunAccess

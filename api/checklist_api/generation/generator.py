@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from checklist_crds.errors import GenerationFailed, InternalError, ModelFailed, Problem, RateLimited, ServiceError
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import Clock
 
 from ..metrics import Metrics

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Final
 from pydantic import BeforeValidator, Field, RootModel
 
 from checklist_composer.explanation import UNSURE_BELOW
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 
 from ..http.models import Count, Shape, StepId
 from ..http.request_model import RequestModel, wrong

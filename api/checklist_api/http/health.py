@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from aiohttp import web
 
-from checklist_crds.readiness import Check, readiness_body, reasons_of
+from checklist_crds.platform.readiness import Check, readiness_body, reasons_of
 
 from ..metrics import Metrics
 from .responses import json_response

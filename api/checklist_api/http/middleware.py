@@ -19,8 +19,8 @@ from checklist_crds.errors import (
     ServiceUnavailable,
 )
 from checklist_crds.kube.errors import KubeContended, KubeOutcomeUnknown, KubeOverloaded, KubeUnavailable
-from checklist_crds.log_lines import in_context
-from checklist_crds.tracing import (
+from checklist_crds.platform.log_lines import in_context
+from checklist_crds.platform.tracing import (
     NO_TRACES,
     TRACEPARENT_HEADER,
     Span,

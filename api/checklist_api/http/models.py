@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from checklist_crds.ids import ID_PATTERNS
-from checklist_crds.json_types import Absentable, is_absent
-from checklist_crds.run_types import STEP_ID_PATTERN
+from checklist_crds.resources.run import STEP_ID_PATTERN
+from checklist_crds.values.json_types import Absentable, is_absent
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """ISO 8601 in UTC with milliseconds."""

@@ -27,7 +27,7 @@ from checklist_crds.errors import (
     Unauthorized,
     UnsupportedMediaType,
 )
-from checklist_crds.limits import LimitName, limit_reached
+from checklist_crds.limits.caps import LimitName, limit_reached
 
 from .example_values import EVENT_ID, PHOTO_ID, QUOTA, REPLAY_ID, REQUEST_ID, RUN_ID, SIGN_IN, TEMPLATE_ID, Json
 from .middleware import MAX_REQUEST_ID, REQUEST_ID_CHARACTERS

@@ -6,7 +6,7 @@ from typing import Any, Final
 from aiohttp import web
 from pydantic import BaseModel
 
-from checklist_crds.json_text import to_json
+from checklist_crds.values.json_text import to_json
 
 _HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "no-store"}
 

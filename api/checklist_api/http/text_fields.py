@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from checklist_crds.errors import Problem
-from checklist_crds.resource_types import OBJECT_NAME_PATTERN
+from checklist_crds.resources.base import OBJECT_NAME_PATTERN
 
 _OBJECT_NAME: Final = re.compile(rf"(?=.{{1,253}}$){OBJECT_NAME_PATTERN}")
 

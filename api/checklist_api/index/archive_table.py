@@ -17,7 +17,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
-from checklist_crds.run_row import RUN_COLUMNS, milliseconds
+from checklist_crds.runs.row import RUN_COLUMNS, milliseconds
 
 from .delivery_rows import packed_id
 from .interned_names import InternedNames

@@ -14,10 +14,10 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from checklist_crds.event_names import EVENT_NAMES
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.informer import Informer, key_of
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.event_names import EVENT_NAMES
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.times import Clock
 
 from .delivery_history import DELIVERED, OUTCOMES, STATUSES, Delivery, Event, FromRun, Kept, merged

@@ -7,8 +7,8 @@ alone knows the last one.
 
 from typing import Final, NamedTuple
 
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.replay_rules import FINAL_EVENTS, ReplayRefusal
+from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.runs.replay_rules import FINAL_EVENTS, ReplayRefusal
 
 PENDING: Final = "pending"
 IN_FLIGHT: Final = "in_flight"
@@ -150,7 +150,7 @@ def _from_run(event: Event, run: FromRun, kept: Kept | None) -> Delivery:
 
 
 def _refusal_of_kept(kept: Kept) -> ReplayRefusal | None:
-    """As `replay_rules.refusal_of` decides it of the whole object."""
+    """As `runs.replay_rules.refusal_of` decides it of the whole object."""
     if kept.replaying:
         return ReplayRefusal.REPLAY_UNDER_WAY
     if kept.status not in {DELIVERED, FAILED} or not kept.settled:

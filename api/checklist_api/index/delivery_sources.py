@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from checklist_crds.delivery_records import DeliveryPhase, fields_of, raw_records, waiting_events
-from checklist_crds.delivery_types import REPLAY_ANNOTATION
-from checklist_crds.event_names import EventName
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.delivery import REPLAY_ANNOTATION
+from checklist_crds.resources.delivery_records import DeliveryPhase, fields_of, raw_records, waiting_events
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.outcome import OutcomeClass
 from checklist_crds.times import parse_timestamp
 
 from .delivery_history import DELIVERED, FAILED, IN_FLIGHT, OUTCOMES, PENDING, Attempt, Event, FromRun, Kept, Replay

@@ -1,10 +1,10 @@
-"""List rows of runs (`checklist_crds.run_row`), live and archived alike."""
+"""List rows of runs (`checklist_crds.runs.row`), live and archived alike."""
 
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from checklist_crds.run_row import RUN_COLUMNS
-from checklist_crds.run_types import RunPhase
+from checklist_crds.resources.run import RunPhase
+from checklist_crds.runs.row import RUN_COLUMNS
 from checklist_crds.times import format_timestamp
 
 UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError)

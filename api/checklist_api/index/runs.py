@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.informer import Handler, Informer, Key, key_of
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.run_row import RUN_COLUMNS, milliseconds, row_of_run
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.runs.row import RUN_COLUMNS, milliseconds, row_of_run
 
 from .archive_table import ArchiveTable
 from .run_rows import FINAL, UNREADABLE, column, summary_of

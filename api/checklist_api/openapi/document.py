@@ -8,7 +8,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from checklist_crds.errors import ServiceError
-from checklist_crds.json_text import to_json
+from checklist_crds.values.json_text import to_json
 
 from ..dashboard.access import COOKIE
 from ..deliveries import event_models as events

@@ -12,9 +12,9 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
-from checklist_crds.kube.kinds import ORGANIZATION
-from checklist_crds.organization_types import OrganizationLimits, OrganizationSpec
-from checklist_crds.resource_types import RESTORING_ANNOTATION
+from checklist_crds.resources.base import RESTORING_ANNOTATION
+from checklist_crds.resources.kinds import ORGANIZATION
+from checklist_crds.resources.organization import OrganizationLimits, OrganizationSpec
 
 from ..cluster.expiring_set import ExpiringSet
 from ..settings.rates import Rate

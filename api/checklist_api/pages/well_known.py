@@ -8,7 +8,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from checklist_crds.errors import NotFound
-from checklist_crds.json_text import to_json
+from checklist_crds.values.json_text import to_json
 
 from ..settings.app_links import AppLinks
 

@@ -17,9 +17,9 @@ from typing import BinaryIO, Final
 from aiohttp import web
 
 from checklist_crds.errors import MalformedJson, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
-from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
-from checklist_crds.photo_store import PhotoStore, StoreUnavailable
-from checklist_crds.run_types import PhotoRef, Place
+from checklist_crds.photos.keys import photo_id, photo_key, thumbnail_key
+from checklist_crds.photos.store import PhotoStore, StoreUnavailable
+from checklist_crds.resources.run import PhotoRef, Place
 
 from ..http.working_folder import WorkingFolder
 from ..metrics import Metrics

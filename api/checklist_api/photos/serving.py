@@ -9,9 +9,9 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import NotFound, ServiceUnavailable
-from checklist_crds.photo_keys import PhotoFolder, thumbnail_key
-from checklist_crds.photo_store import PhotoStore, StoredPhoto, StoreUnavailable
-from checklist_crds.photo_urls import SignedUrls
+from checklist_crds.photos.keys import PhotoFolder, thumbnail_key
+from checklist_crds.photos.store import PhotoStore, StoredPhoto, StoreUnavailable
+from checklist_crds.photos.urls import SignedUrls
 
 from ..auth.gate import Gate
 from ..http.middleware import frame_headers

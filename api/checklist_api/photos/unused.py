@@ -9,8 +9,8 @@ import logging
 from checklist_crds.errors import ServiceError
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.run_store import Change
-from checklist_crds.run_photos import keys_in_use
-from checklist_crds.run_types import PhotoRef
+from checklist_crds.resources.run import PhotoRef
+from checklist_crds.runs.photos import keys_in_use
 
 from ..organizations.directory import Organization
 from ..runs.access import RunAccess

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from checklist_crds.errors import RunClosed, RunNotFound
 from checklist_crds.ids import is_id
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_store import BatchChange, Change, RunStore
-from checklist_crds.run_batch import decide_in_turn
-from checklist_crds.run_lifecycle import Command
-from checklist_crds.run_types import Run
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import Run
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.batch import decide_in_turn
+from checklist_crds.runs.lifecycle import Command
 from checklist_crds.times import Clock
 
 from ..archive.reading import ArchivedRuns

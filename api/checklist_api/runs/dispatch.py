@@ -16,22 +16,17 @@ from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExc
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
 from checklist_crds.kube.informer import key_of
-from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger, Reservation
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.quota import Verdict, usage
-from checklist_crds.resource_types import (
-    API_VERSION,
-    FINGERPRINT_ANNOTATION,
-    ORGANIZATION_LABEL,
-    OrganizationRef,
-)
-from checklist_crds.run_seal import RunSeals
-from checklist_crds.run_types import RunSpec, Webhook
-from checklist_crds.sealing import KeyRing, run_owner
-from checklist_crds.snapshot import Snapshot
+from checklist_crds.limits.quota import Verdict, usage
+from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, carried
+from checklist_crds.resources.base import API_VERSION, FINGERPRINT_ANNOTATION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import RunSpec, Webhook
+from checklist_crds.runs.seal import RunSeals
+from checklist_crds.runs.snapshot import Snapshot
+from checklist_crds.secrets.sealing import KeyRing, run_owner
 from checklist_crds.times import Clock
-from checklist_crds.tracing import TRACEPARENT_ANNOTATION, carried
 
 from ..archive.reading import ArchivedRuns
 from ..auth.gate import Caller

@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from checklist_crds.run_types import REST_STATUSES
+from checklist_crds.resources.run import REST_STATUSES
 
 from ..http.pagination import one_of, parameter, requested_moment
 from ..index.runs import RunFilter

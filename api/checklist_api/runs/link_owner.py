@@ -7,7 +7,7 @@ there was one, and no run that was made since.
 
 from checklist_crds.errors import RunNotFound
 from checklist_crds.ids import object_id
-from checklist_crds.sealing import ServerKeys, is_executor_token, is_unbound_token
+from checklist_crds.secrets.sealing import ServerKeys, is_executor_token, is_unbound_token
 
 from ..index.runs import RunIndex
 from ..organizations.directory import Organization, OrganizationDirectory

@@ -6,15 +6,15 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationInfo
 
-from checklist_crds import run_types
-from checklist_crds.event_names import EVENT_NAMES, event_name_problem
-from checklist_crds.events import answer_view, identity_view, signature_view
-from checklist_crds.json_types import AS_NUMBER, Absentable, is_absent
-from checklist_crds.photo_urls import PhotoUrl
-from checklist_crds.receipt import receipt_view
-from checklist_crds.run_types import MAX_EXECUTOR_REF, MAX_EXPIRY_HOURS, REST_STATUSES
+from checklist_crds.photos.urls import PhotoUrl
+from checklist_crds.resources import run as run_types
+from checklist_crds.resources.event_names import EVENT_NAMES, event_name_problem
+from checklist_crds.resources.run import MAX_EXECUTOR_REF, MAX_EXPIRY_HOURS, REST_STATUSES
+from checklist_crds.resources.webhook_url import MAX_URL_LENGTH, InvalidTarget, canonical_url
+from checklist_crds.runs.events import answer_view, identity_view, signature_view
+from checklist_crds.runs.receipt import receipt_view
 from checklist_crds.times import format_optional, format_timestamp
-from checklist_crds.webhook_url import MAX_URL_LENGTH, InvalidTarget, canonical_url
+from checklist_crds.values.json_types import AS_NUMBER, Absentable, is_absent
 
 from ..archive.incomplete import Incomplete
 from ..http.models import Count, Moment, Pagination, QuotaDetails, RunId, Shape, StepId, TemplateId, UserId, Version

@@ -12,7 +12,7 @@ from checklist_crds.errors import (
     TemplateNotRunnable,
     ValidationFailed,
 )
-from checklist_crds.run_types import MAX_EXPIRY_HOURS, REST_STATUSES
+from checklist_crds.resources.run import MAX_EXPIRY_HOURS, REST_STATUSES
 
 from ..http.example_values import CREATED_AT, EXPIRES_AT, PAGINATION, RUN_ID, TEMPLATE_ID
 from ..http.operations import (

@@ -9,7 +9,7 @@ from typing import Final
 
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import Key, key_of, version_of
-from checklist_crds.run_types import Run
+from checklist_crds.resources.run import Run
 
 _REMEMBERED: Final = 1_000
 

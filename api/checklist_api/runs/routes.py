@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from checklist_crds.audit_types import AuditTarget
 from checklist_crds.errors import RunExpired, RunNotFound
-from checklist_crds.photo_urls import IN_ANSWERS, SignedUrls
-from checklist_crds.run_lifecycle import CANCELLED_BY_OWNER, Cancel, decide
-from checklist_crds.run_types import Run, RunPhase
+from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.resources.audit_entry import AuditTarget
+from checklist_crds.resources.run import Run, RunPhase
+from checklist_crds.resources.webhook_url import Openness
+from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
 from checklist_crds.times import Clock
-from checklist_crds.webhook_url import Openness
 
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import AuditTrail

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from checklist_crds.answers import display_value
-from checklist_crds.conditions import applicable_step_ids
-from checklist_crds.run_types import Answer, Run
-from checklist_crds.template_types import Definition, Section, Step, StepType
+from checklist_crds.resources.run import Answer, Run
+from checklist_crds.resources.template_definition import Definition, Section, Step, StepType
+from checklist_crds.templates.answers import display_value
+from checklist_crds.templates.conditions import applicable_step_ids
 
 
 class StepState(StrEnum):

@@ -8,10 +8,10 @@ from aiohttp import web
 
 from checklist_crds.errors import QuotaExceeded
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import ORGANIZATION
 from checklist_crds.kube.quota_ledger import QuotaLedger
-from checklist_crds.organization_types import OrganizationSpec, Plan
-from checklist_crds.quota import Quota, days, usage
+from checklist_crds.limits.quota import Quota, days, usage
+from checklist_crds.resources.kinds import ORGANIZATION
+from checklist_crds.resources.organization import OrganizationSpec, Plan
 from checklist_crds.times import Clock
 
 from ..auth.gate import Caller, Gate

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from checklist_crds.sealing import executor_token
+from checklist_crds.secrets.sealing import executor_token
 from checklist_crds.settings.declaring import setting
 from checklist_crds.settings.forms import BaseUrl, Switch, Text, Whole, is_loopback
 from checklist_crds.settings.reading import InvalidSetting, read

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from checklist_crds.errors import Problem, ValidationFailed
-from checklist_crds.template_types import Definition
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.templates.validation import parse_definition
 
 
 def parse_with(document: Mapping[str, Any], problems: list[Problem], *, strict: bool) -> Definition:

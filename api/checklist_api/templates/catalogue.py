@@ -18,12 +18,12 @@ from checklist_crds.ids import is_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound, KubeUnavailable
 from checklist_crds.kube.informer import Informer, Key, key_of, version_of
-from checklist_crds.kube.kinds import TEMPLATE
-from checklist_crds.management import Manager, manager_of
-from checklist_crds.snapshot import Snapshot, snapshot
-from checklist_crds.template_resource import TemplateMeta, definition_of
-from checklist_crds.template_validation import parse_definition
-from checklist_crds.weighted_lru import WeightedLru, weight_of
+from checklist_crds.platform.weighted_lru import WeightedLru, weight_of
+from checklist_crds.resources.kinds import TEMPLATE
+from checklist_crds.resources.management import Manager, manager_of
+from checklist_crds.resources.template import TemplateMeta, definition_of
+from checklist_crds.runs.snapshot import Snapshot, snapshot
+from checklist_crds.templates.validation import parse_definition
 
 from ..cluster.expiring_set import ExpiringSet
 from ..cluster.keyed_locks import KeyedLocks

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 
 from ..http.example_values import CREATED_AT, ORGANIZATION_ID, STARTED_AT, TEMPLATE_ID, Json
 

@@ -1,10 +1,10 @@
-"""Answers of templates. The TDL itself is `checklist_crds.template_types`."""
+"""Answers of templates. The TDL itself is `checklist_crds.resources.template_definition`."""
 
 from typing import Literal, Self
 
 from pydantic import Field
 
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import format_timestamp
 
 from ..http.models import Count, Moment, OrganizationId, Pagination, Shape, TemplateId, Version

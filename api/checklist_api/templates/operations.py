@@ -13,8 +13,8 @@ from checklist_crds.errors import (
     ValidationFailed,
     VersionConflict,
 )
-from checklist_crds.limits import LimitName, limit_reached
-from checklist_crds.template_types import Definition
+from checklist_crds.limits.caps import LimitName, limit_reached
+from checklist_crds.resources.template_definition import Definition
 
 from ..generation.models import NO_PROMPT, GeneratedTemplate, GenerateRequest
 from ..http.example_values import PAGINATION, TEMPLATE_ID

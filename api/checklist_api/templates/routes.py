@@ -9,7 +9,7 @@ from aiohttp import web
 from checklist_composer.explanation import explanation
 from checklist_composer.locales import LOCALES
 from checklist_crds.errors import Problem
-from checklist_crds.template_validation import definition_problems
+from checklist_crds.templates.validation import definition_problems
 
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate

@@ -14,13 +14,13 @@ from typing import Any, Final
 from checklist_crds.errors import TemplateVersionNotFound, ValidationFailed
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid
-from checklist_crds.kube.kinds import TEMPLATE_REVISION
-from checklist_crds.limits import LimitName, Limits, limit_reached
-from checklist_crds.resource_types import made_at
-from checklist_crds.snapshot import revision_of
-from checklist_crds.template_change import TemplateChange, change_of
-from checklist_crds.template_resource import TemplateMeta, definition_of
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.limits.caps import LimitName, Limits, limit_reached
+from checklist_crds.resources.base import made_at
+from checklist_crds.resources.kinds import TEMPLATE_REVISION
+from checklist_crds.resources.template import TemplateMeta, definition_of
+from checklist_crds.resources.template_change import TemplateChange, change_of
+from checklist_crds.runs.snapshot import revision_of
+from checklist_crds.templates.validation import parse_definition
 from checklist_crds.times import parse_timestamp
 
 from ..organizations.directory import Organization

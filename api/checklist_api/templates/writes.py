@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from checklist_crds import merge_patch
-from checklist_crds.audit_types import ActorKind, AuditTarget
 from checklist_crds.errors import Problem, TemplateManaged, TemplateNotFound, ValidationFailed, VersionConflict
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeInvalid, KubeNotFound
-from checklist_crds.kube.kinds import TEMPLATE
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits import Counted
-from checklist_crds.management import manager_of
-from checklist_crds.resource_types import (
+from checklist_crds.limits.caps import Counted
+from checklist_crds.platform.weighted_lru import weight_of
+from checklist_crds.resources.audit_entry import ActorKind, AuditTarget
+from checklist_crds.resources.base import (
     API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
     ORGANIZATION_LABEL,
     SIZE_ANNOTATION,
 )
-from checklist_crds.template_change import CHANGED_BY_ANNOTATION, TemplateChange
-from checklist_crds.template_resource import TemplateMeta, counted_size, definition_of
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.kinds import TEMPLATE
+from checklist_crds.resources.management import manager_of
+from checklist_crds.resources.template import TemplateMeta, counted_size, definition_of
+from checklist_crds.resources.template_change import CHANGED_BY_ANNOTATION, TemplateChange
+from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import Clock, format_timestamp, parse_timestamp
-from checklist_crds.weighted_lru import weight_of
+from checklist_crds.values import merge_patch
 
 from ..audit.trail import Act
 from ..cluster.keyed_locks import KeyedLocks

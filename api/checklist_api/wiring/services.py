@@ -14,13 +14,13 @@ from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
 from checklist_crds.kube.seal_record import wait_for_records
-from checklist_crds.photo_store import InvalidStore, PhotoStore
-from checklist_crds.photo_urls import SignedUrls
-from checklist_crds.readiness import Check
-from checklist_crds.run_seal import RunSeals
+from checklist_crds.photos.store import InvalidStore, PhotoStore
+from checklist_crds.photos.urls import SignedUrls
+from checklist_crds.platform.readiness import Check
+from checklist_crds.platform.tracing import tracing_to
+from checklist_crds.runs.seal import RunSeals
 from checklist_crds.settings.rotation import Rotation
 from checklist_crds.times import Clock, utc_now
-from checklist_crds.tracing import tracing_to
 
 from ..archive.index import ArchiveIndex
 from ..archive.parts import ArchiveParts

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection
 
 from checklist_crds.archive import Damaged, Manifest
 from checklist_crds.archive.layout import MANIFEST, PartPlace
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 
 from .format import BackupManifest, DamagedBackup
 from .reading import copies_of, objects_of

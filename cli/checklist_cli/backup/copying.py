@@ -13,8 +13,8 @@ from typing import Final
 
 from checklist_crds.archive.layout import PREFIX as ARCHIVE
 from checklist_crds.archive.layout import PartPlace
-from checklist_crds.object_store import StoredObject
-from checklist_crds.photo_keys import PREFIX as PHOTOS
+from checklist_crds.photos.keys import PREFIX as PHOTOS
+from checklist_crds.platform.object_store import StoredObject
 
 from .format import DamagedBackup
 from .parallel import for_each

@@ -8,8 +8,8 @@ from typing import Final, Self
 import zstandard
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from checklist_crds.json_text import from_json, to_json
 from checklist_crds.times import Timestamp
+from checklist_crds.values.json_text import from_json, to_json
 
 from . import layout
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 from checklist_crds.times import Clock, parse_timestamp, utc_now
 
 LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.settings.names import SUFFIX
 
 from ..command import CommandFailed

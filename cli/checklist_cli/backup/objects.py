@@ -8,9 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from checklist_crds.account_links import password_owner
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import (
+from checklist_crds.resources.base import (
+    CREATED_AT_ANNOTATION,
+    ORGANIZATION_LABEL,
+    RESTORED_ANNOTATION,
+    RESTORING_ANNOTATION,
+    VERSION_OFFSET_ANNOTATION,
+)
+from checklist_crds.resources.kinds import (
     API_KEY,
     AUDIT_ENTRY,
     DELIVERY_REPLAY,
@@ -24,17 +30,11 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
-from checklist_crds.pausing import PAUSED_ANNOTATION
-from checklist_crds.resource_types import (
-    CREATED_AT_ANNOTATION,
-    ORGANIZATION_LABEL,
-    RESTORED_ANNOTATION,
-    RESTORING_ANNOTATION,
-    VERSION_OFFSET_ANNOTATION,
-)
-from checklist_crds.run_seal import SEAL_ANNOTATION, RunSeals, was_created_in_time
-from checklist_crds.run_types import RunPhase
-from checklist_crds.sealing import KeyRing, SealBroken, run_owner
+from checklist_crds.resources.pause import PAUSED_ANNOTATION
+from checklist_crds.resources.run import RunPhase
+from checklist_crds.runs.seal import SEAL_ANNOTATION, RunSeals, was_created_in_time
+from checklist_crds.secrets.account_links import password_owner
+from checklist_crds.secrets.sealing import KeyRing, SealBroken, run_owner
 
 KINDS: Final = (
     ORGANIZATION,

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound, KubeUnavailable
-from checklist_crds.sealing import KeyRing
+from checklist_crds.secrets.sealing import KeyRing
 
 from ..command import CommandFailed
 from .objects import Wanted, difference, is_untouched, status_difference

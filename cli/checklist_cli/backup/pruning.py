@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from checklist_crds.object_store import StoredObject
+from checklist_crds.platform.object_store import StoredObject
 from checklist_crds.times import Clock, utc_now
 
 from ..progress import Progress

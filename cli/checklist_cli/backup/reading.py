@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 
 from .copying import Copied
 from .format import BackupManifest, DamagedBackup, PartEntry, decode, from_line

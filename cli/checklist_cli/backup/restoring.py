@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeForbidden, KubeNotFound
-from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN, SECRET, WEBHOOK_DELIVERY, Kind
-from checklist_crds.pausing import is_paused
-from checklist_crds.resource_types import ORGANIZATION_LABEL, RESTORED_ANNOTATION, RESTORING_ANNOTATION
-from checklist_crds.run_seal import RunSeals
-from checklist_crds.sealing import KeyRing, SealBroken, ServerKeys
+from checklist_crds.resources.base import ORGANIZATION_LABEL, RESTORED_ANNOTATION, RESTORING_ANNOTATION
+from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN, SECRET, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.pause import is_paused
+from checklist_crds.runs.seal import RunSeals
+from checklist_crds.secrets.sealing import KeyRing, SealBroken, ServerKeys
 from checklist_crds.times import Clock, utc_now
 
 from ..command import CommandFailed

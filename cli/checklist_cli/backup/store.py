@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from checklist_crds.archive.store import ArchiveStore
-from checklist_crds.object_store import StoredObject
+from checklist_crds.platform.object_store import StoredObject
 
 from . import layout
 from .format import BackupManifest, DamagedBackup

@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from checklist_crds.crd import CRD_VERSION_ANNOTATION
+from checklist_crds.crd.definition import CRD_VERSION_ANNOTATION
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
-from checklist_crds.kube.kinds import CUSTOM_RESOURCE_DEFINITION, SECRET
-from checklist_crds.resource_types import GROUP
-from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_crds.resources.base import GROUP
+from checklist_crds.resources.kinds import CUSTOM_RESOURCE_DEFINITION, SECRET
+from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.times import Clock, utc_now
 
 from ..command import CommandFailed

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from checklist_crds.sealing import KeyRing, ServerKeys
+from checklist_crds.secrets.sealing import KeyRing, ServerKeys
 from checklist_crds.settings.names import SUFFIX
 
 from .finding import Finding, Level, ok, unknown
@@ -58,7 +58,7 @@ async def stores(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
 
 async def _probe(name: str, url: str) -> Finding:
     from checklist_crds.archive import ArchiveStore
-    from checklist_crds.object_store import InvalidStore, StoreUnavailable
+    from checklist_crds.platform.object_store import InvalidStore, StoreUnavailable
 
     key, content = f"doctor/{uuid.uuid4().hex}", uuid.uuid4().bytes
     advice = "look at its URL, its credentials and the NetworkPolicy; uploads wait, and nothing is archived meanwhile"
@@ -132,7 +132,7 @@ async def answering(urls: list[str]) -> AsyncIterator[Finding]:
 async def archived(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
     """How many runs the archive holds, by its manifests; and what is left of an archiving that did not end."""
     from checklist_crds.archive import ArchiveStore, Damaged
-    from checklist_crds.object_store import InvalidStore, StoreUnavailable
+    from checklist_crds.platform.object_store import InvalidStore, StoreUnavailable
 
     url = (
         environment.get("CHECKLISTS_ARCHIVE_STORE", "").strip() or environment.get("CHECKLISTS_PHOTO_STORE", "").strip()

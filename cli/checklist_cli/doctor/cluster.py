@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Final
 
-from checklist_crds.crd import CRD_VERSION, CRD_VERSION_ANNOTATION
+from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
-from checklist_crds.kube.kinds import ALL_KINDS, CUSTOM_RESOURCE_DEFINITION, Kind
-from checklist_crds.resource_types import VERSION
+from checklist_crds.resources.base import VERSION
+from checklist_crds.resources.kinds import ALL_KINDS, CUSTOM_RESOURCE_DEFINITION, Kind
 from checklist_crds.times import Clock, parse_timestamp
 
 from .finding import Finding, Level, ok, spoken, unknown

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from checklist_crds.resource_types import GROUP
+from checklist_crds.resources.base import GROUP
 
 ACCOUNTS: Final = ("api", "operator")
 """By the component's name in the chart."""

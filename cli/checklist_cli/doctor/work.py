@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from checklist_crds.delivery_records import waiting_events
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
-from checklist_crds.pausing import is_paused
-from checklist_crds.resource_types import RESTORING_ANNOTATION, made_at
-from checklist_crds.retention_rules import Keep, organization_of
-from checklist_crds.run_types import RunPhase
-from checklist_crds.sealing import sealing_key_of
+from checklist_crds.limits.retention import Keep, organization_of
+from checklist_crds.resources.base import RESTORING_ANNOTATION, made_at
+from checklist_crds.resources.delivery_records import waiting_events
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.pause import is_paused
+from checklist_crds.resources.run import RunPhase
+from checklist_crds.secrets.sealing import sealing_key_of
 from checklist_crds.times import Clock, parse_timestamp
 
 from .finding import Finding, Level, ok, spoken, unknown

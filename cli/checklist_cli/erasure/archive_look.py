@@ -8,7 +8,7 @@ from typing import Final
 from checklist_crds.archive import ArchiveStore, Damaged, Manifest, PartPlace, Record, RemovedDeliveries
 from checklist_crds.archive.layout import MANIFEST
 from checklist_crds.archive.part import lines_of, unvouched_lines
-from checklist_crds.legal_hold import is_held
+from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.times import Clock
 
 from ..backup.parallel import for_each

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 
-from checklist_crds.account_links import account_name
 from checklist_crds.ids import is_id, object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone
-from checklist_crds.kube.kinds import (
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import (
     AUDIT_ENTRY,
     DASHBOARD_SESSION,
     DELIVERY_REPLAY,
@@ -19,9 +19,9 @@ from checklist_crds.kube.kinds import (
     WEBHOOK_DELIVERY,
     Kind,
 )
-from checklist_crds.legal_hold import is_held
-from checklist_crds.organization_types import Role
-from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.resources.legal_hold import is_held
+from checklist_crds.resources.organization import Role
+from checklist_crds.secrets.account_links import account_name
 
 from ..backup.objects import organization_of
 from ..command import CommandFailed

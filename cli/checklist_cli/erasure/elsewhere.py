@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.photo_keys import PREFIX as PHOTOS
+from checklist_crds.photos.keys import PREFIX as PHOTOS
+from checklist_crds.resources.kinds import RUN
 
 from ..backup.archived import archived_runs
 from ..backup.copying import run_of_photo

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from checklist_crds.audit_types import Actor, ActorKind, AuditEntrySpec, AuditTarget, entry_name
-from checklist_crds.kube.kinds import AUDIT_ENTRY, ORGANIZATION
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.resources.audit_entry import Actor, ActorKind, AuditEntrySpec, AuditTarget, entry_name
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, format_timestamp, utc_now
 
 from ..backup.keys import fingerprints

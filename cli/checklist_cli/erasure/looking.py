@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.photo_store import PhotoStore
+from checklist_crds.photos.store import PhotoStore
 from checklist_crds.times import Clock
 
 from ..backup.parallel import for_each

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from checklist_crds.json_text import from_json
+from checklist_crds.values.json_text import from_json
 
 _WRITTEN_AS_IT_IS: Final = re.compile(r'[^"\\\x00-\x1f]+')
 """What JSON, and JSON within JSON, leaves as it is."""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from checklist_crds.canonical_json import canonical_json
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.secrets.sealing import ServerKeys
+from checklist_crds.values.canonical_json import canonical_json
 
 KIND: Final = "checklist-dispatch erasure receipt"
 FORMAT: Final = 1

@@ -5,9 +5,9 @@ from typing import Final, TypeVar
 
 from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.kube.kinds import ORGANIZATION, RUN
-from checklist_crds.legal_hold import is_held
-from checklist_crds.quota import Quota, confirm
+from checklist_crds.limits.quota import Quota, confirm
+from checklist_crds.resources.kinds import ORGANIZATION, RUN
+from checklist_crds.resources.legal_hold import is_held
 
 from ..backup.parallel import for_each
 from .sight import FoundObject, FoundRun

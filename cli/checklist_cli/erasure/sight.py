@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from checklist_crds.archive import Manifest, PartPlace
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 
 from .person import Why
 

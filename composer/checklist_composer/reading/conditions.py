@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from checklist_crds.condition_types import Operator
+from checklist_crds.resources.condition import Operator
 
 from ..language import fold
 from .answers import NO, YES, limits_of, numbers_of, options_of, roles_of

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from checklist_crds.template_types import MAX_MINUTES
+from checklist_crds.resources.template_definition import MAX_MINUTES
 
 from ..draft import Draft
 from ..language import Language

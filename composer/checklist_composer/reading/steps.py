@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from checklist_crds.template_types import StepType
+from checklist_crds.resources.template_definition import StepType
 
 from ..draft import CHOICES, DraftStep
 from ..naming import label_of

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Self
 
-from ..json_text import from_json, to_json
-from ..run_row import RUN_COLUMNS, row_of_run
-from ..run_types import Run
-from ..template_types import Definition
+from ..resources.run import Run
+from ..resources.template_definition import Definition
+from ..runs.row import RUN_COLUMNS, row_of_run
 from ..times import parse_timestamp
+from ..values.json_text import from_json, to_json
 from .damage import Damaged
 
 JsonObject = dict[str, Any]
@@ -175,7 +175,7 @@ def _version(body: Mapping[str, Any]) -> int:
 
 
 def _photos(run: Mapping[str, Any]) -> Iterable[JsonObject]:
-    """Of answers and of the signature, in the order in which `run_photos.photos_of` gives them."""
+    """Of answers and of the signature, in the order in which `runs.photos.photos_of` gives them."""
     status = run.get("status") or {}
     found = []
     for answer in (status.get("answers") or {}).values():

@@ -11,7 +11,7 @@ from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
 
 from ..ids import is_id
-from ..object_store import S3Keys, StoredObject, StoreUnavailable, open_store, reason_of
+from ..platform.object_store import S3Keys, StoredObject, StoreUnavailable, open_store, reason_of
 from .layout import ERASURES, MANIFEST, PREFIX, UNFINISHED, Folder, PartPlace
 from .manifest import Manifest
 

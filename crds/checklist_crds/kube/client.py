@@ -20,9 +20,9 @@ from typing import Any, Final, Self
 import aiohttp
 from yarl import URL
 
-from ..json_text import from_cluster_json, to_json
+from ..resources.kinds import Kind
+from ..values.json_text import from_cluster_json, to_json
 from .errors import KubeError, KubeGone, KubeInvalid, KubeOutcomeUnknown, KubeUnavailable, from_status
-from .kinds import Kind
 from .official import import_only_what_is_used
 
 JsonObject = dict[str, Any]

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from ..resources.kinds import Kind
 from .client import JsonObject, KubeClient
 from .errors import KubeError, KubeGone, KubeUnavailable
-from .kinds import Kind
 
 logger = logging.getLogger(__name__)
 

@@ -34,14 +34,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..errors import LimitReached
-from ..limits import REVOKED, Counted, Limits, Reserved, require_within, room_for, with_one_key
-from ..organization_types import KeysOfHour, OrganizationSpec
-from ..resource_types import ORGANIZATION_LABEL
-from ..template_resource import counted_size
+from ..limits.caps import REVOKED, Counted, Limits, Reserved, require_within, room_for, with_one_key
+from ..resources.base import ORGANIZATION_LABEL
+from ..resources.kinds import API_KEY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, TEMPLATE, Kind
+from ..resources.organization import KeysOfHour, OrganizationSpec
+from ..resources.template import counted_size
 from ..times import Clock
 from .client import JsonObject, KubeClient
 from .errors import KubeConflict, KubeContended, KubeError, KubeNotFound, KubeOutcomeUnknown, KubeUnavailable
-from .kinds import API_KEY, LOCAL_ACCOUNT, MEMBER, ORGANIZATION, TEMPLATE, Kind
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class _Round:
 
 
 class LimitLedger:
-    """Reserves room for objects; see `checklist_crds.limits` for the rules."""
+    """Reserves room for objects; see `checklist_crds.limits.caps` for the rules."""
 
     def __init__(self, client: KubeClient, clock: Clock, *, limits: Limits, installation_namespace: str) -> None:
         """`limits`: of organizations that have none of their own."""

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from .. import quota as arithmetic
 from ..ids import new_id
-from ..organization_types import OrganizationSpec
-from ..quota import Quota, Verdict, period_of
+from ..limits import quota as arithmetic
+from ..limits.quota import Quota, Verdict, period_of
+from ..resources.kinds import ORGANIZATION
+from ..resources.organization import OrganizationSpec
 from ..times import Clock
 from .client import JsonObject, KubeClient
 from .errors import KubeConflict, KubeError, KubeUnavailable
-from .kinds import ORGANIZATION
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class _Account:
 
 
 class QuotaLedger:
-    """Reserves runs against the plan; see `checklist_crds.quota` for the rules."""
+    """Reserves runs against the plan; see `checklist_crds.limits.quota` for the rules."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         self._client = client

@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..template_types import Definition
-from ..weighted_lru import WeightedLru, weight_of
+from ..platform.weighted_lru import WeightedLru, weight_of
+from ..resources.kinds import TEMPLATE_REVISION
+from ..resources.template_definition import Definition
 from .client import KubeClient
 from .errors import KubeAlreadyExists
-from .kinds import TEMPLATE_REVISION
 
 _BELIEVED_S: Final = 60.0
 _SEEN: Final = 10_000

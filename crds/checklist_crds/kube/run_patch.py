@@ -16,8 +16,8 @@ out of runs that are idle or have ended.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..resource_types import KubeModel
-from ..run_types import Run, RunStatus
+from ..resources.base import KubeModel
+from ..resources.run import Run, RunStatus
 
 Operation = dict[str, Any]
 

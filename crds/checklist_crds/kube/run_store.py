@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import ServiceError
-from ..run_batch import BatchDecision, Outcome, decide_in_turn
-from ..run_lifecycle import Command, Decision
-from ..run_types import Run
-from ..template_types import Definition
+from ..platform.tracing import relate, traceparent_of
+from ..resources.kinds import RUN
+from ..resources.run import Run
+from ..resources.template_definition import Definition
+from ..runs.batch import BatchDecision, Outcome, decide_in_turn
+from ..runs.lifecycle import Command, Decision
 from ..times import Clock
-from ..tracing import relate, traceparent_of
 from .client import JsonObject, KubeClient
 from .errors import KubeConflict
-from .kinds import RUN
 from .revisions import RevisionStore
 from .run_writes import read_decide_write, write_status
 

@@ -6,9 +6,9 @@ What a write holds on: `run_patch`.
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from ..run_types import Run, RunStatus
+from ..resources.kinds import RUN
+from ..resources.run import Run, RunStatus
 from .client import JsonObject, KubeClient, retry_conflicts
-from .kinds import RUN
 from .run_patch import status_patch
 
 Read = TypeVar("Read")

@@ -10,11 +10,11 @@ import logging
 from datetime import datetime
 from typing import Final
 
-from ..run_seal import RunSeals
+from ..resources.kinds import CONFIG_MAP
+from ..runs.seal import RunSeals
 from ..times import parse_timestamp
 from .client import KubeClient
 from .errors import KubeAlreadyExists, KubeError, KubeForbidden, KubeNotFound
-from .kinds import CONFIG_MAP
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Values that may change while a program runs, because they come from files: whoever uses one asks for it each time.
 
-Key rings and server keys (`checklist_crds.sealing`) are of the same kind: all of them have `renew`, which takes the new
-content of the file or raises ValueError and stays as it was.
+Key rings and server keys (`checklist_crds.secrets.sealing`) are of the same kind: all of them have `renew`, which
+takes the new content of the file or raises ValueError and stays as it was.
 """
 
 import re

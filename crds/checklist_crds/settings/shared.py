@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ..internal_hosts import InternalHosts
-from ..limits import Limits
-from ..object_store import S3Keys, default_url
-from ..sealing import KeyRing, ServerKeys
-from ..webhook_url import Openness
+from ..limits.caps import Limits
+from ..platform.object_store import S3Keys, default_url
+from ..resources.internal_hosts import InternalHosts
+from ..resources.webhook_url import Openness
+from ..secrets.sealing import KeyRing, ServerKeys
 from .declaring import Group, setting
 from .forms import LIST_SCHEMA, LogLevel, Switch, Text, Whole, Words
 from .held import SecretText

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from checklist_crds.delivery_records import waiting_events
+from checklist_crds.resources.delivery_records import waiting_events
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.answers import USUAL_STEPS, answers_to, open_runs, template_of, text_for
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of

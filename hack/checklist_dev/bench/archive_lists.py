@@ -12,7 +12,7 @@ import aiohttp
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.run_types import REST_STATUSES
+from checklist_crds.resources.run import REST_STATUSES
 from checklist_crds.times import format_timestamp
 from checklist_dev.bench.archived_month import FIRST_DAY, MONTH, example_of, fill, records
 from checklist_dev.bench.reading import seconds_of

@@ -12,8 +12,8 @@ from checklist_crds.archive import ArchiveStore, Folder, Record, encode_part, mo
 from checklist_crds.archive.part import MAX_RUNS
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import RUN, TEMPLATE_REVISION
-from checklist_crds.run_types import RunPhase
+from checklist_crds.resources.kinds import RUN, TEMPLATE_REVISION
+from checklist_crds.resources.run import RunPhase
 from checklist_crds.times import format_timestamp
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.load.checklist import TEMPLATE, value_for

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from checklist_crds.archive import ArchiveReader, ArchiveStore
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import ORGANIZATION, RUN
+from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.etcd_size import size_of, tidied
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from checklist_composer.composing import NothingToCompose, compose
-from checklist_crds.template_validation import definition_problems
+from checklist_crds.templates.validation import definition_problems
 from checklist_dev.bench.report import Figure, Goal, percentile
 from checklist_dev.evaluation.cases import load_cases
 from checklist_dev.evaluation.prompts import any_prompts

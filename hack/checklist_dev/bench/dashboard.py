@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 import aiohttp
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.run_types import REST_STATUSES
+from checklist_crds.resources.run import REST_STATUSES
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of

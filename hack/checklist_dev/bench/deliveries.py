@@ -10,8 +10,8 @@ from typing import Any
 
 import aiohttp
 
-from checklist_crds.delivery_records import waiting_events
 from checklist_crds.ids import derived_id
+from checklist_crds.resources.delivery_records import waiting_events
 from checklist_dev.bench.answers import SECRET, answers_to
 from checklist_dev.bench.raw import CONCURRENCY, RawCluster, rate_of
 from checklist_dev.bench.report import Figure, Goal

@@ -16,7 +16,7 @@ import aiohttp
 from checklist_crds.archive import ArchiveReader, ArchiveStore
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.photo_keys import photo_id, photo_key, thumbnail_key
+from checklist_crds.photos.keys import photo_id, photo_key, thumbnail_key
 from checklist_dev.bench.archived_month import example_of, fill, records
 from checklist_dev.bench.reading import until_listed
 from checklist_dev.bench.report import Figure, Goal

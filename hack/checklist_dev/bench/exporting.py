@@ -14,7 +14,7 @@ import aiohttp
 from checklist_crds.archive import ArchiveStore
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.run_types import RunPhase
+from checklist_crds.resources.run import RunPhase
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.archived_month import FIRST_DAY, MONTH, answers, example_of, fill, records
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of

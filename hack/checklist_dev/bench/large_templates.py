@@ -12,7 +12,7 @@ from typing import Any, Final
 import aiohttp
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import TEMPLATE
+from checklist_crds.resources.kinds import TEMPLATE
 from checklist_dev.bench.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds
 from checklist_dev.bench.reading import seconds_of
 from checklist_dev.bench.report import Figure, Goal, of_rounds, percentile

@@ -17,7 +17,7 @@ from itertools import islice
 import aiohttp
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import parse_timestamp
 from checklist_dev.bench.answers import Planned
 from checklist_dev.bench.raw import RAW_LABEL, RawCluster, RunFactory

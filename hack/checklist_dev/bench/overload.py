@@ -12,10 +12,10 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from checklist_crds import api_keys
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import API_KEY, Kind
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.kinds import API_KEY, Kind
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import parse_timestamp
 from checklist_dev.bench.answers import SECRET, Planned, open_runs, template_of
 from checklist_dev.bench.latency import at_steady_rate

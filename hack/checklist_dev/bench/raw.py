@@ -12,9 +12,9 @@ from yarl import URL
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeConnection
-from checklist_crds.kube.kinds import RUN, Kind
-from checklist_crds.run_seal import RunSeals
-from checklist_crds.sealing import KeyRing, ServerKeys, run_owner
+from checklist_crds.resources.kinds import RUN, Kind
+from checklist_crds.runs.seal import RunSeals
+from checklist_crds.secrets.sealing import KeyRing, ServerKeys, run_owner
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.bootstrap import ServerKeys as ServiceKeys

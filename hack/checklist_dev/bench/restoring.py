@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from checklist_crds.kube.client import KubeConnection
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import utc_now
 from checklist_dev.bench.answers import answers_to, open_runs
 from checklist_dev.bench.raw import Json, RawCluster, RunFactory, rate_of

@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.times import utc_now
 from checklist_dev.bench.deliveries import collect
 from checklist_dev.bench.raw import RawCluster

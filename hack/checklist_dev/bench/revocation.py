@@ -14,7 +14,7 @@ from typing import Final
 import aiohttp
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import API_KEY
+from checklist_crds.resources.kinds import API_KEY
 from checklist_dev.bench.report import Figure, Goal, percentile
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.failures import Failure

@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 
 from checklist_crds.kube.client import KubeConnection
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal

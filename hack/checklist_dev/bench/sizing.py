@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from checklist_crds.delivery_records import recorded_events, waiting_events
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeConnection
+from checklist_crds.resources.delivery_records import recorded_events, waiting_events
 from checklist_dev.bench.answers import SECRET
 from checklist_dev.bench.etcd_size import tidied
 from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of

@@ -8,12 +8,12 @@ from functools import partial
 from itertools import cycle
 from typing import Any, Final
 
-from checklist_crds.delivery_types import Attempt, OutcomeClass, WebhookDeliverySpec, WebhookDeliveryStatus
-from checklist_crds.event_names import EventName
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
-from checklist_crds.resource_types import ORGANIZATION_LABEL, OrganizationRef
-from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.resources.base import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.delivery import Attempt, OutcomeClass, WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.raw import RawCluster, rate_of
 from checklist_dev.bootstrap import NAMESPACE

@@ -7,14 +7,14 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.delivery_types import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
-from checklist_crds.event_names import EventName
 from checklist_crds.ids import new_id
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
-from checklist_crds.outcome_class import OutcomeClass
-from checklist_crds.resource_types import ORGANIZATION_LABEL, OrganizationRef
-from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.resources.base import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.delivery import Attempt, WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.outcome import OutcomeClass
+from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from checklist_crds import api_keys
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import API_KEY, ORGANIZATION
+from checklist_crds.resources.kinds import API_KEY, ORGANIZATION
+from checklist_crds.secrets import api_keys
 from checklist_dev.bootstrap import NAMESPACE, api_key_object, organization_object
 from checklist_dev.browser.stage import Link, Stage
 from checklist_dev.failures import Failure

@@ -7,14 +7,14 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
-from checklist_crds.delivery_records import DeliveryRecord
-from checklist_crds.delivery_types import WebhookDeliveryStatus
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
-from checklist_crds.quota import Quota
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.run_lifecycle import is_settled
-from checklist_crds.run_types import Run
+from checklist_crds.limits.quota import Quota
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.delivery import WebhookDeliveryStatus
+from checklist_crds.resources.delivery_records import DeliveryRecord
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.lifecycle import is_settled
 from checklist_crds.times import utc_now
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.chaos.ledger import Kill, RunRecord

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.delivery_types import MAX_ATTEMPTS
 from checklist_crds.ids import derived_id
-from checklist_crds.quota import period_of
-from checklist_crds.run_types import Run
+from checklist_crds.limits.quota import period_of
+from checklist_crds.resources.delivery import MAX_ATTEMPTS
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.run import Run
 from checklist_dev.chaos.facts import Facts, Finding
 from checklist_dev.chaos.ledger import ExpectedEvent, RunRecord
 from checklist_dev.load.received import ANSWER_WITHIN_S, Transmission

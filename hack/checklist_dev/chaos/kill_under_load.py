@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.client import KubeClient, KubeConnection
+from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_dev.chaos.executors import Executors
 from checklist_dev.chaos.facts import Facts, Finding
 from checklist_dev.chaos.killer import Killer

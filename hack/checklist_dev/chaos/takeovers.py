@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.chaos.executors import Executors
 from checklist_dev.chaos.facts import Facts, Finding

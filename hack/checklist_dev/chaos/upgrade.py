@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from checklist_crds.delivery_records import raw_records
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.delivery_records import raw_records
+from checklist_crds.resources.kinds import RUN
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.chaos.executors import Executors
 from checklist_dev.chaos.facts import Finding

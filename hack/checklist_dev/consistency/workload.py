@@ -11,8 +11,8 @@ from typing import Any, Final
 import aiohttp
 
 from checklist_crds.kube.client import KubeClient
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import RUN
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.consistency.history import FinalState, History, Op
 from checklist_dev.failures import Failure

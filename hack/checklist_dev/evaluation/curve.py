@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from checklist_composer.composing import NothingToCompose, compose
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 from checklist_dev.failures import Failure, run_tool, say
 
 from .batches import BATCHES, Prompt, load_batches

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checklist_crds.condition_types import Comparison
-from checklist_crds.conditions import applicable_step_ids, comparisons_of
-from checklist_crds.step_bounds import photo_bounds, rating_bounds
-from checklist_crds.template_types import Condition, Definition, Section, Step, StepType
+from checklist_crds.resources.condition import Comparison
+from checklist_crds.resources.template_definition import Condition, Definition, Section, Step, StepType
+from checklist_crds.templates.conditions import applicable_step_ids, comparisons_of
+from checklist_crds.templates.step_bounds import photo_bounds, rating_bounds
 
 from .cases import ExpectedStep
 from .words import folded, says

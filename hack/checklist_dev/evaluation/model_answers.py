@@ -14,7 +14,7 @@ from checklist_api.generation.language_model.failures import ModelFailure, Reaso
 from checklist_api.generation.language_model.provider import ModelProvider
 from checklist_api.metrics import Metrics
 from checklist_api.settings.language_model import InvalidSetting, ModelSettings
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import utc_now
 from checklist_dev.failures import Failure, say
 

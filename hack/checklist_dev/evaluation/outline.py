@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from checklist_crds.condition_types import Clause, Comparison, When
-from checklist_crds.template_types import Definition, Step
+from checklist_crds.resources.condition import Clause, Comparison, When
+from checklist_crds.resources.template_definition import Definition, Step
 
 
 def outline(definition: Definition) -> str:

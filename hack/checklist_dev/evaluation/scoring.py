@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from checklist_composer.composing import Composition
-from checklist_crds.template_types import Definition, Section, Step
+from checklist_crds.resources.template_definition import Definition, Section, Step
 
 from .assignment import best_assignment
 from .cases import Case, ExpectedStep

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from checklist_crds.step_bounds import photo_bounds
-from checklist_crds.template_types import Definition, Section, Step, StepType
+from checklist_crds.resources.template_definition import Definition, Section, Step, StepType
+from checklist_crds.templates.step_bounds import photo_bounds
 
 from .assignment import best_assignment
 from .batches import Item

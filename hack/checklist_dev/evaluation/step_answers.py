@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from checklist_crds.step_bounds import photo_bounds, rating_bounds
-from checklist_crds.template_types import Step, StepType
+from checklist_crds.resources.template_definition import Step, StepType
+from checklist_crds.templates.step_bounds import photo_bounds, rating_bounds
 
 from .batches import Item, numbers
 from .findings import Finding, cost, harm, misfit, worst

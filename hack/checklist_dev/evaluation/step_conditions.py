@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from checklist_crds.condition_types import Clause, Comparison, When
-from checklist_crds.conditions import applicable_step_ids, comparisons_of
-from checklist_crds.template_types import Condition, Definition, Section, Step, StepType
+from checklist_crds.resources.condition import Clause, Comparison, When
+from checklist_crds.resources.template_definition import Condition, Definition, Section, Step, StepType
+from checklist_crds.templates.conditions import applicable_step_ids, comparisons_of
 
 from .batches import Item
 from .features import Given

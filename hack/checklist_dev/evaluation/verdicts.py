@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from checklist_crds.step_bounds import photo_bounds
-from checklist_crds.template_types import Definition, StepType
+from checklist_crds.resources.template_definition import Definition, StepType
+from checklist_crds.templates.step_bounds import photo_bounds
 
 from .batches import Item, Prompt
 from .findings import Family, Finding, Weight, cost, harm, misfit, worst

@@ -3,8 +3,8 @@
 import httpx
 
 from checklist_api.dashboard.sessions.store import object_name
-from checklist_crds.kube.kinds import DASHBOARD_SESSION
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.kinds import DASHBOARD_SESSION
+from checklist_crds.secrets.digest import digest
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from checklist_crds.process_end import end_process
+from checklist_crds.platform.process_end import end_process
 from checklist_dev.chaos.transcript import Transcript
 from checklist_dev.failures import end_on_signals, run_tool
 from checklist_dev.repository import STATE

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from checklist_crds.archive import ArchiveReader, ArchiveStore, Record
-from checklist_crds.delivery_types import WebhookDeliveryStatus
-from checklist_crds.run_types import Run
+from checklist_crds.resources.delivery import WebhookDeliveryStatus
+from checklist_crds.resources.run import Run
 from checklist_dev.chaos.facts import ClusterState, Facts, Finding
 from checklist_dev.chaos.invariants import check_all
 

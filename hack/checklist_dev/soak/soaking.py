@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryPhase
 from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.kube.kinds import ORGANIZATION
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import ORGANIZATION
 from checklist_dev.bench.archiving import settled_runs
 from checklist_dev.bench.neighbours import watching
 from checklist_dev.bench.photos import make_photo

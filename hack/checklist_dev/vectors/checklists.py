@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from checklist_crds.condition_rules import OPERATORS
-from checklist_crds.template_types import Operator, StepType
+from checklist_crds.resources.template_definition import Operator, StepType
+from checklist_crds.templates.condition_rules import OPERATORS
 
 from .values import OPTIONS
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from checklist_crds.step_bounds import option_ids, rating_bounds
-from checklist_crds.template_types import Definition, Step, StepType
+from checklist_crds.resources.template_definition import Definition, Step, StepType
+from checklist_crds.templates.step_bounds import option_ids, rating_bounds
 
 from .checklists import GIVEN
 

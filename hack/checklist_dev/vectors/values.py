@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from checklist_crds.template_types import StepType
+from checklist_crds.resources.template_definition import StepType
 
 OPTIONS: Final = [
     {"id": "o-a", "label": "Alpha"},

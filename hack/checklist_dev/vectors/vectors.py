@@ -23,14 +23,14 @@ from typing import Any, Final
 
 from checklist_api.executor.commands import give_identity
 from checklist_api.photos.refusals import RefusalCode
-from checklist_crds.answers import display_value, validate_geo, validate_value
-from checklist_crds.conditions import applicable_step_ids, is_answered, missing_required, progress
 from checklist_crds.errors import NotFound, Problem, Unprocessable
-from checklist_crds.run_commands import SkipStep
-from checklist_crds.run_lifecycle import decide
-from checklist_crds.run_types import Run
-from checklist_crds.template_types import Definition, Step
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.run import Run
+from checklist_crds.resources.template_definition import Definition, Step
+from checklist_crds.runs.commands import SkipStep
+from checklist_crds.runs.lifecycle import decide
+from checklist_crds.templates.answers import display_value, validate_geo, validate_value
+from checklist_crds.templates.conditions import applicable_step_ids, is_answered, missing_required, progress
+from checklist_crds.templates.validation import parse_definition
 from checklist_dev.repository import ROOT, TEMPLATES
 
 from .checklists import CHECKLISTS

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from checklist_crds.webhook_url import canonical_url
+from checklist_crds.resources.webhook_url import canonical_url
 from checklist_dev.repository import ROOT
 from checklist_dev.webhook_vectors.refused import refused
 from checklist_dev.webhook_vectors.requests import EVENT, RUN, Request, envelope

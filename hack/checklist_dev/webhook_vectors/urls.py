@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from checklist_crds.webhook_url import canonical_url
+from checklist_crds.resources.webhook_url import canonical_url
 
 AS_CONFIGURED: Final = [
     # scheme, host, port

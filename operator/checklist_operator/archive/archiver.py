@@ -26,15 +26,15 @@ from checklist_crds.archive import (
     month_of,
 )
 from checklist_crds.archive.part import MAX_BYTES, MAX_RUNS
-from checklist_crds.json_text import to_json
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
-from checklist_crds.legal_hold import is_held
-from checklist_crds.object_store import StoreUnavailable
-from checklist_crds.retention_rules import Keep, is_settled, organization_of
+from checklist_crds.limits.retention import Keep, is_settled, organization_of
+from checklist_crds.platform.object_store import StoreUnavailable
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, TEMPLATE_REVISION, WEBHOOK_DELIVERY
+from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.times import Clock, parse_timestamp
+from checklist_crds.values.json_text import to_json
 from checklist_operator.archive.erasures import ErasedMeanwhile
 from checklist_operator.archive.removal import ArchivedObjects, all_done
 from checklist_operator.archive.writer import ArchiveWriter, Line, NotAllowed

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from checklist_crds import merge_patch
-from checklist_crds.delivery_records import DeliveryRecord
-from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeError, KubeNotFound
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
-from checklist_crds.resource_types import ORGANIZATION_LABEL, OrganizationRef
-from checklist_crds.run_types import ObjectNameRef, OutboxEntry, Run
+from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, traceparent_of
+from checklist_crds.resources.base import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.delivery_records import DeliveryRecord
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.run import ObjectNameRef, OutboxEntry, Run
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_crds.tracing import TRACEPARENT_ANNOTATION, traceparent_of
+from checklist_crds.values import merge_patch
 from checklist_operator.attempts.envelopes import payload_of
 from checklist_operator.attempts.progress import after_attempt, attempt_record, record_of
 from checklist_operator.attempts.schedule import RetrySchedule

@@ -8,11 +8,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from checklist_crds.delivery_types import MAX_PAYLOAD
-from checklist_crds.events import envelope, event_data, for_attempt
-from checklist_crds.photo_urls import PhotoUrl
-from checklist_crds.run_types import OutboxEntry, Run
-from checklist_crds.template_types import Definition
+from checklist_crds.photos.urls import PhotoUrl
+from checklist_crds.resources.delivery import MAX_PAYLOAD
+from checklist_crds.resources.run import OutboxEntry, Run
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.runs.events import envelope, event_data, for_attempt
 
 THUMBNAILS_DROPPED: Final = "thumbnails_dropped"
 """Set to true in `data` when the thumbnails made the envelope too large and were left out."""

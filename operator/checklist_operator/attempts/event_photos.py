@@ -11,10 +11,10 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from checklist_crds.photo_keys import parts_of, thumbnail_key
-from checklist_crds.photo_store import PhotoStore, StoreUnavailable
-from checklist_crds.photo_urls import IN_EVENTS, SignedUrls
-from checklist_crds.run_types import PhotoRef
+from checklist_crds.photos.keys import parts_of, thumbnail_key
+from checklist_crds.photos.store import PhotoStore, StoreUnavailable
+from checklist_crds.photos.urls import IN_EVENTS, SignedUrls
+from checklist_crds.resources.run import PhotoRef
 from checklist_operator.attempts.envelopes import THUMBNAILS_DROPPED, size_of
 from checklist_operator.runtime.json_logging import about
 

@@ -8,17 +8,17 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.delivery_types import WebhookDeliveryStatus
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key
-from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.run_types import OutboxEntry, Run
+from checklist_crds.resources.delivery import WebhookDeliveryStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import OutboxEntry, Run
+from checklist_crds.resources.webhook_url import Openness
+from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
-from checklist_crds.webhook_url import Openness
 from checklist_operator.attempts.attempt import FIRST, Attempt
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
 from checklist_operator.attempts.envelopes import first_envelope, kept_message

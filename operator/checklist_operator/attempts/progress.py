@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
-from checklist_crds.delivery_types import (
+from checklist_crds.resources.base import with_condition
+from checklist_crds.resources.delivery import (
     MAX_ATTEMPTS,
     MAX_RECORDED,
     Attempt,
@@ -21,7 +21,7 @@ from checklist_crds.delivery_types import (
     WebhookDeliverySpec,
     WebhookDeliveryStatus,
 )
-from checklist_crds.resource_types import with_condition
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.times import format_timestamp
 from checklist_operator.transport.outcome import Outcome
 

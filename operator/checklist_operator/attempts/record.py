@@ -8,12 +8,12 @@ import contextlib
 import logging
 from typing import Final
 
-from checklist_crds import delivery_types
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound
 from checklist_crds.kube.informer import Key
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources import delivery as delivery_types
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import Clock
 from checklist_operator.attempts.attempt import Attempt, RecordedAttempt, SentAttempt
 from checklist_operator.attempts.claim import Claims

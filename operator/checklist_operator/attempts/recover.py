@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator, Container
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
-from checklist_crds.run_types import Run
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.resources.run import Run
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
-from checklist_crds.delivery_types import (
+from checklist_crds.resources.base import with_condition
+from checklist_crds.resources.delivery import (
     REPLAY_ANNOTATION,
     REPLAY_BY_ANNOTATION,
     Attempt,
@@ -22,8 +22,8 @@ from checklist_crds.delivery_types import (
     ReplayRequest,
     WebhookDeliveryStatus,
 )
-from checklist_crds.replay_rules import ReplayRefusal, refusal_of
-from checklist_crds.resource_types import with_condition
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of
 from checklist_operator.attempts.progress import cause_of, finished, settled, with_attempt
 
 REPLAYED: Final = "Replayed"

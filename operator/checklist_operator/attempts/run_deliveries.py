@@ -7,11 +7,11 @@ photos (delivery profile, "Body").
 
 from datetime import datetime
 
-from checklist_crds.delivery_records import DeliveryRecord
-from checklist_crds.events import EventName, envelope, final_data
 from checklist_crds.kube.client import JsonObject
-from checklist_crds.run_types import OutboxEntry, Run
-from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
+from checklist_crds.resources.delivery_records import DeliveryRecord
+from checklist_crds.resources.run import OutboxEntry, Run
+from checklist_crds.resources.webhook_url import InvalidTarget, Openness, canonical_url
+from checklist_crds.runs.events import EventName, envelope, final_data
 from checklist_operator.attempts.delivery_objects import new_delivery
 from checklist_operator.attempts.event_photos import key_of
 

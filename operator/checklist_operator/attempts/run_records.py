@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryRecord
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, version_of
-from checklist_crds.kube.kinds import RUN
+from checklist_crds.resources.delivery_records import DeliveryRecord
+from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import Clock
 from checklist_operator.attempts.run_status import change_run_status, with_delivering, with_records
 from checklist_operator.runtime.call_coalescer import CallCoalescer

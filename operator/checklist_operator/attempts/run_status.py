@@ -6,13 +6,13 @@ Pure functions on runs, and `change_run_status`, which writes what they make (`r
 from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 
-from checklist_crds.delivery_records import DeliveryRecord, merge, text_of
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.kinds import RUN
 from checklist_crds.kube.run_writes import read_decide_write, write_status
-from checklist_crds.resource_types import ConditionStatus, with_condition
-from checklist_crds.run_lifecycle import is_settled
-from checklist_crds.run_types import MAX_DELIVERY_RECORDS, Run, RunStatus
+from checklist_crds.resources.base import ConditionStatus, with_condition
+from checklist_crds.resources.delivery_records import DeliveryRecord, merge, text_of
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import MAX_DELIVERY_RECORDS, Run, RunStatus
+from checklist_crds.runs.lifecycle import is_settled
 
 DELIVERING = "Delivering"
 

@@ -3,18 +3,18 @@
 import logging
 from collections.abc import Callable
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.delivery_types import (
+from checklist_crds.kube.client import JsonObject
+from checklist_crds.kube.informer import Key
+from checklist_crds.resources.delivery import (
     MAX_ATTEMPTS,
     LastReplay,
     OutcomeClass,
     WebhookDeliverySpec,
     WebhookDeliveryStatus,
 )
-from checklist_crds.kube.client import JsonObject
-from checklist_crds.kube.informer import Key
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.replay_rules import ReplayRefusal
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
 from checklist_operator.attempts.progress import (

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeForbidden, KubeNotFound
-from checklist_crds.kube.kinds import SECRET
-from checklist_crds.run_types import SecretRef, Webhook
-from checklist_crds.sealing import KeyRing, SealBroken, run_owner
+from checklist_crds.resources.kinds import SECRET
+from checklist_crds.resources.run import SecretRef, Webhook
+from checklist_crds.secrets.sealing import KeyRing, SealBroken, run_owner
 from checklist_operator.faults import LocalFault
 
 SHORTEST: Final = 16

@@ -8,8 +8,8 @@ from typing import Self
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.informer import Key
 from checklist_crds.kube.revisions import RevisionStore
+from checklist_crds.resources.webhook_url import Openness
 from checklist_crds.times import Clock
-from checklist_crds.webhook_url import Openness
 from checklist_operator.attempts.claim import Claims
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 from checklist_operator.attempts.event_photos import EventPhotos

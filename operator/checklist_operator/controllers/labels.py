@@ -1,8 +1,8 @@
 """The label `checklists.dev/org`, which objects made with kubectl mostly lack."""
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.kinds import Kind
-from checklist_crds.resource_types import ORGANIZATION_LABEL
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import Kind
 
 
 def lacks_label(body: JsonObject, organization: str) -> bool:

@@ -8,8 +8,8 @@ from typing import Final
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
-from checklist_crds.kube.kinds import API_KEY, MEMBER, Kind
-from checklist_crds.resource_types import StatusCondition, with_condition
+from checklist_crds.resources.base import StatusCondition, with_condition
+from checklist_crds.resources.kinds import API_KEY, MEMBER, Kind
 from checklist_crds.times import Clock
 from checklist_operator.controllers.labels import labelled, lacks_label
 from checklist_operator.controllers.tenancy import Refusal, Tenancy

@@ -8,17 +8,17 @@ import logging
 from collections.abc import Callable
 from datetime import timedelta
 
-from checklist_crds import merge_patch
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import NAMESPACE, ORGANIZATION, RUN
 from checklist_crds.kube.quota_ledger import QuotaLedger
-from checklist_crds.organization_types import OrganizationSpec, OrganizationStatus
-from checklist_crds.pausing import tells_pause, with_pause
-from checklist_crds.quota import Quota
-from checklist_crds.resource_types import with_condition
+from checklist_crds.limits.quota import Quota
+from checklist_crds.resources.base import with_condition
+from checklist_crds.resources.kinds import NAMESPACE, ORGANIZATION, RUN
+from checklist_crds.resources.organization import OrganizationSpec, OrganizationStatus
+from checklist_crds.resources.pause import tells_pause, with_pause
 from checklist_crds.times import Clock
+from checklist_crds.values import merge_patch
 from checklist_operator.controllers.tenancy import Refusal, Tenancy
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder, ObjectReference, tell_pause

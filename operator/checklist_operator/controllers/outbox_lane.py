@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryRecord, has_unfinished, waiting_events
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import version_of
-from checklist_crds.run_types import Run, RunPhase
+from checklist_crds.resources.delivery_records import DeliveryRecord, has_unfinished, waiting_events
+from checklist_crds.resources.run import Run, RunPhase
 from checklist_operator.faults import LocalFault
 
 HEAD_START_S: Final = 0.05

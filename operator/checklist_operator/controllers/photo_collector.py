@@ -21,12 +21,12 @@ from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeGone, KubeNotFound
 from checklist_crds.kube.informer import key_of
-from checklist_crds.kube.kinds import ORGANIZATION, RUN
-from checklist_crds.photo_keys import PhotoFolder, thumbnail_key
-from checklist_crds.photo_store import PhotoStore, StoredObject, StoreUnavailable
-from checklist_crds.retention_rules import organization_of
-from checklist_crds.run_photos import keys_in_use
-from checklist_crds.run_types import Run
+from checklist_crds.limits.retention import organization_of
+from checklist_crds.photos.keys import PhotoFolder, thumbnail_key
+from checklist_crds.photos.store import PhotoStore, StoredObject, StoreUnavailable
+from checklist_crds.resources.kinds import ORGANIZATION, RUN
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.photos import keys_in_use
 from checklist_crds.times import Clock
 from checklist_operator.archive.archived_runs import ArchivedRuns
 from checklist_operator.runtime.json_logging import about

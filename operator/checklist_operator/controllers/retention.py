@@ -16,10 +16,7 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeGone, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.kube.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
-from checklist_crds.legal_hold import is_held
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.retention_rules import (
+from checklist_crds.limits.retention import (
     Keep,
     deliveries_told,
     is_admitted,
@@ -27,6 +24,9 @@ from checklist_crds.retention_rules import (
     last_finished_at,
     organization_of,
 )
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import AUDIT_ENTRY, ORGANIZATION, RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.legal_hold import is_held
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.archive.archiver import Archiver
 from checklist_operator.runtime.json_logging import about

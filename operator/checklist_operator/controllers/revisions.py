@@ -14,9 +14,9 @@ from typing import Final
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.kube.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.template_resource import TemplateMeta
+from checklist_crds.resources.kinds import RUN, TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.times import Clock
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.paging import pages

@@ -14,26 +14,26 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds import merge_patch
 from checklist_crds.errors import TemplateNotRunnable
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.kube.kinds import RUN, TEMPLATE
 from checklist_crds.kube.quota_ledger import QuotaLedger
 from checklist_crds.kube.revisions import RevisionStore
-from checklist_crds.object_store import StoreUnavailable
-from checklist_crds.pausing import PAUSED
-from checklist_crds.quota import Verdict
-from checklist_crds.resource_types import with_condition
-from checklist_crds.run_lifecycle import Expire, decide
-from checklist_crds.run_seal import RunSeals
-from checklist_crds.run_types import Progress, Run, RunPhase, RunStatus
-from checklist_crds.snapshot import Snapshot, snapshot
-from checklist_crds.template_resource import TemplateMeta
-from checklist_crds.template_types import Definition
+from checklist_crds.limits.quota import Verdict
+from checklist_crds.platform.object_store import StoreUnavailable
+from checklist_crds.resources.base import with_condition
+from checklist_crds.resources.kinds import RUN, TEMPLATE
+from checklist_crds.resources.pause import PAUSED
+from checklist_crds.resources.run import Progress, Run, RunPhase, RunStatus
+from checklist_crds.resources.template import TemplateMeta
+from checklist_crds.resources.template_definition import Definition
+from checklist_crds.resources.webhook_url import InvalidTarget, Openness, canonical_url
+from checklist_crds.runs.lifecycle import Expire, decide
+from checklist_crds.runs.seal import RunSeals
+from checklist_crds.runs.snapshot import Snapshot, snapshot
 from checklist_crds.times import Clock, parse_timestamp
-from checklist_crds.webhook_url import InvalidTarget, Openness, canonical_url
+from checklist_crds.values import merge_patch
 from checklist_operator.archive.archived_runs import ArchivedRuns
 from checklist_operator.attempts.pauses import Held, Pauses
 from checklist_operator.attempts.signing_secrets import SigningSecrets

@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord, waiting_events
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
 from checklist_crds.kube.informer import Key, key_of, version_of
-from checklist_crds.kube.kinds import RUN
-from checklist_crds.run_types import Run, RunStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord, waiting_events
+from checklist_crds.resources.kinds import RUN
+from checklist_crds.resources.run import Run, RunStatus
 from checklist_crds.times import Clock, parse_timestamp
 from checklist_operator.attempts.attempt import Attempt
 from checklist_operator.attempts.pauses import Held

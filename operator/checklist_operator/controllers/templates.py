@@ -12,20 +12,20 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from checklist_crds import merge_patch
 from checklist_crds.errors import LimitReached, Problem
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeInvalid, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.kube.kinds import TEMPLATE, TEMPLATE_REVISION
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits import LimitName, limit_reached
-from checklist_crds.pausing import is_paused, tells_pause, with_pause
-from checklist_crds.resource_types import ConditionStatus, StatusCondition, with_condition
-from checklist_crds.snapshot import revision_of
-from checklist_crds.template_resource import ADMITTED, TemplateMeta, TemplateStatus, definition_of
-from checklist_crds.template_validation import definition_problems
+from checklist_crds.limits.caps import LimitName, limit_reached
+from checklist_crds.resources.base import ConditionStatus, StatusCondition, with_condition
+from checklist_crds.resources.kinds import TEMPLATE, TEMPLATE_REVISION
+from checklist_crds.resources.pause import is_paused, tells_pause, with_pause
+from checklist_crds.resources.template import ADMITTED, TemplateMeta, TemplateStatus, definition_of
+from checklist_crds.runs.snapshot import revision_of
+from checklist_crds.templates.validation import definition_problems
 from checklist_crds.times import Clock
+from checklist_crds.values import merge_patch
 from checklist_operator.controllers.labels import labelled, lacks_label
 from checklist_operator.controllers.template_admission import TemplateAdmission
 from checklist_operator.controllers.tenancy import Refusal, Tenancy

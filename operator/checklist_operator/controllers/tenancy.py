@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import ORGANIZATION
-from checklist_crds.organization_types import OrganizationSpec
+from checklist_crds.resources.kinds import ORGANIZATION
+from checklist_crds.resources.organization import OrganizationSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds.delivery_types import LastReplay, ReplayRequest
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.kube.kinds import DELIVERY_REPLAY
-from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.replay_types import KEPT_FOR_S, DeliveryReplayStatus, ReplayPhase
-from checklist_crds.run_types import ObjectNameRef
+from checklist_crds.resources.delivery import LastReplay, ReplayRequest
+from checklist_crds.resources.kinds import DELIVERY_REPLAY
+from checklist_crds.resources.replay import KEPT_FOR_S, DeliveryReplayStatus, ReplayPhase
+from checklist_crds.resources.run import ObjectNameRef
+from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_crds.times import Clock
 from checklist_operator.attempts.delivery_objects import DeliveryObjects
 from checklist_operator.attempts.replay_progress import is_held_up

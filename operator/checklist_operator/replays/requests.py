@@ -14,16 +14,16 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryRecord
-from checklist_crds.delivery_types import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION, ReplayRequest
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound
 from checklist_crds.kube.informer import Key, key_of
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.replay_rules import ReplayRefusal, refusal_of_record
-from checklist_crds.run_types import Run
+from checklist_crds.resources.delivery import REPLAY_ANNOTATION, REPLAY_BY_ANNOTATION, ReplayRequest
+from checklist_crds.resources.delivery_records import DeliveryRecord
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.run import Run
+from checklist_crds.resources.webhook_url import Openness
+from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of_record
 from checklist_crds.times import Clock, format_timestamp
-from checklist_crds.webhook_url import Openness
 from checklist_operator.attempts.delivery_objects import Delivery, DeliveryObjects
 from checklist_operator.attempts.replay_progress import (
     Accept,

@@ -8,14 +8,14 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.delivery_types import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.replay_rules import ReplayRefusal
-from checklist_crds.resource_types import ORGANIZATION_LABEL
-from checklist_crds.run_types import Run
+from checklist_crds.resources.base import ORGANIZATION_LABEL
+from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.replay_rules import ReplayRefusal
 from checklist_operator.attempts.replay_progress import is_half_made
 from checklist_operator.attempts.run_deliveries import time_of
 from checklist_operator.replays.selection import Choice, Tally, Target, Verdict

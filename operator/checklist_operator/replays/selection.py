@@ -9,18 +9,18 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from checklist_crds.delivery_records import DeliveryPhase, DeliveryRecord
-from checklist_crds.delivery_types import (
+from checklist_crds.resources.delivery import (
     LastReplay,
     OutcomeClass,
     ReplayRequest,
     WebhookDeliverySpec,
     WebhookDeliveryStatus,
 )
-from checklist_crds.event_names import EventName
-from checklist_crds.replay_rules import ReplayRefusal, refusal_of, refusal_of_record
-from checklist_crds.replay_types import RefusalCount, ReplayFilter
-from checklist_crds.run_types import Run
+from checklist_crds.resources.delivery_records import DeliveryPhase, DeliveryRecord
+from checklist_crds.resources.event_names import EventName
+from checklist_crds.resources.replay import RefusalCount, ReplayFilter
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.replay_rules import ReplayRefusal, refusal_of, refusal_of_record
 from checklist_operator.attempts.replay_progress import ended_at, is_same
 from checklist_operator.transport.fairness import host_of
 

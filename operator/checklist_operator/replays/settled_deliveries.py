@@ -11,7 +11,7 @@ from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeGone
-from checklist_crds.kube.kinds import WEBHOOK_DELIVERY
+from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.work_queue import Backoff
 

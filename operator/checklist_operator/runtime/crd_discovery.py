@@ -6,7 +6,7 @@ import logging
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.resource_types import API_VERSION, GROUP
+from checklist_crds.resources.base import API_VERSION, GROUP
 from checklist_operator.runtime.handlers import WATCHED
 from checklist_operator.runtime.json_logging import about
 

@@ -6,7 +6,7 @@ a leader before us has written, and not older than our own writes (Kubernetes AP
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.informer import version_of
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 from checklist_operator.runtime.call_coalescer import CallCoalescer
 
 

@@ -12,7 +12,7 @@ import aiohttp
 import kopf
 
 from checklist_crds.kube.client import JsonObject, KubeConnection
-from checklist_crds.kube.kinds import (
+from checklist_crds.resources.kinds import (
     API_KEY,
     DELIVERY_REPLAY,
     MEMBER,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from checklist_crds.resource_types import GROUP
+from checklist_crds.resources.base import GROUP
 
 HANDOVER_ANNOTATION: Final = f"{GROUP}/handover"
 """On the Lease."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from checklist_crds.readiness import Check, readiness_body, reasons_of
+from checklist_crds.platform.readiness import Check, readiness_body, reasons_of
 from checklist_operator.runtime.metrics import CONTENT_TYPE, Metrics
 
 

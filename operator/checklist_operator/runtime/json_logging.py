@@ -1,9 +1,9 @@
-"""The log of the operator: JSON lines as of both programs (`log_lines`), and what is an error in them."""
+"""The log of the operator: JSON lines as of both programs (`platform.log_lines`), and what is an error in them."""
 
 import logging
 import sys
 
-from checklist_crds.log_lines import JsonLines, about
+from checklist_crds.platform.log_lines import JsonLines, about
 
 __all__ = ["JsonLines", "about", "configure_logging"]
 

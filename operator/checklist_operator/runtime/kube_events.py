@@ -16,8 +16,8 @@ from typing import Any, Final, Self
 
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeForbidden
-from checklist_crds.kube.kinds import EVENT, Kind
-from checklist_crds.pausing import PAUSED, RESUMED, is_paused
+from checklist_crds.resources.kinds import EVENT, Kind
+from checklist_crds.resources.pause import PAUSED, RESUMED, is_paused
 from checklist_crds.times import Clock
 from checklist_operator.runtime.json_logging import about
 

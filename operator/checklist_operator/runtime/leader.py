@@ -24,7 +24,7 @@ from kubernetes.aio.leaderelection.resourcelock.baselock import BaseLock
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict, KubeError, KubeNotFound, KubeUnavailable
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 from checklist_crds.times import Clock
 from checklist_operator.runtime.handover import (
     HANDOVER_ANNOTATION,

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.kinds import Kind
+from checklist_crds.resources.kinds import Kind
 
 
 async def pages(

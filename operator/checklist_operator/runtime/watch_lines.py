@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from checklist_crds.json_text import without_the_deepest
+from checklist_crds.values.json_text import without_the_deepest
 
 _PARSED_BY_ANYTHING: Final = 500
 """Brackets. A line with fewer is not nested too deep for Python, wherever it is parsed."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.log_lines import in_context
+from checklist_crds.platform.log_lines import in_context
 from checklist_operator.runtime.json_logging import about
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, Self
 
-from checklist_crds.internal_hosts import InternalHosts
-from checklist_crds.webhook_url import Openness
+from checklist_crds.resources.internal_hosts import InternalHosts
+from checklist_crds.resources.webhook_url import Openness
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from checklist_crds.delivery_types import OutcomeClass
+from checklist_crds.resources.delivery import OutcomeClass
 
 __all__ = ["Outcome", "OutcomeClass", "class_of_status"]
 

@@ -8,22 +8,17 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from checklist_crds import api_keys
-from checklist_crds.audit_types import AuditTarget
 from checklist_crds.errors import ApiKeyNotFound, Problem, ValidationFailed
 from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import API_KEY
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits import Counted
-from checklist_crds.organization_types import ApiKeySpec
-from checklist_crds.resource_types import (
-    API_VERSION,
-    CREATED_AT_ANNOTATION,
-    ORGANIZATION_LABEL,
-    OrganizationRef,
-)
-from checklist_crds.secret_digest import digest
+from checklist_crds.limits.caps import Counted
+from checklist_crds.resources.audit_entry import AuditTarget
+from checklist_crds.resources.base import API_VERSION, CREATED_AT_ANNOTATION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.kinds import API_KEY
+from checklist_crds.resources.organization import ApiKeySpec
+from checklist_crds.secrets import api_keys
+from checklist_crds.secrets.digest import digest
 from checklist_crds.times import Clock, format_timestamp
 
 from ...audit.trail import Act

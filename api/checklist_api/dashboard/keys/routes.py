@@ -6,7 +6,7 @@ from typing import Any
 from aiohttp import web
 
 from checklist_crds.ids import object_id
-from checklist_crds.organization_types import Role
+from checklist_crds.resources.organization import Role
 from checklist_crds.times import format_optional, format_timestamp
 
 from ...audit.trail import AuditTrail

@@ -9,8 +9,8 @@ from typing import Final
 from checklist_crds.ids import object_id
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.informer import Handler, Informer, Key, key_of
-from checklist_crds.replay_types import ReplayPhase
-from checklist_crds.template_resource import TemplateMeta
+from checklist_crds.resources.replay import ReplayPhase
+from checklist_crds.resources.template import TemplateMeta
 from checklist_crds.times import Clock
 
 from ...auth.keys import KeyDirectory

@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import RateLimited, ServiceUnavailable, SignInRequired
-from checklist_crds.organization_types import Role
+from checklist_crds.resources.organization import Role
 
 from ...auth.gate import Caller
 from ...cluster.guard import GuardedKubeClient

@@ -16,23 +16,17 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
-from checklist_crds.audit_types import AuditTarget
 from checklist_crds.errors import LastAdmin, MemberExists, MemberManaged, MemberNotFound
 from checklist_crds.ids import is_id, keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
-from checklist_crds.kube.kinds import MEMBER
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits import Counted
-from checklist_crds.organization_types import MemberSpec, Role
-from checklist_crds.resource_types import (
-    API_VERSION,
-    CREATED_AT_ANNOTATION,
-    GROUP,
-    ORGANIZATION_LABEL,
-    OrganizationRef,
-)
-from checklist_crds.sealing import ServerKeys
+from checklist_crds.limits.caps import Counted
+from checklist_crds.resources.audit_entry import AuditTarget
+from checklist_crds.resources.base import API_VERSION, CREATED_AT_ANNOTATION, GROUP, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.kinds import MEMBER
+from checklist_crds.resources.organization import MemberSpec, Role
+from checklist_crds.secrets.sealing import ServerKeys
 from checklist_crds.times import Clock, format_timestamp
 
 from ...audit.trail import Act

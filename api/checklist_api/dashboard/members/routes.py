@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from checklist_crds.account_links import address
 from checklist_crds.errors import NotFound, Problem, ValidationFailed
 from checklist_crds.kube.errors import KubeError
 from checklist_crds.kube.limit_ledger import LimitLedger
-from checklist_crds.limits import Counted
-from checklist_crds.organization_types import Role
+from checklist_crds.limits.caps import Counted
+from checklist_crds.resources.organization import Role
+from checklist_crds.secrets.account_links import address
 from checklist_crds.times import format_optional, format_timestamp
 
 from ...audit.trail import AuditTrail

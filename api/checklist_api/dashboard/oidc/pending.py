@@ -14,7 +14,7 @@ from typing import Final
 
 from aiohttp import web
 
-from checklist_crds.sealing import KeyRing, SealBroken
+from checklist_crds.secrets.sealing import KeyRing, SealBroken
 
 from ..access import cookie_of
 

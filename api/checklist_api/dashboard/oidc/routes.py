@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
-from checklist_crds.account_types import SignInMethod
 from checklist_crds.errors import NotFound, ServiceError, ServiceUnavailable
 from checklist_crds.kube.errors import KubeUnavailable
-from checklist_crds.sealing import KeyRing, SealBroken
+from checklist_crds.resources.account import SignInMethod
+from checklist_crds.secrets.sealing import KeyRing, SealBroken
 from checklist_crds.times import Clock
 
 from ...auth.gate import Gate, Handler

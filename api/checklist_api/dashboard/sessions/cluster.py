@@ -8,12 +8,12 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from checklist_crds.account_types import DashboardSessionSpec, DashboardSessionStatus
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
-from checklist_crds.kube.kinds import DASHBOARD_SESSION
-from checklist_crds.resource_types import API_VERSION
+from checklist_crds.resources.account import DashboardSessionSpec, DashboardSessionStatus
+from checklist_crds.resources.base import API_VERSION
+from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.times import format_timestamp
 
 from ...auth.members import Person

@@ -17,9 +17,9 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from checklist_crds.account_types import DashboardSessionSpec
 from checklist_crds.errors import ServiceUnavailable
-from checklist_crds.sealing import KeyRing, SealBroken
+from checklist_crds.resources.account import DashboardSessionSpec
+from checklist_crds.secrets.sealing import KeyRing, SealBroken
 
 from ...auth.members import Person
 from ...http.redis_connection import connect

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from checklist_crds.account_types import DashboardSessionSpec, SignInMethod
+from checklist_crds.resources.account import DashboardSessionSpec, SignInMethod
 
 from ...auth.members import Person
 

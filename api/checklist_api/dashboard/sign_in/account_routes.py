@@ -4,10 +4,10 @@ from typing import Final
 
 from aiohttp import web
 
-from checklist_crds.account_links import LOCAL_ISSUER
-from checklist_crds.account_types import SignInMethod
 from checklist_crds.errors import Forbidden, Problem, SignInRequired, ValidationFailed
 from checklist_crds.kube.client import retry_conflicts
+from checklist_crds.resources.account import SignInMethod
+from checklist_crds.secrets.account_links import LOCAL_ISSUER
 from checklist_crds.times import Clock
 
 from ..access import DashboardGate, SignedIn, set_session_cookie

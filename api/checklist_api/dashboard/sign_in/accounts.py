@@ -24,7 +24,14 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from checklist_crds.account_links import (
+from checklist_crds.errors import Conflict
+from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
+from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeNotFound
+from checklist_crds.kube.informer import SILENCE_S, Informer
+from checklist_crds.resources.account import LinkPurpose, LocalAccountSpec
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import LOCAL_ACCOUNT
+from checklist_crds.secrets.account_links import (
     LOCAL_ISSUER,
     account_name,
     account_of,
@@ -32,15 +39,8 @@ from checklist_crds.account_links import (
     password_owner,
     token_to,
 )
-from checklist_crds.account_types import LinkPurpose, LocalAccountSpec
-from checklist_crds.errors import Conflict
-from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
-from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeNotFound
-from checklist_crds.kube.informer import SILENCE_S, Informer
-from checklist_crds.kube.kinds import LOCAL_ACCOUNT
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
-from checklist_crds.sealing import KeyRing, SealBroken, sealing_key_of
-from checklist_crds.secret_digest import digest
+from checklist_crds.secrets.digest import digest
+from checklist_crds.secrets.sealing import KeyRing, SealBroken, sealing_key_of
 from checklist_crds.times import Clock, format_timestamp
 
 from ..sessions.store import Session

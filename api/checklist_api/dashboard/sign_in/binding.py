@@ -8,8 +8,8 @@ import logging
 
 from checklist_crds.kube.client import KubeClient, retry_conflicts
 from checklist_crds.kube.errors import KubeNotFound
-from checklist_crds.kube.kinds import MEMBER
-from checklist_crds.organization_types import MemberSpec, MemberStatus
+from checklist_crds.resources.kinds import MEMBER
+from checklist_crds.resources.organization import MemberSpec, MemberStatus
 from checklist_crds.times import Clock, format_timestamp
 
 from ...auth.members import Member, MemberDirectory, Person

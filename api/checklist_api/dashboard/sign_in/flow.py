@@ -8,13 +8,13 @@ from typing import Final
 
 from aiohttp import web
 
-from checklist_crds.account_links import LOCAL_ISSUER
-from checklist_crds.account_types import SignInMethod
 from checklist_crds.errors import ServiceUnavailable
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.sealing import KeyRing
-from checklist_crds.secret_digest import digest
+from checklist_crds.resources.account import SignInMethod
+from checklist_crds.secrets.account_links import LOCAL_ISSUER
+from checklist_crds.secrets.digest import digest
+from checklist_crds.secrets.sealing import KeyRing
 from checklist_crds.times import Clock
 
 from ...auth.members import MemberDirectory

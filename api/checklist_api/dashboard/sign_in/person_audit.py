@@ -6,7 +6,7 @@ throttled, counted and logged.
 
 from aiohttp import web
 
-from checklist_crds.audit_types import AuditTarget
+from checklist_crds.resources.audit_entry import AuditTarget
 
 from ...audit.trail import AuditTrail, actor_of
 from ..access import DashboardGate

@@ -11,9 +11,9 @@ from typing import Any
 
 from aiohttp import web
 
-from checklist_crds.account_links import account_name
-from checklist_crds.account_types import LinkPurpose, SignInMethod
 from checklist_crds.errors import LinkNotValid, NotFound, Problem, SignInFailed, ValidationFailed
+from checklist_crds.resources.account import LinkPurpose, SignInMethod
+from checklist_crds.secrets.account_links import account_name
 from checklist_crds.times import Clock
 
 from ...auth.gate import Gate

@@ -11,7 +11,7 @@ from typing import Final
 from aiohttp import web
 
 from checklist_crds.errors import RateLimited
-from checklist_crds.secret_digest import digest
+from checklist_crds.secrets.digest import digest
 
 from ...http.addresses import client_address
 from ...http.rate_limit import RateLimiter

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from checklist_crds.canonical_json import canonical_json
-from checklist_crds.receipt import receipt_view
-from checklist_crds.run_types import Answer, Geo, PhotoRef, Run
-from checklist_crds.template_types import StepType
+from checklist_crds.resources.run import Answer, Geo, PhotoRef, Run
+from checklist_crds.resources.template_definition import StepType
+from checklist_crds.runs.receipt import receipt_view
+from checklist_crds.values.canonical_json import canonical_json
 
 from ...runs.steps import StepResult, StepState, step_results
 from ..labelled import ExportContext, executor_of, labelled_view

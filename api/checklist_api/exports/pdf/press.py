@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from checklist_crds.errors import ServiceUnavailable
-from checklist_crds.photo_store import PhotoStore, StoreUnavailable
+from checklist_crds.photos.store import PhotoStore, StoreUnavailable
 
 from .paper import Paper
 

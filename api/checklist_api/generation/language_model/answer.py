@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn
 
 from checklist_crds.errors import Problem, ValidationFailed
-from checklist_crds.step_rules import CONFIG_FIELDS
-from checklist_crds.template_types import MAX_MINUTES, Definition, Settings
-from checklist_crds.template_validation import parse_definition, runnable_problems
+from checklist_crds.resources.template_definition import MAX_MINUTES, Definition, Settings
+from checklist_crds.templates.step_rules import CONFIG_FIELDS
+from checklist_crds.templates.validation import parse_definition, runnable_problems
 
 _THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _DECODE_ATTEMPTS: Final = 8

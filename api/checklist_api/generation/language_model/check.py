@@ -17,10 +17,10 @@ from checklist_composer.reading.items import Item, items_of
 from checklist_composer.reading.labeller import labelled
 from checklist_composer.reading.labels import Label, LabelledSpan
 from checklist_composer.reading.tokens import TokenizedText
-from checklist_crds.conditions import comparisons_of
-from checklist_crds.step_bounds import photo_bounds
-from checklist_crds.template_types import MAX_STEPS, Definition, Section, Step, StepConfig, StepType
-from checklist_crds.template_validation import parse_definition
+from checklist_crds.resources.template_definition import MAX_STEPS, Definition, Section, Step, StepConfig, StepType
+from checklist_crds.templates.conditions import comparisons_of
+from checklist_crds.templates.step_bounds import photo_bounds
+from checklist_crds.templates.validation import parse_definition
 
 from .harm import GroundlessCondition, Harm, LimitAsBound, LostItem
 from .word_forms import share_of, shares_any

@@ -10,7 +10,7 @@ from typing import Any, Final
 from checklist_composer.language import language_of
 from checklist_composer.naming import label_of
 from checklist_composer.reading.answers import numbers_of
-from checklist_crds.template_types import MAX_STEPS, StepType
+from checklist_crds.resources.template_definition import MAX_STEPS, StepType
 
 _LONGEST_LABEL: Final = 500
 _LONGEST_HINT: Final = 1_000

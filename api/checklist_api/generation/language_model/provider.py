@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from checklist_crds.template_types import Definition
+from checklist_crds.resources.template_definition import Definition
 from checklist_crds.times import Clock
 
 from ...metrics import Metrics

@@ -18,9 +18,18 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from checklist_crds.condition_types import Comparison
-from checklist_crds.step_rules import CONFIG_FIELDS
-from checklist_crds.template_types import Definition, Option, PhotoBounds, Section, Settings, Step, StepConfig, StepType
+from checklist_crds.resources.condition import Comparison
+from checklist_crds.resources.template_definition import (
+    Definition,
+    Option,
+    PhotoBounds,
+    Section,
+    Settings,
+    Step,
+    StepConfig,
+    StepType,
+)
+from checklist_crds.templates.step_rules import CONFIG_FIELDS
 
 Schema = dict[str, Any]
 

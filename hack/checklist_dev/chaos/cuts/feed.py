@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryPhase, recorded_events
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.delivery_records import DeliveryPhase, recorded_events
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_dev.chaos.cuts.course import Course
 from checklist_dev.chaos.cuts.patience import insist
 from checklist_operator.runtime.handlers import SELECTED, Observe

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from checklist_crds.kube.client import JsonObject, KubeClient
-from checklist_crds.kube.kinds import ORGANIZATION, RUN, SECRET, TEMPLATE
 from checklist_crds.kube.revisions import RevisionStore
 from checklist_crds.kube.run_store import RunStore
-from checklist_crds.resource_types import API_VERSION, ORGANIZATION_LABEL
-from checklist_crds.run_seal import RunSeals
-from checklist_crds.run_types import Run
-from checklist_crds.sealing import KeyRing, ServerKeys, run_owner
-from checklist_crds.snapshot import Snapshot, snapshot
+from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
+from checklist_crds.resources.kinds import ORGANIZATION, RUN, SECRET, TEMPLATE
+from checklist_crds.resources.run import Run
+from checklist_crds.runs.seal import RunSeals
+from checklist_crds.runs.snapshot import Snapshot, snapshot
+from checklist_crds.secrets.sealing import KeyRing, ServerKeys, run_owner
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.chaos.cuts.scenarios import Scenario
 from checklist_operator.settings import Settings

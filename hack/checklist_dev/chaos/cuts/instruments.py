@@ -21,7 +21,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeConflict
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY, Kind
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY, Kind
 from checklist_dev.chaos.cuts.course import API, Course
 from checklist_operator import term as term_module
 from checklist_operator.runtime.handlers import Observe

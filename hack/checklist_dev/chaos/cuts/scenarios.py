@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.run_commands import AnswerStep, Cancel, Command, Submit
+from checklist_crds.resources.delivery_records import DeliveryPhase
+from checklist_crds.runs.commands import AnswerStep, Cancel, Command, Submit
 from checklist_dev.chaos.cuts.post import RESET
 
 DELIVERED, FAILED = DeliveryPhase.DELIVERED, DeliveryPhase.FAILED

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryPhase, recorded_events, waiting_events
-from checklist_crds.delivery_types import REPLAY_ANNOTATION
-from checklist_crds.kube.kinds import RUN, WEBHOOK_DELIVERY
-from checklist_crds.run_types import Run
+from checklist_crds.resources.delivery import REPLAY_ANNOTATION
+from checklist_crds.resources.delivery_records import DeliveryPhase, recorded_events, waiting_events
+from checklist_crds.resources.kinds import RUN, WEBHOOK_DELIVERY
+from checklist_crds.resources.run import Run
 from checklist_crds.times import format_timestamp
 from checklist_dev.chaos.cuts.course import Course, Cut, Fate
 from checklist_dev.chaos.cuts.feed import Feed, Strand

@@ -4,8 +4,8 @@ from collections import Counter
 from itertools import pairwise
 from typing import Final
 
-from checklist_crds.delivery_records import DeliveryPhase
-from checklist_crds.delivery_types import MAX_ATTEMPTS
+from checklist_crds.resources.delivery import MAX_ATTEMPTS
+from checklist_crds.resources.delivery_records import DeliveryPhase
 from checklist_dev.chaos.cuts.course import Fate
 from checklist_dev.chaos.cuts.ground import GAP
 from checklist_dev.chaos.cuts.post import Transmission

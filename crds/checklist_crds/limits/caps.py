@@ -1,0 +1,194 @@
+"""The caps of one organization on what it may store, and the arithmetic of a reservation (contract section 11).
+
+A cap is checked against the objects that exist **and** against what others are about to create, which each of them
+writes into the organization's status first (`kube/limit_ledger.py`). All of it is pure here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from ..errors import LimitReached
+from ..resources.organization import KeysOfHour, OrganizationLimits
+from ..times import format_timestamp, parse_timestamp
+
+
+class LimitName(StrEnum):
+    """What a cap is on, as `details.what` of the error says it."""
+
+    TEMPLATES = "templates"
+    TEMPLATE_BYTES = "template_bytes"
+    VERSIONS = "versions"
+    API_KEYS = "api_keys"
+    API_KEY_RECORDS = "api_key_records"
+    MEMBERS = "members"
+    ACCOUNTS = "accounts"
+    IDEMPOTENCY_KEYS = "idempotency_keys"
+    RUN_BYTES = "run_bytes"
+
+
+_EXPLAINED = {
+    LimitName.TEMPLATES: "The organization may have {limit:,} templates. Delete some that are no longer needed.",
+    LimitName.TEMPLATE_BYTES: "The templates of the organization may have {limit:,} bytes of JSON together. Delete "
+    "some that are no longer needed.",
+    LimitName.VERSIONS: "{limit:,} versions of this template are kept. Earlier ones go when no run refers to them.",
+    LimitName.API_KEYS: "The organization may have {limit:,} API keys. Revoke some that are no longer used.",
+    LimitName.API_KEY_RECORDS: "The organization may have {limit:,} API keys with those that are revoked, which stay "
+    "as a record. Ask whoever runs this installation to remove some.",
+    LimitName.MEMBERS: "The organization may have {limit:,} members. Remove some first.",
+    LimitName.ACCOUNTS: "The organization may have {limit:,} accounts that its admins made. Ask whoever runs this "
+    "installation to remove some.",
+    LimitName.IDEMPOTENCY_KEYS: "The organization may make {limit:,} templates and replays with an Idempotency-Key in "
+    "24 hours. Without the header, nothing is remembered of a request and it is not counted.",
+    LimitName.RUN_BYTES: "All photos and drawings that were ever stored for this run may have {limit:,} bytes.",
+}
+
+
+def limit_reached(what: LimitName, *, limit: int, used: int) -> LimitReached:
+    """The error, with `details: {limit, used, what}`. `used` is what there is without the refused addition."""
+    details = {"limit": limit, "used": used, "what": what.value}
+    return LimitReached(_EXPLAINED[what].format(limit=limit), details=details)
+
+
+REVOKED = 1
+"""In place of the size of an API key that is revoked. It stays as a record and leaves room for another key."""
+_RECORDS_OF_A_KEY = 10
+"""Times the cap on keys: how many of them there may be with those that are revoked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The caps that hold for an organization, unless its own spec says otherwise. Sizes are in bytes."""
+
+    templates: int = 1_000
+    template_bytes: int = 64 * 1024**2
+    versions: int = 500
+    api_keys: int = 100
+    members: int = 500
+    accounts: int = 1_000
+    idempotency_keys: int = 10_000
+    run_bytes: int = 4 * 1024**3
+    audit_entries: int = 100_000
+
+    def of(self, own: OrganizationLimits | None) -> "Limits":
+        """With an organization's own caps in place of these."""
+        if own is None:
+            return self
+        given = {name: value for name in self.__slots__ if (value := getattr(own, name)) is not None}
+        return Limits(**{name: given.get(name, getattr(self, name)) for name in self.__slots__})
+
+
+class Counted(StrEnum):
+    """What is counted object by object; Idempotency-Keys are so by the hour (`with_one_key`)."""
+
+    TEMPLATE = "template"
+    API_KEY = "api_key"
+    MEMBER = "member"
+    ACCOUNT = "account"
+    IDEMPOTENCY_KEY = "idempotency_key"
+
+    @property
+    def limit_name(self) -> LimitName:
+        return LimitName(f"{self.value}s")
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """Room for one object that somebody is about to create or to enlarge. `name` is unique within its kind."""
+
+    id: str
+    counted: Counted
+    name: str
+    size: int
+    since: datetime
+
+    @classmethod
+    def parse(cls, entry: Mapping[str, Any]) -> "Reserved":
+        return cls(
+            str(entry["id"]),
+            Counted(entry["counted"]),
+            str(entry["name"]),
+            int(entry.get("size", 0)),
+            parse_timestamp(entry["since"]),
+        )
+
+    def as_status(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "counted": self.counted.value,
+            "name": self.name,
+            "size": self.size,
+            "since": format_timestamp(self.since),
+        }
+
+
+def _live(counted: Counted, sizes: Mapping[str, int]) -> int:
+    """How many of the objects count: all but revoked keys."""
+    return len(sizes) if counted is not Counted.API_KEY else sum(size != REVOKED for size in sizes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """There is no room. `may_change`: only because of what others are about to create, which may yet fail."""
+
+    error: LimitReached
+    may_change: bool
+
+
+def room_for(wanted: Reserved, existing: Mapping[str, int], others: Iterable[Reserved], limits: Limits) -> Full | None:
+    """Whether the caps leave room; None: they do.
+
+    `existing`: the sizes, by name, of the objects of the kind that exist. `others`: reservations of any kind. An object
+    that exists and has reservations counts once, with the largest of its sizes.
+    """
+    expected = dict(existing)
+    for other in others:
+        if other.counted is wanted.counted:
+            expected[other.name] = max(expected.get(other.name, 0), other.size)
+    what = wanted.counted.limit_name
+    limit = getattr(limits, what)
+    caps = [(what, limit, _live(wanted.counted, existing), _live(wanted.counted, expected))]
+    if wanted.counted is Counted.API_KEY:
+        caps.append((LimitName.API_KEY_RECORDS, limit * _RECORDS_OF_A_KEY, len(existing), len(expected)))
+    for name, most, there, used in caps:
+        if wanted.name not in expected and used >= most:
+            return Full(limit_reached(name, limit=most, used=used), may_change=there < most)
+    if wanted.counted is not Counted.TEMPLATE:
+        return None
+    used, stored = sum(expected.values()), sum(existing.values())
+    more = max(0, wanted.size - expected.get(wanted.name, 0))
+    if more and used + more > limits.template_bytes:
+        error = limit_reached(LimitName.TEMPLATE_BYTES, limit=limits.template_bytes, used=used)
+        at_best = stored + wanted.size - existing.get(wanted.name, 0)
+        return Full(error, may_change=at_best <= limits.template_bytes)
+    return None
+
+
+def require_within(counted: Counted, existing: Mapping[str, int], limits: Limits) -> None:
+    """Raises LimitReached when the objects that exist, by name with their sizes, are more than the caps allow."""
+    used, limit = _live(counted, existing), getattr(limits, counted.limit_name)
+    if used > limit:
+        raise limit_reached(counted.limit_name, limit=limit, used=used)
+    stored = sum(existing.values())
+    if counted is Counted.TEMPLATE and stored > limits.template_bytes:
+        raise limit_reached(LimitName.TEMPLATE_BYTES, limit=limits.template_bytes, used=stored)
+
+
+_KEY_COUNTS_FOR = timedelta(hours=25)
+"""From the beginning of the hour in which a key was used: what is remembered of it is remembered for 24 hours."""
+
+
+def with_one_key(hours: Iterable[KeysOfHour], limits: Limits, now: datetime) -> list[KeysOfHour]:
+    """The counts of Idempotency-Keys by the hour with another one, without those that no longer count.
+
+    Raises LimitReached.
+    """
+    counts = {one.hour: one.used for one in hours if now < one.hour + _KEY_COUNTS_FOR}
+    used = sum(counts.values())
+    if used >= limits.idempotency_keys:
+        raise limit_reached(LimitName.IDEMPOTENCY_KEYS, limit=limits.idempotency_keys, used=used)
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    counts[hour] = counts.get(hour, 0) + 1
+    return [KeysOfHour(hour=hour, used=used) for hour, used in sorted(counts.items())]

@@ -1,0 +1,167 @@
+"""Where the bytes of photos are: a local folder, S3, Google Cloud Storage or Azure, by one URL (obstore).
+
+Credentials come from where each cloud's own tools look for them: the environment, or the machine's identity. Both the
+API (puts, gets) and the operator (thumbnails for events, collection) use the same store.
+"""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Self
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import ObjectStore
+
+from ..ids import is_id
+from ..platform.object_store import (
+    InvalidStore,
+    S3Keys,
+    StoredObject,
+    StoreUnavailable,
+    default_url,
+    open_store,
+    reason_of,
+)
+from .keys import PREFIX, PhotoFolder
+
+__all__ = ["InvalidStore", "PhotoStore", "StoreUnavailable", "StoredObject", "StoredPhoto", "default_url"]
+
+_CHUNK_BYTES: Final = 256 * 1024
+_PART_BYTES: Final = 5 * 1024 * 1024
+_HALF_WRITTEN: Final = re.compile(r".+#[0-9]+")
+"""What the local store calls a file until it is whole. A process that is killed leaves it behind, and the store itself
+neither lists nor deletes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPhoto:
+    """An object that is being read, chunk by chunk. Iterating raises StoreUnavailable."""
+
+    size: int
+    head: bytes
+    """The first chunk."""
+    _rest: AsyncIterator[bytes]
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """All of it, once."""
+        if self.head:
+            yield self.head
+        try:
+            async for chunk in self._rest:
+                yield bytes(chunk)
+        except (BaseError, OSError) as error:
+            raise StoreUnavailable(reason_of(error)) from error
+
+
+class PhotoStore:
+    """All methods raise StoreUnavailable."""
+
+    def __init__(self, store: ObjectStore, folder: Path | None = None) -> None:
+        """`folder`: where a local store is."""
+        self._store = store
+        self._folder = folder
+        # The local store keeps no attributes; nothing depends on them, they only help whoever looks into a bucket.
+        self._keeps_attributes = folder is None
+
+    @classmethod
+    def open(cls, url: str, keys: S3Keys | None = None) -> Self:
+        """From `file:///folder`, `s3://bucket/prefix`, `gs://...` or `az://...`. Raises InvalidStore."""
+        return cls(*open_store(url, keys))
+
+    async def put(self, key: str, file: Path, content_type: str) -> None:
+        """Keep the file's bytes at `key`: whole, or not at all."""
+        attributes = {"Content-Type": content_type} if self._keeps_attributes else None
+        try:
+            await obstore.put_async(
+                self._store, key, file, attributes=attributes, chunk_size=_PART_BYTES, max_concurrency=2
+            )
+        except (BaseError, OSError) as error:
+            raise StoreUnavailable(reason_of(error)) from error
+
+    async def get(self, key: str) -> StoredPhoto | None:
+        """The object, of which only the first chunk was read; None when there is none."""
+        try:
+            result = await obstore.get_async(self._store, key)
+            rest = aiter(result.stream(min_chunk_size=_CHUNK_BYTES))
+            head = bytes(await anext(rest, b""))
+        except FileNotFoundError:
+            return None
+        except (BaseError, OSError) as error:
+            raise StoreUnavailable(reason_of(error)) from error
+        return StoredPhoto(result.meta["size"], head, rest)
+
+    async def read(self, key: str, *, at_most: int) -> bytes | None:
+        """A small object; None when there is none, or when it is larger."""
+        photo = await self.get(key)
+        if photo is None or photo.size > at_most:
+            return None
+        return b"".join([chunk async for chunk in photo.chunks()])
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Remove them; what is not there is removed already."""
+        for key in keys:
+            try:
+                if self._folder is not None and _HALF_WRITTEN.fullmatch(key):
+                    await asyncio.to_thread(_remove, self._folder / key)
+                else:
+                    await obstore.delete_async(self._store, key)
+            except FileNotFoundError:
+                continue
+            except (BaseError, OSError) as error:
+                raise StoreUnavailable(reason_of(error)) from error
+
+    async def folders(self) -> list[PhotoFolder]:
+        """Those of all runs that have objects."""
+        found = []
+        for name in await self._names_in(PREFIX):
+            if is_id("org", name):
+                found += [PhotoFolder(name, run_id) for run_id in await self._names_in(f"{PREFIX}/{name}")]
+            else:
+                found.append(PhotoFolder("", name))
+        return sorted(one for one in found if is_id("r", one.run_id))
+
+    async def _names_in(self, folder: str) -> list[str]:
+        try:
+            listing = await obstore.list_with_delimiter_async(self._store, folder + "/")
+        except (BaseError, OSError) as error:
+            raise StoreUnavailable(reason_of(error)) from error
+        return [prefix.rstrip("/").rpartition("/")[2] for prefix in listing["common_prefixes"]]
+
+    async def objects_of_run(self, organization: str, run_id: str) -> list[StoredObject]:
+        """What is kept of a run of the organization with that public id, wherever the version that stored it put it."""
+        folders = (PhotoFolder(organization, run_id), PhotoFolder("", run_id))
+        return [found for folder in folders for found in await self.objects_of(folder)]
+
+    async def objects_of(self, folder: PhotoFolder) -> list[StoredObject]:
+        """What is in it, thumbnails included, and what a process left half-written when it was killed."""
+        found: list[StoredObject] = []
+        try:
+            if self._folder is not None:
+                found += await asyncio.to_thread(_half_written, self._folder, folder.path)
+            async for page in obstore.list(self._store, folder.path + "/"):
+                found += [StoredObject(meta["path"], meta["size"], meta["last_modified"]) for meta in page]
+        except (BaseError, OSError) as error:
+            raise StoreUnavailable(reason_of(error)) from error
+        return found
+
+
+def _half_written(root: Path, folder: str) -> list[StoredObject]:
+    found = []
+    for file in (root / folder).glob("*#*"):
+        with contextlib.suppress(FileNotFoundError):  # whole by now
+            stat = file.stat()
+            written_at = datetime.fromtimestamp(stat.st_mtime, UTC)
+            found.append(StoredObject(f"{folder}/{file.name}", stat.st_size, written_at))
+    return found
+
+
+def _remove(file: Path) -> None:
+    """The file, and its folder when nothing else is in it."""
+    file.unlink()
+    with contextlib.suppress(OSError):
+        file.parent.rmdir()

@@ -1,0 +1,154 @@
+"""Conditions of the template definition language: when a step applies (contract section 3).
+
+Kubernetes' structural schemas know neither union types nor recursion, so a condition is one object whose parts are
+optional, and the two levels of groups are two classes. That exactly one of the forms is there, and that it fits the
+source step, is checked by `templates.condition_rules`; `templates.conditions` evaluates it.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from ..ids import AUTHOR_ID_PATTERNS
+from ..values.json_types import MAX_NUMBER, TEXT_PATTERN, Absentable, JsonModel, is_absent, text_fault, tidy_number
+
+MAX_COMPARISONS: Final = 10
+MAX_CONDITION_VALUES: Final = 100
+MAX_CONDITION_TEXT: Final = 4_000
+
+StepId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["s"], max_length=66)]
+
+
+class Operator(StrEnum):
+    """How a condition compares the answer of its source step with its value (contract section 3)."""
+
+    EQ = "eq"
+    NE = "ne"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    IN = "in"
+    NOT_IN = "not_in"
+    CONTAINS = "contains"
+    NOT_CONTAINS = "not_contains"
+    EXISTS = "exists"
+
+
+def _condition_scalar(value: Any) -> Any:
+    if isinstance(value, str):
+        if fault := text_fault(value):
+            raise PydanticCustomError("invalid_text", "{fault}", {"fault": fault})
+        if len(value) > MAX_CONDITION_TEXT:
+            # Not "too_long", which is pydantic's own word for a list with too many entries.
+            raise PydanticCustomError("text_too_long", "has at most {limit} characters", {"limit": MAX_CONDITION_TEXT})
+        return value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        # Written so that NaN fails it too.
+        if not -MAX_NUMBER <= value <= MAX_NUMBER:
+            raise PydanticCustomError(
+                "out_of_range", "must be a finite number between -{limit} and {limit}", {"limit": MAX_NUMBER}
+            )
+        return tidy_number(value)
+    raise PydanticCustomError(
+        "wrong_type", "must be a string, a number, a boolean, or a list of them for the operators in and not_in"
+    )
+
+
+def _condition_value(value: Any) -> Any:
+    if not isinstance(value, list):
+        return _condition_scalar(value)
+    if len(value) > MAX_CONDITION_VALUES:
+        raise PydanticCustomError("too_many", "has at most {limit} values", {"limit": MAX_CONDITION_VALUES})
+    return [_condition_scalar(item) for item in value]
+
+
+_SCALAR_SCHEMA: Final[list[dict[str, Any]]] = [
+    {"type": "string", "maxLength": MAX_CONDITION_TEXT, "pattern": TEXT_PATTERN},
+    {"type": "number", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER},
+    {"type": "boolean"},
+]
+ConditionValue = Annotated[
+    Any,
+    PlainValidator(_condition_value),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                *_SCALAR_SCHEMA,
+                {"type": "array", "maxItems": MAX_CONDITION_VALUES, "items": {"anyOf": _SCALAR_SCHEMA}},
+            ]
+        }
+    ),
+]
+"""A JSON scalar, or a list of scalars (`in`, `not_in`). Integral floats are kept as integers."""
+
+_STEP_TEXT: Final = "Id of an earlier step, whose answer is compared."
+_OP_TEXT: Final = (
+    "How the answer is compared with `value`; which operators are allowed depends on the source step's type."
+)
+_VALUE_TEXT: Final = (
+    "What the answer is compared with: of the source step's own type, a list of such values for `in` and `not_in`, "
+    "true or false for `exists`."
+)
+
+
+class Comparison(JsonModel):
+    """One comparison of an earlier step's answer with a value."""
+
+    step: StepId = Field(description=_STEP_TEXT)
+    op: Operator = Field(description=_OP_TEXT)
+    value: ConditionValue = Field(description=_VALUE_TEXT)
+
+
+class _OptionalComparison(JsonModel):
+    step: Absentable[StepId] = Field(default=None, exclude_if=is_absent, description=_STEP_TEXT)
+    op: Absentable[Operator] = Field(default=None, exclude_if=is_absent, description=_OP_TEXT)
+    value: Absentable[ConditionValue] = Field(default=None, exclude_if=is_absent, description=_VALUE_TEXT)
+
+
+class Clause(_OptionalComparison):
+    """A part of a condition: a comparison (`step`, `op`, `value`), or a group of comparisons (`all` or `any`)."""
+
+    all: Absentable[list[Comparison]] = Field(
+        default=None,
+        exclude_if=is_absent,
+        min_length=1,
+        max_length=MAX_COMPARISONS,
+        description="Comparisons that must all hold.",
+    )
+    any: Absentable[list[Comparison]] = Field(
+        default=None,
+        exclude_if=is_absent,
+        min_length=1,
+        max_length=MAX_COMPARISONS,
+        description="Comparisons of which at least one must hold.",
+    )
+
+
+class When(_OptionalComparison):
+    """Exactly one of: a comparison (`step`, `op`, `value`), `all`, or `any`. At most 10 comparisons in total."""
+
+    all: Absentable[list[Clause]] = Field(
+        default=None,
+        exclude_if=is_absent,
+        min_length=1,
+        max_length=MAX_COMPARISONS,
+        description="Parts that must all hold.",
+    )
+    any: Absentable[list[Clause]] = Field(
+        default=None,
+        exclude_if=is_absent,
+        min_length=1,
+        max_length=MAX_COMPARISONS,
+        description="Parts of which at least one must hold.",
+    )
+
+
+class Condition(JsonModel):
+    """When the step applies. A step without a condition always does."""
+
+    when: When = Field(description="The comparison, or the `all` or `any` group of comparisons, that must hold.")

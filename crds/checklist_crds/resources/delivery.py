@@ -1,0 +1,118 @@
+"""WebhookDelivery: an event whose first attempt failed, until it is delivered or given up, and its replays."""
+
+from typing import Final
+
+from pydantic import Field
+
+from ..times import Timestamp
+from .base import GROUP, ConditionsField, KubeModel, OrganizationRef, StatusCondition
+from .delivery_records import DeliveryPhase
+from .event_names import EventName
+from .outcome import OutcomeClass
+from .run import ObjectNameRef
+from .webhook_url import MAX_URL_LENGTH
+
+__all__ = [
+    "MAX_ATTEMPTS",
+    "MAX_PAYLOAD",
+    "MAX_RECORDED",
+    "REPLAY_ANNOTATION",
+    "REPLAY_BY_ANNOTATION",
+    "Attempt",
+    "Claim",
+    "LastReplay",
+    "OutcomeClass",
+    "ReplayRequest",
+    "WebhookDeliverySpec",
+    "WebhookDeliveryStatus",
+]
+
+MAX_ATTEMPTS = 5
+MAX_PAYLOAD = 1024 * 1024
+MAX_RECORDED: Final = 100
+"""Attempts in the history. The five of the schedule always stay; of replays, the newest."""
+
+REPLAY_ANNOTATION: Final = f"{GROUP}/replay"
+"""A timestamp (RFC 3339) on a WebhookDelivery asks for one replay. The operator takes it, records it and clears it. The
+same timestamp twice asks once."""
+REPLAY_BY_ANNOTATION: Final = f"{GROUP}/replay-by"
+"""Optional, beside it: who asks, as the history shows it. Without it, the field manager that set the annotation."""
+
+
+class WebhookDeliverySpec(KubeModel):
+    """The event and where it goes; immutable."""
+
+    organization_ref: OrganizationRef = Field(description="The organization that it belongs to.")
+    run_ref: ObjectNameRef = Field(description="The run, whose webhook holds the signing secret.")
+    event_id: str = Field(max_length=64, description="Id of the event, evt-<uuid>, the same on every attempt.")
+    event: EventName = Field(description="Kind of the event.")
+    seq: int = Field(ge=1, description="Number of the event in its run.")
+    ts: Timestamp = Field(description="When the event happened.")
+    url: str = Field(max_length=MAX_URL_LENGTH, description="The endpoint, in canonical form.")
+    payload: str = Field(
+        max_length=MAX_PAYLOAD, description="The envelope as JSON text, without delivery_attempt and thumbnails."
+    )
+
+
+class Attempt(KubeModel):
+    """One attempt, as it ended."""
+
+    number: int = Field(ge=1, le=5, description="Number of the attempt, 1 to 5.")
+    started_at: Timestamp = Field(description="When it started.")
+    duration_ms: int = Field(ge=0, description="How long it took, in milliseconds.")
+    outcome: OutcomeClass = Field(description="How it ended: success, or the class of the failure.")
+    http_status: int | None = Field(default=None, ge=0, le=999, description="Status of the answer, if there was one.")
+    manual: bool = Field(default=False, description="True for a replay.")
+    next_attempt_at: Timestamp | None = Field(default=None, description="When the next one was due then.")
+    detail: str | None = Field(
+        default=None, max_length=200, description="What went wrong, in a few words; absent for a success."
+    )
+
+
+class Claim(KubeModel):
+    """Who is sending which attempt: recorded before the first byte leaves. In a crowd of retries the lease stands for
+    it."""
+
+    attempt: int = Field(ge=1, le=5, description="Number of the attempt.")
+    holder: str = Field(max_length=253, description="The operator that sends it.")
+    until: Timestamp = Field(description="After this the attempt may be sent again with the same number.")
+    manual: bool = Field(default=False, description="True while a replay is being sent.")
+
+
+class ReplayRequest(KubeModel):
+    """A replay that was asked for and accepted. `requestedAt` tells one request from another."""
+
+    requested_at: Timestamp = Field(description="The timestamp of the request.")
+    requested_by: str | None = Field(default=None, max_length=200, description="Who asked for it.")
+    replay_ref: ObjectNameRef | None = Field(default=None, description="The DeliveryReplay that asked for it.")
+
+
+class LastReplay(ReplayRequest):
+    """The replay that ended last."""
+
+    attempted_at: Timestamp | None = Field(default=None, description="When it was sent; absent: it could not be.")
+    outcome: OutcomeClass | None = Field(default=None, description="How it ended; absent: it could not be sent.")
+    http_status: int | None = Field(default=None, ge=0, le=999, description="Status of the answer, if there was one.")
+
+
+class WebhookDeliveryStatus(KubeModel):
+    """How far delivery got."""
+
+    phase: DeliveryPhase = Field(
+        default=DeliveryPhase.PENDING,
+        description="Pending, InFlight, Delivered or Failed.",
+        json_schema_extra={"x-keep-default": True},
+    )
+    attempt: int = Field(default=0, ge=0, le=5, description="How many attempts were made.")
+    next_attempt_at: Timestamp | None = Field(default=None, description="When the next attempt is due.")
+    claim: Claim | None = Field(default=None, description="The attempt under way, unless it is one of a crowd.")
+    attempts: list[Attempt] = Field(
+        default_factory=list, max_length=MAX_RECORDED, description="All attempts, oldest first."
+    )
+    replay: ReplayRequest | None = Field(default=None, description="The replay under way.")
+    last_replay: LastReplay | None = Field(default=None, description="The replay before.")
+    settled: bool | None = Field(default=None, description="True: delivered or given up, nothing left to do.")
+    finished_at: Timestamp | None = Field(
+        default=None, description="When it was given up or delivered, also by a replay."
+    )
+    conditions: list[StatusCondition] = ConditionsField()

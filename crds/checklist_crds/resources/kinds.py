@@ -1,0 +1,67 @@
+"""The resources that the service reads and writes, by their place in the Kubernetes API."""
+
+from dataclasses import dataclass
+
+from .base import GROUP, VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A resource: where it is in the API and what it is called."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+    page: int = 500
+    """Objects that a list requests at once: few of a kind whose objects may be large, because a parsed page is held."""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
+        """The request path; without namespace, a namespaced kind means all namespaces."""
+        parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
+        if self.namespaced and namespace:
+            parts += ["namespaces", namespace]
+        parts.append(self.plural)
+        parts += [part for part in (name, subresource) if part]
+        return "/".join(parts)
+
+
+ORGANIZATION = Kind(GROUP, VERSION, "organizations", "Organization", namespaced=False)
+MEMBER = Kind(GROUP, VERSION, "members", "Member")
+API_KEY = Kind(GROUP, VERSION, "apikeys", "ApiKey")
+TEMPLATE = Kind(GROUP, VERSION, "templates", "Template", page=10)
+TEMPLATE_REVISION = Kind(GROUP, VERSION, "templaterevisions", "TemplateRevision", page=10)
+RUN = Kind(GROUP, VERSION, "runs", "Run")
+WEBHOOK_DELIVERY = Kind(GROUP, VERSION, "webhookdeliveries", "WebhookDelivery")
+DELIVERY_REPLAY = Kind(GROUP, VERSION, "deliveryreplays", "DeliveryReplay")
+LOCAL_ACCOUNT = Kind(GROUP, VERSION, "localaccounts", "LocalAccount")
+DASHBOARD_SESSION = Kind(GROUP, VERSION, "dashboardsessions", "DashboardSession")
+AUDIT_ENTRY = Kind(GROUP, VERSION, "auditentries", "AuditEntry")
+IDEMPOTENCY_RECORD = Kind(GROUP, VERSION, "idempotencyrecords", "IdempotencyRecord")
+SECRET = Kind("", "v1", "secrets", "Secret")
+CONFIG_MAP = Kind("", "v1", "configmaps", "ConfigMap")
+EVENT = Kind("", "v1", "events", "Event")
+NAMESPACE = Kind("", "v1", "namespaces", "Namespace", namespaced=False)
+CUSTOM_RESOURCE_DEFINITION = Kind(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
+)
+
+ALL_KINDS = (
+    ORGANIZATION,
+    MEMBER,
+    API_KEY,
+    TEMPLATE,
+    TEMPLATE_REVISION,
+    RUN,
+    WEBHOOK_DELIVERY,
+    DELIVERY_REPLAY,
+    LOCAL_ACCOUNT,
+    DASHBOARD_SESSION,
+    AUDIT_ENTRY,
+    IDEMPOTENCY_RECORD,
+)

@@ -1,0 +1,85 @@
+"""Template as a custom resource: the TDL inline in its spec, its public id and version derived from its metadata."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import ConfigDict, Field
+
+from ..ids import object_id
+from ..times import Timestamp, parse_timestamp, readable_timestamp
+from .base import (
+    SIZE_ANNOTATION,
+    VERSION_OFFSET_ANNOTATION,
+    ConditionsField,
+    KubeModel,
+    OrganizationRef,
+    StatusCondition,
+    annotated_number,
+    made_at,
+)
+from .template_definition import Definition
+
+ADMITTED: Final = "Admitted"
+"""The condition of a template that is over a cap, or was. While it is False, no run is made of it."""
+
+
+class TemplateSpec(Definition):
+    """The TDL fields of a checklist, inline and in the TDL's own spelling, and whose it is."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    organization_ref: OrganizationRef = Field(
+        alias="organizationRef", description="The organization that it belongs to."
+    )
+    revised_at: Timestamp | None = Field(
+        default=None, alias="revisedAt", description="Set by every PATCH of the API, so that each one makes a version."
+    )
+
+
+class TemplateStatus(KubeModel):
+    """What the operator found out about the template."""
+
+    id: str | None = Field(default=None, max_length=64, description="Public id, t-<uuid>.")
+    version: int | None = Field(default=None, ge=1, description="Version that the conditions speak of.")
+    step_count: int | None = Field(default=None, ge=0, description="Number of steps.")
+    conditions: list[StatusCondition] = ConditionsField()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateMeta:
+    """Identity of a template: its public id, version and times, from its metadata alone."""
+
+    name: str
+    namespace: str
+    organization: str
+    id: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "TemplateMeta":
+        metadata, spec = body["metadata"], body.get("spec") or {}
+        organization = str((spec.get("organizationRef") or {}).get("name", ""))
+        created_at = parse_timestamp(made_at(metadata))
+        return cls(
+            name=metadata["name"],
+            namespace=metadata.get("namespace", ""),
+            organization=organization,
+            id=object_id("t", metadata["name"], organization),
+            version=int(metadata["generation"]) + annotated_number(metadata, VERSION_OFFSET_ANNOTATION),
+            created_at=created_at,
+            updated_at=readable_timestamp(spec.get("revisedAt") or "") or created_at,
+        )
+
+
+def counted_size(metadata: Mapping[str, Any]) -> int:
+    """The bytes for which the template counts; 0: it does not count yet."""
+    return annotated_number(metadata, SIZE_ANNOTATION)
+
+
+def definition_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The TDL document inside a Template's spec."""
+    return {key: value for key, value in spec.items() if key in Definition.model_fields}

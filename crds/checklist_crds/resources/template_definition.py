@@ -1,0 +1,301 @@
+"""The template definition language (TDL): what a checklist is made of.
+
+These models are the one source of the REST body, of the custom resource's schema and of the OpenAPI document
+(specification, "Template"; contract section 2). They say what one field may hold; what fields say about each other
+(references, bounds, a step type's config) is in `templates.validation`.
+
+Kubernetes' structural schemas know no union types, so there are only two: `photo` (false or an object) and the `value`
+of a comparison.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
+from pydantic_core import PydanticCustomError
+
+from ..ids import AUTHOR_ID_PATTERNS
+from ..values.json_types import (
+    AS_INTEGER,
+    AS_IT_IS,
+    AS_NUMBER,
+    TIDY,
+    Absentable,
+    Bool,
+    Integer,
+    JsonModel,
+    Number,
+    Text,
+    VisibleText,
+    is_absent,
+)
+from .condition import Clause, Comparison, Condition, Operator, StepId, When
+
+__all__ = [
+    "Clause",
+    "Comparison",
+    "Condition",
+    "Definition",
+    "Execution",
+    "IdentityMode",
+    "IdentityRequired",
+    "Operator",
+    "Option",
+    "PhotoBounds",
+    "Scope",
+    "Section",
+    "Settings",
+    "Step",
+    "StepConfig",
+    "StepType",
+    "When",
+]
+
+MAX_SECTIONS: Final = 50
+MAX_STEPS: Final = 500
+MAX_OPTIONS: Final = 100
+MAX_TAGS: Final = 50
+MAX_PHOTOS_PER_STEP: Final = 20
+MAX_RATING: Final = 100
+MAX_DECIMALS: Final = 10
+MAX_MINUTES: Final = 525_600
+
+
+class StepType(StrEnum):
+    """What kind of answer a step takes. The first six are the specification's, the others are additive."""
+
+    BOOLEAN = "boolean"
+    PHOTO = "photo"
+    NUMBER = "number"
+    CHOICE = "choice"
+    TEXT = "text"
+    RATING = "rating"
+    MULTI_CHOICE = "multi_choice"
+    DATE = "date"
+    TIME = "time"
+    DATETIME = "datetime"
+    SIGNATURE = "signature"
+    SCAN = "scan"
+    INSTRUCTION = "instruction"
+
+
+class Scope(StrEnum):
+    """Who may execute a run of the template."""
+
+    ANY = "any"
+    MEMBER = "member"
+    EXTERNAL = "external"
+
+
+class IdentityRequired(StrEnum):
+    """What an executor has to tell about themselves; it decides the identity mode of the run."""
+
+    NONE = "none"
+    EXTERNAL = "external"
+    MEMBER = "member"
+
+
+IdentityMode = Literal["anonymous", "external", "member"]
+_IDENTITY_MODES: Final[Mapping[IdentityRequired, IdentityMode]] = {
+    IdentityRequired.NONE: "anonymous",
+    IdentityRequired.EXTERNAL: "external",
+    IdentityRequired.MEMBER: "member",
+}
+
+SectionId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["g"], max_length=66)]
+OptionId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["o"], max_length=66)]
+Title = Annotated[VisibleText, Field(max_length=500)]
+OptionLabel = Annotated[VisibleText, Field(max_length=200)]
+Minutes = Annotated[float, Field(ge=0, le=MAX_MINUTES, allow_inf_nan=False), Strict(), AS_NUMBER, TIDY, AS_IT_IS]
+ShortText = Annotated[Text, Field(max_length=200)]
+
+
+class PhotoBounds(JsonModel):
+    """How many photos are attached to a step."""
+
+    min: Integer = Field(
+        default=0, ge=0, le=MAX_PHOTOS_PER_STEP, description="Fewest photos with which the step counts as answered."
+    )
+    max: Integer = Field(
+        default=MAX_PHOTOS_PER_STEP, ge=1, le=MAX_PHOTOS_PER_STEP, description="Most photos that the step takes."
+    )
+
+
+class Option(JsonModel):
+    """One option of a choice or multi_choice step."""
+
+    id: OptionId = Field(
+        description="Its id: `o-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in its step. The answer's value."
+    )
+    label: OptionLabel = Field(description="What the executor reads.")
+
+
+class StepConfig(JsonModel):
+    """Settings of a step; which of them mean something depends on its type. Other fields are kept as they are."""
+
+    model_config = ConfigDict(extra="allow")
+
+    true_label: Absentable[ShortText] = Field(
+        default=None, exclude_if=is_absent, description="Type boolean: what the executor reads for true (default Yes)."
+    )
+    false_label: Absentable[ShortText] = Field(
+        default=None, exclude_if=is_absent, description="Type boolean: what the executor reads for false (default No)."
+    )
+    min: Absentable[Number] = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="Type number: smallest value. rating: lowest grade, an integer (default 1). "
+        "photo: fewest photos, an integer (default 1).",
+    )
+    max: Absentable[Number] = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="Type number: largest value. rating: highest grade, an integer (default 5). "
+        "photo: most photos, an integer (default 20).",
+    )
+    unit: Absentable[Annotated[Text, Field(max_length=50)]] = Field(
+        default=None, exclude_if=is_absent, description="Type number: unit of measurement, shown after the value."
+    )
+    decimal: Absentable[Annotated[int, Field(ge=0, le=MAX_DECIMALS), Strict(), AS_INTEGER]] = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="Type number: how many decimals a value may have (default: any).",
+    )
+    options: Absentable[Annotated[list[Option], Field(max_length=MAX_OPTIONS)]] = Field(
+        default=None, exclude_if=is_absent, description="Types choice, multi_choice: what can be chosen, in order."
+    )
+    min_selected: Absentable[Annotated[int, Field(ge=0, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="Type multi_choice: fewest options to choose (default 1 when the step is required, else 0).",
+    )
+    max_selected: Absentable[Annotated[int, Field(ge=1, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="Type multi_choice: most options to choose (default: all of them).",
+    )
+    multiline: Absentable[Bool] = Field(
+        default=None,
+        exclude_if=is_absent,
+        description="Type text: whether the answer may be long, up to 4,000 characters instead of 500 (default false).",
+    )
+    placeholder: Absentable[Annotated[Text, Field(max_length=500)]] = Field(
+        default=None, exclude_if=is_absent, description="Type text: shown in the empty field."
+    )
+    low_label: Absentable[ShortText] = Field(
+        default=None, exclude_if=is_absent, description="Type rating: what the lowest grade means."
+    )
+    high_label: Absentable[ShortText] = Field(
+        default=None, exclude_if=is_absent, description="Type rating: what the highest grade means."
+    )
+
+
+def _only_false(value: Any) -> Any:
+    # 0 equals False in Python, but not in JSON.
+    if value is not False:
+        raise PydanticCustomError("wrong_type", "must be false, or an object with min and max")
+    return value
+
+
+PHOTO_TAGS: Final = ("off", "bounds")
+Photo = Annotated[
+    Annotated[Literal[False], BeforeValidator(_only_false), Tag(PHOTO_TAGS[0])]
+    | Annotated[PhotoBounds, Tag(PHOTO_TAGS[1])],
+    Discriminator(lambda value: PHOTO_TAGS[isinstance(value, Mapping | PhotoBounds)]),
+]
+
+
+class Step(JsonModel):
+    """One thing to do, see or answer."""
+
+    id: StepId = Field(
+        description="Its id: `s-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template. Key of the answer in a run."
+    )
+    type: StepType = Field(description="What kind of answer the step takes.")
+    label: Title = Field(description="Prompt shown to the executor.")
+    hint: Annotated[Text, Field(max_length=1_000)] | None = Field(
+        default=None, description="Further explanation shown with the prompt."
+    )
+    required: Bool = Field(
+        default=False, description="Whether the step must be answered. Of no effect on an instruction."
+    )
+    photo: Photo = Field(
+        default=False,
+        description="Either false, or the minimum and maximum number of photos attached to the step "
+        "(0 <= min <= max <= 20). A photo step takes its bounds from config.",
+    )
+    geo: Bool = Field(default=False, description="Whether a location is captured with the answer.")
+    geo_required: Bool = Field(
+        default=False,
+        description="Whether the answer is refused without a location, instead of being taken with none. Needs geo.",
+    )
+    condition: Absentable[Condition] = Field(
+        default=None, exclude_if=is_absent, description="When the step applies; always, if left out."
+    )
+    config: StepConfig = Field(default=StepConfig(), description="Settings that depend on the step's type.")
+
+
+class Section(JsonModel):
+    """A titled group of steps."""
+
+    id: SectionId = Field(description="Its id: `g-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in the template.")
+    title: Title = Field(description="Heading shown to the executor.")
+    steps: list[Step] = Field(max_length=MAX_STEPS, description="Steps, in order.")
+
+
+class Settings(JsonModel):
+    """How the checklist is run."""
+
+    allow_skip: Bool = Field(default=False, description="Whether steps that are not required may be skipped.")
+    signature_on_complete: Bool = Field(default=False, description="Whether a signature is required on completion.")
+    est_minutes: Minutes | None = Field(default=None, description="Estimated duration in minutes.")
+
+
+class Execution(JsonModel):
+    """Who executes the checklist."""
+
+    scope: Scope = Field(default=Scope.ANY, description="Who may execute a run.")
+    identity_required: IdentityRequired = Field(
+        default=IdentityRequired.NONE,
+        description="What the executor has to tell about themselves. A scope of member needs member.",
+    )
+
+
+class Definition(JsonModel):
+    """A checklist, as its author writes it."""
+
+    name: Annotated[VisibleText, Field(max_length=200)] = Field(description="Name of the checklist, as people see it.")
+    description: Annotated[Text, Field(max_length=4_000)] = Field(
+        default="", description="What the checklist is for, in free text."
+    )
+    tags: list[Annotated[VisibleText, Field(max_length=64)]] = Field(
+        default=[], max_length=MAX_TAGS, description="Labels to find the template by."
+    )
+    settings: Settings = Field(default=Settings(), description="How the checklist is run.")
+    sections: list[Section] = Field(
+        max_length=MAX_SECTIONS, description="Sections, in order; at most 500 steps in all of them together."
+    )
+    execution: Execution = Field(default=Execution(), description="Who executes the checklist.")
+
+    @cached_property
+    def all_steps(self) -> tuple[Step, ...]:
+        """All steps, in the order in which they are executed."""
+        return tuple(step for _, step in self.steps())
+
+    def steps(self) -> Iterator[tuple[Section, Step]]:
+        """All steps with their sections, in the order in which they are executed."""
+        for section in self.sections:
+            for step in section.steps:
+                yield section, step
+
+    @property
+    def identity_mode(self) -> IdentityMode:
+        """The identity mode of the template's runs (specification, "Executor identity")."""
+        return _IDENTITY_MODES[self.execution.identity_required]
+
+    def to_tdl(self) -> dict[str, Any]:
+        """The complete JSON document: defaults filled in, `hint` null and `photo` false where there is none, no
+        `condition` where there is none. Reading it again gives an equal definition."""
+        return self.model_dump(mode="json")

@@ -1,0 +1,472 @@
+"""The life of a run as one pure function: `decide(run, definition, command, now) -> Decision`.
+
+Every change of a run goes through here, whoever asks for it: the executor's API, the owner, or the operator when time
+runs out. The shell reads the run, asks, and writes `Decision.patch()` on condition that nobody wrote in between;
+otherwise it reads and asks again. A state change and its event are in the same patch, so an event exists exactly when
+its change does (contract section 5; architecture section 3).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from ..errors import (
+    AnswerInvalid,
+    AssignedToAnother,
+    NotFound,
+    Problem,
+    RequiredStepsMissing,
+    RunClosed,
+    RunExpired,
+    ServiceUnavailable,
+    ValidationFailed,
+)
+from ..ids import derived_id
+from ..resources.base import to_json_text, with_condition
+from ..resources.event_names import EventName
+from ..resources.run import (
+    MAX_ANSWERS_BYTES,
+    MAX_OUTBOX_BYTES,
+    MAX_OUTBOX_ENTRIES,
+    Answer,
+    ExecutorIdentity,
+    IdentityMode,
+    OutboxEntry,
+    Progress,
+    Run,
+    RunPhase,
+    RunStatus,
+    Signature,
+    new_answer,
+)
+from ..resources.template_definition import Definition, Step, StepType
+from ..templates.answers import validate_value
+from ..templates.conditions import applicable_step_ids, is_answered, missing_required
+from ..templates.conditions import progress as count_progress
+from ..times import format_timestamp
+from ..values import merge_patch
+from ..values.json_text import to_json
+from .commands import (
+    AddPhoto,
+    AnswerStep,
+    Cancel,
+    ClearAnswer,
+    Command,
+    DrawSignature,
+    Expire,
+    GiveIdentity,
+    Open,
+    RemovePhotos,
+    SkipStep,
+    Submit,
+)
+from .events import geo_view, progress_view
+from .operations import is_replay, operation_of, with_operation
+from .photos import bytes_ever, photo_of_operation, require_room, says_nothing, with_photo, without_photos
+
+__all__ = [
+    "CANCELLED_BY_OWNER",
+    "AddPhoto",
+    "AnswerStep",
+    "Cancel",
+    "ClearAnswer",
+    "Command",
+    "Decision",
+    "DrawSignature",
+    "Expire",
+    "GiveIdentity",
+    "Open",
+    "RemovePhotos",
+    "SkipStep",
+    "Submit",
+    "decide",
+    "is_settled",
+    "require_assignee",
+]
+
+CANCELLED_BY_OWNER: Final = "cancelled_by_owner"
+_MOST_OF_A_CHARACTER: Final = 6
+_MOST_OF_AN_ANSWER: Final = 2_000
+_MOST_OF_A_PHOTO: Final = 2_000
+"""Bytes that one of these takes as JSON, escaped, with all its fields (a drawing is part of the answer)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the status becomes. `replayed` = the operation was applied before; there is nothing to write."""
+
+    before: RunStatus
+    after: RunStatus
+    replayed: bool = False
+
+    def patch(self) -> dict[str, Any]:
+        """The merge patch of the status; empty when nothing changes."""
+        return merge_patch.diff(self.before.to_kube(), self.after.to_kube())
+
+
+def decide(run: Run, definition: Definition, command: Command, now: datetime) -> Decision:
+    """The next status of `run`, or the reason why not.
+
+    Raises RunClosed, RunExpired, AnswerInvalid, ValidationFailed, RequiredStepsMissing, NotFound (an unknown step),
+    IdempotencyKeyReused, AssignedToAnother, ServiceUnavailable (the outbox is full). The run itself is never changed.
+    """
+    before = run.status
+    # First of all: to whom the run is not assigned, not even a replay tells anything.
+    require_assignee(run, command.by)
+    if command.op_id and is_replay(before.operations, command):
+        return Decision(before, before, replayed=True)
+
+    phase = run.phase_at(now)
+    if isinstance(command, Expire):
+        after = _expire(run, now) if phase is RunPhase.EXPIRED and not before.phase.is_final else before
+        return Decision(before, after)
+    if isinstance(command, Open) and phase.is_final:
+        return Decision(before, before)
+    if phase is RunPhase.EXPIRED:
+        raise RunExpired()
+    if phase.is_final:
+        raise RunClosed(f"The run is {phase.rest}; it takes no more changes.")
+
+    after = _Change(run, definition, now).apply(command)
+    if command.op_id and not isinstance(command, Open):
+        # Also when nothing changed: a clear that found nothing must not, sent again, remove what came after it.
+        after = after.model_copy(update={"operations": with_operation(before.operations, command)})
+    return Decision(before, after)
+
+
+def require_assignee(run: Run, by: str | None) -> None:
+    """A run for members is its first opener's alone, until its end and after it; None: the owner, or time itself.
+
+    Raises AssignedToAnother.
+    """
+    assigned_to = run.status.assigned_to
+    if by is not None and _mode(run) is IdentityMode.MEMBER and assigned_to not in (None, by):
+        raise AssignedToAnother()
+
+
+def _mode(run: Run) -> IdentityMode:
+    return run.resolved.identity_mode if run.resolved else IdentityMode.ANONYMOUS
+
+
+def is_settled(status: RunStatus) -> bool:
+    """Final, and nothing left to send: the operator may forget the run."""
+    retrying = any(not record.phase.is_final for record in status.deliveries)
+    return status.phase.is_final and not status.outbox and not retrying
+
+
+def _expire(run: Run, now: datetime) -> RunStatus:
+    expires_at = run.expires_at or now
+    return _close(run, run.status.model_copy(), RunPhase.EXPIRED, EventName.RUN_EXPIRED, at=expires_at, now=now)
+
+
+def _close(run: Run, status: RunStatus, phase: RunPhase, event: EventName, *, at: datetime, now: datetime) -> RunStatus:
+    """The final status: phase, event, condition, and `settled` where nothing is left to send."""
+    reason, message = {
+        RunPhase.COMPLETED: ("RunCompleted", "All required steps are answered and the run was submitted."),
+        RunPhase.CANCELLED: ("RunCancelled", "The run was cancelled before completion."),
+        RunPhase.EXPIRED: ("RunExpired", "The link expired before completion."),
+    }[phase]
+    conditions = with_condition(
+        status.conditions,
+        "Completed",
+        phase is RunPhase.COMPLETED,
+        reason,
+        message,
+        now=now,
+        generation=run.generation,
+    )
+    closed = status.model_copy(
+        update={"phase": phase, "conditions": conditions, "progress": status.progress or run.progress}
+    )
+    closed = _record_event(run, closed, event, at=at, frozen=None)
+    return closed.model_copy(update={"settled": True}) if is_settled(closed) else closed
+
+
+def _record_event(
+    run: Run, status: RunStatus, event: EventName, *, at: datetime, frozen: dict[str, Any] | None
+) -> RunStatus:
+    webhook = run.spec.webhook
+    if webhook is None or not webhook.wants(event):
+        return status
+    size = sum(len((entry.encoded or "").encode()) for entry in status.outbox)
+    if frozen is not None and (len(status.outbox) >= MAX_OUTBOX_ENTRIES or size >= MAX_OUTBOX_BYTES):
+        raise ServiceUnavailable("Too many events of this run wait for delivery; please try again.", retry_after_s=5)
+    seq = status.seq + 1
+    entry = OutboxEntry(
+        seq=seq,
+        event=event,
+        event_id=derived_id("evt", run.uid, str(seq)),
+        ts=at,
+        encoded=None if frozen is None else to_json_text(frozen),
+    )
+    return status.model_copy(update={"seq": seq, "outbox": [*status.outbox, entry]})
+
+
+class _Change:
+    """One command applied to one open run."""
+
+    def __init__(self, run: Run, definition: Definition, now: datetime) -> None:
+        self.run = run
+        self.status = run.status
+        self.definition = definition
+        self.now = now
+
+    def apply(self, command: Command) -> RunStatus:
+        self.status = self._assigned(command)
+        match command:
+            case Open():
+                return self.status
+            case GiveIdentity():
+                return self._give_identity(command)
+            case AnswerStep():
+                self._require_identity(command)
+                return self._answer(command)
+            case ClearAnswer():
+                return self._clear(command)
+            case AddPhoto():
+                self._require_identity(command)
+                return self._add_photo(command)
+            case RemovePhotos():
+                return self._remove_photos(command)
+            case DrawSignature():
+                self._require_identity(command)
+                return self._draw_signature(command)
+            case SkipStep():
+                self._require_identity(command)
+                return self._skip(command)
+            case Submit():
+                self._require_identity(command)
+                return self._submit(command)
+            case Cancel():
+                return self._cancel(command)
+            case _:
+                raise TypeError(f"unknown command {type(command).__name__}")
+
+    def _assigned(self, command: Command) -> RunStatus:
+        """The status with the member who acts as the one it is assigned to, if it is nobody's yet.
+
+        Opening assigns; so does a write without it, or two members could answer a run that neither has opened.
+        """
+        if command.by is None or _mode(self.run) is not IdentityMode.MEMBER or self.status.assigned_to is not None:
+            return self.status
+        identity = ExecutorIdentity(user_id=command.by)
+        return self.status.model_copy(update={"assigned_to": command.by, "identity": identity})
+
+    def _require_identity(self, command: Command) -> None:
+        identity = self.status.identity
+        if _mode(self.run) is IdentityMode.EXTERNAL and (identity is None or identity.email is None):
+            problem = Problem("identity", "identity_required", "Name and e-mail address are needed before answering.")
+            raise ValidationFailed("This checklist asks who you are first.", details=[problem])
+        if _mode(self.run) is IdentityMode.MEMBER and command.by is None:
+            problem = Problem("identity", "identity_required", "Only a signed-in member may answer.")
+            raise ValidationFailed("This checklist is for members of the organization.", details=[problem])
+
+    def _step(self, step_id: str) -> Step:
+        step = next((step for step in self.definition.all_steps if step.id == step_id), None)
+        if step is None or step.type is StepType.INSTRUCTION:
+            raise NotFound("There is no such step to answer in this run.")
+        return step
+
+    def _give_identity(self, command: GiveIdentity) -> RunStatus:
+        if _mode(self.run) is not IdentityMode.EXTERNAL:
+            problem = Problem(
+                "identity", "identity_not_asked", f"This run takes no identity (mode {_mode(self.run).value})."
+            )
+            raise ValidationFailed(details=[problem])
+        identity = ExecutorIdentity(name=command.name, email=command.email)
+        return self.status.model_copy(update={"identity": identity})
+
+    def _answer(self, command: AnswerStep) -> RunStatus:
+        step = self._step(command.step_id)
+        self._require_applicable(step)
+        value = validate_value(step, command.value)
+        if step.type is StepType.SIGNATURE and isinstance(value, dict):
+            value = {"url": None, "name": value["name"], "signed_at": format_timestamp(self.now)}
+        if step.geo_required and command.geo is None:
+            raise AnswerInvalid(details=[Problem("geo", "geo_required", "This step needs the location.")])
+        answer = new_answer(value, geo=command.geo, at=self.now, by=command.by, revision=1)
+        before = self.status.answers.get(step.id)
+        if before is not None:
+            answer = answer.model_copy(update={"photos": before.photos, "drawing": before.drawing})
+        return self._keep(step, answer)
+
+    def _add_photo(self, command: AddPhoto) -> RunStatus:
+        step = self._step(command.step_id)
+        self._require_applicable(step)
+        before = self.status.answers.get(step.id)
+        if photo_of_operation(before, command.op_id) is not None:
+            return self.status  # so long ago that the list of operations has forgotten it
+        answer = before or new_answer(None, geo=None, at=self.now, by=command.by, revision=1)
+        answer = with_photo(self.status, step, answer, command)
+        counts = {**self.status.photo_counts, step.id: self.status.photo_counts.get(step.id, 0) + 1}
+        status = self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
+        stored = bytes_ever(self.status) + command.photo.bytes
+        return status.model_copy(update={"photo_counts": counts, "stored_bytes": stored})
+
+    def _remove_photos(self, command: RemovePhotos) -> RunStatus:
+        step = self._step(command.step_id)
+        before = self.status.answers.get(step.id)
+        if before is None:
+            return self.status
+        answer = without_photos(before, command)
+        if answer == before:
+            return self.status
+        if says_nothing(answer):
+            return self._clear(ClearAnswer(step_id=step.id))
+        return self._keep(step, answer.model_copy(update={"at": self.now, "by": command.by}))
+
+    def _draw_signature(self, command: DrawSignature) -> RunStatus:
+        if not self.definition.settings.signature_on_complete:
+            text = "This checklist asks for no signature on completion."
+            raise AnswerInvalid(text, details=[Problem("signature", "signature_not_asked", text)])
+        photo = command.photo
+        if photo is None:
+            return self.status.model_copy(update={"drawing": None, "stored_bytes": bytes_ever(self.status)})
+        require_room(self.status, photo, run_bytes=command.run_bytes, instead_of=self.status.drawing)
+        changes = {
+            "drawing": photo.model_copy(update={"operation": operation_of(command.op_id)}),
+            "drawing_count": self.status.drawing_count + 1,
+            "stored_bytes": bytes_ever(self.status) + photo.bytes,
+        }
+        return self.status.model_copy(update=changes)
+
+    def _keep(self, step: Step, answer: Answer) -> RunStatus:
+        """The run with a new answer to `step`, and the event of it when the answer suffices.
+
+        The revision counts the answers that sufficed: what is put together photo by photo begins with 1.
+        """
+        before = self.status.answers.get(step.id)
+        if before is None:
+            revision = 1 + self.status.revisions.get(step.id, 0)
+        else:
+            revision = before.revision + is_answered(step, before)
+        answer = answer.model_copy(update={"revision": revision})
+        answers = {**self.status.answers, step.id: answer}
+        self._require_room(answers)
+        skipped = [step_id for step_id in self.status.skipped_steps if step_id != step.id]
+        status, progress = self._touched(step, answers, skipped)
+        if not is_answered(step, answer):
+            return status
+        frozen = {
+            "step_id": step.id,
+            "value": answer.value,
+            "photos": [photo.to_kube() for photo in answer.photos],
+            "geo": geo_view(answer),
+            "at": format_timestamp(self.now),
+            "by": answer.by,
+            "revision": revision,
+            "progress": progress_view(progress),
+        }
+        if answer.drawing is not None:
+            frozen["drawing"] = answer.drawing.to_kube()
+        return _record_event(self.run, status, EventName.STEP_COMPLETED, at=self.now, frozen=frozen)
+
+    def _clear(self, command: ClearAnswer) -> RunStatus:
+        step = self._step(command.step_id)
+        before = self.status.answers.get(step.id)
+        if before is None and step.id not in self.status.skipped_steps:
+            return self.status
+        answers = {step_id: answer for step_id, answer in self.status.answers.items() if step_id != step.id}
+        skipped = [step_id for step_id in self.status.skipped_steps if step_id != step.id]
+        status, _ = self._touched(step, answers, skipped)
+        return status.model_copy(update={"revisions": self._revisions_without(step)})
+
+    def _revisions_without(self, step: Step) -> dict[str, int]:
+        """The revisions to remember once the answer to `step` is taken away."""
+        before = self.status.answers.get(step.id)
+        sufficed = 0 if before is None else before.revision - (not is_answered(step, before))
+        return {**self.status.revisions, step.id: sufficed} if sufficed > 0 else self.status.revisions
+
+    def _skip(self, command: SkipStep) -> RunStatus:
+        step = self._step(command.step_id)
+        self._require_applicable(step)
+        if step.required or not self.definition.settings.allow_skip:
+            text = "A required step cannot be skipped." if step.required else "This checklist allows no skipping."
+            raise AnswerInvalid(text, details=[Problem(step.id, "skip_not_allowed", text)])
+        if step.id in self.status.skipped_steps:
+            return self.status
+        answers = {step_id: answer for step_id, answer in self.status.answers.items() if step_id != step.id}
+        skipped = [*self.status.skipped_steps, step.id]
+        status, progress = self._touched(step, answers, skipped)
+        status = status.model_copy(update={"revisions": self._revisions_without(step)})
+        frozen = {
+            "step_id": step.id,
+            "at": format_timestamp(self.now),
+            "by": command.by,
+            "progress": progress_view(progress),
+        }
+        return _record_event(self.run, status, EventName.STEP_SKIPPED, at=self.now, frozen=frozen)
+
+    def _submit(self, command: Submit) -> RunStatus:
+        answers, skipped = self.status.answers, self.status.skipped_steps
+        gaps = [
+            Problem(step.id, "required", f"{step.label!r} needs an answer.")
+            for step in missing_required(self.definition, answers, skipped)
+        ]
+        if self.definition.settings.signature_on_complete and not command.signature_name:
+            gaps.append(Problem("signature", "required", "A signature is needed to complete."))
+        if gaps:
+            raise RequiredStepsMissing(details=gaps)
+        applicable = applicable_step_ids(self.definition, answers, skipped)
+        answers = {step_id: answer for step_id, answer in answers.items() if step_id in applicable}
+        skipped = [step_id for step_id in skipped if step_id in applicable]
+        signature = None
+        if command.signature_name:
+            signature = Signature(name=command.signature_name, signed_at=self.now, photo=self.status.drawing)
+        status = self.status.model_copy(
+            update={
+                "answers": answers,
+                "skipped_steps": skipped,
+                "revisions": {},
+                "photo_counts": {},
+                "drawing": None,
+                "drawing_count": 0,
+                "progress": self._progress(answers, skipped),
+                "signature": signature,
+                "started_at": self.status.started_at or self.now,
+                "completed_at": self.now,
+            }
+        )
+        return _close(self.run, status, RunPhase.COMPLETED, EventName.RUN_COMPLETED, at=self.now, now=self.now)
+
+    def _cancel(self, command: Cancel) -> RunStatus:
+        status = self.status.model_copy(update={"cancelled_at": self.now, "cancel_reason": command.reason})
+        return _close(self.run, status, RunPhase.CANCELLED, EventName.RUN_CANCELLED, at=self.now, now=self.now)
+
+    def _touched(self, step: Step, answers: Mapping[str, Answer], skipped: list[str]) -> tuple[RunStatus, Progress]:
+        """The run with these answers, and how far it is then."""
+        progress = self._progress(answers, skipped)
+        status = self.status.model_copy(
+            update={
+                "phase": RunPhase.IN_PROGRESS,
+                "started_at": self.status.started_at or self.now,
+                "answers": dict(answers),
+                "skipped_steps": skipped,
+                "progress": progress,
+                "last_step_id": step.id,
+            }
+        )
+        return status, progress
+
+    def _progress(self, answers: Mapping[str, Answer], skipped: list[str]) -> Progress:
+        counted = count_progress(self.definition, answers, skipped)
+        return Progress(total=counted.total, answered=counted.answered, skipped=counted.skipped)
+
+    def _require_applicable(self, step: Step) -> None:
+        applicable = applicable_step_ids(self.definition, self.status.answers, self.status.skipped_steps)
+        if step.id not in applicable:
+            problem = Problem(step.id, "not_applicable", "The step's condition does not hold now.")
+            raise AnswerInvalid("This step does not apply now.", details=[problem])
+
+    def _require_room(self, answers: Mapping[str, Answer]) -> None:
+        # Exactly only where it matters: hardly ever.
+        at_most = sum(_MOST_OF_A_CHARACTER * len(answer.encoded) for answer in answers.values())
+        at_most += sum(_MOST_OF_AN_ANSWER + _MOST_OF_A_PHOTO * len(answer.photos) for answer in answers.values())
+        if at_most <= MAX_ANSWERS_BYTES:
+            return
+        size = len(to_json({step_id: answer.to_kube() for step_id, answer in answers.items()}))
+        if size > MAX_ANSWERS_BYTES:
+            raise AnswerInvalid(
+                details=[Problem("value", "too_large", f"All answers together may have {MAX_ANSWERS_BYTES} bytes.")]
+            )

@@ -1,0 +1,111 @@
+"""What a photo makes of an answer: bounds, room in the run, indexes that are given once (contract section 4).
+
+Pure, and used by `runs.lifecycle.decide` alone. A signature step takes one drawing beside its value; a new one replaces
+it. Every other step takes photos within its bounds.
+"""
+
+from collections.abc import Iterator
+
+from ..errors import AnswerInvalid, Problem
+from ..limits.caps import LimitName, limit_reached
+from ..resources.run import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, RunStatus
+from ..resources.template_definition import Step, StepType
+from ..templates.step_bounds import photo_bounds
+from .commands import AddPhoto, RemovePhotos
+from .operations import operation_of
+
+
+def photo_of_operation(answer: Answer | None, op_id: str | None) -> PhotoRef | None:
+    """The photo or drawing that the operation brought, while the answer has it."""
+    mark = operation_of(op_id)
+    if answer is None or mark is None:
+        return None
+    return next((photo for photo in _of_answer(answer) if photo.operation == mark), None)
+
+
+def takes_drawing(step: Step) -> bool:
+    """Whether what is uploaded to the step is the drawn signature; one with photo bounds takes photos."""
+    return step.type is StepType.SIGNATURE and not step.photo
+
+
+def with_photo(status: RunStatus, step: Step, answer: Answer, command: AddPhoto) -> Answer:
+    """`answer` with the photo of `command`. Raises AnswerInvalid when the step or the run has no room for it."""
+    index = status.photo_counts.get(step.id, 0)
+    photo = command.photo.model_copy(update={"index": index, "operation": operation_of(command.op_id)})
+    if takes_drawing(step):
+        require_room(status, photo, run_bytes=command.run_bytes, instead_of=answer.drawing)
+        return answer.model_copy(update={"drawing": photo})
+    bounds = photo_bounds(step)
+    if bounds is None:
+        raise _refused("photos_not_taken", "This step takes no photos.")
+    if len(answer.photos) >= bounds.max:
+        raise _refused("too_many", f"This step takes at most {bounds.max} photos.")
+    require_room(status, photo, run_bytes=command.run_bytes)
+    return answer.model_copy(update={"photos": [*answer.photos, photo]})
+
+
+def without_photos(answer: Answer, command: RemovePhotos) -> Answer:
+    """`answer` without the photo of that index, or without any; the same when there is none."""
+    if command.photo_index is None:
+        return answer.model_copy(update={"photos": [], "drawing": None})
+    kept = [photo for photo in answer.photos if photo.index != command.photo_index]
+    drawing = answer.drawing
+    if drawing is not None and drawing.index == command.photo_index:
+        drawing = None
+    return answer.model_copy(update={"photos": kept, "drawing": drawing})
+
+
+def says_nothing(answer: Answer) -> bool:
+    """Whether nothing is left of the answer."""
+    return answer.value is None and answer.geo is None and not answer.photos and answer.drawing is None
+
+
+def bytes_ever(status: RunStatus) -> int:
+    """Bytes of all images ever stored. A run that an older release began has counted none of its first ones."""
+    return max(status.stored_bytes, sum(photo.bytes for photo in photos_of(status)))
+
+
+def require_room(status: RunStatus, photo: PhotoRef, *, run_bytes: int, instead_of: PhotoRef | None = None) -> None:
+    """Raises AnswerInvalid when the run has as many photos, or bytes of them, as it may have; LimitReached when it had
+    `run_bytes` bytes of them in all its time. A drawing is a photo here."""
+    others = [kept for kept in photos_of(status) if instead_of is None or kept.key != instead_of.key]
+    if len(others) >= MAX_PHOTOS:
+        raise _refused("too_many", f"A run takes at most {MAX_PHOTOS} photos.")
+    if sum(kept.bytes for kept in others) + photo.bytes > MAX_PHOTO_BYTES:
+        raise _refused("too_large", f"All photos of a run together may have {MAX_PHOTO_BYTES // 1024**3} GiB.")
+    if sum(status.photo_counts.values()) + status.drawing_count >= MAX_PHOTOS_EVER:
+        raise _refused("too_many", f"A run takes at most {MAX_PHOTOS_EVER} photos, with those that were taken back.")
+    used = bytes_ever(status)
+    if used + photo.bytes > run_bytes:
+        raise limit_reached(LimitName.RUN_BYTES, limit=run_bytes, used=used)
+
+
+def photos_of(status: RunStatus) -> Iterator[PhotoRef]:
+    """Every image that the run has: photos and drawings of answers, and of the signature on completion."""
+    for answer in status.answers.values():
+        yield from _of_answer(answer)
+    if status.drawing is not None:
+        yield status.drawing
+    if status.signature is not None and status.signature.photo is not None:
+        yield status.signature.photo
+
+
+def keys_in_use(status: RunStatus) -> frozenset[str]:
+    """Keys that the store must keep: of the run, and of the events that are still to be sent."""
+    keys = {photo.key for photo in photos_of(status)}
+    for entry in status.outbox:
+        frozen = entry.frozen
+        keys |= {str(photo["key"]) for photo in frozen.get("photos") or ()}
+        if frozen.get("drawing"):
+            keys.add(str(frozen["drawing"]["key"]))
+    return frozenset(keys)
+
+
+def _of_answer(answer: Answer) -> Iterator[PhotoRef]:
+    yield from answer.photos
+    if answer.drawing is not None:
+        yield answer.drawing
+
+
+def _refused(code: str, text: str) -> AnswerInvalid:
+    return AnswerInvalid(text, details=[Problem("photo", code, text)])

@@ -1,0 +1,73 @@
+"""The receipt of a completed run: what the service has, in one line that person and owner can compare.
+
+The digest is that of a canonical JSON document (RFC 8785), described in docs/rest.md, so that whoever reads the run
+through REST can compute it again. Photos are in it by the SHA-256 of their bytes, addresses are not.
+"""
+
+import base64
+import hashlib
+from typing import Any
+
+from ..resources.run import Answer, PhotoRef, Run
+from ..times import format_timestamp
+from ..values.canonical_json import canonical_json
+from .events import geo_view
+
+
+def receipt_view(run: Run) -> dict[str, Any] | None:
+    """`{run_id, completed_at, answers, photos, digest}`; None as long as the run is not completed."""
+    status = run.status
+    if status.completed_at is None:
+        return None
+    return {
+        "run_id": run.name,
+        "completed_at": format_timestamp(status.completed_at),
+        "answers": len(status.answers),
+        "photos": sum(len(answer.photos) for answer in status.answers.values()),
+        "digest": receipt_digest(run),
+    }
+
+
+def receipt_digest(run: Run) -> str:
+    """`sha-256=` and the digest in base64url without padding."""
+    digest = hashlib.sha256(canonical_json(receipt_document(run))).digest()
+    return "sha-256=" + base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def receipt_document(run: Run) -> dict[str, Any]:
+    """What the digest is made of. Raises ValueError for a run that is not completed."""
+    status, resolved = run.status, run.resolved
+    if status.completed_at is None or resolved is None:
+        raise ValueError(f"run {run.name} is not completed")
+    signature = status.signature
+    return {
+        "run_id": run.name,
+        "template_id": resolved.template_id,
+        "template_v": resolved.template_version,
+        "answers": {step_id: _answer(answer) for step_id, answer in status.answers.items()},
+        "skipped_steps": list(status.skipped_steps),
+        "signature": None
+        if signature is None
+        else {
+            "name": signature.name,
+            "signed_at": format_timestamp(signature.signed_at),
+            "drawing": _sha256(signature.photo),
+        },
+        "completed_at": format_timestamp(status.completed_at),
+    }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    value = answer.value
+    if isinstance(value, dict):  # a signature: its address changes with every read
+        value = {"name": value.get("name"), "signed_at": value.get("signed_at"), "drawing": _sha256(answer.drawing)}
+    return {
+        "value": value,
+        "photos": [photo.sha256 for photo in answer.photos],
+        "geo": geo_view(answer),
+        "at": format_timestamp(answer.at),
+    }
+
+
+def _sha256(photo: PhotoRef | None) -> str | None:
+    return None if photo is None else photo.sha256

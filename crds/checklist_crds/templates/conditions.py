@@ -1,0 +1,188 @@
+"""Which steps apply, which of them are answered, and what is missing (contract section 3).
+
+Three notions, from wide to narrow:
+
+- a step *has a value* when something was given that can be compared: a value, for a photo step at least one photo,
+  for text and scan something visible (a field that was emptied again says nothing);
+- a step *is answered* when it has a value, as many photos as it needs, and its location where that is required;
+- a step *applies* when its condition holds. Conditions look at values, so that a follow-up question appears at once
+  and does not wait for the photos of the step that asked for it.
+
+Sources are earlier steps only, so one pass in order decides everything. All functions expect a definition without
+problems; a comparison that makes no sense is false.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from ..resources.condition import Clause, Comparison, Operator, When
+from ..resources.template_definition import Definition, Step, StepType
+from ..values.dates import normal_date, normal_datetime, normal_time
+from ..values.json_types import has_visible_text
+from .step_bounds import photo_bounds
+
+
+class AnswerLike(Protocol):
+    """What is needed of an answer: its decoded JSON value, its photos, its location."""
+
+    @property
+    def value(self) -> Any: ...
+    @property
+    def photos(self) -> Sequence[Any]: ...
+    @property
+    def geo(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Counts over the steps that apply now and take an answer (specification, "Run", `progress`)."""
+
+    total: int
+    answered: int
+    skipped: int
+
+
+_NOTHING: Final = object()
+_FORMS: Final = {StepType.DATE: normal_date, StepType.TIME: normal_time, StepType.DATETIME: normal_datetime}
+
+
+def applicable_step_ids(
+    definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]
+) -> frozenset[str]:
+    """Ids of the steps whose condition holds now, instructions included."""
+    applicable: dict[str, Step] = {}
+    given: dict[str, Any] = {}
+
+    def value_of(step_id: str) -> Any:
+        if step_id not in given:
+            step, answer = applicable.get(step_id), answers.get(step_id)
+            known = step is not None and answer is not None and step_id not in skipped and has_value(step, answer)
+            given[step_id] = answer.value if known and answer is not None else _NOTHING
+        return given[step_id]
+
+    def holds(part: When | Clause | Comparison) -> bool:
+        if isinstance(part, Comparison):
+            return _compare(applicable.get(part.step), part.op, part.value, value_of(part.step))
+        if part.all is not None:
+            return all(holds(member) for member in part.all)
+        if part.any is not None:
+            return any(holds(member) for member in part.any)
+        if part.step is None or part.op is None:
+            return False
+        return _compare(applicable.get(part.step), part.op, part.value, value_of(part.step))
+
+    for step in definition.all_steps:
+        if step.condition is None or holds(step.condition.when):
+            applicable[step.id] = step
+    return frozenset(applicable)
+
+
+def comparisons_of(part: When | Clause | Comparison) -> Iterator[Comparison]:
+    """All comparisons of a condition, in their order."""
+    if isinstance(part, Comparison):
+        yield part
+    elif part.step is not None:
+        yield Comparison(step=part.step, op=part.op, value=part.value)
+    else:
+        for each in part.all or part.any or ():
+            yield from comparisons_of(each)
+
+
+def has_value(step: Step, answer: AnswerLike) -> bool:
+    """Whether the answer says something that conditions can look at."""
+    match step.type:
+        case StepType.INSTRUCTION:
+            return False
+        case StepType.PHOTO:
+            return len(answer.photos) > 0
+        case StepType.TEXT | StepType.SCAN:
+            value = answer.value
+            return isinstance(value, str) and has_visible_text(value)
+        case _:
+            return answer.value is not None
+
+
+def is_answered(step: Step, answer: AnswerLike | None) -> bool:
+    """Whether the answer suffices: a value, the photos that the step needs, and its location where required."""
+    if answer is None or not has_value(step, answer):
+        return False
+    bounds = photo_bounds(step)
+    if bounds is not None and len(answer.photos) < bounds.min:
+        return False
+    return not step.geo_required or answer.geo is not None
+
+
+def progress(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> Progress:
+    """How far a run is. A step that was skipped does not count as answered."""
+    steps = _answerable(definition, answers, skipped)
+    left = [step for step in steps if step.id not in skipped]
+    answered = sum(is_answered(step, answers.get(step.id)) for step in left)
+    return Progress(total=len(steps), answered=answered, skipped=len(steps) - len(left))
+
+
+def missing_required(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> list[Step]:
+    """The steps without which the run cannot be completed, in order."""
+    return [
+        step
+        for step in _answerable(definition, answers, skipped)
+        if step.required and (step.id in skipped or not is_answered(step, answers.get(step.id)))
+    ]
+
+
+def _answerable(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> list[Step]:
+    applicable = applicable_step_ids(definition, answers, skipped)
+    return [step for step in definition.all_steps if step.id in applicable and step.type is not StepType.INSTRUCTION]
+
+
+def _compare(source: Step | None, op: Operator, wanted: Any, given: Any) -> bool:
+    """One comparison. `given` is _NOTHING when the source is unanswered, skipped or not applicable itself."""
+    if op is Operator.EXISTS:
+        return (given is not _NOTHING) is wanted
+    if source is None or given is _NOTHING:
+        return False
+    match op:
+        case Operator.IN | Operator.NOT_IN:
+            if not isinstance(wanted, list):
+                return False
+            found = any(_order(source, given, item) == 0 for item in wanted)
+            return found is (op is Operator.IN)
+        case Operator.CONTAINS | Operator.NOT_CONTAINS:
+            # Membership for options, substring (case matters) for text.
+            if not isinstance(wanted, str) or not isinstance(given, str | list):
+                return False
+            return (wanted in given) is (op is Operator.CONTAINS)
+        case _:
+            order = _order(source, given, wanted)
+            return order is not None and _ORDERS[op](order)
+
+
+_ORDERS: Final = {
+    Operator.EQ: lambda order: order == 0,
+    Operator.NE: lambda order: order != 0,
+    Operator.GT: lambda order: order > 0,
+    Operator.GTE: lambda order: order >= 0,
+    Operator.LT: lambda order: order < 0,
+    Operator.LTE: lambda order: order <= 0,
+}
+
+
+def _order(source: Step, given: Any, wanted: Any) -> int | None:
+    """-1, 0 or 1 as `given` is before, equal to or after `wanted`; None if they cannot be compared."""
+    left, right = _key(source, given), _key(source, wanted)
+    if left is None or right is None or (isinstance(left, str) is not isinstance(right, str)):
+        return None
+    return int(left > right) - int(left < right)
+
+
+def _key(source: Step, value: Any) -> Any:
+    """What sorts as the values of the source's type do. 5 and 5.0 are equal, true and 1 are not."""
+    is_boolean = source.type is StepType.BOOLEAN
+    if isinstance(value, bool) or is_boolean:
+        return value if isinstance(value, bool) and is_boolean else None
+    if source.type in _FORMS and isinstance(value, str):
+        try:
+            return _FORMS[source.type](value)
+        except ValueError:
+            return None
+    return value if isinstance(value, str | int | float) else None

@@ -1,0 +1,127 @@
+"""Whether a template definition is one that runs can be made of: the one verdict of REST, operator and tests.
+
+Everything that is wrong is told at once, field by field (`template_structure`), step by step (`step_rules`), condition
+by condition (`condition_rules`), and here across the template (contract sections 2 and 3).
+
+Codes of problems: missing, wrong_type, blank, invalid_text, pattern, unknown_value, too_long, too_many, too_few,
+too_deep, out_of_range, duplicate_id, identity_scope_mismatch, geo_not_captured, ambiguous_condition,
+invalid_reference, operator_not_allowed, value_type, unknown_option, unknown_field (strict), more_problems.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from ..errors import Problem, ValidationFailed
+from ..platform.weighted_lru import weight_of
+from ..resources.template_definition import Definition, IdentityRequired, Scope, Step
+from .condition_rules import Sources, condition_problems
+from .step_rules import meaningless_field_problems, step_problems
+from .structure import Location, Reading, path_of, read_structure, unknown_field_problems
+
+MAX_PROBLEMS: Final = 100
+"""More than anybody reads. A body of 256 KiB can hold a hundred thousand mistakes; the answer must not."""
+
+
+def parse_definition(data: Mapping[str, Any], *, strict: bool = False) -> Definition:
+    """The definition that `data` writes. Fields that TDL does not know are ignored, or refused if `strict`.
+
+    Raises ValidationFailed with every problem in its details.
+    """
+    reading, problems = _examine(data, strict=strict)
+    if reading.definition is None or problems:
+        raise ValidationFailed("The template is not valid.", details=problems)
+    return reading.definition
+
+
+def canonical_size(data: Mapping[str, Any]) -> int:
+    """Bytes of a definition as compact JSON with all defaults, for which it counts; of an invalid one as it is."""
+    reading, problems = _examine(data, strict=False)
+    valid = reading.definition is not None and not problems
+    return weight_of(reading.definition.to_tdl() if valid and reading.definition is not None else data)
+
+
+def definition_problems(data: object, *, strict: bool = False) -> list[Problem]:
+    """Every problem of what should be a definition; an empty list when it is a valid one. Never raises."""
+    return _examine(data, strict=strict)[1]
+
+
+def runnable_problems(definition: Definition) -> list[Problem]:
+    """Why no run can be made of a valid definition: a template without steps can be stored, but not dispatched."""
+    if any(True for _ in definition.steps()):
+        return []
+    return [Problem("sections", "template_not_runnable", "The template has no steps.")]
+
+
+def _examine(data: object, *, strict: bool) -> tuple[Reading, list[Problem]]:
+    reading = read_structure(data)
+    problems = list(reading.problems)
+    if reading.definition is not None:
+        problems += _template_problems(reading.definition, reading.mended)
+        problems += _all_step_problems(reading.definition, reading.mended)
+    if strict:
+        problems += unknown_field_problems(data)
+        if reading.definition is not None:
+            for location, step in _located_steps(reading.definition):
+                if (*location, "type") not in reading.mended:
+                    problems += meaningless_field_problems(step, path_of(location))
+    if len(problems) > MAX_PROBLEMS:
+        text = f"And at least {len(problems) - MAX_PROBLEMS} more problems."
+        problems = [*problems[:MAX_PROBLEMS], Problem("", "more_problems", text)]
+    return reading, problems
+
+
+def _located_steps(definition: Definition) -> Iterator[tuple[Location, Step]]:
+    for section_index, section in enumerate(definition.sections):
+        for step_index, step in enumerate(section.steps):
+            yield ("sections", section_index, "steps", step_index), step
+
+
+def _template_problems(definition: Definition, mended: frozenset[Location]) -> Iterator[Problem]:
+    steps = _located_steps(definition)
+    sections = [(("sections", index), section.id) for index, section in enumerate(definition.sections)]
+    yield from _duplicates(sections, mended, "section")
+    yield from _duplicates([(location, step.id) for location, step in steps], mended, "step")
+    execution = definition.execution
+    if (
+        execution.scope is Scope.MEMBER
+        and execution.identity_required is not IdentityRequired.MEMBER
+        and ("execution", "identity_required") not in mended
+    ):
+        text = "A scope of member needs identity_required: member, or nobody knows which member it was."
+        yield Problem("execution.identity_required", "identity_scope_mismatch", text)
+
+
+def _duplicates(located: Iterable[tuple[Location, str]], mended: frozenset[Location], kind: str) -> Iterator[Problem]:
+    first: dict[str, Location] = {}
+    for location, identifier in located:
+        if location in mended or (*location, "id") in mended:
+            continue
+        if identifier in first:
+            text = f"The {kind} id {identifier} is used already at {path_of(first[identifier])}."
+            yield Problem(path_of((*location, "id")), "duplicate_id", text)
+        else:
+            first[identifier] = location
+
+
+def _all_step_problems(definition: Definition, mended: frozenset[Location]) -> Iterator[Problem]:
+    unread = _unread_fields(mended)
+    all_ids = frozenset(step.id for _, step in definition.steps())
+    earlier: dict[str, Step | None] = {}
+    for location, step in _located_steps(definition):
+        fields = unread.get(location, set())
+        if location not in mended:
+            yield from step_problems(step, path_of(location), fields)
+            if step.condition is not None:
+                sources = Sources(earlier, step.id, all_ids)
+                yield from condition_problems(step.condition, path_of((*location, "condition")), sources)
+        # With a duplicate id, the first one is meant: it is the one that was there before.
+        earlier.setdefault(step.id, None if "type" in fields or location in mended else step)
+
+
+def _unread_fields(mended: frozenset[Location]) -> dict[Location, set[str]]:
+    """By step, the fields that stand in for ones that could not be read: `{"type", "config.max"}`."""
+    fields: dict[Location, set[str]] = {}
+    for location in mended:
+        if len(location) > 4:
+            fields.setdefault(location[:4], set()).add(path_of(location[4:]))
+    return fields
