@@ -10,9 +10,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from checklist_crds.resources.condition import Operator
-from checklist_crds.resources.template_definition import StepType
-from checklist_crds.templates.condition_rules import OPERATORS
+from checklist_crds.resources.template_definition import Operator, StepType
 
 from .draft import CHOICES
 from .locales import LOCALES, Locale
@@ -195,7 +193,7 @@ def _check_comparison(key: str, comparison: Comparison, earlier: Mapping[str, Bl
     source = earlier.get(comparison.step)
     if source is None:
         raise ValueError(f"{key}: its condition needs an earlier step {comparison.step}")
-    if comparison.op not in OPERATORS[source.type]:
+    if comparison.op not in source.type.rules.operators:
         raise ValueError(f"{key}: {comparison.op.value} is not for {source.key}, a {source.type.value} step")
     if source.type in CHOICES and comparison.op is not Operator.EXISTS:
         wanted = comparison.value if isinstance(comparison.value, tuple) else (comparison.value,)

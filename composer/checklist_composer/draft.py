@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Final
 
-from checklist_crds.resources.condition import Operator
-from checklist_crds.resources.template_definition import StepType
+from checklist_crds.resources.template_definition import Operator, StepType
 
 CHOICES: Final = frozenset({StepType.CHOICE, StepType.MULTI_CHOICE})
 """The types that need options."""

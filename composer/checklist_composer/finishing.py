@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Final
 
-from checklist_crds.resources.condition import MAX_COMPARISONS, Operator
+from checklist_crds.resources.condition import MAX_COMPARISONS
 from checklist_crds.resources.template_definition import (
     MAX_OPTIONS,
     MAX_PHOTOS_PER_STEP,
     MAX_SECTIONS,
     MAX_STEPS,
     Definition,
+    Operator,
     StepType,
 )
-from checklist_crds.templates.condition_rules import OPERATORS
 from checklist_crds.templates.validation import parse_definition
 
 from .draft import CHOICES, Draft, DraftComparison, DraftCondition, DraftStep
@@ -130,12 +130,12 @@ class _Finisher:
             "type": step.type.value,
             "label": label,
             "required": _required(step),
-            "geo": step.geo and step.type is not StepType.INSTRUCTION,
+            "geo": step.geo and step.type.rules.takes_answer,
             "config": self._config(step),
         }
         if hint:
             document["hint"] = hint
-        if step.photo and step.type not in {StepType.PHOTO, StepType.INSTRUCTION}:
+        if step.photo and step.type.rules.adds_photos:
             fewest = min(max(step.photo[0], 0), MAX_PHOTOS_PER_STEP)
             most = (
                 MAX_PHOTOS_PER_STEP
@@ -213,7 +213,7 @@ class _Finisher:
         """The comparison; None when its step is not there (yet), or takes no answer that could be compared so."""
         source, op = comparison.step, comparison.op
         identifier = self.step_ids.get(id(source))
-        if identifier is None or op not in OPERATORS[source.type]:
+        if identifier is None or op not in source.type.rules.operators:
             return None
         value = comparison.value
         if op is Operator.EXISTS:
@@ -274,7 +274,7 @@ def _bounded(value: float | None) -> float | None:
 
 
 def _required(step: DraftStep) -> bool:
-    if step.type is StepType.INSTRUCTION:
+    if not step.type.rules.takes_answer:
         return False
     return True if step.required is None else step.required
 

@@ -14,7 +14,6 @@ from tests.generation.model_server import TEMPLATE
 from checklist_api.generation.language_model.answer import Unusable, read_answer
 from checklist_api.generation.language_model.schema import strict_schema
 from checklist_crds.resources.template_definition import Definition, StepType
-from checklist_crds.templates.step_rules import CONFIG_FIELDS
 from checklist_crds.templates.validation import parse_definition
 
 Change = Callable[[dict[str, Any]], object]
@@ -166,7 +165,7 @@ def test_every_type_of_step_has_its_own_config_and_no_other() -> None:
     for kind in StepType:
         step = SCHEMA["$defs"][f"Step_{kind.value}"]["properties"]
         config = step.get("config", {"properties": {}})["properties"]
-        assert set(config) == set(CONFIG_FIELDS.get(kind, ()))
+        assert set(config) == kind.rules.config_fields
 
 
 def test_a_template_within_the_bounds_fits_and_is_taken_by_create_and_others_do_not() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from checklist_crds.resources.template_definition import Operator, Step, StepType
-from checklist_crds.templates.condition_rules import OPERATORS
 from checklist_crds.values.json_types import MAX_NUMBER
 
 Json = Any
@@ -155,7 +154,7 @@ def _condition_values(source: dict[str, Json]) -> st.SearchStrategy[Json]:
 @st.composite
 def _comparisons(draw: st.DrawFn, sources: list[dict[str, Json]]) -> dict[str, Json]:
     source = draw(st.sampled_from(sources))
-    op = draw(st.sampled_from(sorted(OPERATORS[StepType(source["type"])])))
+    op = draw(st.sampled_from(sorted(StepType(source["type"]).rules.operators)))
     if op is Operator.EXISTS:
         values: st.SearchStrategy[Json] = st.booleans()
     elif op in {Operator.IN, Operator.NOT_IN}:

@@ -12,9 +12,7 @@ from tests.unit.tdl_strategies import GivenAnswer, valid_values
 
 from checklist_crds.resources.template_definition import Operator, StepType
 from checklist_crds.templates.answers import validate_value
-from checklist_crds.templates.condition_rules import OPERATORS
 from checklist_crds.templates.conditions import applicable_step_ids, is_answered, missing_required
-from checklist_crds.templates.step_bounds import photo_bounds
 from checklist_crds.templates.validation import definition_problems, parse_definition, runnable_problems
 from checklist_dev.vectors.vectors import FILE, checklists, written
 
@@ -53,7 +51,7 @@ def test_every_operator_holds_and_fails_on_every_type_that_it_is_for() -> None:
             if when is not None and when.step is not None and when.op is not None:
                 key = (types[when.step], when.op)
                 held.setdefault(key, set()).add(step.id in case["expect"]["applicable"])
-    expected = {(kind, op) for kind, operators in OPERATORS.items() for op in operators}
+    expected = {(kind, op) for kind in StepType for op in kind.rules.operators}
     assert {key for key, verdicts in held.items() if verdicts == {True, False}} == expected
 
 
@@ -91,7 +89,7 @@ def test_an_example_can_be_completed_whatever_is_answered(source: Path, data: st
     while missing := missing_required(definition, answers, []):
         step = missing[0]
         value = validate_value(step, data.draw(valid_values(step)))
-        bounds = photo_bounds(step)
+        bounds = step.photo_bounds
         answers[step.id] = GivenAnswer(value, ["photo"] * (bounds.min if bounds else 0))
         assert is_answered(step, answers[step.id])
     assert len(answers) <= len(list(definition.steps()))

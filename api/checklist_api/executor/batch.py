@@ -19,8 +19,8 @@ from checklist_crds.runs.batch import Outcome
 from checklist_crds.runs.commands import Command
 from checklist_crds.runs.lifecycle import require_assignee
 from checklist_crds.templates.answers import validate_value
-from checklist_crds.templates.structure import json_type_name
 from checklist_crds.times import Clock
+from checklist_crds.values.json_types import json_type_name
 
 from ..auth.gate import Gate
 from ..http.op_id import op_id_problem

@@ -12,9 +12,8 @@ from checklist_crds.resources.run import Run
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.templates.answers import validate_geo
 from checklist_crds.templates.conditions import applicable_step_ids, missing_required
-from checklist_crds.templates.structure import json_type_name
 from checklist_crds.times import format_optional, format_timestamp
-from checklist_crds.values.json_types import Absentable, has_visible_text, is_absent, text_fault
+from checklist_crds.values.json_types import Absentable, has_visible_text, is_absent, json_type_name, text_fault
 
 from ..auth.members import Member
 from ..http.models import Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from checklist_crds.resources.run import Run
-from checklist_crds.resources.template_definition import StepType
 from checklist_crds.values.json_text import to_json
 
 from ..runs.steps import StepResult, StepState, step_results
@@ -88,7 +87,7 @@ class AnswerRows:
             *about,
             result.display,
             number_of(result),
-            step.config.unit if step.type is StepType.NUMBER else None,
+            step.type.rules.unit(step),
             None if answer.value is None else to_json(answer.value).decode(),
             answer.at,
             self._context.name_of(answer.by),
@@ -132,7 +131,7 @@ def run_cells(exported: ExportedRun, context: ExportContext) -> tuple[Cell, ...]
 def number_of(result: StepResult) -> int | float | None:
     """The answer to calculate with; None where it is none."""
     value = None if result.answer is None else result.answer.value
-    is_number = result.step.type in (StepType.NUMBER, StepType.RATING) and isinstance(value, int | float)
+    is_number = result.step.type.rules.is_number and isinstance(value, int | float)
     return value if is_number and not isinstance(value, bool) else None  # type: ignore[return-value]
 
 

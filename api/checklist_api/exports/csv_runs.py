@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from checklist_crds.resources.template_definition import Definition, Step, StepType
+from checklist_crds.resources.template_definition import Definition, Step
 
 from ..runs.steps import StepResult, StepState, step_results
 from .csv_answers import RUN_COLUMNS, number_of, photo_links, run_cells
@@ -30,8 +30,9 @@ class _Columns:
 
     @classmethod
     def of(cls, step: Step) -> "_Columns":
-        takes_images = step.type in (StepType.PHOTO, StepType.SIGNATURE) or step.photo is not False
-        return cls(step, step.type is not StepType.PHOTO, takes_images, step.geo)
+        rules = step.type.rules
+        takes_images = rules.takes_drawing(step) or step.photo_bounds is not None
+        return cls(step, rules.adds_photos, takes_images, step.geo)
 
     def also(self, step: Step) -> None:
         """An older version of the step may have taken more."""
@@ -71,7 +72,7 @@ class RunRows:
         self._columns: dict[str, _Columns] = {}
         for definition in definitions:
             for _, step in definition.steps():
-                if step.type is StepType.INSTRUCTION:
+                if not step.type.rules.takes_answer:
                     continue
                 if (known := self._columns.get(step.id)) is not None:
                     known.also(step)

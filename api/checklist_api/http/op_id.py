@@ -5,8 +5,7 @@ section 6).
 from typing import Final
 
 from checklist_crds.errors import Problem, ValidationFailed
-from checklist_crds.templates.structure import json_type_name
-from checklist_crds.values.json_types import text_fault
+from checklist_crds.values.json_types import json_type_name, text_fault
 
 MAX_OP_ID: Final = 128
 

@@ -12,9 +12,9 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from checklist_crds.errors import MissingField, Problem, ValidationFailed
 from checklist_crds.ids import ID_PATTERNS
-from checklist_crds.templates.structure import json_type_name, path_of
+from checklist_crds.templates.structure import path_of
 from checklist_crds.times import parse_timestamp
-from checklist_crds.values.json_types import text_fault
+from checklist_crds.values.json_types import json_type_name, text_fault
 
 from .request_body import missing_fields
 

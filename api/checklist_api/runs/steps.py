@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from checklist_crds.resources.run import Answer, Run
-from checklist_crds.resources.template_definition import Definition, Section, Step, StepType
+from checklist_crds.resources.template_definition import Definition, Section, Step
 from checklist_crds.templates.answers import display_value
 from checklist_crds.templates.conditions import applicable_step_ids
 
@@ -46,7 +46,7 @@ def step_results(run: Run, definition: Definition) -> Iterator[StepResult]:
         answer = status.answers.get(step.id)
         if step.id not in applicable:
             state = StepState.NOT_APPLICABLE
-        elif step.type is StepType.INSTRUCTION:
+        elif not step.type.rules.takes_answer:
             state = StepState.INSTRUCTION
         elif step.id in status.skipped_steps:
             state = StepState.SKIPPED

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from checklist_crds.resources.condition import Operator
+from checklist_crds.resources.template_definition import Operator
 
 from ..language import fold
 from .answers import NO, YES, limits_of, numbers_of, options_of, roles_of

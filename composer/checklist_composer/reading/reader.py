@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from checklist_crds.resources.condition import Operator
-from checklist_crds.resources.template_definition import StepType
+from checklist_crds.resources.template_definition import Operator, StepType
 
 from ..draft import CHOICES, Draft, DraftComparison, DraftCondition, DraftSection, DraftStep
 from ..language import language_of

@@ -5,13 +5,13 @@ optional, and the two levels of groups are two classes. That exactly one of the 
 source step, is checked by `templates.condition_rules`; `templates.conditions` evaluates it.
 """
 
-from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ..ids import AUTHOR_ID_PATTERNS
+from ..step_types.base import Operator
 from ..values.json_types import MAX_NUMBER, TEXT_PATTERN, Absentable, JsonModel, is_absent, text_fault, tidy_number
 
 MAX_COMPARISONS: Final = 10
@@ -19,22 +19,6 @@ MAX_CONDITION_VALUES: Final = 100
 MAX_CONDITION_TEXT: Final = 4_000
 
 StepId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["s"], max_length=66)]
-
-
-class Operator(StrEnum):
-    """How a condition compares the answer of its source step with its value (contract section 3)."""
-
-    EQ = "eq"
-    NE = "ne"
-    GT = "gt"
-    GTE = "gte"
-    LT = "lt"
-    LTE = "lte"
-    IN = "in"
-    NOT_IN = "not_in"
-    CONTAINS = "contains"
-    NOT_CONTAINS = "not_contains"
-    EXISTS = "exists"
 
 
 def _condition_scalar(value: Any) -> Any:

@@ -13,27 +13,29 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag
 from pydantic_core import PydanticCustomError
 
 from ..ids import AUTHOR_ID_PATTERNS
+from ..step_types import StepConfig, StepType
+from ..step_types.base import MAX_PHOTOS_PER_STEP, Operator, PhotoBounds
+from ..step_types.choice import MAX_OPTIONS, Option
 from ..values.json_types import (
-    AS_INTEGER,
     AS_IT_IS,
     AS_NUMBER,
     TIDY,
     Absentable,
     Bool,
-    Integer,
     JsonModel,
-    Number,
     Text,
     VisibleText,
     is_absent,
 )
-from .condition import Clause, Comparison, Condition, Operator, StepId, When
+from .condition import Clause, Comparison, Condition, StepId, When
 
 __all__ = [
+    "MAX_OPTIONS",
+    "MAX_PHOTOS_PER_STEP",
     "Clause",
     "Comparison",
     "Condition",
@@ -55,30 +57,8 @@ __all__ = [
 
 MAX_SECTIONS: Final = 50
 MAX_STEPS: Final = 500
-MAX_OPTIONS: Final = 100
 MAX_TAGS: Final = 50
-MAX_PHOTOS_PER_STEP: Final = 20
-MAX_RATING: Final = 100
-MAX_DECIMALS: Final = 10
 MAX_MINUTES: Final = 525_600
-
-
-class StepType(StrEnum):
-    """What kind of answer a step takes. The first six are the specification's, the others are additive."""
-
-    BOOLEAN = "boolean"
-    PHOTO = "photo"
-    NUMBER = "number"
-    CHOICE = "choice"
-    TEXT = "text"
-    RATING = "rating"
-    MULTI_CHOICE = "multi_choice"
-    DATE = "date"
-    TIME = "time"
-    DATETIME = "datetime"
-    SIGNATURE = "signature"
-    SCAN = "scan"
-    INSTRUCTION = "instruction"
 
 
 class Scope(StrEnum):
@@ -105,91 +85,8 @@ _IDENTITY_MODES: Final[Mapping[IdentityRequired, IdentityMode]] = {
 }
 
 SectionId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["g"], max_length=66)]
-OptionId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["o"], max_length=66)]
 Title = Annotated[VisibleText, Field(max_length=500)]
-OptionLabel = Annotated[VisibleText, Field(max_length=200)]
 Minutes = Annotated[float, Field(ge=0, le=MAX_MINUTES, allow_inf_nan=False), Strict(), AS_NUMBER, TIDY, AS_IT_IS]
-ShortText = Annotated[Text, Field(max_length=200)]
-
-
-class PhotoBounds(JsonModel):
-    """How many photos are attached to a step."""
-
-    min: Integer = Field(
-        default=0, ge=0, le=MAX_PHOTOS_PER_STEP, description="Fewest photos with which the step counts as answered."
-    )
-    max: Integer = Field(
-        default=MAX_PHOTOS_PER_STEP, ge=1, le=MAX_PHOTOS_PER_STEP, description="Most photos that the step takes."
-    )
-
-
-class Option(JsonModel):
-    """One option of a choice or multi_choice step."""
-
-    id: OptionId = Field(
-        description="Its id: `o-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in its step. The answer's value."
-    )
-    label: OptionLabel = Field(description="What the executor reads.")
-
-
-class StepConfig(JsonModel):
-    """Settings of a step; which of them mean something depends on its type. Other fields are kept as they are."""
-
-    model_config = ConfigDict(extra="allow")
-
-    true_label: Absentable[ShortText] = Field(
-        default=None, exclude_if=is_absent, description="Type boolean: what the executor reads for true (default Yes)."
-    )
-    false_label: Absentable[ShortText] = Field(
-        default=None, exclude_if=is_absent, description="Type boolean: what the executor reads for false (default No)."
-    )
-    min: Absentable[Number] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="Type number: smallest value. rating: lowest grade, an integer (default 1). "
-        "photo: fewest photos, an integer (default 1).",
-    )
-    max: Absentable[Number] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="Type number: largest value. rating: highest grade, an integer (default 5). "
-        "photo: most photos, an integer (default 20).",
-    )
-    unit: Absentable[Annotated[Text, Field(max_length=50)]] = Field(
-        default=None, exclude_if=is_absent, description="Type number: unit of measurement, shown after the value."
-    )
-    decimal: Absentable[Annotated[int, Field(ge=0, le=MAX_DECIMALS), Strict(), AS_INTEGER]] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="Type number: how many decimals a value may have (default: any).",
-    )
-    options: Absentable[Annotated[list[Option], Field(max_length=MAX_OPTIONS)]] = Field(
-        default=None, exclude_if=is_absent, description="Types choice, multi_choice: what can be chosen, in order."
-    )
-    min_selected: Absentable[Annotated[int, Field(ge=0, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="Type multi_choice: fewest options to choose (default 1 when the step is required, else 0).",
-    )
-    max_selected: Absentable[Annotated[int, Field(ge=1, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="Type multi_choice: most options to choose (default: all of them).",
-    )
-    multiline: Absentable[Bool] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="Type text: whether the answer may be long, up to 4,000 characters instead of 500 (default false).",
-    )
-    placeholder: Absentable[Annotated[Text, Field(max_length=500)]] = Field(
-        default=None, exclude_if=is_absent, description="Type text: shown in the empty field."
-    )
-    low_label: Absentable[ShortText] = Field(
-        default=None, exclude_if=is_absent, description="Type rating: what the lowest grade means."
-    )
-    high_label: Absentable[ShortText] = Field(
-        default=None, exclude_if=is_absent, description="Type rating: what the highest grade means."
-    )
 
 
 def _only_false(value: Any) -> Any:
@@ -235,6 +132,11 @@ class Step(JsonModel):
         default=None, exclude_if=is_absent, description="When the step applies; always, if left out."
     )
     config: StepConfig = Field(default=StepConfig(), description="Settings that depend on the step's type.")
+
+    @property
+    def photo_bounds(self) -> PhotoBounds | None:
+        """How many photos the step takes, or None when it takes none."""
+        return self.type.rules.photo_bounds(self)
 
 
 class Section(JsonModel):

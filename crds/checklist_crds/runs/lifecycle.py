@@ -40,7 +40,7 @@ from ..resources.run import (
     Signature,
     new_answer,
 )
-from ..resources.template_definition import Definition, Step, StepType
+from ..resources.template_definition import Definition, Step
 from ..templates.answers import validate_value
 from ..templates.conditions import applicable_step_ids, is_answered, missing_required
 from ..templates.conditions import progress as count_progress
@@ -264,7 +264,7 @@ class _Change:
 
     def _step(self, step_id: str) -> Step:
         step = next((step for step in self.definition.all_steps if step.id == step_id), None)
-        if step is None or step.type is StepType.INSTRUCTION:
+        if step is None or not step.type.rules.takes_answer:
             raise NotFound("There is no such step to answer in this run.")
         return step
 
@@ -280,9 +280,7 @@ class _Change:
     def _answer(self, command: AnswerStep) -> RunStatus:
         step = self._step(command.step_id)
         self._require_applicable(step)
-        value = validate_value(step, command.value)
-        if step.type is StepType.SIGNATURE and isinstance(value, dict):
-            value = {"url": None, "name": value["name"], "signed_at": format_timestamp(self.now)}
+        value = step.type.rules.stamped(validate_value(step, command.value), self.now)
         if step.geo_required and command.geo is None:
             raise AnswerInvalid(details=[Problem("geo", "geo_required", "This step needs the location.")])
         answer = new_answer(value, geo=command.geo, at=self.now, by=command.by, revision=1)

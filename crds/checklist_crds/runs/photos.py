@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from ..errors import AnswerInvalid, Problem
 from ..limits.caps import LimitName, limit_reached
 from ..resources.run import MAX_PHOTO_BYTES, MAX_PHOTOS, MAX_PHOTOS_EVER, Answer, PhotoRef, RunStatus
-from ..resources.template_definition import Step, StepType
-from ..templates.step_bounds import photo_bounds
+from ..resources.template_definition import Step
 from .commands import AddPhoto, RemovePhotos
 from .operations import operation_of
 
@@ -23,19 +22,14 @@ def photo_of_operation(answer: Answer | None, op_id: str | None) -> PhotoRef | N
     return next((photo for photo in _of_answer(answer) if photo.operation == mark), None)
 
 
-def takes_drawing(step: Step) -> bool:
-    """Whether what is uploaded to the step is the drawn signature; one with photo bounds takes photos."""
-    return step.type is StepType.SIGNATURE and not step.photo
-
-
 def with_photo(status: RunStatus, step: Step, answer: Answer, command: AddPhoto) -> Answer:
     """`answer` with the photo of `command`. Raises AnswerInvalid when the step or the run has no room for it."""
     index = status.photo_counts.get(step.id, 0)
     photo = command.photo.model_copy(update={"index": index, "operation": operation_of(command.op_id)})
-    if takes_drawing(step):
+    if step.type.rules.takes_drawing(step):
         require_room(status, photo, run_bytes=command.run_bytes, instead_of=answer.drawing)
         return answer.model_copy(update={"drawing": photo})
-    bounds = photo_bounds(step)
+    bounds = step.photo_bounds
     if bounds is None:
         raise _refused("photos_not_taken", "This step takes no photos.")
     if len(answer.photos) >= bounds.max:

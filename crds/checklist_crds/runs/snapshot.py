@@ -17,7 +17,7 @@ from ..resources.pause import PAUSED_ANNOTATION, is_paused
 from ..resources.run import IdentityMode, ObjectNameRef, ResolvedTemplate
 from ..resources.template import ADMITTED, TemplateMeta, definition_of
 from ..resources.template_change import CHANGED_BY_ANNOTATION, change_of
-from ..resources.template_definition import Definition, StepType
+from ..resources.template_definition import Definition
 from ..templates.conditions import applicable_step_ids
 from ..templates.validation import parse_definition, runnable_problems
 from ..times import format_timestamp
@@ -59,7 +59,7 @@ def snapshot(template: Mapping[str, Any]) -> Snapshot:
         revision_ref=ObjectNameRef(name=revision["metadata"]["name"]),
         identity_mode=IdentityMode(definition.identity_mode),
         step_count=len(steps),
-        applicable_steps=sum(1 for step in steps if step.id in applicable and step.type is not StepType.INSTRUCTION),
+        applicable_steps=sum(1 for step in steps if step.id in applicable and step.type.rules.takes_answer),
     )
     return Snapshot(revision, resolved, definition)
 

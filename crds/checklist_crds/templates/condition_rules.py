@@ -3,37 +3,14 @@
 A source is always an earlier step, so there are no cycles, and one pass in order decides which steps apply.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from ..errors import Problem
-from ..resources.condition import MAX_COMPARISONS, Clause, Comparison, Condition, Operator, When
-from ..resources.template_definition import Step, StepType
-from ..values.dates import normal_date, normal_datetime, normal_time
-from .step_bounds import option_ids
-
-_EQUALITY: Final = frozenset({Operator.EQ, Operator.NE})
-_ORDER: Final = frozenset({Operator.GT, Operator.GTE, Operator.LT, Operator.LTE})
-_LISTS: Final = frozenset({Operator.IN, Operator.NOT_IN})
-_CONTAINMENT: Final = frozenset({Operator.CONTAINS, Operator.NOT_CONTAINS})
-_EXISTS: Final = frozenset({Operator.EXISTS})
-
-OPERATORS: Final[Mapping[StepType, frozenset[Operator]]] = {
-    StepType.BOOLEAN: _EQUALITY | _EXISTS,
-    StepType.NUMBER: _EQUALITY | _ORDER | _LISTS | _EXISTS,
-    StepType.RATING: _EQUALITY | _ORDER | _LISTS | _EXISTS,
-    StepType.CHOICE: _EQUALITY | _LISTS | _EXISTS,
-    StepType.MULTI_CHOICE: _CONTAINMENT | _EXISTS,
-    StepType.TEXT: _EQUALITY | _CONTAINMENT | _EXISTS,
-    StepType.SCAN: _EQUALITY | _CONTAINMENT | _EXISTS,
-    StepType.DATE: _EQUALITY | _ORDER | _EXISTS,
-    StepType.TIME: _EQUALITY | _ORDER | _EXISTS,
-    StepType.DATETIME: _EQUALITY | _ORDER | _EXISTS,
-    StepType.PHOTO: _EXISTS,
-    StepType.SIGNATURE: _EXISTS,
-    StepType.INSTRUCTION: frozenset(),
-}
+from ..resources.condition import MAX_COMPARISONS, Clause, Comparison, Condition, When
+from ..resources.template_definition import Step
+from ..step_types.base import LISTS, Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +76,7 @@ def _comparison_problems(part: When | Clause | Comparison, path: str, sources: S
     source = sources.earlier[part.step]
     if source is None or part.op is None:
         return
-    if part.op not in OPERATORS[source.type]:
+    if part.op not in source.type.rules.operators:
         yield Problem(f"{path}.op", "operator_not_allowed", _operator_text(part.op, source))
     elif part.value is not None and (fault := _value_fault(part.op, part.value, source)):
         yield Problem(f"{path}.value", *fault)
@@ -114,7 +91,7 @@ def _reference_text(step_id: str, sources: Sources) -> str:
 
 
 def _operator_text(op: Operator, source: Step) -> str:
-    allowed = [operator.value for operator in Operator if operator in OPERATORS[source.type]]
+    allowed = [operator.value for operator in Operator if operator in source.type.rules.operators]
     if not allowed:
         return f"{source.id} is an instruction; it takes no answer that could be compared."
     return f"{source.id} is a {source.type.value} step; {op.value} is not for it, but: {', '.join(allowed)}."
@@ -123,47 +100,9 @@ def _operator_text(op: Operator, source: Step) -> str:
 def _value_fault(op: Operator, value: Any, source: Step) -> tuple[str, str] | None:
     if op is Operator.EXISTS:
         return None if isinstance(value, bool) else ("value_type", "exists is compared with true or false.")
-    if op not in _LISTS:
-        return _scalar_fault(value, source)
+    comparison_fault = source.type.rules.comparison_fault
+    if op not in LISTS:
+        return comparison_fault(source, value)
     if not isinstance(value, list) or not value:
         return "value_type", f"{op.value} needs a list of at least one value."
-    return next((fault for item in value if (fault := _scalar_fault(item, source))), None)
-
-
-def _scalar_fault(value: Any, source: Step) -> tuple[str, str] | None:
-    match source.type:
-        case StepType.BOOLEAN:
-            fits = isinstance(value, bool)
-            wanted = "true or false"
-        case StepType.NUMBER:
-            fits = isinstance(value, int | float) and not isinstance(value, bool)
-            wanted = "a number"
-        case StepType.RATING:
-            fits = isinstance(value, int) and not isinstance(value, bool)
-            wanted = "an integer"
-        case StepType.DATE:
-            fits, wanted = _is_form(normal_date, value), "a date like 2026-11-21"
-        case StepType.TIME:
-            fits, wanted = _is_form(normal_time, value), "a time like 13:50"
-        case StepType.DATETIME:
-            fits, wanted = _is_form(normal_datetime, value), "a moment with its zone like 2026-11-21T13:50:00Z"
-        case StepType.CHOICE | StepType.MULTI_CHOICE:
-            return _option_fault(value, source)
-        case _:
-            fits, wanted = isinstance(value, str), "a string"
-    return None if fits else ("value_type", f"{source.id} is a {source.type.value} step; the value must be {wanted}.")
-
-
-def _option_fault(value: Any, source: Step) -> tuple[str, str] | None:
-    if not isinstance(value, str):
-        return "value_type", f"{source.id} is a {source.type.value} step; the value must be an option id."
-    if source.config.options and value not in option_ids(source):
-        return "unknown_option", f"{source.id} has no option {value[:100]}."
-    return None
-
-
-def _is_form(normal: Callable[[str], str], value: Any) -> bool:
-    try:
-        return isinstance(value, str) and bool(normal(value))
-    except ValueError:
-        return False
+    return next((fault for item in value if (fault := comparison_fault(source, item))), None)

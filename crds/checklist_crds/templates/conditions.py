@@ -12,26 +12,13 @@ Sources are earlier steps only, so one pass in order decides everything. All fun
 problems; a comparison that makes no sense is false.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from ..resources.condition import Clause, Comparison, Operator, When
-from ..resources.template_definition import Definition, Step, StepType
-from ..values.dates import normal_date, normal_datetime, normal_time
-from ..values.json_types import has_visible_text
-from .step_bounds import photo_bounds
-
-
-class AnswerLike(Protocol):
-    """What is needed of an answer: its decoded JSON value, its photos, its location."""
-
-    @property
-    def value(self) -> Any: ...
-    @property
-    def photos(self) -> Sequence[Any]: ...
-    @property
-    def geo(self) -> Any: ...
+from ..resources.condition import Clause, Comparison, When
+from ..resources.template_definition import Definition, Step
+from ..step_types.base import AnswerLike, Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +31,6 @@ class Progress:
 
 
 _NOTHING: Final = object()
-_FORMS: Final = {StepType.DATE: normal_date, StepType.TIME: normal_time, StepType.DATETIME: normal_datetime}
 
 
 def applicable_step_ids(
@@ -57,8 +43,9 @@ def applicable_step_ids(
     def value_of(step_id: str) -> Any:
         if step_id not in given:
             step, answer = applicable.get(step_id), answers.get(step_id)
-            known = step is not None and answer is not None and step_id not in skipped and has_value(step, answer)
-            given[step_id] = answer.value if known and answer is not None else _NOTHING
+            given[step_id] = _NOTHING
+            if step is not None and answer is not None and step_id not in skipped and step.type.rules.has_value(answer):
+                given[step_id] = answer.value
         return given[step_id]
 
     def holds(part: When | Clause | Comparison) -> bool:
@@ -89,25 +76,11 @@ def comparisons_of(part: When | Clause | Comparison) -> Iterator[Comparison]:
             yield from comparisons_of(each)
 
 
-def has_value(step: Step, answer: AnswerLike) -> bool:
-    """Whether the answer says something that conditions can look at."""
-    match step.type:
-        case StepType.INSTRUCTION:
-            return False
-        case StepType.PHOTO:
-            return len(answer.photos) > 0
-        case StepType.TEXT | StepType.SCAN:
-            value = answer.value
-            return isinstance(value, str) and has_visible_text(value)
-        case _:
-            return answer.value is not None
-
-
 def is_answered(step: Step, answer: AnswerLike | None) -> bool:
     """Whether the answer suffices: a value, the photos that the step needs, and its location where required."""
-    if answer is None or not has_value(step, answer):
+    if answer is None or not step.type.rules.has_value(answer):
         return False
-    bounds = photo_bounds(step)
+    bounds = step.photo_bounds
     if bounds is not None and len(answer.photos) < bounds.min:
         return False
     return not step.geo_required or answer.geo is not None
@@ -132,7 +105,7 @@ def missing_required(definition: Definition, answers: Mapping[str, AnswerLike], 
 
 def _answerable(definition: Definition, answers: Mapping[str, AnswerLike], skipped: Collection[str]) -> list[Step]:
     applicable = applicable_step_ids(definition, answers, skipped)
-    return [step for step in definition.all_steps if step.id in applicable and step.type is not StepType.INSTRUCTION]
+    return [step for step in definition.all_steps if step.id in applicable and step.type.rules.takes_answer]
 
 
 def _compare(source: Step | None, op: Operator, wanted: Any, given: Any) -> bool:
@@ -169,20 +142,8 @@ _ORDERS: Final = {
 
 def _order(source: Step, given: Any, wanted: Any) -> int | None:
     """-1, 0 or 1 as `given` is before, equal to or after `wanted`; None if they cannot be compared."""
-    left, right = _key(source, given), _key(source, wanted)
+    sort_key = source.type.rules.sort_key
+    left, right = sort_key(given), sort_key(wanted)
     if left is None or right is None or (isinstance(left, str) is not isinstance(right, str)):
         return None
     return int(left > right) - int(left < right)
-
-
-def _key(source: Step, value: Any) -> Any:
-    """What sorts as the values of the source's type do. 5 and 5.0 are equal, true and 1 are not."""
-    is_boolean = source.type is StepType.BOOLEAN
-    if isinstance(value, bool) or is_boolean:
-        return value if isinstance(value, bool) and is_boolean else None
-    if source.type in _FORMS and isinstance(value, str):
-        try:
-            return _FORMS[source.type](value)
-        except ValueError:
-            return None
-    return value if isinstance(value, str | int | float) else None

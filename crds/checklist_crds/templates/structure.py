@@ -28,7 +28,7 @@ from ..resources.template_definition import (
     StepConfig,
     StepType,
 )
-from ..values.json_types import JsonModel, text_fault, tidy_number
+from ..values.json_types import JsonModel, json_type_name, text_fault, tidy_number
 
 Location = tuple[str | int, ...]
 """Where something is in the document: `("sections", 0, "steps", 2, "label")`."""
@@ -159,23 +159,6 @@ def _replaced(data: Any, site: Location, value: Any) -> Any:
 
 
 # --- wording
-
-
-def json_type_name(value: object) -> str:
-    """What a JSON value is, in words: `a string`."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case Mapping():
-            return "an object"
-        case _:
-            return "a list"
 
 
 _WANTED: Final = {

@@ -52,6 +52,23 @@ def text_fault(text: str) -> str | None:
     return None
 
 
+def json_type_name(value: object) -> str:
+    """What a JSON value is, in words: `a string`."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case Mapping():
+            return "an object"
+        case _:
+            return "a list"
+
+
 def _integral(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from checklist_crds.resources.condition import Comparison
 from checklist_crds.resources.template_definition import Condition, Definition, Section, Step, StepType
+from checklist_crds.step_types.number import rating_bounds
 from checklist_crds.templates.conditions import applicable_step_ids, comparisons_of
-from checklist_crds.templates.step_bounds import photo_bounds, rating_bounds
 
 from .cases import ExpectedStep
 from .words import folded, says
@@ -80,7 +80,7 @@ def _judged_config(expected: ExpectedStep, step: Step) -> Iterator[tuple[str, bo
         yield f"options {expected.options}", _options_share(expected.options, step)
     if expected.multiline is not None:
         yield f"multiline {expected.multiline}", bool(step.config.multiline) is expected.multiline
-    bounds = photo_bounds(step)
+    bounds = step.photo_bounds
     if expected.photos is not None:
         yield f"photos {expected.photos}", bounds is not None and expected.photos in ("any", bounds.min)
     if expected.photos_max is not None:

@@ -7,7 +7,6 @@ from enum import Enum
 from typing import Final
 
 from checklist_crds.resources.template_definition import Definition, Section, Step, StepType
-from checklist_crds.templates.step_bounds import photo_bounds
 
 from .assignment import best_assignment
 from .batches import Item
@@ -145,7 +144,7 @@ def _weight(item: Item, name: str | None, place: Place, distance: float) -> floa
 
 def _is_taken_along(item: Item, step: Step) -> bool:
     """Whether the step has it beside an answer of its own, which another item may want."""
-    if "photo" in item.kinds and step.type is not StepType.PHOTO and photo_bounds(step) is not None:
+    if "photo" in item.kinds and step.type is not StepType.PHOTO and step.photo_bounds is not None:
         return True
     return "geo" in item.kinds and step.geo
 
@@ -171,7 +170,7 @@ def _kind_words(item: Item, step: Step) -> str:
     return " ".join(
         words
         for kind, words in _KIND_WORDS.items()
-        if kind in item.kinds and (takes(kind, step) or (kind == "photo" and photo_bounds(step) is not None))
+        if kind in item.kinds and (takes(kind, step) or (kind == "photo" and step.photo_bounds is not None))
     )
 
 

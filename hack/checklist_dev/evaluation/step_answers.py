@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from checklist_crds.resources.template_definition import Step, StepType
-from checklist_crds.templates.step_bounds import photo_bounds, rating_bounds
+from checklist_crds.step_types.number import rating_bounds
 
 from .batches import Item, numbers
 from .findings import Finding, cost, harm, misfit, worst
@@ -48,7 +48,7 @@ def means_no(text: str) -> bool:
 
 def takes(kind: str, step: Step, *, optional: bool = False) -> bool:
     """Whether the step's type is the one that `kind` asks for."""
-    if kind == "photo" and (bounds := photo_bounds(step)) is not None:
+    if kind == "photo" and (bounds := step.photo_bounds) is not None:
         return bounds.min >= 1 or optional
     return step.geo if kind == "geo" else step.type in _TYPES[kind]
 
@@ -75,7 +75,7 @@ def _wrong_type(kind: str, item: Item, step: Step) -> Finding:
     if kind == "sign":
         harmless = is_text or step.type is StepType.PHOTO
         return misfit("type", what) if harmless else harm("signature", what)
-    if kind == "photo" and photo_bounds(step) is not None:
+    if kind == "photo" and step.photo_bounds is not None:
         return misfit("type", f"{what}, whose photos are voluntary")
     if kind == "photo":
         return harm("value_as_tick" if is_tick else "type", what)
@@ -181,7 +181,7 @@ def _has_unit(unit: str, step: Step) -> bool:
 
 def _photos(item: Item, step: Step) -> Iterator[Finding]:
     """`photos` are attached to the step itself, or are the step."""
-    bounds = photo_bounds(step)
+    bounds = step.photo_bounds
     if not item.photos or (bounds is None and "photo" in item.kinds):
         return
     if bounds is None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checklist_crds.resources.template_definition import Option, Step, StepType
-from checklist_crds.templates.step_bounds import rating_bounds
+from checklist_crds.step_types.number import rating_bounds
 
 from .batches import Item, numbers
 from .step_answers import means_no, means_yes

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from checklist_crds.resources.template_definition import Definition, StepType
-from checklist_crds.templates.step_bounds import photo_bounds
 
 from .batches import Item, Prompt
 from .findings import Family, Finding, Weight, cost, harm, misfit, worst
@@ -170,7 +169,7 @@ def _of_additions(prompt: Prompt, served: Sequence[Service]) -> Iterator[Finding
     for service in served:
         if service.how is How.OWN and not _wants_photos(service, served):
             for place in service.places:
-                bounds = photo_bounds(place.step)
+                bounds = place.step.photo_bounds
                 if bounds is not None and bounds.min > 0 and place.step.type is not StepType.PHOTO:
                     yield cost("extra", f"nobody asked for photos of {place.step.label!r}")
 

@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from checklist_crds.resources.template_definition import Operator, StepType
-from checklist_crds.templates.condition_rules import OPERATORS
 
 from .values import OPTIONS
 
@@ -68,7 +67,7 @@ def _of_source(kind: str) -> Tdl:
     config = {"options": OPTIONS} if kind in {"choice", "multi_choice"} else {}
     follow_ups: list[Tdl] = []
     for op in Operator:
-        if op not in OPERATORS[StepType(kind)]:
+        if op not in StepType(kind).rules.operators:
             continue
         for value in _values_for(op, kind):
             follow_ups.append(step(f"{op.value}-{len(follow_ups)}", "text", **only(when("source", op.value, value))))

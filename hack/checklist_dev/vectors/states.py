@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checklist_crds.resources.template_definition import Definition, Step, StepType
-from checklist_crds.templates.step_bounds import option_ids, rating_bounds
+from checklist_crds.step_types.choice import option_ids
+from checklist_crds.step_types.number import rating_bounds
 
 from .checklists import GIVEN
 

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from checklist_crds.resources.run import Answer, Geo, PhotoRef, Run
-from checklist_crds.resources.template_definition import StepType
 from checklist_crds.runs.receipt import receipt_view
 from checklist_crds.values.canonical_json import canonical_json
 
@@ -200,10 +199,9 @@ def _entry(result: StepResult, context: ExportContext, left: _Left) -> Entry:
     notes = [_time(answer.at) + (f", by {context.name_of(answer.by)}" if answer.by else "")]
     if len(drawn) < len(images):
         notes.append(f"{len(images) - len(drawn)} more images are not printed; the run itself has them.")
-    shown = "" if result.step.type is StepType.PHOTO else (result.display or "")
     return Entry(
         label,
-        value=shown,
+        value=result.display or "",
         notes=notes,
         place=_place(answer.geo) if answer.geo else "",
         map_link=_map_link(answer.geo) if answer.geo else "",

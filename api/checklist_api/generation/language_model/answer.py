@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn
 
 from checklist_crds.errors import Problem, ValidationFailed
-from checklist_crds.resources.template_definition import MAX_MINUTES, Definition, Settings
-from checklist_crds.templates.step_rules import CONFIG_FIELDS
+from checklist_crds.resources.template_definition import MAX_MINUTES, Definition, Settings, StepType
 from checklist_crds.templates.validation import parse_definition, runnable_problems
 
 _THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -223,7 +222,7 @@ def _slug(label: object) -> str:
 
 
 def _config_fields(kind: object) -> Iterable[str]:
-    return next((fields for step_type, fields in CONFIG_FIELDS.items() if step_type == kind), ())
+    return next((one.rules.config_fields for one in StepType if one == kind), ())
 
 
 def _settings(value: Any) -> Any:

@@ -19,7 +19,6 @@ from checklist_composer.reading.labels import Label, LabelledSpan
 from checklist_composer.reading.tokens import TokenizedText
 from checklist_crds.resources.template_definition import MAX_STEPS, Definition, Section, Step, StepConfig, StepType
 from checklist_crds.templates.conditions import comparisons_of
-from checklist_crds.templates.step_bounds import photo_bounds
 from checklist_crds.templates.validation import parse_definition
 
 from .harm import GroundlessCondition, Harm, LimitAsBound, LostItem
@@ -169,7 +168,7 @@ class _Wish:
             return True
         match item.label:
             case Label.PHOTO:
-                return any(photo_bounds(step) is not None for step in steps)
+                return any(step.photo_bounds is not None for step in steps)
             case Label.SIGNATURE:
                 at_the_end = definition.settings.signature_on_complete
                 return at_the_end or any(step.type is StepType.SIGNATURE for step in steps)

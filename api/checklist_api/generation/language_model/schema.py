@@ -29,12 +29,10 @@ from checklist_crds.resources.template_definition import (
     StepConfig,
     StepType,
 )
-from checklist_crds.templates.step_rules import CONFIG_FIELDS
 
 Schema = dict[str, Any]
 
 _NULL: Final[Schema] = {"type": "null"}
-_WITHOUT_PHOTOS: Final = (StepType.PHOTO, StepType.INSTRUCTION)
 
 
 _LONGEST: Final[Mapping[str, int]] = {
@@ -89,13 +87,13 @@ def _step(kind: StepType) -> dict[str, Schema]:
     parts = _fields_of(Step)
     fields = {"id": parts["id"], "type": {"type": "string", "enum": [kind.value]}, "label": parts["label"]}
     fields["hint"] = _or_null(parts["hint"])
-    if kind is not StepType.INSTRUCTION:
+    if kind.rules.takes_answer:
         fields |= {"required": parts["required"], "geo": parts["geo"]}
-    if kind not in _WITHOUT_PHOTOS:
+    if kind.rules.adds_photos:
         fields["photo"] = _or_null(_reference("PhotoBounds"))
     fields["condition"] = _or_null(_reference("Condition"))
-    if kind in CONFIG_FIELDS:
-        fields["config"] = _object(_config(CONFIG_FIELDS[kind]))
+    if kind.rules.config_fields:
+        fields["config"] = _object(_config(kind.rules.config_fields))
     return fields
 
 

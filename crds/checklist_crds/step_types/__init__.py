@@ -1,0 +1,50 @@
+"""The step types: what each of them is, in a module of its own, and here the list of them.
+
+A new type is a module with its `StepRules`, a member of `StepType`, and its config among the bases of `StepConfig`.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import ConfigDict
+
+from .base import StepRules
+from .boolean import Boolean, BooleanConfig
+from .choice import Choice, ChoiceConfig, MultiChoice, MultiChoiceConfig
+from .evidence import Instruction, Photo, Signature
+from .moment import DATE, DATETIME, TIME
+from .number import NumberConfig, NumberRules, RangeConfig, Rating, RatingConfig
+from .text import Scan, ScanConfig, TextConfig, TextRules
+
+
+class StepType(StrEnum):
+    """What kind of answer a step takes. The first six are the specification's, the others are additive."""
+
+    rules: StepRules[Any]
+
+    def __new__(cls, value: str, rules: StepRules[Any] = StepRules()) -> "StepType":  # noqa: B008
+        member = str.__new__(cls, value)
+        member._value_, member.rules = value, rules
+        return member
+
+    BOOLEAN = "boolean", Boolean()
+    PHOTO = "photo", Photo()
+    NUMBER = "number", NumberRules()
+    CHOICE = "choice", Choice()
+    TEXT = "text", TextRules()
+    RATING = "rating", Rating()
+    MULTI_CHOICE = "multi_choice", MultiChoice()
+    DATE = "date", DATE
+    TIME = "time", TIME
+    DATETIME = "datetime", DATETIME
+    SIGNATURE = "signature", Signature()
+    SCAN = "scan", Scan()
+    INSTRUCTION = "instruction", Instruction()
+
+
+class StepConfig(  # fields are written in the reverse order of the bases
+    RatingConfig, ScanConfig, TextConfig, MultiChoiceConfig, ChoiceConfig, NumberConfig, RangeConfig, BooleanConfig
+):
+    """Settings of a step; which of them mean something depends on its type. Other fields are kept as they are."""
+
+    model_config = ConfigDict(extra="allow")

@@ -1,0 +1,162 @@
+"""What a step type says of itself: its config, which conditions may look at its answer, what it takes and shows.
+
+The methods here suit an answer that is one JSON value; a type overrides what is different (contract sections 2 to 4).
+All but `config_problems` expect a step without problems.
+"""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+
+from pydantic import Field, JsonValue
+
+from ..errors import AnswerInvalid, Problem
+from ..values.json_types import Integer, JsonModel, is_absent, json_type_name
+
+MAX_PHOTOS_PER_STEP: Final = 20
+
+
+class Operator(StrEnum):
+    """How a condition compares the answer of its source step with its value (contract section 3)."""
+
+    EQ = "eq"
+    NE = "ne"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    IN = "in"
+    NOT_IN = "not_in"
+    CONTAINS = "contains"
+    NOT_CONTAINS = "not_contains"
+    EXISTS = "exists"
+
+
+EQUALITY: Final = frozenset({Operator.EQ, Operator.NE})
+ORDER: Final = frozenset({Operator.GT, Operator.GTE, Operator.LT, Operator.LTE})
+LISTS: Final = frozenset({Operator.IN, Operator.NOT_IN})
+CONTAINMENT: Final = frozenset({Operator.CONTAINS, Operator.NOT_CONTAINS})
+EXISTS: Final = frozenset({Operator.EXISTS})
+
+
+class PhotoBounds(JsonModel):
+    """How many photos are attached to a step."""
+
+    min: Integer = Field(
+        default=0, ge=0, le=MAX_PHOTOS_PER_STEP, description="Fewest photos with which the step counts as answered."
+    )
+    max: Integer = Field(
+        default=MAX_PHOTOS_PER_STEP, ge=1, le=MAX_PHOTOS_PER_STEP, description="Most photos that the step takes."
+    )
+
+
+class AnswerLike(Protocol):
+    """What is needed of an answer: its decoded JSON value, its photos, its location."""
+
+    @property
+    def value(self) -> Any: ...
+    @property
+    def photos(self) -> Sequence[Any]: ...
+    @property
+    def geo(self) -> Any: ...
+
+
+Config = TypeVar("Config")
+_Config_co = TypeVar("_Config_co", covariant=True)
+
+
+class StepOf(Protocol[_Config_co]):
+    """What is needed of a step, with the part of its config that its type knows."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def type(self) -> StrEnum: ...
+    @property
+    def required(self) -> bool: ...
+    @property
+    def photo(self) -> Literal[False] | PhotoBounds: ...
+    @property
+    def config(self) -> _Config_co: ...
+
+
+class StepRules(Generic[Config]):
+    """The record of one step type. `StepType.NUMBER.rules` is the one of numbers."""
+
+    config: ClassVar[type[JsonModel]] = JsonModel
+    """Declares the fields of a step's config that mean something for the type."""
+    operators: ClassVar[AbstractSet[Operator]]
+    """Those with which a condition may look at its answer."""
+    compared: ClassVar[str] = "a string"
+    """What its answer is compared with, in words."""
+    takes_answer: ClassVar[bool] = True
+    adds_photos: ClassVar[bool] = True
+    """Whether `photo` of a step attaches photos to its answer."""
+    is_number: ClassVar[bool] = False
+    """Whether a spreadsheet can calculate with the answer."""
+
+    @property
+    def config_fields(self) -> AbstractSet[str]:
+        return self.config.model_fields.keys()
+
+    def config_problems(self, step: StepOf[Config], path: str, unread: AbstractSet[str]) -> Iterator[Problem]:
+        """What the fields of the config at `path` say against each other; rules that need one of `unread` are left
+        out."""
+        yield from ()
+
+    def photo_bounds(self, step: StepOf[Config]) -> PhotoBounds | None:
+        """How many photos the step takes, or None when it takes none."""
+        return step.photo or None
+
+    def takes_drawing(self, step: StepOf[Config]) -> bool:
+        """Whether what is uploaded to the step is a drawing that belongs to its value."""
+        return False
+
+    def unit(self, step: StepOf[Config]) -> str | None:
+        """What the answer is measured in."""
+        return None
+
+    def validate(self, step: StepOf[Config], value: Any) -> JsonValue:
+        """The normal form of an answer's value. Raises AnswerInvalid with problems at `value`."""
+        raise NotImplementedError
+
+    def stamped(self, value: JsonValue, at: datetime) -> JsonValue:
+        """The valid value with what only the service knows."""
+        return value
+
+    def has_value(self, answer: AnswerLike) -> bool:
+        """Whether the answer says something that conditions can look at."""
+        return answer.value is not None
+
+    def display(self, step: StepOf[Config], value: Any) -> str:
+        """The value, which is not null, as a person would read it."""
+        return str(value)
+
+    def sort_key(self, value: Any) -> Any:
+        """What sorts as the type's values do; None for what cannot be compared. 5 and 5.0 are equal, true and 1 are
+        not."""
+        return value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+
+    def comparison_fault(self, step: StepOf[Config], value: Any) -> tuple[str, str] | None:
+        """Why a condition cannot compare the step's answer with this one value: a problem's code and text."""
+        if self.is_comparable(value):
+            return None
+        return "value_type", f"{step.id} is a {step.type.value} step; the value must be {self.compared}."
+
+    def is_comparable(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+
+def optional(description: str) -> Any:
+    """A config field that may be left out."""
+    return Field(default=None, exclude_if=is_absent, description=description)
+
+
+def invalid(code: str, text: str, path: str = "value") -> AnswerInvalid:
+    return AnswerInvalid(text, details=[Problem(path, code, text)])
+
+
+def wrong_type(wanted: str, value: Any) -> AnswerInvalid:
+    return invalid("wrong_type", f"The answer must be {wanted}, not {json_type_name(value)}.")

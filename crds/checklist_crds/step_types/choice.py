@@ -1,0 +1,147 @@
+"""One of a list of options, or several of them."""
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from typing import Annotated, Any, Final, Generic, TypeVar
+
+from pydantic import Field, JsonValue, Strict
+
+from ..errors import Problem
+from ..ids import AUTHOR_ID_PATTERNS
+from ..values.json_types import AS_INTEGER, Absentable, JsonModel, VisibleText, json_type_name
+from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, StepOf, StepRules, invalid, optional, wrong_type
+
+MAX_OPTIONS: Final = 100
+
+OptionId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["o"], max_length=66)]
+
+
+class Option(JsonModel):
+    """One option of a choice or multi_choice step."""
+
+    id: OptionId = Field(
+        description="Its id: `o-` and 1 to 64 of A-Z a-z 0-9 _ -, unique in its step. The answer's value."
+    )
+    label: Annotated[VisibleText, Field(max_length=200)] = Field(description="What the executor reads.")
+
+
+class ChoiceConfig(JsonModel):
+    options: Absentable[Annotated[list[Option], Field(max_length=MAX_OPTIONS)]] = optional(
+        "Types choice, multi_choice: what can be chosen, in order."
+    )
+
+
+class MultiChoiceConfig(ChoiceConfig):
+    min_selected: Absentable[Annotated[int, Field(ge=0, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = optional(
+        "Type multi_choice: fewest options to choose (default 1 when the step is required, else 0)."
+    )
+    max_selected: Absentable[Annotated[int, Field(ge=1, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = optional(
+        "Type multi_choice: most options to choose (default: all of them)."
+    )
+
+
+_Options = TypeVar("_Options", bound=ChoiceConfig)
+
+
+class _OfOptions(StepRules[_Options], Generic[_Options]):
+    compared = "an option id"
+
+    def config_problems(self, step: StepOf[_Options], path: str, unread: AbstractSet[str]) -> Iterator[Problem]:
+        options = step.config.options
+        if "config.options" in unread:
+            return
+        if options is None:
+            yield Problem(f"{path}.options", "missing", f"A {step.type.value} step needs options to choose from.")
+        elif not options:
+            yield Problem(f"{path}.options", "too_few", f"A {step.type.value} step needs at least one option.")
+        seen: set[str] = set()
+        for index, option in enumerate(options or ()):
+            if option.id in seen:
+                text = f"The option id {option.id} is used twice in this step."
+                yield Problem(f"{path}.options[{index}].id", "duplicate_id", text)
+            seen.add(option.id)
+
+    def comparison_fault(self, step: StepOf[_Options], value: Any) -> tuple[str, str] | None:
+        fault = super().comparison_fault(step, value)
+        if fault is None and step.config.options and value not in option_ids(step):
+            return "unknown_option", f"{step.id} has no option {value[:100]}."
+        return fault
+
+
+class Choice(_OfOptions[ChoiceConfig]):
+    config = ChoiceConfig
+    operators = EQUALITY | LISTS | EXISTS
+
+    def validate(self, step: StepOf[ChoiceConfig], value: Any) -> JsonValue:
+        if not isinstance(value, str):
+            raise wrong_type("an option id", value)
+        if value not in option_ids(step):
+            raise _unknown_option(value)
+        return value
+
+    def display(self, step: StepOf[ChoiceConfig], value: Any) -> str:
+        return _labels(step).get(value, value) if isinstance(value, str) else str(value)
+
+
+class MultiChoice(_OfOptions[MultiChoiceConfig]):
+    config = MultiChoiceConfig
+    operators = CONTAINMENT | EXISTS
+
+    def config_problems(
+        self, step: StepOf[MultiChoiceConfig], path: str, unread: AbstractSet[str]
+    ) -> Iterator[Problem]:
+        yield from super().config_problems(step, path, unread)
+        count = len(step.config.options or ())
+        if not count or not unread.isdisjoint({"config.options", "config.min_selected", "config.max_selected"}):
+            return
+        fewest, most = selection_bounds(step)
+        if most > count:
+            yield Problem(f"{path}.max_selected", "out_of_range", f"Must not be above the number of options, {count}.")
+        if fewest > min(most, count):
+            text = f"Must not be above {min(most, count)}, the most options that can be selected."
+            yield Problem(f"{path}.min_selected", "out_of_range", text)
+
+    def validate(self, step: StepOf[MultiChoiceConfig], value: Any) -> JsonValue:
+        if not isinstance(value, list):
+            raise wrong_type("a list of option ids", value)
+        known = option_ids(step)
+        for item in value:
+            if not isinstance(item, str):
+                raise invalid("wrong_type", f"The answer must be a list of option ids, not of {json_type_name(item)}.")
+            if item not in known:
+                raise _unknown_option(item)
+        chosen = set(value)
+        if len(chosen) < len(value):
+            raise invalid("duplicate_option", "An option can be selected only once.")
+        fewest, most = selection_bounds(step)
+        if len(chosen) < fewest:
+            raise invalid("too_few", f"At least {fewest} must be selected.")
+        if len(chosen) > most:
+            raise invalid("too_many", f"At most {most} can be selected.")
+        return [option for option in known if option in chosen]
+
+    def display(self, step: StepOf[MultiChoiceConfig], value: Any) -> str:
+        if not isinstance(value, list):
+            return str(value)
+        labels = _labels(step)
+        return ", ".join(labels.get(str(item), str(item)) for item in value) or "None"
+
+
+def option_ids(step: StepOf[ChoiceConfig]) -> list[str]:
+    """Option ids of a choice or multi_choice step, in order."""
+    return [option.id for option in step.config.options or ()]
+
+
+def selection_bounds(step: StepOf[MultiChoiceConfig]) -> tuple[int, int]:
+    """Fewest and most options to choose in a multi_choice step."""
+    config = step.config
+    fewest = int(step.required) if config.min_selected is None else config.min_selected
+    return fewest, len(config.options or ()) if config.max_selected is None else config.max_selected
+
+
+def _labels(step: StepOf[ChoiceConfig]) -> dict[str, str]:
+    return {option.id: option.label for option in step.config.options or ()}
+
+
+def _unknown_option(given: str) -> Exception:
+    return invalid("unknown_option", f"The step has no option {given[:80]!r}.")

@@ -1,0 +1,101 @@
+"""Photos and signatures; and instructions, which take no answer at all."""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from ..errors import Problem
+from ..times import format_timestamp
+from ..values.json_types import has_visible_text, text_fault
+from .base import EXISTS, MAX_PHOTOS_PER_STEP, AnswerLike, PhotoBounds, StepOf, StepRules, invalid, wrong_type
+from .number import RangeConfig, integer_problems, range_is_read
+
+MAX_SIGNER_NAME: Final = 200
+
+
+class Photo(StepRules[RangeConfig]):
+    """The photos are the answer, so the fewest are never below 1. Its bounds come from `config`; where that says
+    nothing, from `photo`, since an author who wrote them there meant them."""
+
+    config = RangeConfig
+    operators = EXISTS
+    adds_photos = False
+
+    def config_problems(self, step: StepOf[RangeConfig], path: str, unread: AbstractSet[str]) -> Iterator[Problem]:
+        if "photo" in unread or not range_is_read(unread):
+            return
+        problems = list(integer_problems(step.config, path))
+        yield from problems
+        smallest, largest = self._written_bounds(step)
+        if not problems and not (0 <= smallest <= largest and 1 <= largest <= MAX_PHOTOS_PER_STEP):
+            wanted = f"0 <= min <= max and 1 <= max <= {MAX_PHOTOS_PER_STEP}"
+            yield Problem(path, "out_of_range", f"A photo step needs {wanted}, not min {smallest}, max {largest}.")
+
+    def photo_bounds(self, step: StepOf[RangeConfig]) -> PhotoBounds | None:
+        smallest, largest = self._written_bounds(step)
+        return PhotoBounds(min=max(1, int(smallest)), max=int(largest))
+
+    @staticmethod
+    def _written_bounds(step: StepOf[RangeConfig]) -> tuple[float, float]:
+        low, high = step.config.min, step.config.max
+        if low is None and high is None and step.photo:
+            return step.photo.min, step.photo.max
+        return 1 if low is None else low, MAX_PHOTOS_PER_STEP if high is None else high
+
+    def validate(self, step: StepOf[RangeConfig], value: Any) -> JsonValue:
+        if value is not None:
+            raise wrong_type("null (its photos are the answer)", value)
+        return None
+
+    def has_value(self, answer: AnswerLike) -> bool:
+        return len(answer.photos) > 0
+
+
+class Signature(StepRules[Any]):
+    operators = EXISTS
+
+    def takes_drawing(self, step: StepOf[Any]) -> bool:
+        return not step.photo  # with photo bounds it takes photos
+
+    def validate(self, step: StepOf[Any], value: Any) -> JsonValue:
+        if not isinstance(value, Mapping):
+            raise wrong_type("an object with the signer's name", value)
+        name = value.get("name")
+        if not isinstance(name, str):
+            code = "missing" if name is None else "wrong_type"
+            raise invalid(code, "The signer's name is required, as a string.", "value.name")
+        if fault := text_fault(name):
+            raise invalid("invalid_text", f"The name {fault}.", "value.name")
+        if not has_visible_text(name):
+            raise invalid("blank", "The name must not be blank.", "value.name")
+        name = name.strip()
+        if len(name) > MAX_SIGNER_NAME:
+            raise invalid("too_long", f"The name may have at most {MAX_SIGNER_NAME} characters.", "value.name")
+        return {"url": None, "name": name, "signed_at": None}
+
+    def stamped(self, value: JsonValue, at: datetime) -> JsonValue:
+        return value | {"signed_at": format_timestamp(at)} if isinstance(value, dict) else value
+
+    def display(self, step: StepOf[Any], value: Any) -> str:
+        match value:
+            case {"name": str(name)}:
+                return f"Signed by {name}"
+        return str(value)
+
+
+class Instruction(StepRules[Any]):
+    operators = frozenset()
+    takes_answer = False
+    adds_photos = False
+
+    def photo_bounds(self, step: StepOf[Any]) -> PhotoBounds | None:
+        return None
+
+    def validate(self, step: StepOf[Any], value: Any) -> JsonValue:
+        raise invalid("no_answer", "An instruction takes no answer.")
+
+    def has_value(self, answer: AnswerLike) -> bool:
+        return False
