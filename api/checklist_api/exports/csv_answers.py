@@ -87,7 +87,7 @@ class AnswerRows:
             *about,
             result.display,
             number_of(result),
-            step.type.rules.unit(step),
+            step.config.unit if "unit" in step.type.rules.config_fields else None,
             None if answer.value is None else to_json(answer.value).decode(),
             answer.at,
             self._context.name_of(answer.by),

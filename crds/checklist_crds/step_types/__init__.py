@@ -9,12 +9,10 @@ from typing import Any
 from pydantic import ConfigDict
 
 from .base import StepRules
-from .boolean import Boolean, BooleanConfig
-from .choice import Choice, ChoiceConfig, MultiChoice, MultiChoiceConfig
+from .choice import Boolean, BooleanConfig, Choice, ChoiceConfig, MultiChoice, SelectionConfig
 from .evidence import Instruction, Photo, Signature
-from .moment import DATE, DATETIME, TIME
 from .number import NumberConfig, NumberRules, RangeConfig, Rating, RatingConfig
-from .text import Scan, ScanConfig, TextConfig, TextRules
+from .text import DATE, DATETIME, TIME, Scan, ScanConfig, TextConfig, TextRules
 
 
 class StepType(StrEnum):
@@ -43,7 +41,7 @@ class StepType(StrEnum):
 
 
 class StepConfig(  # fields are written in the reverse order of the bases
-    RatingConfig, ScanConfig, TextConfig, MultiChoiceConfig, ChoiceConfig, NumberConfig, RangeConfig, BooleanConfig
+    RatingConfig, ScanConfig, TextConfig, SelectionConfig, ChoiceConfig, NumberConfig, RangeConfig, BooleanConfig
 ):
     """Settings of a step; which of them mean something depends on its type. Other fields are kept as they are."""
 

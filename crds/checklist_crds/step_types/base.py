@@ -4,18 +4,20 @@ The methods here suit an answer that is one JSON value; a type overrides what is
 All but `config_problems` expect a step without problems.
 """
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, KeysView, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from pydantic import Field, JsonValue
 
 from ..errors import AnswerInvalid, Problem
-from ..values.json_types import Integer, JsonModel, is_absent, json_type_name
+from ..values.json_types import Integer, JsonModel, Text, is_absent, json_type_name
 
 MAX_PHOTOS_PER_STEP: Final = 20
+
+ShortText = Annotated[Text, Field(max_length=200)]
 
 
 class Operator(StrEnum):
@@ -87,10 +89,10 @@ class StepRules(Generic[Config]):
 
     config: ClassVar[type[JsonModel]] = JsonModel
     """Declares the fields of a step's config that mean something for the type."""
-    operators: ClassVar[AbstractSet[Operator]]
+    operators: ClassVar[frozenset[Operator]]
     """Those with which a condition may look at its answer."""
-    compared: ClassVar[str] = "a string"
-    """What its answer is compared with, in words."""
+    compared: ClassVar[tuple[type | UnionType, str]] = (str, "a string")
+    """What its answer is compared with, also in words."""
     takes_answer: ClassVar[bool] = True
     adds_photos: ClassVar[bool] = True
     """Whether `photo` of a step attaches photos to its answer."""
@@ -98,25 +100,21 @@ class StepRules(Generic[Config]):
     """Whether a spreadsheet can calculate with the answer."""
 
     @property
-    def config_fields(self) -> AbstractSet[str]:
+    def config_fields(self) -> KeysView[str]:
         return self.config.model_fields.keys()
 
-    def config_problems(self, step: StepOf[Config], path: str, unread: AbstractSet[str]) -> Iterator[Problem]:
+    def config_problems(self, step: StepOf[Config], path: str, unread: set[str]) -> Iterator[Problem]:
         """What the fields of the config at `path` say against each other; rules that need one of `unread` are left
         out."""
         yield from ()
 
     def photo_bounds(self, step: StepOf[Config]) -> PhotoBounds | None:
         """How many photos the step takes, or None when it takes none."""
-        return step.photo or None
+        return step.photo if step.photo and self.adds_photos else None
 
     def takes_drawing(self, step: StepOf[Config]) -> bool:
         """Whether what is uploaded to the step is a drawing that belongs to its value."""
         return False
-
-    def unit(self, step: StepOf[Config]) -> str | None:
-        """What the answer is measured in."""
-        return None
 
     def validate(self, step: StepOf[Config], value: Any) -> JsonValue:
         """The normal form of an answer's value. Raises AnswerInvalid with problems at `value`."""
@@ -141,12 +139,10 @@ class StepRules(Generic[Config]):
 
     def comparison_fault(self, step: StepOf[Config], value: Any) -> tuple[str, str] | None:
         """Why a condition cannot compare the step's answer with this one value: a problem's code and text."""
-        if self.is_comparable(value):
+        form, words = self.compared
+        if isinstance(value, form) and self.sort_key(value) is not None:
             return None
-        return "value_type", f"{step.id} is a {step.type.value} step; the value must be {self.compared}."
-
-    def is_comparable(self, value: Any) -> bool:
-        return isinstance(value, str)
+        return "value_type", f"{step.id} is a {step.type.value} step; the value must be {words}."
 
 
 def optional(description: str) -> Any:

@@ -1,7 +1,6 @@
-"""One of a list of options, or several of them."""
+"""Yes or no, one of a list of options, or several of them."""
 
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 from pydantic import Field, JsonValue, Strict
@@ -9,11 +8,35 @@ from pydantic import Field, JsonValue, Strict
 from ..errors import Problem
 from ..ids import AUTHOR_ID_PATTERNS
 from ..values.json_types import AS_INTEGER, Absentable, JsonModel, VisibleText, json_type_name
-from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, StepOf, StepRules, invalid, optional, wrong_type
+from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, ShortText, StepOf, StepRules, invalid, optional, wrong_type
 
 MAX_OPTIONS: Final = 100
 
 OptionId = Annotated[str, Field(pattern=AUTHOR_ID_PATTERNS["o"], max_length=66)]
+
+
+class BooleanConfig(JsonModel):
+    true_label: Absentable[ShortText] = optional("Type boolean: what the executor reads for true (default Yes).")
+    false_label: Absentable[ShortText] = optional("Type boolean: what the executor reads for false (default No).")
+
+
+class Boolean(StepRules[BooleanConfig]):
+    config = BooleanConfig
+    operators = EQUALITY | EXISTS
+    compared = (bool, "true or false")
+
+    def validate(self, step: StepOf[BooleanConfig], value: Any) -> JsonValue:
+        if not isinstance(value, bool):
+            raise wrong_type("true or false", value)
+        return value
+
+    def display(self, step: StepOf[BooleanConfig], value: Any) -> str:
+        if not isinstance(value, bool):
+            return str(value)
+        return (step.config.true_label or "Yes") if value else (step.config.false_label or "No")
+
+    def sort_key(self, value: Any) -> Any:
+        return value if isinstance(value, bool) else None
 
 
 class Option(JsonModel):
@@ -31,7 +54,7 @@ class ChoiceConfig(JsonModel):
     )
 
 
-class MultiChoiceConfig(ChoiceConfig):
+class SelectionConfig(ChoiceConfig):
     min_selected: Absentable[Annotated[int, Field(ge=0, le=MAX_OPTIONS), Strict(), AS_INTEGER]] = optional(
         "Type multi_choice: fewest options to choose (default 1 when the step is required, else 0)."
     )
@@ -44,9 +67,9 @@ _Options = TypeVar("_Options", bound=ChoiceConfig)
 
 
 class _OfOptions(StepRules[_Options], Generic[_Options]):
-    compared = "an option id"
+    compared = (str, "an option id")
 
-    def config_problems(self, step: StepOf[_Options], path: str, unread: AbstractSet[str]) -> Iterator[Problem]:
+    def config_problems(self, step: StepOf[_Options], path: str, unread: set[str]) -> Iterator[Problem]:
         options = step.config.options
         if "config.options" in unread:
             return
@@ -76,23 +99,21 @@ class Choice(_OfOptions[ChoiceConfig]):
         if not isinstance(value, str):
             raise wrong_type("an option id", value)
         if value not in option_ids(step):
-            raise _unknown_option(value)
+            raise invalid("unknown_option", f"The step has no option {value[:80]!r}.")
         return value
 
     def display(self, step: StepOf[ChoiceConfig], value: Any) -> str:
         return _labels(step).get(value, value) if isinstance(value, str) else str(value)
 
 
-class MultiChoice(_OfOptions[MultiChoiceConfig]):
-    config = MultiChoiceConfig
+class MultiChoice(_OfOptions[SelectionConfig]):
+    config = SelectionConfig
     operators = CONTAINMENT | EXISTS
 
-    def config_problems(
-        self, step: StepOf[MultiChoiceConfig], path: str, unread: AbstractSet[str]
-    ) -> Iterator[Problem]:
+    def config_problems(self, step: StepOf[SelectionConfig], path: str, unread: set[str]) -> Iterator[Problem]:
         yield from super().config_problems(step, path, unread)
         count = len(step.config.options or ())
-        if not count or not unread.isdisjoint({"config.options", "config.min_selected", "config.max_selected"}):
+        if not count or unread & {"config.options", "config.min_selected", "config.max_selected"}:
             return
         fewest, most = selection_bounds(step)
         if most > count:
@@ -101,7 +122,7 @@ class MultiChoice(_OfOptions[MultiChoiceConfig]):
             text = f"Must not be above {min(most, count)}, the most options that can be selected."
             yield Problem(f"{path}.min_selected", "out_of_range", text)
 
-    def validate(self, step: StepOf[MultiChoiceConfig], value: Any) -> JsonValue:
+    def validate(self, step: StepOf[SelectionConfig], value: Any) -> JsonValue:
         if not isinstance(value, list):
             raise wrong_type("a list of option ids", value)
         known = option_ids(step)
@@ -109,7 +130,7 @@ class MultiChoice(_OfOptions[MultiChoiceConfig]):
             if not isinstance(item, str):
                 raise invalid("wrong_type", f"The answer must be a list of option ids, not of {json_type_name(item)}.")
             if item not in known:
-                raise _unknown_option(item)
+                raise invalid("unknown_option", f"The step has no option {item[:80]!r}.")
         chosen = set(value)
         if len(chosen) < len(value):
             raise invalid("duplicate_option", "An option can be selected only once.")
@@ -120,7 +141,7 @@ class MultiChoice(_OfOptions[MultiChoiceConfig]):
             raise invalid("too_many", f"At most {most} can be selected.")
         return [option for option in known if option in chosen]
 
-    def display(self, step: StepOf[MultiChoiceConfig], value: Any) -> str:
+    def display(self, step: StepOf[SelectionConfig], value: Any) -> str:
         if not isinstance(value, list):
             return str(value)
         labels = _labels(step)
@@ -132,7 +153,7 @@ def option_ids(step: StepOf[ChoiceConfig]) -> list[str]:
     return [option.id for option in step.config.options or ()]
 
 
-def selection_bounds(step: StepOf[MultiChoiceConfig]) -> tuple[int, int]:
+def selection_bounds(step: StepOf[SelectionConfig]) -> tuple[int, int]:
     """Fewest and most options to choose in a multi_choice step."""
     config = step.config
     fewest = int(step.required) if config.min_selected is None else config.min_selected
@@ -141,7 +162,3 @@ def selection_bounds(step: StepOf[MultiChoiceConfig]) -> tuple[int, int]:
 
 def _labels(step: StepOf[ChoiceConfig]) -> dict[str, str]:
     return {option.id: option.label for option in step.config.options or ()}
-
-
-def _unknown_option(given: str) -> Exception:
-    return invalid("unknown_option", f"The step has no option {given[:80]!r}.")

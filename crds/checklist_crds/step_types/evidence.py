@@ -1,7 +1,6 @@
 """Photos and signatures; and instructions, which take no answer at all."""
 
 from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from ..errors import Problem
 from ..times import format_timestamp
 from ..values.json_types import has_visible_text, text_fault
 from .base import EXISTS, MAX_PHOTOS_PER_STEP, AnswerLike, PhotoBounds, StepOf, StepRules, invalid, wrong_type
-from .number import RangeConfig, integer_problems, range_is_read
+from .number import RANGE, RangeConfig, integer_problems
 
 MAX_SIGNER_NAME: Final = 200
 
@@ -24,8 +23,8 @@ class Photo(StepRules[RangeConfig]):
     operators = EXISTS
     adds_photos = False
 
-    def config_problems(self, step: StepOf[RangeConfig], path: str, unread: AbstractSet[str]) -> Iterator[Problem]:
-        if "photo" in unread or not range_is_read(unread):
+    def config_problems(self, step: StepOf[RangeConfig], path: str, unread: set[str]) -> Iterator[Problem]:
+        if unread & {"photo", *RANGE}:
             return
         problems = list(integer_problems(step.config, path))
         yield from problems
@@ -90,9 +89,6 @@ class Instruction(StepRules[Any]):
     operators = frozenset()
     takes_answer = False
     adds_photos = False
-
-    def photo_bounds(self, step: StepOf[Any]) -> PhotoBounds | None:
-        return None
 
     def validate(self, step: StepOf[Any], value: Any) -> JsonValue:
         raise invalid("no_answer", "An instruction takes no answer.")

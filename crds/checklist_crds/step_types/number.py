@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from decimal import ROUND_CEILING, Decimal
 from typing import Annotated, Any, Final
 
@@ -10,12 +9,11 @@ from pydantic import Field, JsonValue, Strict
 
 from ..errors import Problem
 from ..values.json_types import AS_INTEGER, MAX_NUMBER, Absentable, JsonModel, Number, Text, tidy_number
-from .base import EQUALITY, EXISTS, LISTS, ORDER, StepOf, StepRules, invalid, optional, wrong_type
-from .boolean import ShortText
+from .base import EQUALITY, EXISTS, LISTS, ORDER, ShortText, StepOf, StepRules, invalid, optional, wrong_type
 
 MAX_RATING: Final = 100
 MAX_DECIMALS: Final = 10
-DEFAULT_RATING: Final = (1, 5)
+RANGE: Final = frozenset({"config.min", "config.max"})
 # What binary fractions leave behind (0.1 + 0.2 is 0.30000000000000004), relative to the value.
 _FLOAT_NOISE: Final = Decimal("1e-14")
 
@@ -50,12 +48,12 @@ class RatingConfig(RangeConfig):
 class NumberRules(StepRules[NumberConfig]):
     config = NumberConfig
     operators = EQUALITY | ORDER | LISTS | EXISTS
-    compared = "a number"
+    compared = (int | float, "a number")
     is_number = True
 
-    def config_problems(self, step: StepOf[NumberConfig], path: str, unread: AbstractSet[str]) -> Iterator[Problem]:
+    def config_problems(self, step: StepOf[NumberConfig], path: str, unread: set[str]) -> Iterator[Problem]:
         low, high, decimal = step.config.min, step.config.max, step.config.decimal
-        if low is None or high is None or not range_is_read(unread):
+        if low is None or high is None or unread & RANGE:
             return
         if low > high:
             yield Problem(f"{path}.min", "out_of_range", "Must not be above config.max.")
@@ -65,9 +63,6 @@ class NumberRules(StepRules[NumberConfig]):
             if first > Decimal(str(high)):
                 text = f"No number with {decimal} decimals lies between {low} and {high}."
                 yield Problem(f"{path}.decimal", "out_of_range", text)
-
-    def unit(self, step: StepOf[NumberConfig]) -> str | None:
-        return step.config.unit
 
     def validate(self, step: StepOf[NumberConfig], value: Any) -> JsonValue:
         number = _finite(value)
@@ -87,22 +82,19 @@ class NumberRules(StepRules[NumberConfig]):
         number = f"{exact:f}" if decimal is None else f"{exact:.{decimal}f}"
         return f"{number} {unit}" if unit else number
 
-    def is_comparable(self, value: Any) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-
 
 class Rating(StepRules[RatingConfig]):
     config = RatingConfig
     operators = NumberRules.operators
-    compared = "an integer"
+    compared = (int, "an integer")
     is_number = True
 
-    def config_problems(self, step: StepOf[RatingConfig], path: str, unread: AbstractSet[str]) -> Iterator[Problem]:
-        if not range_is_read(unread):
+    def config_problems(self, step: StepOf[RatingConfig], path: str, unread: set[str]) -> Iterator[Problem]:
+        if unread & RANGE:
             return
         problems = list(integer_problems(step.config, path))
         yield from problems
-        low, high = _written_rating_bounds(step.config)
+        low, high = rating_bounds(step)
         if not problems and not -MAX_RATING <= low <= high <= MAX_RATING:
             text = f"A rating needs -{MAX_RATING} <= min <= max <= {MAX_RATING}, not min {low}, max {high}."
             yield Problem(path, "out_of_range", text)
@@ -123,23 +115,11 @@ class Rating(StepRules[RatingConfig]):
         label = {low: step.config.low_label, high: step.config.high_label}.get(value)
         return f"{value} of {high} ({label})" if label else f"{value} of {high}"
 
-    def is_comparable(self, value: Any) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool)
-
 
 def rating_bounds(step: StepOf[RatingConfig]) -> tuple[int, int]:
     """Lowest and highest grade of a rating step."""
-    low, high = _written_rating_bounds(step.config)
-    return int(low), int(high)
-
-
-def _written_rating_bounds(config: RangeConfig) -> tuple[float, float]:
-    low, high = DEFAULT_RATING
-    return low if config.min is None else config.min, high if config.max is None else config.max
-
-
-def range_is_read(unread: AbstractSet[str]) -> bool:
-    return unread.isdisjoint({"config.min", "config.max"})
+    low, high = step.config.min, step.config.max
+    return 1 if low is None else int(low), 5 if high is None else int(high)
 
 
 def integer_problems(config: RangeConfig, path: str) -> Iterator[Problem]:

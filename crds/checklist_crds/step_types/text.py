@@ -1,11 +1,26 @@
-"""Text that somebody types, or that a code holds."""
+"""What is typed as text, or read from a code: text itself, days, times of day, moments."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from pydantic import Field, JsonValue
 
+from ..times import parse_timestamp
+from ..values.dates import normal_date, normal_datetime, normal_time
 from ..values.json_types import Absentable, Bool, JsonModel, Text, has_visible_text, text_fault
-from .base import CONTAINMENT, EQUALITY, EXISTS, AnswerLike, Config, StepOf, StepRules, invalid, optional, wrong_type
+from .base import (
+    CONTAINMENT,
+    EQUALITY,
+    EXISTS,
+    ORDER,
+    AnswerLike,
+    Config,
+    StepOf,
+    StepRules,
+    invalid,
+    optional,
+    wrong_type,
+)
 
 MAX_TEXT: Final = 500
 MAX_LONG_TEXT: Final = 4_000
@@ -56,3 +71,42 @@ class TextRules(_Typed[TextConfig]):
 
 class Scan(_Typed[ScanConfig]):
     config = ScanConfig
+
+
+class Moment(StepRules[Any]):
+    """`normal` gives the form that is stored, or raises ValueError."""
+
+    operators = EQUALITY | ORDER | EXISTS
+
+    def __init__(self, normal: Callable[[str], str], wanted: str) -> None:
+        self._normal, self._wanted = normal, wanted
+        self.compared = (str, wanted)  # type: ignore[misc]
+
+    def validate(self, step: StepOf[Any], value: Any) -> JsonValue:
+        if not isinstance(value, str):
+            raise wrong_type(self._wanted, value)
+        try:
+            return self._normal(value)
+        except ValueError:
+            raise invalid("invalid_format", f"The answer must be {self._wanted}.") from None
+
+    def sort_key(self, value: Any) -> Any:
+        try:
+            return self._normal(value) if isinstance(value, str) else super().sort_key(value)
+        except ValueError:
+            return None
+
+
+class _DateTime(Moment):
+    def display(self, step: StepOf[Any], value: Any) -> str:
+        try:
+            moment = parse_timestamp(str(value))
+        except (ValueError, OverflowError):
+            return str(value)
+        # Not strftime, which leaves out the zeros of years before 1000 on some systems.
+        return moment.replace(tzinfo=None).isoformat(" ", "seconds" if moment.second else "minutes") + " UTC"
+
+
+DATE: Final = Moment(normal_date, "a date like 2026-11-21")
+TIME: Final = Moment(normal_time, "a time like 13:50")
+DATETIME: Final = _DateTime(normal_datetime, "a moment with its zone like 2026-11-21T13:50:00Z")

@@ -7,7 +7,6 @@ instruction, which takes no answer.
 """
 
 from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from ..errors import Problem
@@ -17,7 +16,7 @@ from ..values.json_types import MAX_NUMBER, text_fault
 MAX_CONFIG_DEPTH: Final = 10
 
 
-def step_problems(step: Step, path: str, unread: AbstractSet[str] = frozenset()) -> Iterator[Problem]:
+def step_problems(step: Step, path: str, unread: set[str]) -> Iterator[Problem]:
     """What is wrong with a step whose fields fit one by one.
 
     `unread` names fields that did not (`type`, `photo`, `config`, `config.max`); rules that need them are left out.
