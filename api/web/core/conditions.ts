@@ -10,10 +10,8 @@
  * Sources are earlier steps only, so one pass in order decides everything.
  */
 
-import { photoBounds, stepsOf } from "./bounds";
-import { normalDate, normalDateTime, normalTime } from "./dates";
-import { hasVisibleText } from "./text";
-import type { AnswerLike, Comparison, JsonValue, Problem, Progress, Step, StepType, Template, When } from "./types";
+import { kindOf, photoBounds, takesAnswer } from "./step_types";
+import type { AnswerLike, Comparison, JsonValue, Problem, Progress, Scalar, Step, Template, When } from "./types";
 
 export type Answers = ReadonlyMap<string, AnswerLike>;
 
@@ -44,13 +42,13 @@ export function standing(template: Template, answers: Answers, skipped: Readonly
     const answer = answers.get(part.step);
     const known = source !== undefined && answer !== undefined && !skipped.has(part.step) && hasValue(source, answer);
     if (part.op === "exists") return known === part.value;
-    return known && satisfies(source.type, part, answer.value);
+    return known && satisfies(source, part, answer.value);
   }
 
   for (const step of stepsOf(template)) {
     if (step.condition && !holds(step.condition.when)) continue;
     applicable.set(step.id, step);
-    if (step.type === "instruction") continue;
+    if (!takesAnswer(step)) continue;
     const isSkipped = skipped.has(step.id);
     const answered = !isSkipped && isAnswered(step, answers.get(step.id));
     progress.total += 1;
@@ -63,17 +61,7 @@ export function standing(template: Template, answers: Answers, skipped: Readonly
 
 /** Whether the answer says something that conditions can look at. */
 export function hasValue(step: Step, answer: AnswerLike): boolean {
-  switch (step.type) {
-    case "instruction":
-      return false;
-    case "photo":
-      return answer.photos.length > 0;
-    case "text":
-    case "scan":
-      return typeof answer.value === "string" && hasVisibleText(answer.value);
-    default:
-      return answer.value !== null;
-  }
+  return kindOf(step).hasValue?.(answer) ?? answer.value !== null;
 }
 
 /** Whether the answer suffices: a value, the photos that the step needs, and its location where required. */
@@ -87,17 +75,27 @@ export function gapOf(step: Step, answer: AnswerLike | undefined): Problem | nul
   const lacking = (photoBounds(step)?.min ?? 0) - photos;
   const noPhotos: Problem = { path: "photo", code: "too_few", params: { count: lacking } };
   if (answer === undefined || !hasValue(step, answer)) {
-    return step.type === "photo" ? noPhotos : { path: "value", code: "required" };
+    return kindOf(step).takes === "photos" ? noPhotos : { path: "value", code: "required" };
   }
   if (lacking > 0) return noPhotos;
   return step.geo_required && answer.geo == null ? { path: "geo", code: "geo_required" } : null;
 }
 
-function satisfies(type: StepType, { op, value: wanted }: Comparison, given: JsonValue): boolean {
+/** Whether the person may pass the step over: only where the checklist allows it and the step is not required. */
+export function maySkip(template: Template, step: Step): boolean {
+  return template.settings.allow_skip && !step.required && takesAnswer(step);
+}
+
+/** All steps, in the order in which they are done. */
+export function stepsOf(template: Template): Step[] {
+  return template.sections.flatMap((section) => section.steps);
+}
+
+function satisfies(source: Step, { op, value: wanted }: Comparison, given: JsonValue): boolean {
   switch (op) {
     case "in":
     case "not_in":
-      return Array.isArray(wanted) && wanted.some((item) => order(type, given, item) === 0) === (op === "in");
+      return Array.isArray(wanted) && wanted.some((item) => order(source, given, item) === 0) === (op === "in");
     case "contains":
     case "not_contains": {
       // Membership for options, substring (case matters) for text.
@@ -105,7 +103,7 @@ function satisfies(type: StepType, { op, value: wanted }: Comparison, given: Jso
       return given.includes(wanted) === (op === "contains");
     }
     default: {
-      const result = order(type, given, wanted);
+      const result = order(source, given, wanted);
       return result !== null && (ORDERS[op]?.(result) ?? false);
     }
   }
@@ -121,21 +119,13 @@ const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
 };
 
 /** -1, 0 or 1 as `given` is before, equal to or after `wanted`; null if they cannot be compared. */
-function order(type: StepType, given: unknown, wanted: unknown): number | null {
-  const [left, right] = [sortKey(type, given), sortKey(type, wanted)];
+function order(source: Step, given: unknown, wanted: unknown): number | null {
+  const { sortKey = plainKey } = kindOf(source);
+  const [left, right] = [sortKey(given), sortKey(wanted)];
   if (left === null || right === null || typeof left !== typeof right) return null;
   return Number(left > right) - Number(left < right);
 }
 
-/** What sorts as the values of the step's type do; true and 1 are not the same. */
-function sortKey(type: StepType, value: unknown): string | number | boolean | null {
-  if (typeof value === "boolean" || type === "boolean") {
-    return typeof value === "boolean" && type === "boolean" ? value : null;
-  }
-  if (typeof value === "string") {
-    if (type === "date") return normalDate(value);
-    if (type === "time") return normalTime(value);
-    return type === "datetime" ? normalDateTime(value) : value;
-  }
-  return typeof value === "number" ? value : null;
+function plainKey(value: unknown): Scalar | null {
+  return typeof value === "string" || typeof value === "number" ? value : null;
 }

@@ -35,7 +35,7 @@ export type When = ReadOnly<Schemas["When"] | Schemas["Clause"] | Schemas["Compa
 export type Condition = ReadOnly<Schemas["Condition"]>;
 export type PhotoBounds = ReadOnly<Schemas["PhotoBounds"]>;
 export type Option = ReadOnly<Schemas["Option"]>;
-/** Which fields mean something depends on the step's type; see `bounds.ts` for what holds where one is left out. */
+/** Which fields mean something depends on the step's type; see `step_types/` for what holds where one is left out. */
 export type StepConfig = ReadOnly<Schemas["StepConfig"]>;
 export type Step = ReadOnly<Schemas["Step"]>;
 export type Section = ReadOnly<Schemas["Section"]>;

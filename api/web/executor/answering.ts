@@ -1,7 +1,7 @@
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import { type JsonValue, type Problem, type Step, validateValue } from "../core";
+import { type JsonValue, type Problem, type Step, kindOf, validateValue } from "../core";
 import { locate, type Place } from "../kit/controls/geolocation";
 import type { PlaceState } from "../kit/controls/location";
 import { isKept, useApp } from "./context";
@@ -26,9 +26,6 @@ export interface Answering {
   /** The person has finished with the control: now is the time to ask for the place. */
   leave(): void;
 }
-
-/** Steps whose answer grows key by key: the question for the place must not interrupt the typing. */
-const TYPED: ReadonlySet<string> = new Set(["text", "number", "scan", "signature"]);
 
 /**
  * What happens between a control and the store for one step: what cannot be an answer is held on screen and said to be
@@ -56,7 +53,8 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
     if (needsPlace && step.geo_required) hold({ value, problem: { path: "geo", code: "geo_required" } });
     else await put(verdict.value);
     if (!needsPlace || placeState.peek() === "denied") return;
-    if (TYPED.has(step.type)) wanted.current = true;
+    // The question for the place must not interrupt the typing.
+    if (kindOf(step).field === "typed") wanted.current = true;
     else await askPlace();
   };
 
@@ -86,7 +84,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
 
   const replacePlace = async (value: JsonValue, place: Place): Promise<void> => {
     // A step that has photos only, and no value yet, has no answer that a place could belong to.
-    if (value === null && step.type !== "photo") return;
+    if (value === null && kindOf(step).takes !== "photos") return;
     await isKept(store.answer(step.id, value, place));
   };
 
@@ -101,7 +99,7 @@ export function useAnswering(step: Step, answer: ReadonlySignal<LocalAnswer | un
       if (kept === undefined || kept.photos.length === 0) {
         hold(null);
         if (kept !== undefined && kept.value !== null) await isKept(store.clear(step.id));
-      } else if (step.type === "text" || step.type === "scan") await keep("");
+      } else if (kindOf(step).mayBeEmpty) await keep("");
       // To clear the answer would take its photos away, which emptying a field does not ask for.
       else hold({ value: null, problem: { path: "value", code: "blank" } });
     },

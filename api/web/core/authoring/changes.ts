@@ -3,7 +3,7 @@
  * told as moved and not as written anew.
  */
 import { DEFAULT_EXECUTION, DEFAULT_SETTINGS, allSteps, completeStep, isObject, isSame, type Draft, type DraftSection, type DraftStep } from "./draft";
-import { TYPE_NAMES } from "./operators";
+import { AUTHORING } from "../step_types";
 import { conditionWords } from "./when";
 
 export interface Change {
@@ -101,7 +101,7 @@ function stepChanges(before: Draft, after: Draft): Change[] {
   for (const [id, { step, section, before: neighbour }] of now) {
     const was = old.get(id);
     if (!was) {
-      changes.push({ kind: "added", about: stepName(step), what: `added to ${sectionName(section)} (${TYPE_NAMES[step.type].toLowerCase()})` });
+      changes.push({ kind: "added", about: stepName(step), what: `added to ${sectionName(section)} (${AUTHORING[step.type].name.toLowerCase()})` });
       continue;
     }
     if (was.section.id !== section.id) changes.push({ kind: "moved", about: stepName(step), what: `moved to ${sectionName(section)}` });
@@ -163,7 +163,7 @@ export function stepMap(draft: Draft): StepMap {
 /** The value of a step's or the template's field as people say it. */
 export function fieldWords(name: string, value: unknown, steps: StepMap): string {
   if (name === "condition") return isObject(value) ? conditionWords(value["when"] as Parameters<typeof conditionWords>[0], steps) : "always";
-  if (name === "type" && typeof value === "string") return TYPE_NAMES[value as DraftStep["type"]] ?? value;
+  if (name === "type" && typeof value === "string") return AUTHORING[value as DraftStep["type"]]?.name ?? value;
   if (name === "photo") return isObject(value) ? `${String(value["min"])} to ${String(value["max"])}` : "none";
   if (name === "config.options" && Array.isArray(value)) return value.map((one) => (isObject(one) && String(one["label"]).trim() !== "" ? String(one["label"]) : "(blank)")).join(", ") || "none";
   return plainWords(value);

@@ -1,4 +1,5 @@
 /** Changes of a draft. Each gives a new draft; sections and steps that it does not touch stay the same objects. */
+import { AUTHORING } from "../step_types";
 import type { StepConfig, StepType } from "../types";
 import { LIMITS, countSteps, whereIs, type Draft, type DraftSection, type DraftStep, type Where } from "./draft";
 import { freeId, provisionalId, slugOf, takenIds } from "./ids";
@@ -47,7 +48,7 @@ export function addSection(draft: Draft, after: number): Made {
 
 export function addStep(draft: Draft, type: StepType, at: Where): Made {
   const id = provisionalId("s", takenIds(draft));
-  const config: StepConfig = type === "choice" || type === "multi_choice" ? { options: [{ id: "o-1", label: "" }, { id: "o-2", label: "" }] } : {};
+  const config: StepConfig = fieldsOf(type).includes("options") ? { options: FIRST_OPTIONS } : {};
   return { draft: insertStep(draft, { id, type, label: "", required: false, config }, at), id };
 }
 
@@ -121,24 +122,20 @@ export function placeWords(draft: Draft, stepId: string): string {
   return section ? `position ${where.step + 1} of ${section.steps.length} in “${section.title.trim() || `Section ${where.section + 1}`}”` : "";
 }
 
-const KEPT_WITH_TYPE: Readonly<Partial<Record<StepType, readonly string[]>>> = {
-  boolean: ["true_label", "false_label"],
-  number: ["min", "max", "unit", "decimal"],
-  rating: ["min", "max", "low_label", "high_label"],
-  photo: ["min", "max"],
-  choice: ["options"],
-  multi_choice: ["options", "min_selected", "max_selected"],
-  text: ["multiline", "placeholder"],
-  scan: ["placeholder"],
-};
-const CONFIG_FIELDS: ReadonlySet<string> = new Set(Object.values(KEPT_WITH_TYPE).flat());
+const FIRST_OPTIONS = [{ id: "o-1", label: "" }, { id: "o-2", label: "" }];
+const CONFIG_FIELDS: ReadonlySet<string> = new Set(Object.values(AUTHORING).flatMap(({ fields = [] }) => fields.map(({ name }) => name)));
+
+/** The fields of the config that mean something for the type. */
+function fieldsOf(type: StepType): readonly string[] {
+  return AUTHORING[type].fields?.map(({ name }) => name) ?? [];
+}
 
 /** Another type of step: settings that mean nothing for it go, except those that nobody here knows. */
 export function retypeStep(draft: Draft, step: DraftStep, type: StepType): Draft {
-  const kept = KEPT_WITH_TYPE[type] ?? [];
-  const numbers = ["number", "rating", "photo"];
-  const drop = (name: string) => CONFIG_FIELDS.has(name) && (!kept.includes(name) || ((name === "min" || name === "max") && numbers.includes(step.type)));
+  const [kept, before] = [fieldsOf(type), fieldsOf(step.type)];
+  // A bound of the type before means something else now.
+  const drop = (name: string) => CONFIG_FIELDS.has(name) && (!kept.includes(name) || ((name === "min" || name === "max") && before.includes(name)));
   const config: Record<string, unknown> = Object.fromEntries(Object.entries(step.config ?? {}).filter(([name]) => !drop(name)));
-  if (kept.includes("options") && !config["options"]) config["options"] = [{ id: "o-1", label: "" }, { id: "o-2", label: "" }];
+  if (kept.includes("options") && !config["options"]) config["options"] = FIRST_OPTIONS;
   return withStep(draft, step.id, { type, config: config as StepConfig });
 }

@@ -1,6 +1,7 @@
 /** Whether JSON has the form of a template, so that the visual editor can show it without losing or guessing anything. */
+import { AUTHORING } from "../step_types";
+import type { ConfigField } from "../step_types/kind";
 import { isObject, type Draft } from "./draft";
-import { OPERATORS } from "./operators";
 
 export interface ShapeFault {
   readonly path: string;
@@ -48,7 +49,7 @@ function* sectionFaults(section: unknown, path: string, ids: Set<unknown>): Gene
 function* stepFaults(step: unknown, path: string, ids: Set<unknown>): Generator<ShapeFault, void> {
   if (!isObject(step)) return yield { path, message: "A step is an object." };
   yield* identifier(step, path, ids);
-  if (typeof step["type"] !== "string" || !(step["type"] in OPERATORS)) yield { path: `${path}.type`, message: "There is no such type of step." };
+  if (typeof step["type"] !== "string" || !(step["type"] in AUTHORING)) yield { path: `${path}.type`, message: "There is no such type of step." };
   yield* text(step, "label", `${path}.`, true);
   if (step["hint"] !== null) yield* text(step, "hint", `${path}.`);
   for (const name of ["required", "geo", "geo_required"]) yield* flag(step, name, `${path}.`);
@@ -64,14 +65,14 @@ function* stepFaults(step: unknown, path: string, ids: Set<unknown>): Generator<
   if (config !== undefined) yield* configFaults(config, `${path}.config`);
 }
 
-const TEXTS = ["true_label", "false_label", "unit", "placeholder", "low_label", "high_label"];
-const NUMBERS = ["min", "max", "decimal", "min_selected", "max_selected"];
+const namesOf = (kind: ConfigField["kind"]) => new Set(Object.values(AUTHORING).flatMap(({ fields = [] }) => fields.filter((field) => field.kind === kind).map(({ name }) => name)));
+const [TEXTS, NUMBERS, FLAGS] = [namesOf("text"), namesOf("number"), namesOf("flag")];
 
 function* configFaults(config: unknown, path: string): Generator<ShapeFault, void> {
   if (!isObject(config)) return yield { path, message: "Must be an object." };
   for (const name of TEXTS) yield* text(config, name, `${path}.`);
   for (const name of NUMBERS) yield* number(config, name, `${path}.`);
-  yield* flag(config, "multiline", `${path}.`);
+  for (const name of FLAGS) yield* flag(config, name, `${path}.`);
   if (config["options"] === undefined) return;
   if (!Array.isArray(config["options"])) return yield { path: `${path}.options`, message: "Must be a list of options." };
   const ids = new Set<unknown>();

@@ -2,10 +2,9 @@
  * Conditions as the editor sees them: a group of comparisons and groups, what is wrong with each reference, and the
  * sentence that says it all (contract section 3).
  */
-import { normalDate, normalDateTime, normalTime } from "../dates";
+import { AUTHORING } from "../step_types";
 import type { Comparison, Operator, StepType, When } from "../types";
 import { allSteps, type Draft, type DraftStep } from "./draft";
-import { OPERATORS, operatorWords } from "./operators";
 
 export type Join = "all" | "any";
 export interface Group {
@@ -97,7 +96,7 @@ export function brokenConditions(draft: Draft): Broken[] {
 }
 
 function misfit({ op, value }: Comparison, source: DraftStep): "operator" | "value" | null {
-  if (!OPERATORS[source.type].includes(op)) return "operator";
+  if (!AUTHORING[source.type].operators.includes(op)) return "operator";
   return valueFits(op, value, source) ? null : "value";
 }
 
@@ -108,43 +107,25 @@ export function valueFits(op: Operator, value: unknown, source: DraftStep): bool
 }
 
 function scalarFits(value: unknown, source: DraftStep): boolean {
-  switch (source.type) {
-    case "boolean":
-      return typeof value === "boolean";
-    case "number":
-      return typeof value === "number" && Number.isFinite(value);
-    case "rating":
-      return Number.isInteger(value);
-    case "date":
-      return typeof value === "string" && normalDate(value) !== null;
-    case "time":
-      return typeof value === "string" && normalTime(value) !== null;
-    case "datetime":
-      return typeof value === "string" && normalDateTime(value) !== null;
-    case "choice":
-    case "multi_choice":
-      return typeof value === "string" && (!source.config?.options?.length || source.config.options.some((option) => option.id === value));
-    default:
-      return typeof value === "string";
-  }
+  return AUTHORING[source.type].fits?.(value, source) ?? typeof value === "string";
 }
 
 /** Steps that the condition of `stepId` may look at: earlier ones that take an answer. */
 export function sourcesFor(draft: Draft, stepId: string): DraftStep[] {
   const order = allSteps(draft);
-  return order.slice(0, Math.max(0, order.findIndex((step) => step.id === stepId))).filter((step) => OPERATORS[step.type].length > 0);
+  return order.slice(0, Math.max(0, order.findIndex((step) => step.id === stepId))).filter((step) => AUTHORING[step.type].operators.length > 0);
 }
 
 /** A comparison to begin with. */
 export function firstComparison(source: DraftStep): Comparison {
-  const op = OPERATORS[source.type][0] ?? "exists";
+  const op = AUTHORING[source.type].operators[0] ?? "exists";
   return { step: source.id, op, value: firstValue(op, source) };
 }
 
 /** The comparison with `change`; what does not fit any more is what fits. */
 export function changedComparison(before: Comparison, change: Partial<Comparison>, source: DraftStep): Comparison {
   const next = { ...before, ...change };
-  const op = OPERATORS[source.type].includes(next.op) ? next.op : (OPERATORS[source.type][0] ?? "exists");
+  const op = AUTHORING[source.type].operators.includes(next.op) ? next.op : (AUTHORING[source.type].operators[0] ?? "exists");
   if (valueFits(op, next.value, source)) return { ...next, op };
   const single = Array.isArray(next.value) ? next.value[0] : next.value;
   const turned = op === "in" || op === "not_in" ? [single] : single;
@@ -153,20 +134,27 @@ export function changedComparison(before: Comparison, change: Partial<Comparison
 
 function firstValue(op: Operator, source: DraftStep): Comparison["value"] {
   if (op === "exists") return true;
-  const one = FIRST_VALUES[source.type]?.(source) ?? "";
+  const one = AUTHORING[source.type].first?.(source) ?? "";
   return op === "in" || op === "not_in" ? [one] : one;
 }
 
-const FIRST_VALUES: Readonly<Partial<Record<StepType, (source: DraftStep) => string | number | boolean>>> = {
-  boolean: () => false,
-  number: (source) => source.config?.min ?? 0,
-  rating: (source) => source.config?.min ?? 1,
-  choice: (source) => source.config?.options?.[0]?.id ?? "",
-  multi_choice: (source) => source.config?.options?.[0]?.id ?? "",
-  date: () => "2026-01-01",
-  time: () => "12:00",
-  datetime: () => "2026-01-01T12:00:00Z",
+const OPERATOR_WORDS: Readonly<Record<Operator, string>> = {
+  eq: "is",
+  ne: "is not",
+  gt: "is more than",
+  gte: "is at least",
+  lt: "is less than",
+  lte: "is at most",
+  in: "is one of",
+  not_in: "is none of",
+  contains: "contains",
+  not_contains: "does not contain",
+  exists: "is answered",
 };
+
+export function operatorWords(op: Operator, type: StepType): string {
+  return AUTHORING[type].operatorWords?.[op] ?? OPERATOR_WORDS[op];
+}
 
 /** `“Fridge ok?” is No and (“Door” is one of Red, Blue or “Photo” is answered)` */
 export function conditionWords(when: When, steps: ReadonlyMap<string, DraftStep>): string {
@@ -190,5 +178,5 @@ export function valueWords(value: unknown, source: DraftStep): string {
   if (typeof value === "boolean") return value ? source.config?.true_label || "Yes" : source.config?.false_label || "No";
   const option = source.config?.options?.find((one) => one.id === value);
   if (option) return option.label.trim() || option.id;
-  return source.type === "text" || source.type === "scan" ? `“${String(value)}”` : `${String(value)}${source.type === "number" && source.config?.unit ? ` ${source.config.unit}` : ""}`;
+  return AUTHORING[source.type].valueWords?.(value, source) ?? String(value);
 }

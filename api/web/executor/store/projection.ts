@@ -1,5 +1,5 @@
 /** What the person sees: the server's state with the queue applied on top, and the refusals beside it. */
-import { type Answers, standing, type Standing } from "../../core";
+import { type Answers, standing, type Standing, takesDrawing } from "../../core";
 import type { AnswerLike, ExecutorIdentity, JsonValue, Problem, ServerRun, Template } from "../../core/types";
 import { type Operation, type Records, stepOf, THE_DRAWING } from "./records";
 import type { LocalAnswer, LocalPhoto } from "./types";
@@ -51,14 +51,14 @@ export function project(
     const { shown, counted } = draft(stepId);
     Object.assign(shown, { value: answer.value, geo: answer.geo });
     Object.assign(counted, { value: answer.value, geo: answer.geo });
-    const drawing = steps.get(stepId)?.type === "signature" ? sentDrawing(answer.value, stepId, desk) : [];
+    const drawing = takesDrawing(steps.get(stepId)) ? sentDrawing(answer.value, stepId, desk) : [];
     shown.photos = [...drawing, ...answer.photos.map((photo) => sentPhoto(photo, stepId, desk))];
     draft(stepId).exists = true;
   }
   for (const stepId of run?.skipped_steps ?? []) draft(stepId).shown.skipped = true;
   for (const operation of records.queue) {
     const stepId = stepOf(operation);
-    if (stepId !== null) apply(draft(stepId), operation, desk, steps.get(stepId)?.type === "signature");
+    if (stepId !== null) apply(draft(stepId), operation, desk, takesDrawing(steps.get(stepId)));
   }
   for (const { operation, problems } of records.refused) {
     const stepId = stepOf(operation);

@@ -1,5 +1,6 @@
 /** One run in one tab: what the person does goes to the database, what the reader and the sender hear goes into the state. */
 import { batch, type ReadonlySignal } from "@preact/signals";
+import { takesDrawing } from "../../core";
 import type { Change, Geo, JsonValue } from "../../core/types";
 import { ambientChannel, ambientLocks, listen, persistStorage } from "./ambient";
 import { databaseName, type Keeper, RunDatabase } from "./database";
@@ -365,7 +366,7 @@ class LocalRun extends RunState implements RunStore {
     const steps = this.template.peek()?.sections.flatMap((section) => section.steps) ?? [];
     const stepId = stepOf(operation);
     if (stepId === null) return;
-    const drawn = steps.find((step) => step.id === stepId)?.type === "signature";
+    const drawn = takesDrawing(steps.find((step) => step.id === stepId));
     if (drawn && operation.kind === "photo") this.photos.arrived(operation.opId, stepId, THE_DRAWING);
     else if (drawn && operation.kind !== "answer") this.photos.gone(stepId, THE_DRAWING);
     else if (operation.kind === "photo" && change.photo) {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { displayValue, hasVisibleText, type Step } from "../../core";
+import { displayValue, hasVisibleText, takesAnswer, type Step } from "../../core";
 import { Icon } from "../../kit/controls/icon";
 import { Message } from "../../kit/controls/messages";
 import { PhotoPicture } from "../../kit/controls/photo_picture";
@@ -124,7 +124,7 @@ interface ReviewSectionProps {
 function ReviewSection({ title, steps, onChange }: ReviewSectionProps) {
   const { store, page } = useApp();
   const answers = store.answers.value;
-  const shown = steps.filter((step) => step.type !== "instruction" && store.applicable.value.has(step.id));
+  const shown = steps.filter((step) => takesAnswer(step) && store.applicable.value.has(step.id));
   if (shown.length === 0) return null;
   const gaps = new Set(page.gaps.value);
   return (

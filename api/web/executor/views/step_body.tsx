@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 
-import { gapOf, maySkip, photoBounds, type Problem, type Step } from "../../core";
+import { gapOf, kindOf, maySkip, photoBounds, type Problem, type Step } from "../../core";
 import { ids } from "../../kit/controls/control";
 import { Dialog } from "../../kit/controls/dialog";
 import { LocationControl } from "../../kit/controls/location";
@@ -17,8 +17,6 @@ import { stepHints } from "./step_hints";
 import { StepState } from "./step_state";
 
 const NO_PHOTOS: LocalAnswer["photos"] = [];
-/** Their control is one field, so a tap on the question goes there. */
-const FIELDS: ReadonlySet<string> = new Set(["text", "number", "scan", "date", "time", "datetime", "signature"]);
 
 export function StepBody({ step }: { step: Step }) {
   const { store, page } = useApp();
@@ -33,7 +31,8 @@ export function StepBody({ step }: { step: Step }) {
   const answer = kept.value;
   const skipped = answer?.skipped ?? false;
   const photos = answer?.photos ?? NO_PHOTOS;
-  const bounds = step.type === "signature" ? null : photoBounds(step);
+  const { field, takes } = kindOf(step);
+  const bounds = takes === "drawing" ? null : photoBounds(step);
   const problem = answering.problem ?? answer?.problem ?? (isGap.value ? gapOf(step, answer) : null);
   const { id } = step;
   const hints = stepHints(step);
@@ -46,7 +45,7 @@ export function StepBody({ step }: { step: Step }) {
   const addPhoto = async (photo: Blob, instead: readonly string[]) => {
     if (!(await isKept(store.addPhoto(id, photo, instead)))) return answering.refuse({ path: "photo", code: "storage_full" });
     if (answering.problem?.code === "storage_full") answering.drop();
-    if (step.type === "photo" && step.geo && answering.place === null) await answering.keep(null);
+    if (takes === "photos" && step.geo && answering.place === null) await answering.keep(null);
   };
   const draw = async (drawing: Blob | null) => {
     const before = photos.map((photo) => photo.key);
@@ -54,12 +53,13 @@ export function StepBody({ step }: { step: Step }) {
     else for (const key of before) await isKept(store.removePhoto(id, key));
   };
 
-  if (step.type === "instruction") return <Instruction step={step} />;
+  if (takes === "nothing") return <Instruction step={step} />;
   return (
     <article ref={card} class={problem ? "step is-wrong" : "step"} aria-labelledby={`${id}-text`}>
       <header>
         <h3 id={`${id}-label`} class="step-label" tabIndex={-1}>
-          {FIELDS.has(step.type) && !skipped ? (
+          {field && !skipped ? (
+            // The control is one field, so a tap on the question goes there.
             <label id={`${id}-text`} for={`${id}-input`} dir="auto">
               {step.label}
             </label>
@@ -98,7 +98,7 @@ export function StepBody({ step }: { step: Step }) {
           {bounds && (
             <PhotoControl
               {...wiring}
-              id={step.type === "photo" ? `${id}-input` : `${id}-photo`}
+              id={takes === "photos" ? `${id}-input` : `${id}-photo`}
               {...bounds}
               photos={photos.map((photo) => ({ ...photo, error: photo.problem && textOf(photo.problem) }))}
               onAdd={addPhoto}

@@ -1,18 +1,13 @@
+import { t } from "../language";
 import { ChoiceCards } from "./choice_cards";
-import type { ControlProps } from "./control";
-
-interface BooleanProps extends ControlProps {
-  value: boolean | null;
-  trueLabel: string;
-  falseLabel: string;
-  onChange(value: boolean): void;
-}
+import type { AnswerProps } from "./control";
 
 /** Labels of so many characters fit side by side on a phone. */
 const SHORT = 14;
 
 /** Two wide buttons, one below the other when their words are long. */
-export function BooleanControl({ value, trueLabel, falseLabel, onChange, ...rest }: BooleanProps) {
+export function BooleanControl({ step: { config }, value, onChange, ...rest }: AnswerProps) {
+  const [trueLabel, falseLabel] = [config.true_label || t("app.yes"), config.false_label || t("app.no")];
   return (
     <ChoiceCards
       {...rest}
@@ -21,8 +16,8 @@ export function BooleanControl({ value, trueLabel, falseLabel, onChange, ...rest
         { id: "true", label: trueLabel },
         { id: "false", label: falseLabel },
       ]}
-      chosen={value === null ? [] : [String(value)]}
-      onChange={([chosen]) => onChange(chosen === "true")}
+      chosen={typeof value === "boolean" ? [String(value)] : []}
+      onChange={([chosen]) => void onChange(chosen === "true")}
     />
   );
 }

@@ -1,8 +1,9 @@
 import { useMemo, useState } from "preact/hooks";
 
+import { optionsOf } from "../../core";
 import { t } from "../language";
 import { ChoiceCards, type CardOption } from "./choice_cards";
-import type { ControlProps } from "./control";
+import type { AnswerProps, ControlProps } from "./control";
 import { ids } from "./control";
 import { Dialog } from "./dialog";
 import { Icon } from "./icon";
@@ -14,17 +15,20 @@ interface ChoiceProps extends ControlProps {
   label: string;
   options: readonly CardOption[];
   chosen: readonly string[];
-  multiple?: boolean;
+  multiple: boolean;
   onChange(chosen: string[]): void;
 }
 
 /** One or several of the options: cards while they are few, a list to search when they are many. */
-export function ChoiceControl(props: ChoiceProps) {
-  const { label, ...cards } = props;
-  return props.options.length <= GLANCE ? <ChoiceCards {...cards} /> : <ChoiceList {...props} />;
+export function ChoiceControl({ step, value, onChange, ...control }: AnswerProps) {
+  const multiple = step.type === "multi_choice";
+  const chosen = (Array.isArray(value) ? value : [value ?? ""]).map(String).filter((id) => id !== "");
+  const change = (next: string[]) => void onChange(multiple && next.length > 0 ? next : (next[0] ?? null));
+  const cards = { ...control, options: optionsOf(step), chosen, multiple, onChange: change };
+  return cards.options.length <= GLANCE ? <ChoiceCards {...cards} /> : <ChoiceList {...cards} label={step.label} />;
 }
 
-function ChoiceList({ id, label, options, chosen, multiple = false, labelledBy, describedBy, disabled, onChange }: ChoiceProps) {
+function ChoiceList({ id, label, options, chosen, multiple, labelledBy, describedBy, disabled, onChange }: ChoiceProps) {
   const [open, setOpen] = useState(false);
   const names = options.filter((option) => chosen.includes(option.id)).map((option) => option.label);
   const text = names.length === 0 ? t(multiple ? "choice.any" : "choice.one") : names.join(", ");

@@ -1,7 +1,6 @@
-/**
- * What every control takes. Controls know nothing of templates or runs: plain values in, plain values out, so that the
- * checklist and the template editor's preview show the same ones.
- */
+import type { JsonValue, Step } from "../../core";
+
+/** What every control takes. */
 export interface ControlProps {
   /** Of the element that takes the input; unique on the page. */
   id: string;
@@ -14,6 +13,23 @@ export interface ControlProps {
   disabled?: boolean;
   /** Whether something is typed that has not been handed over: what is on screen is newer than what is kept. */
   onTyping?: ((typing: boolean) => void) | undefined;
+}
+
+/**
+ * What the control of a step type takes. Controls know nothing of runs: plain values in, plain values out, so that the
+ * checklist and the template editor's preview show the same ones.
+ */
+export interface AnswerProps extends ControlProps {
+  step: Step;
+  value: JsonValue;
+  /** Drawings are among them. */
+  photos: readonly { readonly thumbnailUrl: string | null }[];
+  now(): Date;
+  /** null: the field was emptied, or what it says is no answer. */
+  onChange(value: JsonValue): Promise<void> | void;
+  /** What is wrong with the field, told once the person has left it, and taken back as soon as it is right. */
+  onProblem(error: string | null): void;
+  onDraw(drawing: Blob | null): Promise<void> | void;
 }
 
 /** The ARIA attributes of an element that takes input. */

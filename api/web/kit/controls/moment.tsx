@@ -1,32 +1,23 @@
 import { useRef } from "preact/hooks";
 
 import { t } from "../language";
-import type { ControlProps } from "./control";
+import type { AnswerProps } from "./control";
 import { ids, wiring } from "./control";
 import { onEnter, useDraft } from "./draft";
 import { Icon } from "./icon";
 
-export type MomentKind = "date" | "time" | "datetime";
-
-interface MomentProps extends ControlProps {
-  kind: MomentKind;
-  /** `2026-11-21`, `13:50`, or an RFC 3339 timestamp in UTC. */
-  value: string | null;
-  now(): Date;
-  /** null: the field was emptied, or what it says is no answer. */
-  onChange(value: string | null): Promise<void> | void;
-  /** What is wrong with the field, told once the person has left it; null when it is right. */
-  onProblem(error: string | null): void;
-}
+type MomentKind = "date" | "time" | "datetime";
 
 /**
  * The browser's own picker, and a button for the most frequent answer: now. Who types a year passes through the years 2,
  * 20 and 202, which are dates too: so it is a draft, like a text.
  */
-export function MomentControl(props: MomentProps) {
-  const { id, kind, value, now, disabled, onChange, onProblem } = props;
+export function MomentControl(props: AnswerProps) {
+  const { id, now, disabled, onChange, onProblem } = props;
+  const kind = props.step.type as MomentKind;
+  const value = typeof props.value === "string" ? props.value : "";
   const input = useRef<HTMLInputElement>(null);
-  const shown = value === null ? "" : kind === "datetime" ? localText(new Date(value)) : value;
+  const shown = kind === "datetime" && value !== "" ? localText(new Date(value)) : value;
   // Half filled in, a field has an empty text, as if there were nothing in it.
   const isPartial = () => input.current?.validity.badInput ?? false;
   const keep = (text: string) => {

@@ -1,31 +1,28 @@
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 
+import { readNumber } from "../../core";
+import { problemText } from "../i18n";
 import { t, translator } from "../language";
-import type { ControlProps } from "./control";
+import type { AnswerProps } from "./control";
 import { ids, wiring } from "./control";
 import { onEnter, useDraft } from "./draft";
 
-/** What a text means as a number: null for nothing, an error for what is no number. */
-export type ReadNumber = (text: string) => number | null | { error: string };
-
-interface NumberProps extends ControlProps {
-  value: number | null;
-  unit: string;
-  /** Whether the answer may be below zero: phones' number pads have no minus key. */
-  signed: boolean;
-  read: ReadNumber;
-  /** null: the field was emptied, or what it says is no answer. */
-  onChange(value: number | null): Promise<void> | void;
-  /** What is wrong with the text, told once the person has left the field, and taken back as soon as it is right. */
-  onProblem(error: string | null): void;
-}
-
 /** A number as people write it, comma or point, with its unit. */
-export function NumberControl(props: NumberProps) {
-  const { id, value, unit, signed, read, disabled, onChange, onProblem } = props;
+export function NumberControl(props: AnswerProps) {
+  const { id, step, value, disabled, onChange, onProblem } = props;
+  const { unit, min } = step.config;
+  const language = translator.value;
+  const group = useMemo(() => groupSign(language.locale), [language.locale]);
   const input = useRef<HTMLInputElement>(null);
   const [wrong, setWrong] = useState(false);
-  const written = value === null ? "" : write(value);
+  const written = typeof value === "number" ? write(value) : "";
+
+  /** What a text means as a number: null for nothing, an error for what is no number. */
+  const read = (text: string) => {
+    if (text.trim() === "") return null;
+    const { value, problem } = readNumber(text, group);
+    return problem === null ? value : { error: problemText(language, problem) };
+  };
 
   const keep = (text: string) => {
     const meaning = read(text);
@@ -54,7 +51,8 @@ export function NumberControl(props: NumberProps) {
 
   return (
     <div class="number">
-      {signed && (
+      {/* Phones' number pads have no minus key. */}
+      {(min == null || min < 0) && (
         <button type="button" class="button number-sign" disabled={disabled} aria-label={t("number.sign")} onClick={toggleSign}>
           <span aria-hidden="true">±</span>
         </button>
@@ -93,4 +91,8 @@ function write(value: number): string {
     useGrouping: false,
     maximumFractionDigits: 10,
   }).format(value);
+}
+
+function groupSign(locale: string): string {
+  return new Intl.NumberFormat(locale).formatToParts(1_111_111).find((part) => part.type === "group")?.value ?? ",";
 }

@@ -1,22 +1,17 @@
+import { ratingBounds } from "../../core";
 import { t } from "../language";
-import type { ControlProps } from "./control";
+import type { AnswerProps } from "./control";
 import { wiring } from "./control";
 
 /** More grades than this do not fit on a phone as buttons. */
 const MOST_BUTTONS = 11;
 
-interface RatingProps extends ControlProps {
-  value: number | null;
-  min: number;
-  max: number;
-  lowLabel: string;
-  highLabel: string;
-  onChange(value: number): void;
-}
-
 /** Grades as buttons in a row with what the ends mean; a list to choose from when there are many. */
-export function RatingControl(props: RatingProps) {
-  const { id, value, min, max, lowLabel, highLabel, disabled, onChange } = props;
+export function RatingControl(props: AnswerProps) {
+  const { id, step, disabled, onChange } = props;
+  const value = typeof props.value === "number" ? props.value : null;
+  const { min, max } = ratingBounds(step);
+  const { low_label: lowLabel, high_label: highLabel } = step.config;
   const grades = Array.from({ length: max - min + 1 }, (_, index) => min + index);
   const nameOf = (grade: number) => {
     const label = grade === min ? lowLabel : grade === max ? highLabel : "";

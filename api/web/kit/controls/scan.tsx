@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { t } from "../language";
 import { hasCamera, useCamera } from "./camera";
-import type { ControlProps } from "./control";
+import type { AnswerProps } from "./control";
 import { wiring } from "./control";
 import { Dialog } from "./dialog";
 import { onEnter, useDraft } from "./draft";
@@ -21,14 +21,10 @@ declare global {
 
 const LOOK_EVERY_MS = 200;
 
-interface ScanProps extends ControlProps {
-  value: string;
-  onChange(value: string): Promise<void> | void;
-}
-
 /** A code: read by the camera where the browser can, typed everywhere. */
-export function ScanControl(props: ScanProps) {
-  const { id, value, disabled, onChange } = props;
+export function ScanControl(props: AnswerProps) {
+  const { id, disabled, onChange } = props;
+  const value = typeof props.value === "string" ? props.value : "";
   const [scanning, setScanning] = useState(false);
   const draft = useDraft(id, value, onChange, props.onTyping);
   const canScan = window.BarcodeDetector !== undefined && hasCamera();

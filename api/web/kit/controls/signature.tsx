@@ -1,5 +1,5 @@
 import { t } from "../language";
-import { ids } from "./control";
+import { ids, type AnswerProps } from "./control";
 import { onEnter, useDraft } from "./draft";
 import { FieldError } from "./messages";
 import { SignaturePad } from "./signature_pad";
@@ -46,4 +46,12 @@ export function SignatureControl({ id, name, drawing, describedBy, error, disabl
       <SignaturePad id={`${id}-pad`} drawing={drawing} disabled={disabled ?? false} onDraw={onDraw} settle={settle} />
     </div>
   );
+}
+
+/** The control of a signature step. */
+export function StepSignatureControl({ id, value, photos, describedBy, disabled, onChange, onDraw, onTyping }: AnswerProps) {
+  const name = value !== null && typeof value === "object" && "name" in value ? String(value["name"]) : "";
+  const drawing = photos.at(-1)?.thumbnailUrl ?? null;
+  const change = (next: string) => onChange(next.trim() === "" ? null : { name: next });
+  return <SignatureControl {...{ id, name, drawing, describedBy, onDraw, onTyping }} disabled={disabled ?? false} onName={change} />;
 }

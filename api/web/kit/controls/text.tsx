@@ -1,20 +1,15 @@
+import { textLimit } from "../../core";
 import { t } from "../language";
-import type { ControlProps } from "./control";
+import type { AnswerProps } from "./control";
 import { ids, wiring } from "./control";
 import { onEnter, useDraft } from "./draft";
 
-interface TextProps extends ControlProps {
-  value: string;
-  limit: number;
-  multiline: boolean;
-  placeholder: string;
-  onChange(value: string): Promise<void> | void;
-}
-
 /** One line or several. The counter shows when the limit is near; typing past it is told, never cut off. */
-export function TextControl(props: TextProps) {
-  const { id, value, limit, multiline, placeholder, disabled, onChange } = props;
-  const draft = useDraft(id, value, onChange, props.onTyping);
+export function TextControl(props: AnswerProps) {
+  const { id, step, value, disabled, onChange } = props;
+  const { multiline, placeholder } = step.config;
+  const draft = useDraft(id, typeof value === "string" ? value : "", onChange, props.onTyping);
+  const limit = textLimit(step);
   // Characters as the service counts them: code points.
   const left = limit - [...draft.text].length;
   const near = left <= Math.max(20, limit / 10);
@@ -22,7 +17,7 @@ export function TextControl(props: TextProps) {
     id,
     class: "input",
     autocomplete: "off",
-    placeholder,
+    placeholder: placeholder ?? "",
     disabled,
     ...wiring({ ...props, describedBy: ids(props.describedBy, near && `${id}-left`), invalid: props.invalid || left < 0 }),
     value: draft.text,

@@ -72,7 +72,7 @@ describe.each(languages)("the catalogue of %s", (language) => {
 });
 
 describe("the catalogue of English", () => {
-  const sources = import.meta.glob<string>(["../../{executor,kit}/**/*.{ts,tsx}", "!../**/i18n/??.ts", "!../../**/*.test.ts"], {
+  const sources = import.meta.glob<string>(["../../{core,executor,kit}/**/*.{ts,tsx}", "!../**/i18n/??.ts", "!../../**/*.test.ts"], {
     query: "?raw",
     import: "default",
     eager: true,

@@ -2,7 +2,7 @@
 import type { Comparison, Operator } from "../../../core";
 import {
   LIMITS,
-  OPERATORS,
+  AUTHORING,
   changedComparison,
   comparisonsOf,
   firstComparison,
@@ -130,7 +130,7 @@ const NOT_ANSWERED = "exists:false";
 function ComparisonField({ comparison, sources, source, onChange }: ComparisonProps) {
   const options = sources.map((one) => ({ value: one.id, title: one.label.trim() || one.id }));
   const later = source !== null && !sources.includes(source) ? [{ value: source.id, title: `${source.label.trim() || source.id} (comes later)` }] : [];
-  const operators = (source === null ? [] : OPERATORS[source.type]).flatMap((op) => [
+  const operators = (source === null ? [] : AUTHORING[source.type].operators).flatMap((op) => [
     { value: op as string, title: source === null ? op : operatorWords(op, source.type) },
     ...(op === "exists" ? [{ value: NOT_ANSWERED, title: "is not answered" }] : []),
   ]);
@@ -173,14 +173,15 @@ function ValueField({ comparison: { op, value }, source, onChange }: ValueProps)
   const label = "With what";
   const list = op === "in" || op === "not_in";
   const options = (source.config?.options ?? []).map((one) => ({ value: one.id, title: one.label.trim() || one.id }));
-  if (source.type === "boolean") {
+  const { compared = "text" } = AUTHORING[source.type];
+  if (compared === "truth") {
     const words = [
       { value: "true", title: source.config?.true_label || "Yes" },
       { value: "false", title: source.config?.false_label || "No" },
     ];
     return <Pick silent label={label} value={String(value)} options={words} onChange={(next) => onChange(next === "true")} />;
   }
-  if (source.type === "choice" || source.type === "multi_choice") {
+  if (compared === "option") {
     if (!list) return <Pick silent label={label} value={String(value)} options={options} onChange={onChange} />;
     const chosen = Array.isArray(value) ? value.map(String) : [];
     const toggle = (id: string, on: boolean) => onChange(options.map((one) => one.value).filter((one) => (one === id ? on : chosen.includes(one))));
@@ -195,16 +196,15 @@ function ValueField({ comparison: { op, value }, source, onChange }: ValueProps)
       </div>
     );
   }
-  if (source.type === "number" || source.type === "rating") {
+  if (compared === "number" || compared === "integer") {
     if (list) return <NumberList value={Array.isArray(value) ? value.map(Number) : []} onChange={onChange} />;
     return (
       <div class="value">
-        <Amount label={label} value={typeof value === "number" ? value : 0} whole={source.type === "rating"} onChange={(next) => next !== undefined && onChange(next)} />
+        <Amount label={label} value={typeof value === "number" ? value : 0} whole={compared === "integer"} onChange={(next) => next !== undefined && onChange(next)} />
       </div>
     );
   }
-  const kind = source.type === "date" ? "date" : source.type === "time" ? "time" : "text";
-  return <input class="input" type={kind as "text"} aria-label={label} value={String(value)} onInput={(event) => (kind === "text" || event.currentTarget.value !== "") && onChange(event.currentTarget.value)} />;
+  return <input class="input" type={compared as "text"} aria-label={label} value={String(value)} onInput={(event) => (compared === "text" || event.currentTarget.value !== "") && onChange(event.currentTarget.value)} />;
 }
 
 /** Numbers with spaces or semicolons between them. */

@@ -2,12 +2,11 @@
 import { useMemo } from "preact/hooks";
 
 import type { StepOrigin } from "../../../core";
-import { TYPE_NAMES, allSteps, conditionWords, type Draft, type DraftStep } from "../../../core/authoring";
+import { AUTHORING, allSteps, conditionWords, type Draft, type DraftStep } from "../../../core/authoring";
 import { Icon } from "../../../kit/controls/icon";
 import { Badge } from "../../parts/badge";
 import { showPiece, stepAnchor, whilePointed, type Pointing, type SideProps } from "./generated_pointing";
 import { memo } from "./memo";
-import { TYPE_ICONS } from "./step_types";
 
 const PERCENT = new Intl.NumberFormat("en", { style: "percent" });
 
@@ -63,7 +62,7 @@ const Row = memo(function Row({ step, number, origin, shownWhen, isLit, pointing
   );
   return (
     <li class={`row review-row${origin?.unsure ? " is-unsure" : ""}${isLit ? " is-lit" : ""}`} {...(source === null ? {} : whilePointed(pointing, [step.id]))}>
-      <Icon name={TYPE_ICONS[step.type]} />
+      <Icon name={AUTHORING[step.type].icon} />
       <div class="row-text">
         {source === null ? (
           <p class="row-label" id={stepAnchor(step.id)} tabIndex={-1}>
@@ -102,7 +101,7 @@ const Row = memo(function Row({ step, number, origin, shownWhen, isLit, pointing
 
 /** The type, with what can be answered. */
 function kindOf({ type, config }: DraftStep): string {
-  const name = TYPE_NAMES[type];
+  const name = AUTHORING[type].name;
   if (config?.options?.length) return `${name}: ${config.options.map(({ label }) => label).join(", ")}`;
   if (config?.unit) return `${name} in ${config.unit}`;
   if (type === "boolean" && config?.true_label && config.false_label) return `${name}: ${config.true_label}, ${config.false_label}`;

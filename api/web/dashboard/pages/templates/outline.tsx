@@ -22,7 +22,7 @@ import { Line } from "./editor_fields";
 import { focusSoon, labelId, titleId } from "./focus";
 import { said } from "./step_form";
 import { StepRow } from "./step_row";
-import { TypePicker } from "./step_types";
+import { TypePicker } from "./type_picker";
 import type { Workshop } from "./workshop";
 
 const FIRST_ROWS = 40;

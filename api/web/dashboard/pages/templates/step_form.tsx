@@ -1,13 +1,12 @@
 /** Everything that can be said of one step. */
 import { useState } from "preact/hooks";
 
-import type { StepType } from "../../../core";
-import { LIMITS, freeId, renameStep, retypeStep, withConfig, withStep, type Anchored, type DraftStep } from "../../../core/authoring";
+import { kindOf, takesAnswer, type StepType } from "../../../core";
+import { AUTHORING, LIMITS, freeId, renameStep, retypeStep, withConfig, withStep, type Anchored, type DraftStep } from "../../../core/authoring";
 import { Icon } from "../../../kit/controls/icon";
 import { ConditionField } from "./condition_field";
 import { Amount, Line, Pick, Tick } from "./editor_fields";
 import { focusSoon, labelId } from "./focus";
-import { TYPE_OPTIONS } from "./step_types";
 import type { Workshop } from "./workshop";
 
 export interface StepFormProps {
@@ -23,7 +22,7 @@ export function said(problems: readonly Anchored[], field: string): string | und
 
 export function StepForm({ workshop, step, problems }: StepFormProps) {
   const put = (change: Parameters<typeof withStep>[2], field: string) => workshop.change(withStep(workshop.draft.peek(), step.id, change), `${step.id}.${field}`);
-  const asks = step.type !== "instruction";
+  const asks = takesAnswer(step);
   return (
     <fieldset class="step-form form" disabled={workshop.readOnly.value}>
       <legend class="vh">The step “{step.label}”</legend>
@@ -37,14 +36,14 @@ export function StepForm({ workshop, step, problems }: StepFormProps) {
         onInput={(label) => put({ label }, "label")}
       />
       <div class="two">
-        <Pick label="Kind" value={step.type} options={TYPE_OPTIONS} error={said(problems, "type")} onChange={(type) => workshop.change(retypeStep(workshop.draft.peek(), step, type as StepType))} />
+        <Pick label="Kind" value={step.type} options={TYPES} error={said(problems, "type")} onChange={(type) => workshop.change(retypeStep(workshop.draft.peek(), step, type as StepType))} />
         <Line label="Hint (optional)" value={step.hint ?? ""} limit={LIMITS.hint} error={said(problems, "hint")} onInput={(hint) => put({ hint: hint === "" ? null : hint }, "hint")} />
       </div>
       <ConfigFields workshop={workshop} step={step} problems={problems} />
       {asks && (
         <>
           <Tick label="Required" hint="The checklist cannot be completed without it." checked={step.required ?? false} error={said(problems, "required")} onChange={(required) => put({ required }, "required")} />
-          {step.type !== "photo" && step.type !== "signature" && <PhotoField workshop={workshop} step={step} problems={problems} />}
+          {kindOf(step).takes === undefined && <PhotoField workshop={workshop} step={step} problems={problems} />}
           <Pick
             label="Location"
             value={step.geo_required ? "required" : step.geo ? "asked" : "none"}
@@ -59,6 +58,8 @@ export function StepForm({ workshop, step, problems }: StepFormProps) {
     </fieldset>
   );
 }
+
+const TYPES = Object.entries(AUTHORING).map(([value, { name }]) => ({ value, title: name }));
 
 const LOCATIONS = [
   { value: "none", title: "Not asked for" },
@@ -82,70 +83,32 @@ function PhotoField({ workshop, step, problems }: StepFormProps) {
   );
 }
 
+/** The fields that the step's type has. */
 function ConfigFields({ workshop, step, problems }: StepFormProps) {
-  const config = step.config ?? {};
+  const fields = AUTHORING[step.type].fields ?? [];
+  const single = fields.flatMap((field) => (field.kind !== "options" && field.label !== undefined ? [{ ...field, label: field.label }] : []));
   const put = (name: string, value: unknown) => workshop.change(withConfig(workshop.draft.peek(), step, { [name]: value === "" ? undefined : value }), `${step.id}.${name}`);
-  const error = (name: string) => said(problems, `config.${name}`);
-  const word = (name: "true_label" | "false_label" | "low_label" | "high_label" | "placeholder" | "unit", label: string, placeholder: string, limit = 200) => (
-    <Line label={label} value={config[name] ?? ""} limit={limit} placeholder={placeholder} error={error(name)} onInput={(value) => put(name, value)} />
-  );
   const whole = said(problems.filter((problem) => problem.field === "config"), "config");
-  switch (step.type) {
-    case "boolean":
-      return (
-        <div class="two">
-          {word("true_label", "Word for yes", "Yes")}
-          {word("false_label", "Word for no", "No")}
+  return (
+    <>
+      {fields.some((field) => field.kind === "options") && <OptionsField workshop={workshop} step={step} problems={problems} />}
+      {single.length > 0 && (
+        <div class={single.length > 2 ? "four" : "two"}>
+          {single.map((field) => {
+            const { name, label } = field;
+            // What is wrong with the bounds as a whole is said at the first of them.
+            const common = { label, error: said(problems, `config.${name}`) ?? (name === "min" ? whole : undefined) };
+            if (field.kind === "flag") return <Tick key={name} {...common} hint={field.hint} checked={step.config?.[field.name] ?? false} onChange={(value) => put(name, value || undefined)} />;
+            if (field.kind === "text") {
+              return <Line key={name} {...common} value={step.config?.[field.name] ?? ""} limit={field.limit ?? 200} placeholder={field.placeholder ?? ""} onInput={(value) => put(name, value)} />;
+            }
+            const { none, kind: _, ...bounds } = field;
+            return <Amount key={name} {...bounds} {...common} value={step.config?.[field.name]} none={typeof none === "string" ? none : none(step)} onChange={(value) => put(name, value)} />;
+          })}
         </div>
-      );
-    case "number":
-      return (
-        <div class="four">
-          <Amount label="Lowest" value={config.min} none="any" error={error("min") ?? whole} onChange={(value) => put("min", value)} />
-          <Amount label="Highest" value={config.max} none="any" error={error("max")} onChange={(value) => put("max", value)} />
-          {word("unit", "Unit", "°C", 50)}
-          <Amount label="Decimals" value={config.decimal} none="any" min={0} max={10} whole error={error("decimal")} onChange={(value) => put("decimal", value)} />
-        </div>
-      );
-    case "rating":
-      return (
-        <div class="four">
-          <Amount label="Lowest grade" value={config.min} none="1" min={-100} max={100} whole error={error("min") ?? whole} onChange={(value) => put("min", value)} />
-          <Amount label="Highest grade" value={config.max} none="5" min={-100} max={100} whole error={error("max")} onChange={(value) => put("max", value)} />
-          {word("low_label", "The lowest means", "Poor")}
-          {word("high_label", "The highest means", "Excellent")}
-        </div>
-      );
-    case "photo":
-      return (
-        <div class="two">
-          <Amount label="Fewest photos" value={config.min} none="1" min={0} max={20} whole error={error("min") ?? whole} onChange={(value) => put("min", value)} />
-          <Amount label="Most photos" value={config.max} none="20" min={1} max={20} whole error={error("max")} onChange={(value) => put("max", value)} />
-        </div>
-      );
-    case "text":
-      return (
-        <div class="two">
-          {word("placeholder", "Shown in the empty field (optional)", "", 500)}
-          <Tick label="Long text" hint="Up to 4,000 characters instead of 500." checked={config.multiline ?? false} error={error("multiline")} onChange={(value) => put("multiline", value || undefined)} />
-        </div>
-      );
-    case "choice":
-    case "multi_choice":
-      return (
-        <>
-          <OptionsField workshop={workshop} step={step} problems={problems} />
-          {step.type === "multi_choice" && (
-            <div class="two">
-              <Amount label="Fewest to choose" value={config.min_selected} none={step.required ? "1" : "0"} min={0} max={100} whole error={error("min_selected")} onChange={(value) => put("min_selected", value)} />
-              <Amount label="Most to choose" value={config.max_selected} none="all" min={1} max={100} whole error={error("max_selected")} onChange={(value) => put("max_selected", value)} />
-            </div>
-          )}
-        </>
-      );
-    default:
-      return null;
-  }
+      )}
+    </>
+  );
 }
 
 function OptionsField({ workshop, step, problems }: StepFormProps) {

@@ -1,6 +1,6 @@
 /** One step in the outline: a line that opens its form. */
 import {
-  TYPE_NAMES,
+  AUTHORING,
   duplicateStep,
   moveStep,
   noMoreSteps,
@@ -17,7 +17,6 @@ import { focusSoon, labelId, rowId } from "./focus";
 import { memo } from "./memo";
 import { startDrag } from "./row_drag";
 import { StepForm } from "./step_form";
-import { TYPE_ICONS } from "./step_types";
 import type { Workshop } from "./workshop";
 
 interface RowProps {
@@ -70,13 +69,13 @@ export const StepRow = memo(function StepRow({ workshop, step, section, index, i
           onClick={() => (workshop.open.value = isOpen ? null : step.id)}
           onKeyDown={onKeyDown}
         >
-          <Icon name={TYPE_ICONS[step.type]} />
+          <Icon name={AUTHORING[step.type].icon} />
           <span class="row-text">
             <span class={step.label.trim() === "" ? "row-label quiet" : "row-label"} dir="auto">
               {name}
             </span>
             <span class="row-facts quiet small">
-              <span>{TYPE_NAMES[step.type]}</span>
+              <span>{AUTHORING[step.type].name}</span>
               {step.required && <span>required</span>}
               {step.photo && <span>photos</span>}
               {step.geo && <span>location</span>}

@@ -1,0 +1,112 @@
+/** Yes or no, one of a list of options, or several of them. */
+
+import type { Translate } from "../../kit/i18n";
+import type { DraftStep } from "../authoring/draft";
+import type { JsonValue, Option, Step } from "../types";
+import { CONTAINMENT, EQUALITY, LISTS, accepted, refused, wrongType, type Authoring, type StepKind } from "./kind";
+
+export const boolean: StepKind = {
+  validate: (_, value) => (typeof value === "boolean" ? accepted(value) : wrongType("boolean")),
+  display({ config }, value, words) {
+    if (typeof value !== "boolean") return null;
+    return value ? config.true_label || words.yes : config.false_label || words.no;
+  },
+  sortKey: (value) => (typeof value === "boolean" ? value : null),
+};
+
+export const booleanAuthoring: Authoring = {
+  name: "Yes or no",
+  meaning: "Two large buttons, with words of your own",
+  icon: "check-circle",
+  fields: [
+    { kind: "text", name: "true_label", label: "Word for yes", placeholder: "Yes" },
+    { kind: "text", name: "false_label", label: "Word for no", placeholder: "No" },
+  ],
+  operators: [...EQUALITY, "exists"],
+  compared: "truth",
+  fits: (value) => typeof value === "boolean",
+  first: () => false,
+};
+
+export const choice: StepKind = {
+  validate(step, value) {
+    if (typeof value !== "string") return wrongType("choice");
+    return optionsOf(step).some((option) => option.id === value) ? accepted(value) : refused("unknown_option");
+  },
+  display: (step, value) => (typeof value === "string" ? labelOf(step, value) : null),
+};
+
+const ofOptions = {
+  compared: "option",
+  fits: (value: unknown, { config }: DraftStep) => typeof value === "string" && (!config?.options?.length || config.options.some((option) => option.id === value)),
+  first: ({ config }: DraftStep) => config?.options?.[0]?.id ?? "",
+} as const;
+
+export const choiceAuthoring: Authoring = {
+  name: "Choice of one",
+  meaning: "One of a list of options",
+  icon: "circle",
+  fields: [{ kind: "options", name: "options" }],
+  operators: [...EQUALITY, ...LISTS, "exists"],
+  ...ofOptions,
+};
+
+export const multiChoice: StepKind = {
+  validate(step, value) {
+    if (!Array.isArray(value)) return wrongType("multi_choice");
+    const known = optionsOf(step).map((option) => option.id);
+    for (const item of value as readonly JsonValue[]) {
+      if (typeof item !== "string") return wrongType("multi_choice");
+      if (!known.includes(item)) return refused("unknown_option");
+    }
+    const chosen = new Set<unknown>(value);
+    if (chosen.size < value.length) return refused("duplicate_option");
+    const { min, max } = selectionBounds(step);
+    if (chosen.size < min) return refused("too_few", { count: min });
+    if (chosen.size > max) return refused("too_many", { count: max });
+    return accepted(known.filter((option) => chosen.has(option)));
+  },
+  display(step, value, words) {
+    if (!Array.isArray(value)) return null;
+    const labels = value.map((item) => labelOf(step, String(item)));
+    return labels.length > 0 ? words.list(labels) : words.none;
+  },
+  hints: (step, t) => [selectionHint(step, t)],
+};
+
+export const multiChoiceAuthoring: Authoring = {
+  name: "Choice of several",
+  meaning: "Some of a list of options",
+  icon: "check",
+  fields: [
+    { kind: "options", name: "options" },
+    { kind: "number", name: "min_selected", label: "Fewest to choose", none: (step) => (step.required ? "1" : "0"), min: 0, max: 100, whole: true },
+    { kind: "number", name: "max_selected", label: "Most to choose", none: "all", min: 1, max: 100, whole: true },
+  ],
+  operators: [...CONTAINMENT, "exists"],
+  operatorWords: { contains: "includes", not_contains: "does not include" },
+  ...ofOptions,
+};
+
+export function optionsOf(step: Step): readonly Option[] {
+  return step.config.options ?? [];
+}
+
+/** Fewest and most options to choose in a multi_choice step. */
+export function selectionBounds(step: Step): { readonly min: number; readonly max: number } {
+  const { min_selected, max_selected } = step.config;
+  return { min: min_selected ?? Number(step.required), max: max_selected ?? optionsOf(step).length };
+}
+
+function labelOf(step: Step, id: string): string {
+  return optionsOf(step).find((option) => option.id === id)?.label ?? id;
+}
+
+function selectionHint(step: Step, t: Translate): string {
+  const { min, max } = selectionBounds(step);
+  const most = step.config.max_selected != null && max < optionsOf(step).length;
+  if (most && min === max) return t("choice.exactly", { count: max });
+  if (most && min > 0) return t("choice.between", { min, max });
+  if (most) return t("choice.at_most", { count: max });
+  return min > 1 ? t("choice.at_least", { count: min }) : t("choice.any");
+}

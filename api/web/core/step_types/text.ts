@@ -1,0 +1,96 @@
+/** What is typed as text, or read from a code: text itself, days, times of day, moments. */
+
+import { normalDate, normalDateTime, normalTime } from "../dates";
+import { canBeStored, hasVisibleText, lengthOf } from "../text";
+import type { Step } from "../types";
+import { CONTAINMENT, EQUALITY, ORDER, accepted, refused, wrongType, type Authoring, type DisplayWords, type StepKind } from "./kind";
+
+const MAX_TEXT = 500;
+const MAX_LONG_TEXT = 4_000;
+
+export const text: StepKind = {
+  validate(step, value) {
+    if (typeof value !== "string") return wrongType("text");
+    const limit = textLimit(step);
+    if (lengthOf(value) > limit) return refused("too_long", { count: limit });
+    if (!canBeStored(value)) return refused("invalid_text");
+    return step.required && !hasVisibleText(value) ? refused("blank") : accepted(value);
+  },
+  hasValue: ({ value }) => typeof value === "string" && hasVisibleText(value),
+  field: "typed",
+  mayBeEmpty: true,
+};
+
+export const textAuthoring: Authoring = {
+  name: "Text",
+  meaning: "A line, or a longer note",
+  icon: "pen",
+  fields: [
+    { kind: "text", name: "placeholder", label: "Shown in the empty field (optional)", placeholder: "", limit: 500 },
+    { kind: "flag", name: "multiline", label: "Long text", hint: "Up to 4,000 characters instead of 500." },
+  ],
+  operators: [...EQUALITY, ...CONTAINMENT, "exists"],
+  valueWords: (value) => `“${String(value)}”`,
+};
+
+export const scanAuthoring: Authoring = {
+  ...textAuthoring,
+  name: "Scan",
+  meaning: "A bar code or QR code",
+  icon: "scan",
+  fields: [{ kind: "text", name: "placeholder" }],
+};
+
+/** Most characters of a text or scan step. */
+export function textLimit(step: Step): number {
+  return step.type === "text" && step.config.multiline ? MAX_LONG_TEXT : MAX_TEXT;
+}
+
+function moment(wanted: string, normal: (text: string) => string | null, words: "date" | "time" | "moment"): StepKind {
+  return {
+    validate(_, value) {
+      if (typeof value !== "string") return wrongType(wanted);
+      const text = normal(value);
+      return text === null ? refused("invalid_format", { wanted }) : accepted(text);
+    },
+    display: (_, value, says: DisplayWords) => (typeof value === "string" ? says[words](value) : null),
+    sortKey: (value) => (typeof value === "string" ? normal(value) : typeof value === "number" ? value : null),
+    field: "set",
+  };
+}
+
+export const date = moment("date", normalDate, "date");
+export const time = moment("time", normalTime, "time");
+export const datetime = moment("datetime", normalDateTime, "moment");
+
+const ofMoments = {
+  icon: "clock",
+  operators: [...EQUALITY, ...ORDER, "exists"],
+  operatorWords: { gt: "is after", gte: "is not before", lt: "is before", lte: "is not after" },
+} as const;
+
+export const dateAuthoring: Authoring = {
+  ...ofMoments,
+  name: "Date",
+  meaning: "A day",
+  compared: "date",
+  fits: (value) => typeof value === "string" && normalDate(value) !== null,
+  first: () => "2026-01-01",
+};
+
+export const timeAuthoring: Authoring = {
+  ...ofMoments,
+  name: "Time",
+  meaning: "A time of day",
+  compared: "time",
+  fits: (value) => typeof value === "string" && normalTime(value) !== null,
+  first: () => "12:00",
+};
+
+export const datetimeAuthoring: Authoring = {
+  ...ofMoments,
+  name: "Date and time",
+  meaning: "A moment",
+  fits: (value) => typeof value === "string" && normalDateTime(value) !== null,
+  first: () => "2026-01-01T12:00:00Z",
+};
