@@ -148,43 +148,32 @@ class _Finisher:
         return document
 
     def _config(self, step: DraftStep) -> dict[str, Any]:
-        config: dict[str, Any] = {}
         low, high = step.minimum, step.maximum
         if low is not None and high is not None and low > high:
             low, high = high, low
         match step.type:
-            case StepType.NUMBER:
-                config = {
-                    "unit": step.unit and step.unit[:50],
-                    "min": _bounded(low),
-                    "max": _bounded(high),
-                    "decimal": step.decimal,
-                }
             case StepType.PHOTO:
-                fewest = min(max(int(low or 1), 1), MAX_PHOTOS_PER_STEP)
-                config = {
-                    "min": fewest,
-                    "max": None if high is None else min(max(int(high), fewest), MAX_PHOTOS_PER_STEP),
-                }
+                low = min(max(int(low or 1), 1), MAX_PHOTOS_PER_STEP)
+                high = None if high is None else min(max(int(high), low), MAX_PHOTOS_PER_STEP)
             case StepType.RATING:
-                config = {
-                    "min": int(low if low is not None else 1),
-                    "max": int(high if high is not None else 5),
-                    "low_label": step.low_label and step.low_label[:200],
-                    "high_label": step.high_label and step.high_label[:200],
-                }
-            case StepType.TEXT:
-                config = {"multiline": step.multiline, "placeholder": step.placeholder}
-            case StepType.BOOLEAN:
-                config = {
-                    "true_label": step.true_label and step.true_label[:200],
-                    "false_label": step.false_label and step.false_label[:200],
-                }
-            case StepType.CHOICE | StepType.MULTI_CHOICE:
-                config = {"options": self._options(step)}
+                low, high = int(1 if low is None else low), int(5 if high is None else high)
             case _:
-                pass
-        return {key: value for key, value in config.items() if value is not None}
+                low, high = _bounded(low), _bounded(high)
+        config = {
+            "unit": step.unit and step.unit[:50],
+            "min": low,
+            "max": high,
+            "decimal": step.decimal,
+            "low_label": step.low_label and step.low_label[:200],
+            "high_label": step.high_label and step.high_label[:200],
+            "multiline": step.multiline,
+            "placeholder": step.placeholder if step.type is StepType.TEXT else None,
+            "true_label": step.true_label and step.true_label[:200],
+            "false_label": step.false_label and step.false_label[:200],
+            "options": self._options(step) if step.type in CHOICES else None,
+        }
+        known = step.type.rules.config_fields
+        return {key: value for key, value in config.items() if key in known and value is not None}
 
     def _options(self, step: DraftStep) -> list[dict[str, str]]:
         used: dict[str, int] = {}

@@ -13,7 +13,7 @@ from checklist_crds.resources.template_definition import Definition
 from checklist_crds.templates.answers import validate_geo
 from checklist_crds.templates.conditions import applicable_step_ids, missing_required
 from checklist_crds.times import format_optional, format_timestamp
-from checklist_crds.values.json_types import Absentable, has_visible_text, is_absent, json_type_name, text_fault
+from checklist_crds.values.json_types import Absentable, has_visible_text, json_type_name, optional, text_fault
 
 from ..auth.members import Member
 from ..http.models import Moment, RunId, Shape, StepId, TemplateId, UserId, Version, without_details_default
@@ -175,9 +175,7 @@ class OperationRefused(Shape):
     status: int = Field(ge=400, le=599, description="503: neither this one nor those after it; send them again later.")
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")
-    details: Absentable[list[ProblemShape]] = Field(
-        default=None, exclude_if=is_absent, description="All problems at once."
-    )
+    details: Absentable[list[ProblemShape]] = optional("All problems at once.")
 
 
 class BatchResult(RunState):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from checklist_crds.ids import ID_PATTERNS
 from checklist_crds.resources.run import STEP_ID_PATTERN
-from checklist_crds.values.json_types import Absentable, is_absent
+from checklist_crds.values.json_types import Absentable, optional
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """ISO 8601 in UTC with milliseconds."""
@@ -93,12 +93,10 @@ class Error(BaseModel):
 
     error: str = Field(description="Machine-readable code.")
     message: str = Field(description="Human-readable text.")
-    details: Absentable[list[Problem] | QuotaDetails | LimitDetails | SignInDetails] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="All problems at once; for quota_exceeded an object with limit, used and resets_at; for "
+    details: Absentable[list[Problem] | QuotaDetails | LimitDetails | SignInDetails] = optional(
+        "All problems at once; for quota_exceeded an object with limit, used and resets_at; for "
         "limit_reached one with limit, used and what; for "
-        "sign_in_required of a run for members an object that tells who asks, and where to sign in.",
+        "sign_in_required of a run for members an object that tells who asks, and where to sign in."
     )
     request_id: str = Field(description="The value of X-Request-Id.")
 

@@ -14,7 +14,7 @@ from checklist_crds.resources.webhook_url import MAX_URL_LENGTH, InvalidTarget, 
 from checklist_crds.runs.events import answer_view, identity_view, signature_view
 from checklist_crds.runs.receipt import receipt_view
 from checklist_crds.times import format_optional, format_timestamp
-from checklist_crds.values.json_types import AS_NUMBER, Absentable, is_absent
+from checklist_crds.values.json_types import AS_NUMBER, Absentable, optional
 
 from ..archive.incomplete import Incomplete
 from ..http.models import Count, Moment, Pagination, QuotaDetails, RunId, Shape, StepId, TemplateId, UserId, Version
@@ -281,11 +281,7 @@ class ArchiveInList(Shape):
 class RunList(Shape):
     data: list[RunSummary]
     pagination: Pagination
-    archive: Absentable[ArchiveInList] = Field(
-        default=None,
-        exclude_if=is_absent,
-        description="Archived runs may be missing; left out when none are.",
-    )
+    archive: Absentable[ArchiveInList] = optional("Archived runs may be missing; left out when none are.")
 
 
 class RunPreview(Shape):

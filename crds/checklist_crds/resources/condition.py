@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from ..ids import AUTHOR_ID_PATTERNS
 from ..step_types.base import Operator
-from ..values.json_types import MAX_NUMBER, TEXT_PATTERN, Absentable, JsonModel, is_absent, text_fault, tidy_number
+from ..values.json_types import MAX_NUMBER, TEXT_PATTERN, Absentable, JsonModel, optional, text_fault, tidy_number
 
 MAX_COMPARISONS: Final = 10
 MAX_CONDITION_VALUES: Final = 100
@@ -88,48 +88,27 @@ class Comparison(JsonModel):
     value: ConditionValue = Field(description=_VALUE_TEXT)
 
 
+_PARTS: Final = {"min_length": 1, "max_length": MAX_COMPARISONS}
+
+
 class _OptionalComparison(JsonModel):
-    step: Absentable[StepId] = Field(default=None, exclude_if=is_absent, description=_STEP_TEXT)
-    op: Absentable[Operator] = Field(default=None, exclude_if=is_absent, description=_OP_TEXT)
-    value: Absentable[ConditionValue] = Field(default=None, exclude_if=is_absent, description=_VALUE_TEXT)
+    step: Absentable[StepId] = optional(_STEP_TEXT)
+    op: Absentable[Operator] = optional(_OP_TEXT)
+    value: Absentable[ConditionValue] = optional(_VALUE_TEXT)
 
 
 class Clause(_OptionalComparison):
     """A part of a condition: a comparison (`step`, `op`, `value`), or a group of comparisons (`all` or `any`)."""
 
-    all: Absentable[list[Comparison]] = Field(
-        default=None,
-        exclude_if=is_absent,
-        min_length=1,
-        max_length=MAX_COMPARISONS,
-        description="Comparisons that must all hold.",
-    )
-    any: Absentable[list[Comparison]] = Field(
-        default=None,
-        exclude_if=is_absent,
-        min_length=1,
-        max_length=MAX_COMPARISONS,
-        description="Comparisons of which at least one must hold.",
-    )
+    all: Absentable[list[Comparison]] = optional("Comparisons that must all hold.", **_PARTS)
+    any: Absentable[list[Comparison]] = optional("Comparisons of which at least one must hold.", **_PARTS)
 
 
 class When(_OptionalComparison):
     """Exactly one of: a comparison (`step`, `op`, `value`), `all`, or `any`. At most 10 comparisons in total."""
 
-    all: Absentable[list[Clause]] = Field(
-        default=None,
-        exclude_if=is_absent,
-        min_length=1,
-        max_length=MAX_COMPARISONS,
-        description="Parts that must all hold.",
-    )
-    any: Absentable[list[Clause]] = Field(
-        default=None,
-        exclude_if=is_absent,
-        min_length=1,
-        max_length=MAX_COMPARISONS,
-        description="Parts of which at least one must hold.",
-    )
+    all: Absentable[list[Clause]] = optional("Parts that must all hold.", **_PARTS)
+    any: Absentable[list[Clause]] = optional("Parts of which at least one must hold.", **_PARTS)
 
 
 class Condition(JsonModel):

@@ -29,7 +29,7 @@ from ..values.json_types import (
     JsonModel,
     Text,
     VisibleText,
-    is_absent,
+    optional,
 )
 from .condition import Clause, Comparison, Condition, StepId, When
 
@@ -128,9 +128,7 @@ class Step(JsonModel):
         default=False,
         description="Whether the answer is refused without a location, instead of being taken with none. Needs geo.",
     )
-    condition: Absentable[Condition] = Field(
-        default=None, exclude_if=is_absent, description="When the step applies; always, if left out."
-    )
+    condition: Absentable[Condition] = optional("When the step applies; always, if left out.")
     config: StepConfig = Field(default=StepConfig(), description="Settings that depend on the step's type.")
 
     @property

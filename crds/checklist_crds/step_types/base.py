@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, 
 from pydantic import Field, JsonValue
 
 from ..errors import AnswerInvalid, Problem
-from ..values.json_types import Integer, JsonModel, Text, is_absent, json_type_name
+from ..values.json_types import Integer, JsonModel, Text, json_type_name
 
 MAX_PHOTOS_PER_STEP: Final = 20
 
@@ -143,11 +143,6 @@ class StepRules(Generic[Config]):
         if isinstance(value, form) and self.sort_key(value) is not None:
             return None
         return "value_type", f"{step.id} is a {step.type.value} step; the value must be {words}."
-
-
-def optional(description: str) -> Any:
-    """A config field that may be left out."""
-    return Field(default=None, exclude_if=is_absent, description=description)
 
 
 def invalid(code: str, text: str, path: str = "value") -> AnswerInvalid:

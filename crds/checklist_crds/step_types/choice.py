@@ -7,8 +7,8 @@ from pydantic import Field, JsonValue, Strict
 
 from ..errors import Problem
 from ..ids import AUTHOR_ID_PATTERNS
-from ..values.json_types import AS_INTEGER, Absentable, JsonModel, VisibleText, json_type_name
-from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, ShortText, StepOf, StepRules, invalid, optional, wrong_type
+from ..values.json_types import AS_INTEGER, Absentable, JsonModel, VisibleText, json_type_name, optional
+from .base import CONTAINMENT, EQUALITY, EXISTS, LISTS, ShortText, StepOf, StepRules, invalid, wrong_type
 
 MAX_OPTIONS: Final = 100
 

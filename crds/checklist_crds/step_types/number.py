@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final
 from pydantic import Field, JsonValue, Strict
 
 from ..errors import Problem
-from ..values.json_types import AS_INTEGER, MAX_NUMBER, Absentable, JsonModel, Number, Text, tidy_number
-from .base import EQUALITY, EXISTS, LISTS, ORDER, ShortText, StepOf, StepRules, invalid, optional, wrong_type
+from ..values.json_types import AS_INTEGER, MAX_NUMBER, Absentable, JsonModel, Number, Text, optional, tidy_number
+from .base import EQUALITY, EXISTS, LISTS, ORDER, ShortText, StepOf, StepRules, invalid, wrong_type
 
 MAX_RATING: Final = 100
 MAX_DECIMALS: Final = 10

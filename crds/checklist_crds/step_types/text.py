@@ -1,24 +1,22 @@
 """What is typed as text, or read from a code: text itself, days, times of day, moments."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field, JsonValue
 
 from ..times import parse_timestamp
 from ..values.dates import normal_date, normal_datetime, normal_time
-from ..values.json_types import Absentable, Bool, JsonModel, Text, has_visible_text, text_fault
+from ..values.json_types import Absentable, Bool, JsonModel, Text, has_visible_text, optional, text_fault
 from .base import (
     CONTAINMENT,
     EQUALITY,
     EXISTS,
     ORDER,
     AnswerLike,
-    Config,
     StepOf,
     StepRules,
     invalid,
-    optional,
     wrong_type,
 )
 
@@ -40,13 +38,15 @@ class ScanConfig(JsonModel):
     placeholder: Placeholder = optional(_PLACEHOLDER)
 
 
-class _Typed(StepRules[Config]):
+class TextRules(StepRules[TextConfig]):
+    config: ClassVar[type[JsonModel]] = TextConfig
     operators = EQUALITY | CONTAINMENT | EXISTS
 
-    def limit(self, step: StepOf[Config]) -> int:
-        return MAX_TEXT
+    def limit(self, step: StepOf[TextConfig]) -> int:
+        """Most characters of an answer."""
+        return MAX_LONG_TEXT if step.config.multiline else MAX_TEXT
 
-    def validate(self, step: StepOf[Config], value: Any) -> JsonValue:
+    def validate(self, step: StepOf[TextConfig], value: Any) -> JsonValue:
         if not isinstance(value, str):
             raise wrong_type("a string", value)
         limit = self.limit(step)
@@ -62,15 +62,11 @@ class _Typed(StepRules[Config]):
         return isinstance(answer.value, str) and has_visible_text(answer.value)
 
 
-class TextRules(_Typed[TextConfig]):
-    config = TextConfig
+class Scan(TextRules):
+    config = ScanConfig
 
     def limit(self, step: StepOf[TextConfig]) -> int:
-        return MAX_LONG_TEXT if step.config.multiline else MAX_TEXT
-
-
-class Scan(_Typed[ScanConfig]):
-    config = ScanConfig
+        return MAX_TEXT
 
 
 class Moment(StepRules[Any]):

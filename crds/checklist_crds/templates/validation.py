@@ -1,7 +1,11 @@
 """Whether a template definition is one that runs can be made of: the one verdict of REST, operator and tests.
 
-Everything that is wrong is told at once, field by field (`template_structure`), step by step (`step_rules`), condition
-by condition (`condition_rules`), and here across the template (contract sections 2 and 3).
+Everything that is wrong is told at once, field by field (`structure`), condition by condition
+(`condition_rules`), and here step by step and across the template (contract sections 2 and 3).
+
+A step is judged strictly where a run could not be completed or an answer not be judged, else leniently: a config field
+that means nothing for the step's type is kept and ignored (`strict` reports it), and so are `required`, `photo` and
+`geo` on an instruction, which takes no answer.
 
 Codes of problems: missing, wrong_type, blank, invalid_text, pattern, unknown_value, too_long, too_many, too_few,
 too_deep, out_of_range, duplicate_id, identity_scope_mismatch, geo_not_captured, ambiguous_condition,
@@ -13,13 +17,14 @@ from typing import Any, Final
 
 from ..errors import Problem, ValidationFailed
 from ..platform.weighted_lru import weight_of
-from ..resources.template_definition import Definition, IdentityRequired, Scope, Step
+from ..resources.template_definition import Definition, IdentityRequired, Scope, Step, StepConfig
+from ..values.json_types import MAX_NUMBER, text_fault
 from .condition_rules import Sources, condition_problems
-from .step_rules import meaningless_field_problems, step_problems
 from .structure import Location, Reading, path_of, read_structure, unknown_field_problems
 
 MAX_PROBLEMS: Final = 100
 """More than anybody reads. A body of 256 KiB can hold a hundred thousand mistakes; the answer must not."""
+MAX_CONFIG_DEPTH: Final = 10
 
 
 def parse_definition(data: Mapping[str, Any], *, strict: bool = False) -> Definition:
@@ -63,7 +68,7 @@ def _examine(data: object, *, strict: bool) -> tuple[Reading, list[Problem]]:
         if reading.definition is not None:
             for location, step in _located_steps(reading.definition):
                 if (*location, "type") not in reading.mended:
-                    problems += meaningless_field_problems(step, path_of(location))
+                    problems += _meaningless_field_problems(step, path_of(location))
     if len(problems) > MAX_PROBLEMS:
         text = f"And at least {len(problems) - MAX_PROBLEMS} more problems."
         problems = [*problems[:MAX_PROBLEMS], Problem("", "more_problems", text)]
@@ -110,7 +115,7 @@ def _all_step_problems(definition: Definition, mended: frozenset[Location]) -> I
     for location, step in _located_steps(definition):
         fields = unread.get(location, set())
         if location not in mended:
-            yield from step_problems(step, path_of(location), fields)
+            yield from _step_problems(step, path_of(location), fields)
             if step.condition is not None:
                 sources = Sources(earlier, step.id, all_ids)
                 yield from condition_problems(step.condition, path_of((*location, "condition")), sources)
@@ -125,3 +130,52 @@ def _unread_fields(mended: frozenset[Location]) -> dict[Location, set[str]]:
         if len(location) > 4:
             fields.setdefault(location[:4], set()).add(path_of(location[4:]))
     return fields
+
+
+def _step_problems(step: Step, path: str, unread: set[str]) -> Iterator[Problem]:
+    """What is wrong with a step whose fields fit one by one.
+
+    `unread` names fields that did not (`type`, `photo`, `config`, `config.max`); rules that need them are left out.
+    """
+    if step.geo_required and not step.geo and "geo" not in unread:
+        yield Problem(f"{path}.geo_required", "geo_not_captured", "Needs geo: true, or no location is ever captured.")
+    if step.photo and step.type.rules.adds_photos and step.photo.min > step.photo.max:
+        yield Problem(f"{path}.photo.min", "out_of_range", "Must not be above photo.max.")
+    if "config" not in unread:
+        if "type" not in unread:
+            yield from step.type.rules.config_problems(step, f"{path}.config", unread)
+        for name, value in (step.config.model_extra or {}).items():
+            yield from _foreign_problems(name, value, f"{path}.config")
+
+
+def _meaningless_field_problems(step: Step, path: str) -> Iterator[Problem]:
+    """Config fields that mean nothing for the step's type, known ones of other types among them (strict only)."""
+    known = step.type.rules.config_fields
+    for name in step.config.model_fields_set & StepConfig.model_fields.keys():
+        if name not in known:
+            text = f"Means nothing for a step of type {step.type.value}."
+            yield Problem(f"{path}.config.{name}", "unknown_field", text)
+
+
+def _foreign_problems(name: str, value: Any, path: str) -> Iterator[Problem]:
+    """Config fields that TDL does not know are kept as they are, so they must be JSON that can be kept."""
+    waiting: list[tuple[Any, int]] = [(name, 0), (value, 1)]
+    while waiting:  # no recursion: what somebody sent may be nested deeper than Python's stack
+        item, depth = waiting.pop()
+        if fault := _foreign_fault(item, depth):
+            yield Problem(f"{path}.{name}", *fault)
+            return
+        if isinstance(item, Mapping):
+            waiting += [(key, depth) for key in item] + [(child, depth + 1) for child in item.values()]
+        elif isinstance(item, list):
+            waiting += [(child, depth + 1) for child in item]
+
+
+def _foreign_fault(item: Any, depth: int) -> tuple[str, str] | None:
+    if depth > MAX_CONFIG_DEPTH:
+        return "too_deep", f"May be nested at most {MAX_CONFIG_DEPTH} levels deep."
+    if isinstance(item, str) and (fault := text_fault(item)):
+        return "invalid_text", f"Text {fault}."
+    if isinstance(item, int | float) and not -MAX_NUMBER <= item <= MAX_NUMBER:
+        return "out_of_range", f"Numbers must be finite and between -{MAX_NUMBER} and {MAX_NUMBER}."
+    return None

@@ -114,11 +114,16 @@ class _NoNullInSchema:
 
 
 Absentable = Annotated[_T | None, _NoNullInSchema()]
-"""A field that may be left out: `Field(default=None, exclude_if=is_absent)` writes it only when it has a value."""
+"""A field that may be left out; with `optional` it is written only when it has a value."""
 
 
-def is_absent(value: object) -> bool:
+def _is_absent(value: object) -> bool:
     return value is None
+
+
+def optional(description: str, **bounds: Any) -> Any:
+    """The declaration of an `Absentable` field."""
+    return Field(default=None, exclude_if=_is_absent, description=description, **bounds)
 
 
 def _without_null_defaults(schema: dict[str, Any]) -> None:

@@ -63,34 +63,19 @@ export const date = moment("date", normalDate, "date");
 export const time = moment("time", normalTime, "time");
 export const datetime = moment("datetime", normalDateTime, "moment");
 
-const ofMoments = {
-  icon: "clock",
-  operators: [...EQUALITY, ...ORDER, "exists"],
-  operatorWords: { gt: "is after", gte: "is not before", lt: "is before", lte: "is not after" },
-} as const;
+/* @__NO_SIDE_EFFECTS__ */
+function momentAuthoring(name: string, meaning: string, normal: (text: string) => string | null, first: string): Authoring {
+  return {
+    name,
+    meaning,
+    icon: "clock",
+    operators: [...EQUALITY, ...ORDER, "exists"],
+    operatorWords: { gt: "is after", gte: "is not before", lt: "is before", lte: "is not after" },
+    fits: (value) => typeof value === "string" && normal(value) !== null,
+    first: () => first,
+  };
+}
 
-export const dateAuthoring: Authoring = {
-  ...ofMoments,
-  name: "Date",
-  meaning: "A day",
-  compared: "date",
-  fits: (value) => typeof value === "string" && normalDate(value) !== null,
-  first: () => "2026-01-01",
-};
-
-export const timeAuthoring: Authoring = {
-  ...ofMoments,
-  name: "Time",
-  meaning: "A time of day",
-  compared: "time",
-  fits: (value) => typeof value === "string" && normalTime(value) !== null,
-  first: () => "12:00",
-};
-
-export const datetimeAuthoring: Authoring = {
-  ...ofMoments,
-  name: "Date and time",
-  meaning: "A moment",
-  fits: (value) => typeof value === "string" && normalDateTime(value) !== null,
-  first: () => "2026-01-01T12:00:00Z",
-};
+export const dateAuthoring: Authoring = { ...momentAuthoring("Date", "A day", normalDate, "2026-01-01"), compared: "date" };
+export const timeAuthoring: Authoring = { ...momentAuthoring("Time", "A time of day", normalTime, "12:00"), compared: "time" };
+export const datetimeAuthoring = momentAuthoring("Date and time", "A moment", normalDateTime, "2026-01-01T12:00:00Z");
