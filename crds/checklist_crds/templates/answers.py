@@ -15,13 +15,7 @@ from ..values.json_types import MAX_NUMBER, json_type_name, tidy_number
 
 
 def validate_value(step: Step, value: Any) -> JsonValue:
-    """The normal form of an answer's value. Raises AnswerInvalid with problems at `value`.
-
-    By type: boolean true or false; number and rating a number; choice an option id; multi_choice a list of option
-    ids; text and scan a string; date `2026-11-21`; time `13:50` (or with seconds); datetime RFC 3339, given back in
-    UTC; photo null, the photos being the answer; signature `{name}`, given back as `{url, name, signed_at}` with the
-    two that only the server knows null, whatever the client sent. An instruction takes no answer.
-    """
+    """The normal form of an answer's value. Raises AnswerInvalid with problems at `value`."""
     return step.type.rules.validate(step, value)
 
 

@@ -7,35 +7,19 @@ import type { Problem } from "../../core/types";
 import type { PlainKey } from "./messages";
 import type { Translator } from "./translator";
 
-const TEXTS: Readonly<Record<string, PlainKey>> = {
-  required: "problem.required",
-  unknown_option: "problem.unknown_option",
-  duplicate_option: "problem.duplicate_option",
-  invalid_text: "problem.invalid_text",
-  blank: "problem.blank",
-  missing: "problem.blank",
-  identity_required: "problem.identity_required",
-  geo_required: "problem.geo_required",
-  skip_not_allowed: "problem.skip_not_allowed",
-  not_applicable: "problem.not_applicable",
-  number_ambiguous: "problem.number_ambiguous",
-  out_of_range: "problem.out_of_range",
-  too_large: "problem.too_large",
-};
-
-/** Texts of `wrong_type` and `invalid_format`, by what the step or field takes. */
-const WANTED: Readonly<Record<string, PlainKey>> = {
+/** Codes with a text of their own, `problem.{code}`, that needs no amount. */
+const CODES: readonly string[] = ["required", "unknown_option", "duplicate_option", "invalid_text", "blank", "identity_required", "geo_required"].concat(
+  ["skip_not_allowed", "not_applicable", "number_ambiguous", "out_of_range", "too_large"],
+);
+/** What a step or field takes that has a text of its own when it gets something else (`wrong_type`, `invalid_format`). */
+const WANTED: readonly string[] = ["date", "time", "datetime", "signature", "email"];
+const OTHER_TEXTS: Readonly<Record<string, PlainKey>> = {
   boolean: "problem.choose_one",
   choice: "problem.choose_one",
   multi_choice: "problem.choose_one",
   rating: "problem.choose_one",
   integer: "problem.whole_number",
-  date: "problem.date",
-  time: "problem.time",
-  datetime: "problem.datetime",
-  signature: "problem.signature",
   name: "problem.name_missing",
-  email: "problem.email",
 };
 
 const PHOTO_TEXTS: Readonly<Record<string, PlainKey>> = {
@@ -79,7 +63,7 @@ export function problemText({ t, number }: Translator, problem: Problem): string
   if (code === "wrong_type" || code === "invalid_format") {
     const wanted = String(params["wanted"] ?? "");
     if (wanted === "number") return t("problem.number", { example: number(12.5) });
-    return t(WANTED[wanted] ?? "problem.generic");
+    return t(WANTED.includes(wanted) ? (`problem.${wanted}` as PlainKey) : (OTHER_TEXTS[wanted] ?? "problem.generic"));
   }
-  return t(TEXTS[code] ?? "problem.generic");
+  return t(code === "missing" ? "problem.blank" : CODES.includes(code) ? (`problem.${code}` as PlainKey) : "problem.generic");
 }
