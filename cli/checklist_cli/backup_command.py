@@ -263,7 +263,7 @@ Take a backup of everything: all objects as they were at one moment, photos and 
 It works on a live service. All objects are read at one resource version of the cluster, so each organization is
 consistent in itself; photos and archive are copied afterwards, only what the URL does not have yet. The manifest is
 written last, after all parts were read back: a backup that was stopped is none, and running it again copies no photo
-twice. Form and layout: docs/data.md. People's sessions are left out, they sign in again.
+twice. Format: docs/backup.md. People's sessions are left out, they sign in again.
 
 The server key and the sealing keys are NOT in it: keep them with your other secrets. The server key's fingerprint is,
 so that a restore can tell whether it was given the same one (CHECKLISTS_SERVER_KEY, if it is known here).

@@ -57,7 +57,7 @@ def _run(options: Namespace) -> ExitStatus:
     of_runs = "" if done.runs is None else f"{done.runs:,} runs, "
     progress.line(f"{_name(options)}: {of_runs}{done.size:,} bytes")
     if done.incomplete is not None:
-        progress.line("a part of the archive is damaged: its runs are not in it (docs/operations.md)")
+        progress.line("a part of the archive is damaged: its runs are not in it (docs/runbook.md)")
         return ExitStatus.NO
     return ExitStatus.YES
 
