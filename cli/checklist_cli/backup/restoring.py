@@ -20,8 +20,8 @@ from checklist_crds.runs.seal import RunSeals
 from checklist_crds.secrets.sealing import KeyRing, SealBroken, ServerKeys
 from checklist_crds.times import Clock, utc_now
 
-from ..command import CommandFailed
-from ..progress import Progress
+from ..console.command import CommandFailed
+from ..console.progress import Progress
 from . import layout
 from .archived import archived_and_live, archived_runs
 from .copying import ARCHIVE, CopyingResult, copy_these, is_photo_of

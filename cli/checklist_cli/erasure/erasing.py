@@ -15,7 +15,7 @@ from checklist_crds.times import Clock, format_timestamp, utc_now
 from ..backup.keys import fingerprints
 from ..backup.parallel import gathered
 from ..backup.store import BackupStore
-from ..progress import Progress
+from ..console.progress import Progress
 from .cluster_look import ClusterLook, Identity
 from .elsewhere import NOT_SEARCHED, elsewhere, snapshots_with, stays
 from .journal import Attempt, Journal, Journals, State

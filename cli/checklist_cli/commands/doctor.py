@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from checklist_crds.times import utc_now
 
-from .cluster_options import add_kubeconfig_option, add_namespace_option
-from .command import Command, CommandFailed, ExitStatus
-from .doctor.finding import Finding, Level, worst
-from .progress import Progress
-from .ready_command import url
+from ..console.cluster_options import add_kubeconfig_option, add_namespace_option
+from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.progress import Progress
+from ..doctor.finding import Finding, Level, worst
+from .ready import url
 
 if TYPE_CHECKING:
     from checklist_crds.kube.client import KubeClient
@@ -76,7 +76,7 @@ async def _examine(options: Namespace) -> ExitStatus:
 
 
 async def _all(client: "KubeClient", options: Namespace) -> AsyncIterator[Finding]:
-    from .doctor import around, cluster, work
+    from ..doctor import around, cluster, work
 
     namespace = options.namespace
     of_keys, ids = around.keys(os.environ)

@@ -14,8 +14,8 @@ from checklist_crds.resources.account import LinkPurpose, LocalAccountSpec
 from checklist_crds.secrets.account_links import LOCAL_ISSUER, account_name, address, one_time_link, token_to
 from checklist_crds.times import format_timestamp, utc_now
 
-from .cluster_options import add_kubeconfig_option, add_namespace_option
-from .command import Command, CommandFailed, ExitStatus
+from ..console.cluster_options import add_kubeconfig_option, add_namespace_option
+from ..console.command import Command, CommandFailed, ExitStatus
 
 if TYPE_CHECKING:
     from checklist_crds.kube.client import KubeClient

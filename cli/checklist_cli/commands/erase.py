@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from checklist_crds.ids import is_id
 
-from .backup_command import ARCHIVE_STORE, PHOTO_STORE, add_cluster_options, open_backup
-from .command import Command, CommandFailed, ExitStatus
+from ..console.command import Command, CommandFailed, ExitStatus
+from .backup import ARCHIVE_STORE, PHOTO_STORE, add_cluster_options, open_backup
 
 if TYPE_CHECKING:
     from checklist_crds.secrets.sealing import ServerKeys
 
-    from .erasure.erasing import Erasure
-    from .erasure.looking import Places
-    from .erasure.sight import Sight
+    from ..erasure.erasing import Erasure
+    from ..erasure.looking import Places
+    from ..erasure.sight import Sight
 
 _SHOWN: Final = 20
 """Runs that a list on the terminal names; the receipt names all."""
@@ -86,7 +86,7 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
     from checklist_crds.kube.errors import KubeError
     from checklist_crds.platform.object_store import StoreUnavailable
 
-    from .erasure.receipt import as_text, summary
+    from ..erasure.receipt import as_text, summary
 
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
     try:
@@ -118,10 +118,10 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
 
 
 async def _prepared(options: Namespace, keys: "ServerKeys", places: "Places") -> "Erasure":
-    from .erasure.cluster_look import ClusterLook
-    from .erasure.erasing import Erasure, Request
-    from .erasure.person import Person, normalised
-    from .progress import Progress
+    from ..console.progress import Progress
+    from ..erasure.cluster_look import ClusterLook
+    from ..erasure.erasing import Erasure, Request
+    from ..erasure.person import Person, normalised
 
     cluster = ClusterLook(places.client, places.namespace, Progress())
     organization = await cluster.organization(options.organization)
@@ -155,7 +155,7 @@ def _places(options: Namespace, client: Any) -> "Places":
     from checklist_crds.photos.store import PhotoStore
     from checklist_crds.platform.object_store import InvalidStore
 
-    from .erasure.looking import Places
+    from ..erasure.looking import Places
 
     photos = options.photo_store or os.environ.get(PHOTO_STORE, "").strip()
     archive = options.archive_store or os.environ.get(ARCHIVE_STORE, "").strip() or photos
@@ -169,8 +169,8 @@ def _places(options: Namespace, client: Any) -> "Places":
 
 def _check(options: Namespace, keys: "ServerKeys") -> ExitStatus:
     """Whether it is ours and as it was; with who is meant, also whether it is about them."""
-    from .erasure.person import normalised
-    from .erasure.receipt import is_about, is_genuine
+    from ..erasure.person import normalised
+    from ..erasure.receipt import is_about, is_genuine
 
     try:
         receipt = json.loads(Path(options.check_receipt).read_text("utf-8"))
@@ -228,7 +228,7 @@ def _write(name: str, text: str) -> None:
 
 
 def _keys() -> "ServerKeys":
-    from .backup.keys import SERVER_KEY, server_keys
+    from ..backup.keys import SERVER_KEY, server_keys
 
     keys = server_keys()
     if keys is None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from checklist_crds.ids import is_id
 
-from .command import Command, CommandFailed, ExitStatus
+from ..console.command import Command, CommandFailed, ExitStatus
 
 if TYPE_CHECKING:
     from checklist_crds.archive import ArchiveStore
 
-    from .archive_checking import Findings
+    from ..maintenance.archive_checking import Findings
 
 _VARIABLES: Final = ("CHECKLISTS_ARCHIVE_STORE", "CHECKLISTS_PHOTO_STORE")
 
@@ -67,8 +67,8 @@ def _run(options: Namespace) -> ExitStatus:
 async def _verify(store: "ArchiveStore", options: Namespace) -> ExitStatus:
     from checklist_crds.times import utc_now
 
-    from .archive_checking import ArchiveCheck
-    from .progress import Progress
+    from ..console.progress import Progress
+    from ..maintenance.archive_checking import ArchiveCheck
 
     progress = Progress()
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from .command import CommandFailed
+from ..console.command import CommandFailed
 
 KEY_VARIABLE: Final = "CHECKLISTS_API_KEY"
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from .command import CommandFailed
-from .progress import Progress
-from .terminal import plain
+from ..console.command import CommandFailed
+from ..console.progress import Progress
+from ..console.terminal import plain
 
 if TYPE_CHECKING:
     import httpx

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Final
 
-from .command import CommandFailed
+from ..console.command import CommandFailed
 
 VARIABLE: Final = "CHECKLISTS_WEBHOOK_SECRET"
 SHORTEST: Final = 16

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from .command import Command, ExitStatus
+from ..console.command import Command, ExitStatus
 
 if TYPE_CHECKING:
     import aiohttp

@@ -6,10 +6,10 @@ from typing import Any
 
 from checklist_crds.times import format_optional
 
+from ..console.terminal import Paint, plain, pretty_json
 from .answer_script import Answer
 from .listener import Received
 from .seen_deliveries import Novelty
-from .terminal import Paint, plain, pretty_json
 
 
 class Form(StrEnum):

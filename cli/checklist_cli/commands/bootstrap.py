@@ -11,8 +11,8 @@ from checklist_crds.ids import new_id
 from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
 from checklist_crds.resources.organization import MemberSpec, OrganizationSpec, Plan, Role
 
-from .cluster_options import add_kubeconfig_option, add_namespace_option
-from .command import Command, CommandFailed, ExitStatus
+from ..console.cluster_options import add_kubeconfig_option, add_namespace_option
+from ..console.command import Command, CommandFailed, ExitStatus
 
 if TYPE_CHECKING:
     from checklist_crds.kube.client import KubeClient

@@ -11,14 +11,14 @@ from typing import TextIO
 from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
 from checklist_crds.times import utc_now
 
-from .answer_script import AnswerScript
-from .capture_folder import CaptureFolder
-from .command import Command, CommandFailed, ExitStatus
-from .listener import Endpoint, Listener, Received, bind
-from .received_text import Form, received_text
-from .secret_source import add_secret_options, read_secret
-from .terminal import Paint
-from .verification import MAX_AGE_S, SKEW_S, Expectation
+from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.terminal import Paint
+from ..receiver.answer_script import AnswerScript
+from ..receiver.capture_folder import CaptureFolder
+from ..receiver.listener import Endpoint, Listener, Received, bind
+from ..receiver.received_text import Form, received_text
+from ..receiver.secret_source import add_secret_options, read_secret
+from ..receiver.verification import MAX_AGE_S, SKEW_S, Expectation
 
 _PATH = "/hook"
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from .terminal import Paint, plain
+from ..console.terminal import Paint, plain
 from .verification import Report, Verdict
 
 _COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.UNJUDGED: "dim"}

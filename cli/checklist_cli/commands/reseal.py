@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from checklist_crds.secrets.sealing import KeyRing
 from checklist_crds.settings.names import SUFFIX
 
-from .command import Command, CommandFailed, ExitStatus
-from .progress import Progress
+from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.progress import Progress
 
 if TYPE_CHECKING:
-    from .resealing import Resealed, Result
+    from ..maintenance.resealing import Resealed, Result
 
 _VARIABLE: Final = "CHECKLISTS_SEALING_KEYS"
 
@@ -62,7 +62,7 @@ async def _reseal(options: Namespace, ring: KeyRing) -> ExitStatus:
     # What its configuration loader warns of is in the error that follows.
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
 
-    from .resealing import Resealing
+    from ..maintenance.resealing import Resealing
 
     try:
         connection = await KubeConnection.load()

@@ -14,14 +14,7 @@ from typing import Any, Final
 
 from . import diagnosis
 from .captured_request import CapturedRequest
-from .signature_profile import (
-    CONTENT_TYPE,
-    NotInProfile,
-    SignatureInput,
-    content_digest,
-    parse_input,
-    signature,
-)
+from .signature_profile import CONTENT_TYPE, NotInProfile, SignatureInput, content_digest, parse_input, signature
 
 MAX_AGE_S: Final = 300
 SKEW_S: Final = 5

@@ -8,11 +8,11 @@ from typing import Final
 
 from checklist_crds.ids import is_id
 
-from .api_key import KEY_VARIABLE, read_api_key
-from .command import Command, CommandFailed, ExitStatus
-from .export_download import Download, File, StandardOutput, Target, client_of
-from .progress import Progress
-from .ready_command import url
+from ..client.api_key import KEY_VARIABLE, read_api_key
+from ..client.export_download import Download, File, StandardOutput, Target, client_of
+from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.progress import Progress
+from .ready import url
 
 _OF_RUNS: Final = ("csv", "jsonl", "geojson")
 _OF_ONE: Final = ("pdf", "json")

@@ -11,11 +11,11 @@ from checklist_crds.errors import ValidationFailed
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.templates.validation import parse_definition
 
-from . import template_text
-from .api_key import KEY_VARIABLE, read_api_key
-from .command import Command, CommandFailed, ExitStatus
-from .generate_explanation import table
-from .terminal import plain
+from ..client import template_text
+from ..client.api_key import KEY_VARIABLE, read_api_key
+from ..client.explanation import table
+from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.terminal import plain
 
 LOCALES: Final = ("en", "de", "es", "fr")
 _LENGTHS: Final = (4, 4_000)

@@ -8,14 +8,14 @@ from pathlib import Path
 from checklist_crds.resources.webhook_url import InvalidTarget, canonical_url
 from checklist_crds.times import parse_timestamp, utc_now
 
-from . import capture_formats
-from .capture_formats import CaptureUnreadable
-from .captured_request import CapturedRequest
-from .command import Command, CommandFailed, ExitStatus
-from .report_text import report_json, report_lines
-from .secret_source import add_secret_options, read_secret
-from .terminal import Paint
-from .verification import MAX_AGE_S, SKEW_S, Expectation, verify
+from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.terminal import Paint
+from ..receiver import capture_formats
+from ..receiver.capture_formats import CaptureUnreadable
+from ..receiver.captured_request import CapturedRequest
+from ..receiver.report_text import report_json, report_lines
+from ..receiver.secret_source import add_secret_options, read_secret
+from ..receiver.verification import MAX_AGE_S, SKEW_S, Expectation, verify
 
 
 def _configure(parser: ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from checklist_crds.resources.template_definition import Definition
 
-from .terminal import plain
+from ..console.terminal import plain
 
 Explanation = Mapping[str, Any]
 """`{template, steps, unused}`, as the API answers with `explain=true`."""

@@ -5,12 +5,12 @@ import logging
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING
 
-from .backup_command import add_cluster_options, open_backup, stores_of
-from .command import Command, CommandFailed, ExitStatus
+from ..console.command import Command, CommandFailed, ExitStatus
+from .backup import add_cluster_options, open_backup, stores_of
 
 if TYPE_CHECKING:
-    from .backup.format import BackupManifest
-    from .backup.restoring import Result
+    from ..backup.format import BackupManifest
+    from ..backup.restoring import Result
 
 
 def _configure(parser: ArgumentParser) -> None:
@@ -55,10 +55,10 @@ async def _restore(options: Namespace) -> ExitStatus:
     from checklist_crds.kube.errors import KubeError
     from checklist_crds.platform.object_store import StoreUnavailable
 
-    from .backup.format import DamagedBackup
-    from .backup.keys import sealing_keys, server_keys
-    from .backup.restoring import Restore
-    from .progress import Progress
+    from ..backup.format import DamagedBackup
+    from ..backup.keys import sealing_keys, server_keys
+    from ..backup.restoring import Restore
+    from ..console.progress import Progress
 
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
     store, progress = open_backup(options.source), Progress()
@@ -90,7 +90,7 @@ async def _restore(options: Namespace) -> ExitStatus:
 
 
 def _tell(result: "Result") -> None:
-    from .backup.placing import Placed
+    from ..backup.placing import Placed
 
     made = result.placed[Placed.MADE]
     print(f"objects: {made:,} made, {result.placed.total() - made:,} were there; {result.archived:,} runs are archived")

@@ -7,12 +7,12 @@ import socket
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING
 
-from .cluster_options import add_kubeconfig_option
-from .command import Command, CommandFailed, ExitStatus
+from ..console.cluster_options import add_kubeconfig_option
+from ..console.command import Command, CommandFailed, ExitStatus
 
 if TYPE_CHECKING:
-    from .backup.store import BackupStore
-    from .backup.taking import Stores
+    from ..backup.store import BackupStore
+    from ..backup.taking import Stores
 
 PHOTO_STORE = "CHECKLISTS_PHOTO_STORE"
 ARCHIVE_STORE = "CHECKLISTS_ARCHIVE_STORE"
@@ -106,8 +106,8 @@ async def _take(options: Namespace) -> ExitStatus:
     from checklist_crds.kube.errors import KubeError
     from checklist_crds.platform.object_store import StoreUnavailable
 
-    from .backup.keys import sealing_keys, server_keys
-    from .backup.taking import Backup
+    from ..backup.keys import sealing_keys, server_keys
+    from ..backup.taking import Backup
 
     logging.getLogger("kubernetes").setLevel(logging.ERROR)
     store = open_backup(options.to)
@@ -146,9 +146,9 @@ async def _take(options: Namespace) -> ExitStatus:
 async def _verify(options: Namespace) -> ExitStatus:
     from checklist_crds.platform.object_store import StoreUnavailable
 
-    from .backup.format import DamagedBackup
-    from .backup.reading import verify
-    from .progress import Progress
+    from ..backup.format import DamagedBackup
+    from ..backup.reading import verify
+    from ..console.progress import Progress
 
     store, progress = open_backup(options.verify), Progress()
     try:
@@ -176,7 +176,7 @@ async def _verify(options: Namespace) -> ExitStatus:
 async def _list(options: Namespace) -> ExitStatus:
     from checklist_crds.platform.object_store import StoreUnavailable
 
-    from .backup.format import DamagedBackup
+    from ..backup.format import DamagedBackup
 
     store = open_backup(options.listed)
     try:
@@ -198,9 +198,9 @@ async def _list(options: Namespace) -> ExitStatus:
 async def _prune(options: Namespace) -> ExitStatus:
     from checklist_crds.platform.object_store import StoreUnavailable
 
-    from .backup.format import DamagedBackup
-    from .backup.pruning import Prune
-    from .backup.pruning_rule import Rule
+    from ..backup.format import DamagedBackup
+    from ..backup.pruning import Prune
+    from ..backup.pruning_rule import Rule
 
     rule = Rule(options.keep, options.keep_days)
     try:
@@ -226,7 +226,7 @@ def open_backup(url: str) -> "BackupStore":
     """Raises CommandFailed."""
     from checklist_crds.platform.object_store import InvalidStore
 
-    from .backup.store import BackupStore
+    from ..backup.store import BackupStore
 
     try:
         return BackupStore.open(url)
@@ -236,7 +236,7 @@ def open_backup(url: str) -> "BackupStore":
 
 def stores_of(options: Namespace, *, target: str) -> "Stores":
     """Those of the installation. Raises CommandFailed where none is known, or one is the backup's own place."""
-    from .backup.taking import Stores
+    from ..backup.taking import Stores
 
     photos = options.photo_store or os.environ.get(PHOTO_STORE, "").strip()
     archive = options.archive_store or os.environ.get(ARCHIVE_STORE, "").strip() or photos
