@@ -168,8 +168,8 @@ class Term:
             on_bug=self._count_bug,
         )
         self._settled_deliveries = SettledDeliveries(
-            client,
-            self.replay_requests.observe,
+            client=client,
+            observe=self.replay_requests.observe,
             namespaces=settings.watch_namespaces,
         )
         self.templates = Templates(
@@ -265,8 +265,8 @@ class Term:
             on_bug=self._count_bug,
         )
         self.retention = Retention(
-            client,
-            self.archiver,
+            client=client,
+            archiver=self.archiver,
             clock=clock,
             audit_entries=settings.caps.audit_entries,
             namespaces=settings.watch_namespaces,

@@ -255,7 +255,12 @@ async def test_runs_of_deliveries_that_have_left_are_forgotten(tmp_path: Path) -
     both: dict[str, Any] = {"clock": lambda: now, "metrics": metrics, "on_removed": lambda _: None}
     archiver = Archiver(client, ArchiveStore.open(tmp_path.as_uri()), writer="operator", leads=lambda: True, **both)
     retention = Retention(
-        client, archiver, audit_entries=9, namespaces=("checklists",), on_run_removed=lambda _: None, **both
+        client=client,
+        archiver=archiver,
+        audit_entries=9,
+        namespaces=("checklists",),
+        on_run_removed=lambda _: None,
+        **both,
     )
     most = 0
     for sweep in range(100):  # every five minutes, ten new deliveries in each; the older ones have left

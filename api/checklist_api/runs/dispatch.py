@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from attrs import define
+
 from checklist_crds.errors import IdempotencyInProgress, InternalError, QuotaExceeded
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeError, KubeOutcomeUnknown, KubeUnavailable
@@ -53,37 +55,22 @@ class Dispatched:
     replayed: bool
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class Dispatcher:
     """Dispatches runs of one API process."""
 
-    def __init__(
-        self,
-        *,
-        client: GuardedKubeClient,
-        templates: TemplateCatalogue,
-        revisions: RevisionStore,
-        quota: QuotaLedger,
-        index: RunIndex,
-        members: MemberNames,
-        idempotency: Idempotency,
-        archived: ArchivedRuns,
-        sealing: KeyRing,
-        seals: RunSeals,
-        metrics: Metrics,
-        clock: Clock,
-    ) -> None:
-        self._client = client
-        self._templates = templates
-        self._revisions = revisions
-        self._quota = quota
-        self._index = index
-        self._members = members
-        self._idempotency = idempotency
-        self._archived = archived
-        self._sealing = sealing
-        self._seals = seals
-        self._metrics = metrics
-        self._clock = clock
+    _client: GuardedKubeClient
+    _templates: TemplateCatalogue
+    _revisions: RevisionStore
+    _quota: QuotaLedger
+    _index: RunIndex
+    _members: MemberNames
+    _idempotency: Idempotency
+    _archived: ArchivedRuns
+    _sealing: KeyRing
+    _seals: RunSeals
+    _metrics: Metrics
+    _clock: Clock
 
     async def dispatch(self, caller: Caller, wanted: DispatchRequest, claim: Claim | None) -> Dispatched:
         """Raises TemplateNotFound, TemplateNotRunnable, QuotaExceeded, IdempotencyKeyReused, IdempotencyInProgress,

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from aiohttp import web
+from attrs import define
 
 from checklist_crds.errors import RunExpired, RunNotFound
-from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.audit_entry import AuditTarget
 from checklist_crds.resources.run import Run, RunPhase
 from checklist_crds.resources.webhook_url import Openness
@@ -31,37 +32,22 @@ RunLink = Callable[[str, str], str]
 """Makes the executor's link of an organization's public id and a run's id."""
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class RunRoutes:
     """One method for each operation."""
 
-    def __init__(
-        self,
-        *,
-        dispatcher: Dispatcher,
-        runs: RunAccess,
-        index: RunIndex,
-        archived: ArchivedRuns,
-        organizations: OrganizationDirectory,
-        idempotency: Idempotency,
-        audit: AuditTrail,
-        photo_urls: SignedUrls,
-        clock: Clock,
-        run_link: RunLink,
-        path_prefix: str,
-        openness: Openness,
-    ) -> None:
-        self._dispatcher = dispatcher
-        self._runs = runs
-        self._index = index
-        self._archived = archived
-        self._organizations = organizations
-        self._idempotency = idempotency
-        self._audit = audit
-        self._photo_url = photo_urls.for_(IN_ANSWERS)
-        self._clock = clock
-        self._run_link = run_link
-        self._path_prefix = path_prefix
-        self._openness = openness
+    _dispatcher: Dispatcher
+    _runs: RunAccess
+    _index: RunIndex
+    _archived: ArchivedRuns
+    _organizations: OrganizationDirectory
+    _idempotency: Idempotency
+    _audit: AuditTrail
+    _photo_url: PhotoUrl
+    _clock: Clock
+    _run_link: RunLink
+    _path_prefix: str
+    _openness: Openness
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         router.add_post("/v1/runs", gate.owner(self.dispatch))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from aiohttp import web
+from attrs import define
 
 from checklist_composer.explanation import explanation
 from checklist_composer.locales import LOCALES
@@ -32,27 +33,17 @@ _ENTITY_TAGS: Final = re.compile(r'\s*(?:W/)?"[^"]*"\s*(?:,\s*(?:W/)?"[^"]*"\s*)
 _OWN_TAG: Final = re.compile(r'(?<!W/)"([1-9][0-9]{0,17})"')
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class TemplateRoutes:
     """One method for each operation."""
 
-    def __init__(
-        self,
-        *,
-        catalogue: TemplateCatalogue,
-        writer: TemplateWriter,
-        versions: TemplateVersions,
-        generator: Generator,
-        idempotency: Idempotency,
-        audit: AuditTrail,
-        path_prefix: str,
-    ) -> None:
-        self._catalogue = catalogue
-        self._writer = writer
-        self._versions = versions
-        self._generator = generator
-        self._idempotency = idempotency
-        self._audit = audit
-        self._path_prefix = path_prefix
+    _catalogue: TemplateCatalogue
+    _writer: TemplateWriter
+    _versions: TemplateVersions
+    _generator: Generator
+    _idempotency: Idempotency
+    _audit: AuditTrail
+    _path_prefix: str
 
     def add_to(self, router: web.UrlDispatcher, gate: Gate) -> None:
         owner = gate.owner

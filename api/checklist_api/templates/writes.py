@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from attrs import define, field
+
 from checklist_crds.errors import Problem, TemplateManaged, TemplateNotFound, ValidationFailed, VersionConflict
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
@@ -53,26 +55,17 @@ class Created:
     replayed: bool
 
 
+@define(kw_only=True, eq=False, repr=False, slots=False)
 class TemplateWriter:
     """All methods also raise KubeError."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        catalogue: TemplateCatalogue,
-        versions: TemplateVersions,
-        limits: LimitLedger,
-        idempotency: Idempotency,
-        clock: Clock,
-    ) -> None:
-        self._client = client
-        self._catalogue = catalogue
-        self._versions = versions
-        self._limits = limits
-        self._idempotency = idempotency
-        self._clock = clock
-        self._locks = KeyedLocks()
+    _client: KubeClient
+    _catalogue: TemplateCatalogue
+    _versions: TemplateVersions
+    _limits: LimitLedger
+    _idempotency: Idempotency
+    _clock: Clock
+    _locks: KeyedLocks = field(factory=KeyedLocks, init=False)
 
     async def create(
         self, organization: Organization, definition: Definition, claim: Claim | None, act: Act

@@ -4,6 +4,8 @@ from typing import TypeVar
 
 from aiohttp import web
 
+from checklist_crds.photos.urls import IN_ANSWERS
+
 from ..dashboard.audit_routes import AuditRoutes
 from ..dashboard.keys.routes import KeyRoutes
 from ..dashboard.live.routes import EventRoutes
@@ -81,7 +83,11 @@ def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
     runs, urls, clock = services.run_access, services.photo_urls, services.clock
     gate = ExecutorGate(services.gate, services.link_owners)
     members = ExecutorMembers(
-        services.dashboard, services.sessions, services.organizations, clock, base_url=services.settings.base_url
+        gate=services.dashboard,
+        sessions=services.sessions,
+        organizations=services.organizations,
+        clock=clock,
+        base_url=services.settings.base_url,
     )
     unused = services.unused_photos
     ExecutorRoutes(runs, members, unused, urls, clock).add_to(router, gate)
@@ -134,11 +140,11 @@ def dashboard_table(services: Services) -> list[Route]:
         _deliveries(DashboardDeliveryRoutes, services),
         KeyRoutes(services.keys, services.api_keys, services.members, services.audit),
         MemberRoutes(
-            services.members,
-            services.member_admin,
-            services.accounts,
-            services.limits,
-            services.audit,
+            members=services.members,
+            admin=services.member_admin,
+            accounts=services.accounts,
+            limits=services.limits,
+            audit=services.audit,
             local_accounts=settings.sign_in.local_accounts,
             base_url=settings.base_url,
             namespace=settings.namespace,
@@ -172,7 +178,7 @@ def _runs(kind: type[_Runs], services: Services) -> _Runs:
         organizations=services.organizations,
         idempotency=services.idempotency,
         audit=services.audit,
-        photo_urls=services.photo_urls,
+        photo_url=services.photo_urls.for_(IN_ANSWERS),
         clock=services.clock,
         run_link=settings.run_link,
         path_prefix=settings.path_prefix,

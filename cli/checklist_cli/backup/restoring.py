@@ -93,7 +93,9 @@ class Restore:
         seals = None
         if check_keys and server_keys is not None and manifest.crd_version >= _SEALS_SINCE:
             seals = RunSeals(server_keys)
-        self._rewriting = Rewriting(manifest.name, namespaces, ring, seals=seals, seals_expire=manifest.seals_expire)
+        self._rewriting = Rewriting(
+            snapshot=manifest.name, namespaces=namespaces, ring=ring, seals=seals, seals_expire=manifest.seals_expire
+        )
         self._placing = Placing(client, ring)
         self._there: frozenset[tuple[str | None, str]] = frozenset()
         self._archived: frozenset[str] = frozenset()
