@@ -97,9 +97,9 @@ class Rig:
 
     def collector_for(self, *, clock: Clock, orphan_after: timedelta) -> PhotoCollector:
         return PhotoCollector(
-            self.cluster,  # type: ignore[arg-type]
-            self.store,
-            ArchivedRuns(self.archive, lambda _: False),
+            client=self.cluster,  # type: ignore[arg-type]
+            store=self.store,
+            archived=ArchivedRuns(self.archive, lambda _: False),
             clock=clock,
             namespaces=(HERE,),
             orphan_after=orphan_after,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import segno
 from aiohttp import web
 
-from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.organization import Role
 from checklist_crds.times import Clock, format_optional
 
@@ -30,11 +30,11 @@ class RunStoryRoutes:
     """One method for each operation. Both raise RunNotFound, for a foreign run as for one that is not there."""
 
     def __init__(
-        self, runs: RunAccess, members: MemberDirectory, photo_urls: SignedUrls, clock: Clock, *, run_link: RunLink
+        self, runs: RunAccess, members: MemberDirectory, photo_url: PhotoUrl, clock: Clock, *, run_link: RunLink
     ) -> None:
         self._runs = runs
         self._members = members
-        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._photo_url = photo_url
         self._clock = clock
         self._run_link = run_link
 

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from checklist_crds.errors import RunExpired, Unprocessable
 from checklist_crds.kube.run_store import Change
-from checklist_crds.photos.urls import IN_ANSWERS, SignedUrls
+from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.run import Run, RunPhase
 from checklist_crds.resources.template_definition import Definition
 from checklist_crds.runs.commands import AnswerStep, Command, DrawSignature, Open, RemovePhotos
@@ -36,12 +36,12 @@ class ExecutorRoutes:
     """The handlers; each is called with the right token only."""
 
     def __init__(
-        self, runs: RunAccess, members: ExecutorMembers, unused: UnusedPhotos, photo_urls: SignedUrls, clock: Clock
+        self, runs: RunAccess, members: ExecutorMembers, unused: UnusedPhotos, photo_url: PhotoUrl, clock: Clock
     ) -> None:
         self._runs = runs
         self._members = members
         self._unused = unused
-        self._photo_url = photo_urls.for_(IN_ANSWERS)
+        self._photo_url = photo_url
         self._clock = clock
 
     def add_to(self, router: web.UrlDispatcher, gate: ExecutorGate) -> None:

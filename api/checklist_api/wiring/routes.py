@@ -80,7 +80,7 @@ def _add_owner_routes(router: web.UrlDispatcher, services: Services) -> None:
 
 
 def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
-    runs, urls, clock = services.run_access, services.photo_urls, services.clock
+    runs, photo_url, clock = services.run_access, services.photo_urls.for_(IN_ANSWERS), services.clock
     gate = ExecutorGate(services.gate, services.link_owners)
     members = ExecutorMembers(
         gate=services.dashboard,
@@ -90,8 +90,8 @@ def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
         base_url=services.settings.base_url,
     )
     unused = services.unused_photos
-    ExecutorRoutes(runs, members, unused, urls, clock).add_to(router, gate)
-    ExecutorBatch(runs, members, services.gate, urls, clock).add_to(router, gate)
+    ExecutorRoutes(runs, members, unused, photo_url, clock).add_to(router, gate)
+    ExecutorBatch(runs, members, services.gate, photo_url, clock).add_to(router, gate)
     PhotoRoutes(
         runs=runs,
         members=members,
@@ -99,7 +99,7 @@ def _add_executor_routes(router: web.UrlDispatcher, services: Services) -> None:
         unused=unused,
         limits=services.limits.limits,
         metrics=services.metrics,
-        photo_urls=urls,
+        photo_url=photo_url,
         clock=clock,
     ).add_to(router, gate)
     ExecutorApp(
@@ -134,7 +134,7 @@ def dashboard_table(services: Services) -> list[Route]:
         _templates(DashboardTemplateRoutes, services),
         TemplateDeletionRoutes(services.templates, services.index, clock),
         _runs(DashboardRunRoutes, services),
-        RunStoryRoutes(runs, services.members, services.photo_urls, clock, run_link=settings.run_link),
+        RunStoryRoutes(runs, services.members, services.photo_urls.for_(IN_ANSWERS), clock, run_link=settings.run_link),
         _exports(DashboardExportRoutes, services),
         DashboardPhotoRoutes(runs, services.photo_urls),
         _deliveries(DashboardDeliveryRoutes, services),

@@ -16,6 +16,8 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
+from attrs import define, field
+
 from checklist_crds.errors import LastAdmin, MemberExists, MemberManaged, MemberNotFound
 from checklist_crds.ids import is_id, keyed_id
 from checklist_crds.kube.client import JsonObject, KubeClient, retry_conflicts
@@ -48,22 +50,15 @@ class MemberChange:
     role: Role | None = None
 
 
+@define(eq=False, repr=False, slots=False)
 class MemberAdmin:
     """All methods raise KubeError and ServiceUnavailable beside what they say."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        members: MemberDirectory,
-        limits: LimitLedger,
-        server_keys: ServerKeys,
-        clock: Clock,
-    ) -> None:
-        self._client = client
-        self._limits = limits
-        self._members = members
-        self._keys = server_keys
-        self._clock = clock
+    _client: KubeClient
+    _members: MemberDirectory
+    _limits: LimitLedger
+    _keys: ServerKeys = field(alias="server_keys")
+    _clock: Clock
 
     async def invite(self, organization: Organization, *, email: str, name: str, role: Role, act: Act) -> Member:
         """`email` in lower case. Raises MemberExists, LimitReached."""
