@@ -67,7 +67,7 @@ from checklist_operator.runtime.json_logging import about
 from checklist_operator.runtime.kube_events import EventRecorder
 from checklist_operator.runtime.leader import Lead
 from checklist_operator.runtime.metrics import Metrics
-from checklist_operator.runtime.resync import resync
+from checklist_operator.runtime.paging import resync
 from checklist_operator.runtime.timers import Timers
 from checklist_operator.runtime.work_queue import WorkQueue
 from checklist_operator.settings import Settings

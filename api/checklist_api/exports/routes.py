@@ -20,7 +20,7 @@ from ..auth.members import MemberDirectory
 from ..http.pagination import invalid_parameter, one_of
 from ..index.runs import RunIndex
 from ..runs.access import RunAccess
-from ..runs.filter import requested_filter
+from ..runs.routes import requested_filter
 from .csv_answers import AnswerRows
 from .csv_cells import BOM
 from .csv_runs import RunRows

@@ -8,7 +8,7 @@ from attrs import define
 from checklist_crds.errors import RunExpired, RunNotFound
 from checklist_crds.photos.urls import PhotoUrl
 from checklist_crds.resources.audit_entry import AuditTarget
-from checklist_crds.resources.run import Run, RunPhase
+from checklist_crds.resources.run import REST_STATUSES, Run, RunPhase
 from checklist_crds.resources.webhook_url import Openness
 from checklist_crds.runs.lifecycle import CANCELLED_BY_OWNER, Cancel, decide
 from checklist_crds.times import Clock
@@ -16,16 +16,15 @@ from checklist_crds.times import Clock
 from ..archive.reading import ArchivedRuns
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
-from ..http.pagination import requested_page
+from ..http.pagination import one_of, parameter, requested_moment, requested_page
 from ..http.request_body import read_json_object, read_optional_json_object
 from ..http.responses import json_response
 from ..idempotency import REPLAYED, Idempotency, requested_key
-from ..index.runs import RunIndex
+from ..index.runs import RunFilter, RunIndex
 from ..organizations.directory import OrganizationDirectory
 from . import models
 from .access import RunAccess
 from .dispatch import Dispatcher
-from .filter import requested_filter
 from .models import Dispatched, DispatchRequest, RunPreview
 
 RunLink = Callable[[str, str], str]
@@ -119,3 +118,14 @@ class RunRoutes:
             await act.announce("run.cancelled", AuditTarget(kind="run", id=run.name, name=name))
             change = await self._runs.change(run, command)
         return json_response(self.shown(change.run, caller))
+
+
+def requested_filter(request: web.Request) -> RunFilter:
+    """From the query. Raises InvalidParameter."""
+    return RunFilter(
+        status=one_of(request, "status", REST_STATUSES),
+        template_id=parameter(request, "template_id"),
+        executor_ref=parameter(request, "executor_ref"),
+        created_after=requested_moment(request, "created_after"),
+        created_before=requested_moment(request, "created_before"),
+    )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from aiohttp import web
@@ -11,6 +12,7 @@ from checklist_composer.explanation import explanation
 from checklist_composer.locales import LOCALES
 from checklist_crds.errors import Problem
 from checklist_crds.templates.validation import definition_problems
+from checklist_crds.times import format_timestamp
 
 from ..audit.trail import AuditTrail
 from ..auth.gate import Caller, Gate
@@ -25,7 +27,6 @@ from .body import parse_with
 from .catalogue import ListedTemplate, StoredTemplate, TemplateCatalogue
 from .models import TemplateSummary, TemplateVersion, TemplateVersionList
 from .versions import TemplateVersions
-from .view import template_view, version_view
 from .writes import ASSIGNED_ON_CREATE, TemplateWriter
 
 _MERGE_PATCH: Final = "application/merge-patch+json"
@@ -58,7 +59,7 @@ class TemplateRoutes:
 
     def view(self, template: StoredTemplate, organization: Organization) -> dict[str, Any]:
         """The template as answers show it."""
-        return template_view(template, organization)
+        return _view(template, organization, template.meta.version, template.tdl(), template.meta.updated_at)
 
     def summary(self, template: ListedTemplate) -> dict[str, Any]:
         """The template as the list shows it."""
@@ -134,7 +135,8 @@ class TemplateRoutes:
         organization = caller.organization
         template = await self._catalogue.get(organization, request.match_info["template_id"])
         version = await self._versions.get(template, organization, request.match_info["version"])
-        return json_response(version_view(template, version, organization), headers={"ETag": f'"{version.number}"'})
+        shown = _view(template, organization, version.number, version.tdl(), version.made_at)
+        return json_response(shown, headers={"ETag": f'"{version.number}"'})
 
     async def generate(self, request: web.Request, caller: Caller) -> web.Response:
         """Answers with a definition that create takes unchanged; it is stored nowhere."""
@@ -172,3 +174,17 @@ def requested_versions(request: web.Request) -> frozenset[int] | None:
     if not _ENTITY_TAGS.fullmatch(text):
         raise invalid_parameter("If-Match", 'must be like "3", with the quotes')
     return frozenset(int(version) for version in _OWN_TAG.findall(text))
+
+
+def _view(
+    template: StoredTemplate, organization: Organization, version: int, tdl: Mapping[str, Any], made_at: datetime
+) -> dict[str, Any]:
+    """The complete TDL object (specification, "Template") as it is, or was, in `version`."""
+    return {
+        "id": template.meta.id,
+        "v": version,
+        "org_id": organization.id,
+        **tdl,
+        "created_at": format_timestamp(template.meta.created_at),
+        "updated_at": format_timestamp(made_at),
+    }

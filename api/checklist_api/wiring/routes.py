@@ -19,7 +19,7 @@ from ..dashboard.rest_routes import (
     DashboardRunRoutes,
     DashboardUsageRoutes,
 )
-from ..dashboard.run_story_routes import RunStoryRoutes
+from ..dashboard.run_story import RunStoryRoutes
 from ..dashboard.sessions.routes import SessionRoutes
 from ..dashboard.sign_in.account_routes import AccountRoutes
 from ..dashboard.sign_in.routes import SignInRoutes
@@ -37,7 +37,7 @@ from ..exports.routes import ExportRoutes
 from ..exports.stable_links import StablePhotoRoutes
 from ..http import health
 from ..openapi import docs_page, document
-from ..pages import landing, markup, well_known
+from ..pages import markup, well_known
 from ..pages.web_files import BUILT, WebFiles
 from ..photos.serving import PhotoServing
 from ..runs.routes import RunRoutes
@@ -59,13 +59,12 @@ def add_routes(router: web.UrlDispatcher, services: Services) -> None:
     _add_executor_routes(router, services)
     document.add_routes(router, services.settings.base_url)
     docs_page.add_routes(router, services.settings.base_url)
-    landing.add_routes(router)
+    markup.add_routes(router)
     _add_sign_in_routes(router, services)
     add_dashboard_routes(router, services.dashboard, dashboard_table(services))
     prefix = services.settings.path_prefix
     DashboardPage(WebFiles.read(BUILT / "dashboard"), path_prefix=prefix).add_to(router)
     well_known.add_routes(router, services.settings.app_links)
-    markup.add_routes(router)
 
 
 def _add_owner_routes(router: web.UrlDispatcher, services: Services) -> None:

@@ -13,7 +13,7 @@ from checklist_crds.templates.validation import parse_definition
 
 from ..client import template_text
 from ..client.api_key import KEY_VARIABLE, read_api_key
-from ..client.explanation import table
+from ..client.template_text import table
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import plain
 

@@ -14,7 +14,7 @@ from checklist_crds.times import utc_now
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import Paint
 from ..receiver.answer_script import AnswerScript
-from ..receiver.capture_folder import CaptureFolder
+from ..receiver.capture_formats import CaptureFolder
 from ..receiver.listener import Endpoint, Listener, Received, bind
 from ..receiver.received_text import Form, received_text
 from ..receiver.secret_source import add_secret_options, read_secret

@@ -13,7 +13,7 @@ from ..console.terminal import Paint
 from ..receiver import capture_formats
 from ..receiver.capture_formats import CaptureUnreadable
 from ..receiver.captured_request import CapturedRequest
-from ..receiver.report_text import report_json, report_lines
+from ..receiver.received_text import report_json, report_lines
 from ..receiver.secret_source import add_secret_options, read_secret
 from ..receiver.verification import MAX_AGE_S, SKEW_S, Expectation, verify
 

@@ -1,18 +1,52 @@
 """The installation in the cluster: definitions, clock, leader, programs, rights."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from typing import Final
 
 from checklist_crds.crd.definition import CRD_VERSION, CRD_VERSION_ANNOTATION
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
-from checklist_crds.resources.base import VERSION
+from checklist_crds.resources.base import GROUP, VERSION
 from checklist_crds.resources.kinds import ALL_KINDS, CUSTOM_RESOURCE_DEFINITION, Kind
 from checklist_crds.times import Clock, parse_timestamp
 
 from .finding import Finding, Level, ok, spoken, unknown
-from .rights import ACCOUNTS, needed
+
+ACCOUNTS: Final = ("api", "operator")
+"""By the component's name in the chart."""
+_API: Final = {
+    "runs": "create get list watch",
+    "runs/status": "patch",
+    "templates": "create get list watch update delete",
+    "templaterevisions": "create get",
+    "organizations": "get list watch",
+    "organizations/status": "patch",
+    "apikeys": "get list watch",
+    "members": "get list watch",
+    "webhookdeliveries": "get list watch",
+}
+_OPERATOR: Final = {
+    "runs": "get list watch delete",
+    "runs/status": "patch",
+    "templates": "get list watch",
+    "templaterevisions": "create get list delete",
+    "organizations": "get list watch",
+    "webhookdeliveries": "create get list watch delete",
+    "webhookdeliveries/status": "patch",
+}
+
+
+def needed(component: str) -> Iterator[tuple[str, str, str]]:
+    """(API group, resource or resource/subresource, verb), those without which the main job stands still: the chart's
+    own rules (a test compares the two)."""
+    for resource, verbs in (_API if component == "api" else _OPERATOR).items():
+        for verb in verbs.split():
+            yield GROUP, resource, verb
+    if component == "operator":
+        for verb in ("create", "get", "update"):
+            yield "coordination.k8s.io", "leases", verb
+
 
 _LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _DEPLOYMENT: Final = Kind("apps", "v1", "deployments", "Deployment")

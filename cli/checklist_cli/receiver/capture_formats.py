@@ -6,14 +6,17 @@ make them so; a body is never touched.
 
 import base64
 import json
+import os
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 from checklist_crds.times import format_timestamp, parse_timestamp
 
 from .captured_request import CapturedRequest
+from .listener import Received
 
 _FORMAT: Final = "checklist_dispatch_capture"
 _FORMAT_VERSION: Final = 1
@@ -131,3 +134,43 @@ def _pairs(headers: Iterable[Any]) -> Iterable[tuple[str, str]]:
 
 def _moment(text: str | None) -> datetime | None:
     return None if text is None else parse_timestamp(text)
+
+
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class CaptureFolder:
+    """Where `listen --save` keeps what it got, in order of arrival: `0001-run.completed-attempt-1.json`.
+
+    Never over a file that is there, and readable by its owner only.
+    """
+
+    def __init__(self, folder: Path, *, url: str) -> None:
+        self._folder = folder
+        self._url = url
+        self._number = 0
+
+    def prepare(self) -> None:
+        """Raises OSError."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def save(self, received: Received) -> Path:
+        """The file that was written. Raises OSError."""
+        text = to_json(received.request, url=self._url)
+        while True:
+            self._number += 1
+            path = self._folder / f"{self._number:04}-{_about(received)}.json"
+            try:
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError:
+                continue
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            return path
+
+
+def _about(received: Received) -> str:
+    event = received.envelope
+    if event is None or not received.report.is_genuine:
+        return "refused"
+    return _UNFIT.sub("_", f"{event['event']}-attempt-{event['delivery_attempt']}")[:64]
