@@ -4,13 +4,12 @@ import asyncio
 import json
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
-from checklist_crds.ids import is_id
-
 from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.values import organization_id, run_id
 
 if TYPE_CHECKING:
     from checklist_crds.archive import ArchiveStore
@@ -31,14 +30,14 @@ def _configure(parser: ArgumentParser) -> None:
     folders.add_argument("--json", action="store_true", help="one JSON object a line")
     folders.set_defaults(work=_list)
     cat = what.add_parser("cat", help="one run, as the archive has it, as JSON")
-    cat.add_argument("run", metavar="RUN_ID", type=_run_id)
+    cat.add_argument("run", metavar="RUN_ID", type=run_id)
     cat.set_defaults(work=_cat)
     for one in (verify, folders, cat):
         one.add_argument(
             "--store", metavar="URL", help=f"the archive's store (default: {_VARIABLES[0]}, else {_VARIABLES[1]})"
         )
         one.add_argument(
-            "--organization", metavar="ORG_ID", type=_organization_id, help="only of this organization, org-<uuid>"
+            "--organization", metavar="ORG_ID", type=organization_id, help="only of this organization, org-<uuid>"
         )
 
 
@@ -130,18 +129,6 @@ def _summary(found: "Findings") -> str:
         told.append(f"{found.unfinished:,} parts are in work; the operator finishes them")
     told.append(f"{len(found.problems):,} problems" if found.problems else "the archive is whole")
     return "\n".join(told)
-
-
-def _run_id(text: str) -> str:
-    if not is_id("r", text):
-        raise ArgumentTypeError("must be the id of a run, r-<uuid>")
-    return text
-
-
-def _organization_id(text: str) -> str:
-    if not is_id("org", text):
-        raise ArgumentTypeError("must be the public id of an organization, org-<uuid>")
-    return text
 
 
 COMMAND = Command(

@@ -1,14 +1,14 @@
 """`checklist-dispatch backup`: everything of an installation, as it is at one moment, to an object store."""
 
 import asyncio
-import logging
 import os
 import socket
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING
 
-from ..console.cluster_options import add_kubeconfig_option
+from ..console.cluster import add_kubeconfig_option, connected
 from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.values import from_one, number_to
 
 if TYPE_CHECKING:
     from ..backup.store import BackupStore
@@ -48,8 +48,10 @@ def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("--snapshot", metavar="NAME", help="with --verify: this one (default: the newest)")
     parser.add_argument("--quick", action="store_true", help="with --verify: of photos and archive look at sizes alone")
     rule = parser.add_argument_group("which snapshots --prune leaves (either is enough for one to stay)")
-    rule.add_argument("--keep", metavar="N", type=_from_one, help="the N newest")
-    rule.add_argument("--keep-days", metavar="D", type=_days, help="those that were begun within D days")
+    rule.add_argument("--keep", metavar="N", type=from_one(), help="the N newest")
+    rule.add_argument(
+        "--keep-days", metavar="D", type=number_to(36_500, "number of days"), help="those that were begun within D days"
+    )
     rule.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
     rule.add_argument(
         "--allow-deferred",
@@ -57,22 +59,6 @@ def _configure(parser: ArgumentParser) -> None:
         help="end with 0, too, when copies stay since a backup is under way, or was stopped: for timers",
     )
     add_cluster_options(parser)
-
-
-def _from_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError("must be a whole number from 1")
-    return int(text)
-
-
-def _days(text: str) -> float:
-    try:
-        days = float(text)
-    except ValueError:
-        days = -1.0
-    if not 0 <= days <= 36_500:
-        raise ArgumentTypeError("must be a number of days from 0 to 36500")
-    return days
 
 
 def add_cluster_options(parser: ArgumentParser) -> None:
@@ -101,32 +87,30 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 async def _take(options: Namespace) -> ExitStatus:
-    # What talks to a cluster takes half a second to import, and other commands have no need of it.
-    from checklist_crds.kube.client import KubeClient, KubeConnection
-    from checklist_crds.kube.errors import KubeError
     from checklist_crds.platform.object_store import StoreUnavailable
 
     from ..backup.keys import sealing_keys, server_keys
     from ..backup.taking import Backup
 
-    logging.getLogger("kubernetes").setLevel(logging.ERROR)
     store = open_backup(options.to)
     stores = stores_of(options, target=options.to) if options.photos else None
     keys, ring = server_keys(), sealing_keys()
-    try:
-        async with KubeClient(await KubeConnection.load(options.kubeconfig), answer_within_s=60.0) as client:
-            taken = await Backup(
-                client,
-                store,
-                stores=stores,
-                server_keys=keys,
-                ring=ring,
-                written_by=f"checklist-dispatch on {socket.gethostname()}",
-                only=options.organization,
-                include_secrets=options.include_secrets,
-            ).take()
-    except (KubeError, StoreUnavailable) as error:
-        raise CommandFailed(f"{error}; no snapshot was finished, and photos that are copied stay copied") from None
+    async with connected(
+        options.kubeconfig,
+        answer_within_s=60.0,
+        advice="; no snapshot was finished, and photos that are copied stay copied",
+        also=(StoreUnavailable,),
+    ) as client:
+        taken = await Backup(
+            client,
+            store,
+            stores=stores,
+            server_keys=keys,
+            ring=ring,
+            written_by=f"checklist-dispatch on {socket.gethostname()}",
+            only=options.organization,
+            include_secrets=options.include_secrets,
+        ).take()
     objects = ", ".join(f"{count:,} {plural}" for plural, count in taken.counts.items())
     print(f"snapshot {taken.name}: {objects}")
     if taken.copies is not None:

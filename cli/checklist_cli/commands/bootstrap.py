@@ -1,7 +1,6 @@
 """`checklist-dispatch bootstrap`: the first organization of an installation, and who administers it."""
 
 import asyncio
-import logging
 import re
 import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -11,13 +10,13 @@ from checklist_crds.ids import new_id
 from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
 from checklist_crds.resources.organization import MemberSpec, OrganizationSpec, Plan, Role
 
-from ..console.cluster_options import add_kubeconfig_option, add_namespace_option
+from ..console.cluster import add_kubeconfig_option, add_namespace_option, connected
 from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.values import email
 
 if TYPE_CHECKING:
     from checklist_crds.kube.client import KubeClient
 
-_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_NAME: Final = 63
 
@@ -25,7 +24,7 @@ _LONGEST_NAME: Final = 63
 def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("--organization", metavar="TEXT", required=True, help="the name that people see of it")
     parser.add_argument("--organization-name", metavar="NAME", type=_object_name, help="its object's name (made of it)")
-    parser.add_argument("--admin", metavar="EMAIL", type=_email, help="e-mail address of its first administrator")
+    parser.add_argument("--admin", metavar="EMAIL", type=email, help="e-mail address of its first administrator")
     parser.add_argument("--runs-per-month", metavar="N", type=_count, help="runs it may dispatch (default: no limit)")
     add_kubeconfig_option(parser)
     add_namespace_option(parser)
@@ -36,19 +35,11 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 async def _make(options: Namespace) -> ExitStatus:
-    # What talks to a cluster takes half a second to import, and other commands have no need of it.
-    from checklist_crds.kube.client import KubeClient, KubeConnection
-    from checklist_crds.kube.errors import KubeError
-
-    logging.getLogger("kubernetes").setLevel(logging.ERROR)
     name = options.organization_name or object_name_of(options.organization)
-    try:
-        async with KubeClient(await KubeConnection.load(options.kubeconfig)) as client:
-            home = await _organization(client, options, name)
-            if options.admin:
-                await _administrator(client, options, name, home)
-    except KubeError as error:
-        raise CommandFailed(str(error)) from None
+    async with connected(options.kubeconfig) as client:
+        home = await _organization(client, options, name)
+        if options.admin:
+            await _administrator(client, options, name, home)
     if options.admin:
         print(f"to sign in: checklist-dispatch sign-in-link {options.admin}")
         print("an API key is made in the dashboard, under Settings, API keys")
@@ -116,12 +107,6 @@ def _object_name(text: str) -> str:
     if _NAME.fullmatch(text) is None or len(text) > _LONGEST_NAME:
         raise ArgumentTypeError("must be lower-case letters, digits and hyphens, at most 63")
     return text
-
-
-def _email(text: str) -> str:
-    if _EMAIL.fullmatch(text.strip()) is None:
-        raise ArgumentTypeError("must be an e-mail address")
-    return text.strip().lower()
 
 
 def _count(text: str) -> int:

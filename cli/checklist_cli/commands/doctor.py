@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Callable
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from checklist_crds.times import utc_now
 
-from ..console.cluster_options import add_kubeconfig_option, add_namespace_option
-from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.cluster import add_kubeconfig_option, add_namespace_option, connected
+from ..console.command import Command, ExitStatus
 from ..console.progress import Progress
 from ..doctor.finding import Finding, Level, worst
 from .ready import url
@@ -45,23 +44,15 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 async def _examine(options: Namespace) -> ExitStatus:
-    # What talks to a cluster takes half a second to import, and other commands have no need of it.
-    from checklist_crds.kube.client import KubeClient, KubeConnection
-    from checklist_crds.kube.errors import KubeError
-
-    logging.getLogger("kubernetes").setLevel(logging.ERROR)
     findings: list[Finding] = []
     served = os.environ.get("CHECKLISTS_WATCH_NAMESPACES", "").replace(",", " ").split()
     watched = tuple(options.watched or served)
-    try:
-        async with KubeClient(await KubeConnection.load(options.kubeconfig), namespaces=watched) as client:
-            await client.server_time()  # whether it can be asked at all
-            async for finding in _all(client, options):
-                findings.append(finding)
-                if not options.json:
-                    _tell(finding)
-    except KubeError as error:
-        raise CommandFailed(str(error)) from None
+    async with connected(options.kubeconfig, namespaces=watched) as client:
+        await client.server_time()  # whether it can be asked at all
+        async for finding in _all(client, options):
+            findings.append(finding)
+            if not options.json:
+                _tell(finding)
     level = worst(findings, strict=options.strict)
     if options.json:
         document = {"level": level.name.lower(), "findings": [finding.to_json() for finding in findings]}

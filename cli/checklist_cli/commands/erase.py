@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import os
 import socket
 import sys
@@ -10,9 +9,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from checklist_crds.ids import is_id
-
+from ..console.cluster import add_namespace_option, connected, served_namespaces
 from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.values import run_id
 from .backup import ARCHIVE_STORE, PHOTO_STORE, add_cluster_options, open_backup
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def _configure(parser: ArgumentParser) -> None:
     who.add_argument(
         "--executor-ref", metavar="TEXT", action="append", default=[], help="the caller's reference of their runs"
     )
-    who.add_argument("--run", metavar="ID", action="append", default=[], type=_run_id, help="a run of theirs, r-<uuid>")
+    who.add_argument("--run", metavar="ID", action="append", default=[], type=run_id, help="a run of theirs, r-<uuid>")
     parser.add_argument("--dry-run", action="store_true", help="say what would go, and change nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument(
@@ -55,12 +54,7 @@ def _configure(parser: ArgumentParser) -> None:
         help="say which snapshots of this backup still have the runs; may be repeated",
     )
     parser.add_argument("--check-receipt", metavar="FILE", help="say whether a receipt is genuine, and do nothing else")
-    parser.add_argument(
-        "--namespace",
-        metavar="NAME",
-        default=os.environ.get("CHECKLISTS_NAMESPACE") or "checklists",
-        help="namespace of the installation (default: CHECKLISTS_NAMESPACE, else checklists)",
-    )
+    add_namespace_option(parser)
     add_cluster_options(parser)
 
 
@@ -80,18 +74,19 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
-    # What talks to a cluster takes half a second to import, and other commands have no need of it.
     from checklist_crds.archive import Damaged
-    from checklist_crds.kube.client import KubeClient, KubeConnection
-    from checklist_crds.kube.errors import KubeError
     from checklist_crds.platform.object_store import StoreUnavailable
 
     from ..erasure.receipt import as_text, summary
 
-    logging.getLogger("kubernetes").setLevel(logging.ERROR)
     try:
-        connection = await KubeConnection.load(options.kubeconfig)
-        async with KubeClient(connection, answer_within_s=60.0, namespaces=_watched()) as client:
+        async with connected(
+            options.kubeconfig,
+            namespaces=served_namespaces(),
+            answer_within_s=60.0,
+            advice="; run it again, it goes on where it was",
+            also=(StoreUnavailable,),
+        ) as client:
             erasure = await _prepared(options, keys, _places(options, client))
             if options.dry_run or not options.yes:
                 sight = await erasure.dry_run()
@@ -103,8 +98,6 @@ async def _erase(options: Namespace, keys: "ServerKeys") -> ExitStatus:
                     print("nothing was done", file=sys.stderr)
                     return ExitStatus.NO
             receipt = await erasure.run()
-    except (KubeError, StoreUnavailable) as error:
-        raise CommandFailed(f"{error}; run it again, it goes on where it was") from None
     except Damaged as error:
         raise CommandFailed(f"the archive's store: {error}; nothing was deleted upon it") from None
     text = as_text(receipt)
@@ -197,15 +190,15 @@ def _check(options: Namespace, keys: "ServerKeys") -> ExitStatus:
 def _told(sight: "Sight") -> list[str]:
     """What would go."""
     held = sight.held
-    going = sorted({run_id for run_id in sight.targets - held.keys() if sight.places_of(run_id)})
+    going = sorted({target for target in sight.targets - held.keys() if sight.places_of(target)})
     lines = []
-    for run_id in going[:_SHOWN]:
-        found = sight.places_of(run_id)
-        where = "cluster" if run_id in sight.live else "archive"
-        lines.append(f"{run_id}  {where}  by {', '.join(sorted({why for run in found for why in run.why}))}")
+    for target in going[:_SHOWN]:
+        found = sight.places_of(target)
+        where = "cluster" if target in sight.live else "archive"
+        lines.append(f"{target}  {where}  by {', '.join(sorted({why for run in found for why in run.why}))}")
     if len(going) > _SHOWN:
         lines.append(f"... and {len(going) - _SHOWN:,} more runs")
-    lines += [f"{run_id}  stays: {why}" for run_id, why in sorted(held.items())]
+    lines += [f"{target}  stays: {why}" for target, why in sorted(held.items())]
     lines += [f"{what}: cannot be looked into" for what in sight.unreadable]
     lines += [f"{one.kind.kind} {one.namespace}/{one.name}" for one in sight.account]
     counts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in sight.left.items() if count)
@@ -236,22 +229,10 @@ def _keys() -> "ServerKeys":
     return keys
 
 
-def _watched() -> list[str]:
-    """Those of the installation whose environment this is: elsewhere its service account may not look."""
-    words = (word.strip() for word in os.environ.get("CHECKLISTS_WATCH_NAMESPACES", "").split(","))
-    return [word for word in words if word]
-
-
 def _email(text: str) -> str:
     if "@" not in text.strip()[1:-1]:
         raise ArgumentTypeError("must be an e-mail address")
     return text.strip()
-
-
-def _run_id(text: str) -> str:
-    if not is_id("r", text):
-        raise ArgumentTypeError("must be the id of a run, r-<uuid>")
-    return text
 
 
 COMMAND = Command(

@@ -2,16 +2,15 @@
 
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Final
-
-from checklist_crds.ids import is_id
 
 from ..client.api_key import KEY_VARIABLE, read_api_key
 from ..client.export_download import Download, File, StandardOutput, Target, client_of
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.progress import Progress
+from ..console.values import run_id
 from .ready import url
 
 _OF_RUNS: Final = ("csv", "jsonl", "geojson")
@@ -36,7 +35,7 @@ def _configure(parser: ArgumentParser) -> None:
     )
     service.add_argument("--key-file", type=Path, metavar="FILE", help=f"the API key's file (default: ${KEY_VARIABLE})")
     which = parser.add_argument_group("which runs")
-    which.add_argument("--run", metavar="RUN_ID", type=_run_id, help="this one alone, as pdf or json")
+    which.add_argument("--run", metavar="RUN_ID", type=run_id, help="this one alone, as pdf or json")
     which.add_argument("--status", choices=_STATUSES, help="those with this status")
     which.add_argument("--template", metavar="TEMPLATE_ID", dest="template_id", help="those of this template")
     which.add_argument("--reference", metavar="TEXT", dest="executor_ref", help="those with this executor_ref")
@@ -95,12 +94,6 @@ def _target(options: Namespace) -> Target:
 
 def _name(options: Namespace) -> str:
     return "standard output" if str(options.to) == "-" else str(options.to)
-
-
-def _run_id(text: str) -> str:
-    if not is_id("r", text):
-        raise ArgumentTypeError("must be the id of a run, r-<uuid>")
-    return text
 
 
 COMMAND = Command(

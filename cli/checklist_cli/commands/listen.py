@@ -13,6 +13,7 @@ from checklist_crds.times import utc_now
 
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.terminal import Paint
+from ..console.values import number_to
 from ..receiver.answer_script import AnswerScript
 from ..receiver.capture_formats import CaptureFolder
 from ..receiver.listener import Endpoint, Listener, Received, bind
@@ -40,7 +41,13 @@ def _configure(parser: ArgumentParser) -> None:
         metavar="SCRIPT",
         help="by attempt, the last one stands for all that follow: 200 | 500,500,200 | 204@12 | drop (default: 204)",
     )
-    answers.add_argument("--delay", type=_seconds, default=0.0, metavar="S", help="answer each attempt S seconds late")
+    answers.add_argument(
+        "--delay",
+        type=number_to(3600, "number of seconds"),
+        default=0.0,
+        metavar="S",
+        help="answer each attempt S seconds late",
+    )
     answers.add_argument("--max-age", type=int, default=MAX_AGE_S, metavar="S", help="refuse what is older (300)")
     answers.add_argument("--skew", type=int, default=SKEW_S, metavar="S", help="by how much clocks may differ (5)")
     output = parser.add_argument_group("output")
@@ -170,16 +177,6 @@ def _from_one(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError("must be a whole number, at least 1")
     return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= 3600:
-        raise ArgumentTypeError("must be a number of seconds from 0 to 3600")
-    return seconds
 
 
 COMMAND = Command(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ..console.command import Command, ExitStatus
+from ..console.values import number_to
 
 if TYPE_CHECKING:
     import aiohttp
@@ -19,7 +20,11 @@ _ANSWER_WITHIN_S: Final = 5.0
 def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("urls", metavar="URL", nargs="+", type=url, help="address of an API or of an operator")
     parser.add_argument(
-        "--within", metavar="SECONDS", type=_seconds, default=0.0, help="how long to wait for all of them (default: 0)"
+        "--within",
+        metavar="SECONDS",
+        type=number_to(3600),
+        default=0.0,
+        help="how long to wait for all of them (default: 0)",
     )
 
 
@@ -59,16 +64,6 @@ def url(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ArgumentTypeError("must be http(s)://host")
     return text.rstrip("/")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= 3600:
-        raise ArgumentTypeError("must be a number from 0 to 3600")
-    return seconds
 
 
 COMMAND = Command(

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +15,7 @@ from checklist_crds.settings.names import SUFFIX
 
 from ..console.command import Command, CommandFailed, ExitStatus
 from ..console.progress import Progress
+from ..console.values import from_one
 
 if TYPE_CHECKING:
     from ..maintenance.resealing import Resealed, Result
@@ -38,11 +39,11 @@ def _configure(parser: ArgumentParser) -> None:
         help=f"read the keys from a file instead of {_VARIABLE} or {_VARIABLE}{SUFFIX}",
     )
     parser.add_argument(
-        "--parallel", type=_from_one, default=4, metavar="N", help="runs that are written at a time (default: 4)"
+        "--parallel", type=from_one(10_000), default=4, metavar="N", help="runs that are written at a time (default: 4)"
     )
     parser.add_argument(
         "--per-second",
-        type=_from_one,
+        type=from_one(10_000),
         default=0,
         metavar="N",
         help="write at most N runs in a second (default: no limit)",
@@ -142,12 +143,6 @@ def _ring(options: Namespace) -> KeyRing:
         return KeyRing.parse(text)
     except ValueError as error:
         raise CommandFailed(f"{source}: {error}") from None
-
-
-def _from_one(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
-        raise ArgumentTypeError("must be a whole number from 1 to 10000")
-    return int(text)
 
 
 COMMAND = Command(

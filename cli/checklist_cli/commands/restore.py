@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING
 
 from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.values import from_one
 from .backup import add_cluster_options, open_backup, stores_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def _configure(parser: ArgumentParser) -> None:
         help="see first that the server key is the same and that all that is sealed opens, and believe no run that has "
         "no seal of the service (default)",
     )
-    parser.add_argument("--parallel", metavar="N", type=_from_one, default=16, help="objects written at a time (16)")
+    parser.add_argument(
+        "--parallel", metavar="N", type=from_one(256), default=16, help="objects written at a time (16)"
+    )
     add_cluster_options(parser)
 
 
@@ -127,12 +130,6 @@ def _namespaces(into: list[str], manifest: "BackupManifest") -> dict[str, str]:
         else:
             found[old] = new
     return found
-
-
-def _from_one(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 256:
-        raise ArgumentTypeError("must be a whole number from 1 to 256")
-    return int(text)
 
 
 COMMAND = Command(

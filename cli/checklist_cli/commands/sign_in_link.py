@@ -1,9 +1,7 @@
 """`checklist-dispatch sign-in-link`: a link that signs a person in to the dashboard once."""
 
 import asyncio
-import logging
 import os
-import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import suppress
@@ -14,18 +12,18 @@ from checklist_crds.resources.account import LinkPurpose, LocalAccountSpec
 from checklist_crds.secrets.account_links import LOCAL_ISSUER, account_name, address, one_time_link, token_to
 from checklist_crds.times import format_timestamp, utc_now
 
-from ..console.cluster_options import add_kubeconfig_option, add_namespace_option
+from ..console.cluster import add_kubeconfig_option, add_namespace_option, connected, served_namespaces
 from ..console.command import Command, CommandFailed, ExitStatus
+from ..console.values import email
 
 if TYPE_CHECKING:
     from checklist_crds.kube.client import KubeClient
 
-_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
 _LOOPBACK: Final = "http://127.0.0.1:8080"
 
 
 def _configure(parser: ArgumentParser) -> None:
-    parser.add_argument("email", type=_email, metavar="EMAIL", help="the person's e-mail address")
+    parser.add_argument("email", type=email, metavar="EMAIL", help="the person's e-mail address")
     parser.add_argument("--name", metavar="TEXT", help="the person's name, for a new account (default: of the address)")
     parser.add_argument(
         "--hours", type=_hours, metavar="N", help="how long it can be used (default: 0.25; an invitation: 168)"
@@ -57,11 +55,6 @@ def _run(options: Namespace) -> ExitStatus:
 
 
 async def _make(options: Namespace) -> ExitStatus:
-    # What talks to a cluster takes half a second to import, and other commands have no need of it.
-    from checklist_crds.kube.client import KubeClient, KubeConnection
-    from checklist_crds.kube.errors import KubeError
-
-    logging.getLogger("kubernetes").setLevel(logging.ERROR)
     purpose = LinkPurpose.INVITATION if options.invitation else LinkPurpose.SIGN_IN
     lifetime = timedelta(hours=options.hours) if options.hours else None
     name = options.name or options.email.partition("@")[0]
@@ -69,17 +62,14 @@ async def _make(options: Namespace) -> ExitStatus:
         spec = LocalAccountSpec(email=options.email, name=name).to_kube()
     except ValueError:
         raise CommandFailed("the e-mail address or the name is too long") from None
-    try:
-        async with KubeClient(await KubeConnection.load(options.kubeconfig)) as client:
-            account = await _account_name(client, options)
-            token = token_to(account)
-            link = one_time_link(token, now=utc_now(), purpose=purpose, lifetime=lifetime)
-            await _store(client, options, account, spec | {"link": link.to_kube()})
-            if options.reset:
-                await _end_sessions(client, options, account)
-            members = await _members(client, options.email)
-    except KubeError as error:
-        raise CommandFailed(str(error)) from None
+    async with connected(options.kubeconfig) as client:
+        account = await _account_name(client, options)
+        token = token_to(account)
+        link = one_time_link(token, now=utc_now(), purpose=purpose, lifetime=lifetime)
+        await _store(client, options, account, spec | {"link": link.to_kube()})
+        if options.reset:
+            await _end_sessions(client, options, account)
+        members = await _members(client, options.email)
     if options.reset:
         print(f"{options.email} has no password any more, and its sessions are over", file=sys.stderr)
     print(address(options.base_url.rstrip("/"), token))
@@ -159,22 +149,10 @@ async def _members(client: "KubeClient", email: str) -> int:
     from checklist_crds.resources.kinds import MEMBER
 
     found = 0
-    for namespace in _served_namespaces():
+    for namespace in served_namespaces() or (None,):
         async for members, _ in client.pages(MEMBER, namespace):
             found += sum(member["spec"].get("email", "").lower() == email for member in members)
     return found
-
-
-def _served_namespaces() -> list[str | None]:
-    """Those of the installation whose environment this is: elsewhere its service account may not look. None: all."""
-    words = (word.strip() for word in os.environ.get("CHECKLISTS_WATCH_NAMESPACES", "").split(","))
-    return [word for word in words if word] or [None]
-
-
-def _email(text: str) -> str:
-    if _EMAIL.fullmatch(text.strip()) is None:
-        raise ArgumentTypeError("must be an e-mail address")
-    return text.strip().lower()
 
 
 def _hours(text: str) -> float:
