@@ -18,10 +18,8 @@ from checklist_crds.limits.caps import Counted
 from checklist_crds.platform.weighted_lru import weight_of
 from checklist_crds.resources.audit_entry import ActorKind, AuditTarget
 from checklist_crds.resources.base import (
-    API_VERSION,
     CREATED_AT_ANNOTATION,
     FINGERPRINT_ANNOTATION,
-    ORGANIZATION_LABEL,
     SIZE_ANNOTATION,
 )
 from checklist_crds.resources.kinds import TEMPLATE
@@ -76,27 +74,21 @@ class TemplateWriter:
             if first is not None:
                 return self._replayed(first, definition)
         now = self._clock()
-        annotations = {
-            CREATED_AT_ANNOTATION: format_timestamp(now),
-            CHANGED_BY_ANNOTATION: TemplateChange.by(act.actor, 1).annotation(),
-        }
-        if claim is not None:
-            annotations[FINGERPRINT_ANNOTATION] = claim.fingerprint
         name = claim.name if claim is not None else new_id("t")
         written = definition.to_tdl()
         size = weight_of(written)
-        annotations[SIZE_ANNOTATION] = str(size)
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": TEMPLATE.kind,
-            "metadata": {
-                "name": name,
-                "namespace": organization.home,
-                "labels": {ORGANIZATION_LABEL: organization.name},
-                "annotations": annotations,
+        body = TEMPLATE.manifest(
+            name,
+            organization.home,
+            {**written, "organizationRef": {"name": organization.name}},
+            organization=organization.name,
+            annotations={
+                CREATED_AT_ANNOTATION: format_timestamp(now),
+                CHANGED_BY_ANNOTATION: TemplateChange.by(act.actor, 1).annotation(),
+                FINGERPRINT_ANNOTATION: None if claim is None else claim.fingerprint,
+                SIZE_ANNOTATION: str(size),
             },
-            "spec": {**written, "organizationRef": {"name": organization.name}},
-        }
+        )
         try:
             async with self._limits.room(organization.name, Counted.TEMPLATE, name, organization.home, size=size):
                 await self._idempotency.require_room(claim, organization)

@@ -4,10 +4,10 @@ import asyncio
 import re
 import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from checklist_crds.ids import new_id
-from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import ORGANIZATION_LABEL, OrganizationRef
 from checklist_crds.resources.organization import MemberSpec, OrganizationSpec, Plan, Role
 
 from ..console.cluster import add_kubeconfig_option, add_namespace_option, connected
@@ -58,7 +58,7 @@ async def _organization(client: "KubeClient", options: Namespace, name: str) -> 
         spec = named.to_kube()
     except ValueError:
         raise CommandFailed("the organization's name must have 1 to 200 characters") from None
-    body = _object(ORGANIZATION.kind, {"name": name, "labels": {ORGANIZATION_LABEL: name}}, spec)
+    body = ORGANIZATION.manifest(name, None, spec, organization=name)
     try:
         await client.create(ORGANIZATION, body)
     except KubeAlreadyExists:
@@ -85,13 +85,8 @@ async def _administrator(client: "KubeClient", options: Namespace, organization:
         email=options.admin,
         role=Role.ADMIN,
     )
-    metadata = {"name": name, "namespace": home, "labels": {ORGANIZATION_LABEL: organization}}
-    await client.create(MEMBER, _object(MEMBER.kind, metadata, spec.to_kube()), home)
+    await client.create(MEMBER, MEMBER.manifest(name, home, spec.to_kube(), organization=organization), home)
     print(f"made {options.admin} its administrator ({name})")
-
-
-def _object(kind: str, metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def object_name_of(display_name: str) -> str:

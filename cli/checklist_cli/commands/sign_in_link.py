@@ -116,14 +116,10 @@ async def _store(client: "KubeClient", options: Namespace, name: str, spec: dict
     """The account with the link; made if there is none. An older link is of no use any more."""
     from checklist_crds.kube.client import retry_conflicts
     from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeNotFound
-    from checklist_crds.resources.base import API_VERSION, ORGANIZATION_LABEL
     from checklist_crds.resources.kinds import LOCAL_ACCOUNT
 
     namespace = options.namespace
-    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
-    if options.organization is not None:
-        metadata["labels"] = {ORGANIZATION_LABEL: options.organization}
-    body = {"apiVersion": API_VERSION, "kind": LOCAL_ACCOUNT.kind, "metadata": metadata, "spec": spec}
+    body = LOCAL_ACCOUNT.manifest(name, namespace, spec, organization=options.organization)
 
     async def attempt() -> None:
         try:

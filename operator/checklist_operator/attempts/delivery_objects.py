@@ -16,7 +16,7 @@ from attrs import define, field
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeAlreadyExists, KubeConflict, KubeError, KubeNotFound
 from checklist_crds.platform.tracing import TRACEPARENT_ANNOTATION, traceparent_of
-from checklist_crds.resources.base import ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import OrganizationRef
 from checklist_crds.resources.delivery import WebhookDeliverySpec, WebhookDeliveryStatus
 from checklist_crds.resources.delivery_records import DeliveryRecord
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
@@ -226,13 +226,4 @@ def new_delivery(
         url=url,
         payload=payload_of(message),
     )
-    return {
-        "apiVersion": WEBHOOK_DELIVERY.api_version,
-        "kind": WEBHOOK_DELIVERY.kind,
-        "metadata": {
-            "name": entry.event_id,
-            "namespace": run.namespace,
-            "labels": {ORGANIZATION_LABEL: organization},
-        },
-        "spec": spec.to_kube(),
-    }
+    return WEBHOOK_DELIVERY.manifest(entry.event_id, run.namespace, spec.to_kube(), organization=organization)

@@ -141,12 +141,7 @@ class LeaseLock(BaseLock):
             raise KubeConflict("the lease is not ours")
 
     async def create(self, name: str, namespace: str, election_record: Any) -> bool:
-        body = {
-            "apiVersion": LEASE.api_version,
-            "kind": LEASE.kind,
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": self._spec(election_record),
-        }
+        body = LEASE.manifest(name, namespace, self._spec(election_record))
         return await self._write(self._client.create, LEASE, body, namespace)
 
     async def update(self, name: str, namespace: str, updated_record: Any) -> bool:

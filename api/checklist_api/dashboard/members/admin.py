@@ -25,7 +25,7 @@ from checklist_crds.kube.errors import KubeAlreadyExists, KubeNotFound
 from checklist_crds.kube.limit_ledger import LimitLedger
 from checklist_crds.limits.caps import Counted
 from checklist_crds.resources.audit_entry import AuditTarget
-from checklist_crds.resources.base import API_VERSION, CREATED_AT_ANNOTATION, GROUP, ORGANIZATION_LABEL, OrganizationRef
+from checklist_crds.resources.base import CREATED_AT_ANNOTATION, GROUP, OrganizationRef
 from checklist_crds.resources.kinds import MEMBER
 from checklist_crds.resources.organization import MemberSpec, Role
 from checklist_crds.secrets.sealing import ServerKeys
@@ -67,17 +67,13 @@ class MemberAdmin:
             raise MemberExists()
         member_id = keyed_id("u", self._keys.derived("member-id")[0], organization.name, email)
         spec = MemberSpec(organization_ref=OrganizationRef(name=organization.name), name=name, email=email, role=role)
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": MEMBER.kind,
-            "metadata": {
-                "name": member_id,
-                "namespace": organization.home,
-                "labels": {ORGANIZATION_LABEL: organization.name},
-                "annotations": {CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
-            },
-            "spec": {**spec.to_kube(), "role": role.value},
-        }
+        body = MEMBER.manifest(
+            member_id,
+            organization.home,
+            {**spec.to_kube(), "role": role.value},
+            organization=organization.name,
+            annotations={CREATED_AT_ANNOTATION: format_timestamp(self._clock())},
+        )
         target = AuditTarget(kind=TARGET, id=member_id, name=name)
         async with self._limits.room(organization.name, Counted.MEMBER, member_id, organization.home):
             await act.announce("member.invited", target, email=email, role=role.value)

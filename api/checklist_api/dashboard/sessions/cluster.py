@@ -12,7 +12,6 @@ from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
 from checklist_crds.resources.account import DashboardSessionSpec, DashboardSessionStatus
-from checklist_crds.resources.base import API_VERSION
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.times import format_timestamp
 
@@ -48,12 +47,7 @@ class ClusterSessions:
         """The cluster is asked by everything else in any case."""
 
     async def create(self, session: Session) -> None:
-        body = {
-            "apiVersion": API_VERSION,
-            "kind": DASHBOARD_SESSION.kind,
-            "metadata": {"name": object_name(session.sha256), "namespace": self._namespace},
-            "spec": session.spec().to_kube(),
-        }
+        body = DASHBOARD_SESSION.manifest(object_name(session.sha256), self._namespace, session.spec().to_kube())
         self.informer.observe(await self._client.create(DASHBOARD_SESSION, body, self._namespace))
 
     async def get(self, sha256: str, now: datetime) -> Session | None:
