@@ -11,12 +11,12 @@ from pydantic import ValidationError
 from checklist_crds.kube.client import JsonObject, KubeClient
 from checklist_crds.kube.errors import KubeError, KubeNotFound
 from checklist_crds.kube.informer import SILENCE_S, Informer
+from checklist_crds.platform.ttl_cache import expiring_keys
 from checklist_crds.resources.account import DashboardSessionSpec, DashboardSessionStatus
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.times import format_timestamp
 
 from ...auth.members import Person
-from ...cluster.expiring_set import ExpiringSet
 from .store import Session, object_name
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class ClusterSessions:
         self._namespace = namespace
         self._sessions: dict[str, Session] = {}
         """By object name."""
-        self._absences = ExpiringSet()
+        self._absences = expiring_keys()
         self._written: dict[str, datetime] = {}
         self._being_written: set[str] = set()
         self._writes: set[asyncio.Task[None]] = set()
@@ -125,5 +125,5 @@ class ClusterSessions:
         except ValidationError as error:
             logger.warning("session.unreadable", extra={"session": name, "reason": error.errors()[0]["msg"]})
             return
-        self._absences.discard(name)
+        self._absences.pop(name)
         self._sessions[name] = Session.of(spec, status.last_seen_at)
