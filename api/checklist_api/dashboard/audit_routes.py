@@ -30,8 +30,6 @@ _OUTCOMES: Final = tuple(outcome.value for outcome in AuditOutcome)
 
 
 class AuditRoutes:
-    """One method for each operation."""
-
     def __init__(self, index: AuditIndex, watcher: KubeClient, clock: Clock) -> None:
         self._index = index
         self._watcher = watcher

@@ -83,7 +83,7 @@ _NOT_STORED: Final = {"Cache-Control": "no-store"}
 
 
 class RunStoryRoutes:
-    """One method for each operation. Both raise RunNotFound, for a foreign run as for one that is not there."""
+    """Both raise RunNotFound, for a foreign run as for one that is not there."""
 
     def __init__(
         self, runs: RunAccess, members: MemberDirectory, photo_url: PhotoUrl, clock: Clock, *, run_link: RunLink

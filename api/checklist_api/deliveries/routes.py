@@ -36,8 +36,6 @@ _DEFAULT_WINDOW_HOURS: Final = 24
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class DeliveryRoutes:
-    """One method for each operation."""
-
     _deliveries: DeliveryAccess
     _index: DeliveryIndex
     _replays: ReplayDirectory

@@ -50,8 +50,6 @@ _BOOLEANS: Final = ("true", "false")
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class ExportRoutes:
-    """One method for each operation."""
-
     _runs: RunAccess
     _index: RunIndex
     _archived: ArchivedRuns

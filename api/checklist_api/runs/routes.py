@@ -33,8 +33,6 @@ RunLink = Callable[[str, str], str]
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class RunRoutes:
-    """One method for each operation."""
-
     _dispatcher: Dispatcher
     _runs: RunAccess
     _index: RunIndex

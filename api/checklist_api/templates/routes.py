@@ -36,8 +36,6 @@ _OWN_TAG: Final = re.compile(r'(?<!W/)"([1-9][0-9]{0,17})"')
 
 @define(kw_only=True, eq=False, repr=False, slots=False)
 class TemplateRoutes:
-    """One method for each operation."""
-
     _catalogue: TemplateCatalogue
     _writer: TemplateWriter
     _versions: TemplateVersions

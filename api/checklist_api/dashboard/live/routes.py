@@ -29,8 +29,6 @@ _AGAIN_S: Final = 10
 
 @define(eq=False, repr=False, slots=False)
 class EventRoutes:
-    """One method for each operation."""
-
     _live: LiveHub
     _gate: DashboardGate
     _organizations: OrganizationDirectory
