@@ -8,8 +8,8 @@ from checklist_dev.bench.report import Figure
 
 TINY = replace(
     QUICK, rounds=1, posts=32, gets=32, latency_rounds=1, latency_round_s=1.0, deliveries=90, retries=60,
-    retries_within_s=2.0, retrying_runs=6, healthy_per_s=6.0, fairness_s=1.5, photos=4, quiet_s=0.5, live_runs=120,
-    large_templates=3, revocations=4, archived_runs=700, exported_runs=700, idle_s=0.5,
+    retries_within_s=2.0, retrying_runs=6, photos=4, quiet_s=0.5, live_runs=120,
+    large_templates=3, archived_runs=700, exported_runs=700, idle_s=0.5,
 )  # fmt: skip
 # Figures that say how fast: what they are on a busy machine is nobody's business here.
 EXACT = ("unaccounted", "writes at start", "quota used", "would refuse", "that differ")

@@ -21,7 +21,6 @@ from checklist_dev.bench.dashboard import STREAMS_OF_ONE, measure_lists, measure
 from checklist_dev.bench.deliveries import measure_backlog, measure_while_answering
 from checklist_dev.bench.erasure import measure_erasure
 from checklist_dev.bench.exporting import measure_exports
-from checklist_dev.bench.fairness import loopback_hosts, measure_fairness
 from checklist_dev.bench.idle import measure_idle
 from checklist_dev.bench.large_templates import SETTINGS as LARGE_TEMPLATES_SETTINGS
 from checklist_dev.bench.large_templates import measure_large_templates
@@ -34,12 +33,9 @@ from checklist_dev.bench.raw import RawCluster, RunFactory
 from checklist_dev.bench.report import Figure, table, write_report
 from checklist_dev.bench.requests import Caller, measure_gets, measure_posts
 from checklist_dev.bench.restoring import measure_restore
-from checklist_dev.bench.retries import measure_retries
-from checklist_dev.bench.revocation import measure_revocations
+from checklist_dev.bench.retries import loopback_hosts, measure_retries
 from checklist_dev.bench.scale import measure_start
 from checklist_dev.bench.sizing import measure_sizes
-from checklist_dev.bench.start import measure_imports
-from checklist_dev.bench.takeover import TAKEOVER_SETTINGS, measure_takeovers
 from checklist_dev.bench.web import measure_web
 from checklist_dev.failures import end_on_signals, run_tool, say
 from checklist_dev.load.client import Person, ServiceClient
@@ -56,16 +52,12 @@ PARTS = (
     "latency",
     "deliveries",
     "retries",
-    "fairness",
     "photos",
     "web",
     "dashboard",
     "templates",
     "scale",
     "composing",
-    "start",
-    "revocation",
-    "takeover",
     "memory",
     "archive-lists",
     "archive",
@@ -80,7 +72,7 @@ WITHOUT_FSYNC = frozenset({"photos", "dashboard", "templates", "archive-lists", 
 """A small machine's disk pauses for hundreds of milliseconds whenever it likes: that would hide what these cost."""
 
 
-SETTINGS = {"takeover": TAKEOVER_SETTINGS, "archive": ARCHIVE_SETTINGS, "templates": LARGE_TEMPLATES_SETTINGS}
+SETTINGS = {"archive": ARCHIVE_SETTINGS, "templates": LARGE_TEMPLATES_SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +94,6 @@ class Sizes:
     retries: int = 10_000
     retries_within_s: float = 60.0
     retrying_runs: int = 500
-    healthy_per_s: float = 40.0
-    fairness_s: float = 30.0
     photos: int = 100
     quiet_s: float = 8.0
     loads: int = 5
@@ -113,9 +103,6 @@ class Sizes:
     listed_runs: int = 20_000
     large_templates: int = 600
     prompts: int = 10_000
-    revocations: int = 200
-    replicas: int = 4
-    takeover_rounds: int = 5
     idle_s: float = 30.0
     archived_runs: int = 100_000
     moved_runs: int = 10_000
@@ -141,8 +128,6 @@ QUICK = Sizes(
     retries=240,
     retries_within_s=4.0,
     retrying_runs=12,
-    healthy_per_s=10.0,
-    fairness_s=5.0,
     photos=8,
     quiet_s=1.0,
     loads=1,
@@ -152,9 +137,6 @@ QUICK = Sizes(
     listed_runs=300,
     large_templates=12,
     prompts=300,
-    revocations=10,
-    replicas=2,
-    takeover_rounds=1,
     idle_s=2.0,
     archived_runs=1_200,
     moved_runs=100,
@@ -186,10 +168,7 @@ class Bench:
             "dashboard": lambda rig: self._serve(rig, self._dashboard),
             "templates": lambda rig: self._serve(rig, self._templates),
             "retries": lambda rig: self._serve(rig, self._retries),
-            "fairness": lambda rig: self._serve(rig, self._fairness),
             "scale": self._scale,
-            "revocation": self._revocation,
-            "takeover": lambda rig: measure_takeovers(rig, rounds=self._sizes.takeover_rounds),
             "memory": lambda rig: measure_idle(rig, for_s=self._sizes.idle_s),
             "archive-lists": lambda rig: measure_archive_lists(rig, archived_runs=self._sizes.archived_runs),
             "archive": lambda rig: measure_archive(rig, runs=self._sizes.moved_runs),
@@ -202,7 +181,6 @@ class Bench:
         }
         alone: dict[str, Callable[[], list[Figure]]] = {
             "composing": lambda: measure_composing(self._sizes.prompts),
-            "start": measure_imports,
         }
         figures: list[Figure] = []
         for part in parts:
@@ -331,7 +309,7 @@ class Bench:
 
     async def _retries(self, stage: "_Stage", template_id: str) -> list[Figure]:
         sizes = self._sizes
-        hosts = loopback_hosts(3)
+        hosts = loopback_hosts()
         port = stage.rig.start_receiver("endpoints", hosts=["127.0.0.1", *hosts])
         urls = [f"http://{host}:{port}/ok/hook" for host in hosts]
         return await measure_retries(
@@ -343,27 +321,9 @@ class Bench:
             within_s=sizes.retries_within_s,
         )
 
-    async def _fairness(self, stage: "_Stage", template_id: str) -> list[Figure]:
-        sizes = self._sizes
-        return await measure_fairness(
-            stage.rig, stage.client, template_id, healthy_per_s=sizes.healthy_per_s, for_s=sizes.fairness_s
-        )
-
     async def _scale(self, rig: Rig) -> list[Figure]:
         sizes = self._sizes
         return await measure_start(rig, live_runs=sizes.live_runs, waiting_deliveries=sizes.waiting_deliveries)
-
-    async def _revocation(self, rig: Rig) -> list[Figure]:
-        account = await asyncio.to_thread(rig.new_account)
-        replicas = [rig.add_api(f"api-{number}") for number in range(1, self._sizes.replicas + 1)]
-        await asyncio.to_thread(rig.start_all)
-        async with KubeClient(await KubeConnection.load(str(rig.cluster.kubeconfig))) as kube:
-            return await measure_revocations(
-                kube,
-                [replica.url for replica in replicas],
-                account.organization_id,
-                revocations=self._sizes.revocations,
-            )
 
     async def _photos(self, stage: "_Stage", template_id: str) -> list[Figure]:
         return await measure_uploads(

@@ -27,6 +27,12 @@ from checklist_dev.load.rig import Program
 BASELINE_PART = 6
 """The baseline makes one retry for so many of ours."""
 STARTS_WITHIN_S = 10.0
+HOSTS = 20
+
+
+def loopback_hosts() -> list[str]:
+    """Addresses that are hosts of their own to the operator."""
+    return [f"127.0.3.{number}" for number in range(1, HOSTS + 1)]
 
 
 async def measure_retries(

@@ -75,8 +75,7 @@ async def run_scenes(
 
 async def _takeovers(rig: Rig, transcript: Transcript, *, kills: int, seed: int) -> Result:
     signals = [number for _ in range(kills) for number in ROUND]
-    result, _ = await take_over(rig, GAPS, transcript, signals=signals, size=takeover_size(signals), seed=seed)
-    return result
+    return await take_over(rig, GAPS, transcript, signals=signals, size=takeover_size(signals), seed=seed)
 
 
 async def _with_a_cluster(

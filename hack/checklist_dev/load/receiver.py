@@ -45,9 +45,6 @@ class Action:
 
 OK: Final = Action("204", 204)
 HANG: Final = Action("hang")
-DRIP: Final = Action("drip", 204)
-DRIP_S: Final = 9.0
-"""How long a dripping head takes: just within the ten seconds that the specification grants."""
 
 
 class Behaviours:
@@ -74,8 +71,6 @@ class Behaviours:
                 return Action("500", 500) if self._times(body) <= 2 else OK
             case "dribble":
                 return Action("dribble", 200)
-            case "drip":
-                return DRIP
             case "dead":
                 return Action("500", 500)
             case _:
@@ -149,9 +144,6 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None or action.did == "hang":
             return
-        if action.did == "drip":
-            self._drip(_answer(action.status), DRIP_S / len(_answer(action.status)))
-            return
         match action.did:
             case "reset":
                 # Linger of zero seconds: the peer gets a reset, not an orderly end.
@@ -166,18 +158,6 @@ class Connection(asyncio.Protocol):
             case _:
                 transport.write(_answer(action.status))
         self._finish(action.did)
-        if self._buffer:
-            self._advance()
-
-    def _drip(self, left: bytes, pause_s: float) -> None:
-        """Byte by byte."""
-        if self._transport is None or self._transport.is_closing():
-            return
-        self._transport.write(left[:1])
-        if left[1:]:
-            self._timer = asyncio.get_running_loop().call_later(pause_s, self._drip, left[1:], pause_s)
-            return
-        self._finish("204")
         if self._buffer:
             self._advance()
 
