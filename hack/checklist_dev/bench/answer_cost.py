@@ -4,34 +4,30 @@ Baseline in the same rounds: one client that patches the same answers into runs 
 itself. What is compared with it has the same client, as many requests under way, and the same machine.
 """
 
-import asyncio
 import json
-import os
-import re
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from checklist_crds.resources.delivery_records import waiting_events
 from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.answers import USUAL_STEPS, answers_to, open_runs, template_of, text_for
-from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal, of_rounds
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.failures import Failure, say
-from checklist_dev.load.client import Person, ServiceClient, new_op
-from checklist_dev.load.received import ReceiverLog
+from checklist_dev.load.client import Person, new_op
+from checklist_dev.load.metrics import REQUESTS, total
+from checklist_dev.load.pace import Call, rate_of, until
+from checklist_dev.load.raw import RawCluster, RunFactory, fill, recorded
 from checklist_dev.load.rig import Rig
+from checklist_dev.load.usage import processor_s
 
 SIZES: Final = (5, 20, 40, 100)
 _QUEUE: Final = 100
 """Answers of an offline queue."""
-_RECORDED_WITHIN_S: Final = 60.0
-_PATCHES: Final = re.compile(r"^apiserver_request_total\{([^}]*)\} (\S+)$", re.MULTILINE)
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +48,9 @@ class Cost:
         return sum(self.ms.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
-    """A service whose answers are measured."""
-
-    rig: Rig
-    client: ServiceClient
-    cluster: RawCluster
-    log: ReceiverLog
-    url: str
-
-
-async def measure_answer_cost(
-    stage: Answering, *, answers: int, rounds: int, before: Answering | None = None
-) -> list[Figure]:
-    """`answers` in each round and size; the sizes take turns. `before`: an earlier release, measured in turn."""
-    client, cluster = stage.client, stage.cluster
+async def measure_answer_cost(stage: Stage, sizes: Sizes, *, before: Stage | None = None) -> list[Figure]:
+    """The sizes of runs take turns. `before`: an earlier release, measured in turn."""
+    client, cluster, answers, rounds = stage.client, stage.cluster, sizes.answers, sizes.answer_rounds
     templates = {size: await client.create_template(template_of(size)) for size in SIZES}
     older = None if before is None else await before.client.create_template(template_of(USUAL_STEPS))
     over_before: list[float] = []
@@ -111,7 +94,7 @@ async def measure_answer_cost(
             "KiB",
             Goal("<=", 14),
         ),
-        *await _offline_queues(client, cluster, templates[SIZES[-1]], stage.url),
+        *await _offline_queues(stage, templates[SIZES[-1]]),
         *(
             [
                 of_rounds(
@@ -127,16 +110,14 @@ async def measure_answer_cost(
     ]
 
 
-async def _round(stage: Answering, template_id: str, *, size: int, answers: int) -> tuple[Cost, list[Person]]:
+async def _round(stage: Stage, template_id: str, *, size: int, answers: int) -> tuple[Cost, list[Person]]:
     """Every step of so many runs, step by step through all of them."""
-    rig, cluster, log = stage.rig, stage.cluster, stage.log
-    people = await open_runs(stage.client, template_id, [stage.url], -(-answers // size))
-    planned = list(answers_to(people, size))
-    for _ in log.new():
-        pass
+    rig, cluster = stage.rig, stage.cluster
+    people = await open_runs(stage.client, template_id, [stage.hook], -(-answers // size))
+    planned, log = list(answers_to(people, size)), stage.log()
     patches_before, cpu_before = await _patches(cluster), _processor_s(rig)
     rate = await rate_of(answer.give for answer in planned)
-    await _all_recorded(cluster, people)
+    await recorded(cluster, {person.run_id for person in people}, look_every_s=0.25)
     cpu, patches = _processor_s(rig), await _patches(cluster)
     arrived = sum(1 for _ in log.new())
     if arrived < len(planned):
@@ -147,18 +128,15 @@ async def _round(stage: Answering, template_id: str, *, size: int, answers: int)
     return Cost(rate, spent, succeeded / count, refused / count), people
 
 
-async def _raw_rate(stage: Answering, people: Sequence[Person], *, size: int) -> float:
+async def _raw_rate(stage: Stage, people: Sequence[Person], *, size: int) -> float:
     """The same answers as merge patches of runs without webhook and records."""
     cluster = stage.cluster
     example = await cluster.get_run(people[0].run_id)
-    factory = RunFactory(example, stage.rig.keys, raw=True, webhook=False)
-    made = [factory.make() for _ in people]
-    for _, body in made:
-        await cluster.create_run(body)
+    made = await fill(cluster, RunFactory(example, stage.rig.keys, raw=True, webhook=False), len(people))
 
-    def patches() -> Iterator[Callable[[], Awaitable[None]]]:
+    def patches() -> Iterator[Call]:
         for number in range(size):
-            for name, _ in made:
+            for name in made:
                 answer = {
                     "value": json.dumps(text_for(number)),
                     "at": format_timestamp(utc_now()),
@@ -179,19 +157,18 @@ async def _raw_rate(stage: Answering, people: Sequence[Person], *, size: int) ->
 async def _finished(cluster: RawCluster, person: Person) -> str:
     """The run once it is submitted and settled, as compact JSON."""
     await person.submit(op_id=new_op())
-    deadline = time.monotonic() + _RECORDED_WITHIN_S
-    while time.monotonic() < deadline:
-        run = await cluster.get_run(person.run_id)
-        if run["status"].get("settled"):
-            return json.dumps(run, ensure_ascii=False, separators=(",", ":"))
-        await asyncio.sleep(0.1)
-    raise Failure(f"run {person.run_id} was not settled within {_RECORDED_WITHIN_S:.0f} s")
+
+    async def is_settled() -> bool:
+        return bool((await cluster.get_run(person.run_id))["status"].get("settled"))
+
+    await until(is_settled, f"settled: run {person.run_id}")
+    return json.dumps(await cluster.get_run(person.run_id), ensure_ascii=False, separators=(",", ":"))
 
 
-async def _offline_queues(client: ServiceClient, cluster: RawCluster, template_id: str, url: str) -> list[Figure]:
+async def _offline_queues(stage: Stage, template_id: str) -> list[Figure]:
     """What a phone sends that was offline: all its answers in one request."""
-    seconds, patches = [], []
-    for person in await open_runs(client, template_id, [url], 5):
+    seconds, patches, cluster = [], [], stage.cluster
+    for person in await open_runs(stage.client, template_id, [stage.hook], 5):
         before, _ = await _patches(cluster)
         operations = [
             {"type": "answer", "op_id": new_op(), "step_id": f"s-{number}", "value": text_for(number)}
@@ -202,7 +179,7 @@ async def _offline_queues(client: ServiceClient, cluster: RawCluster, template_i
         seconds.append(time.perf_counter() - started)
         if not reply.ok or any(each["status"] != 200 for each in reply.body["results"]):
             raise Failure(f"an offline queue was answered with {reply.status}: {str(reply.body)[:300]}")
-        await _all_recorded(cluster, [person])
+        await recorded(cluster, [person.run_id])
         patches.append((await _patches(cluster))[0] - before)
     return [
         of_rounds(f"an offline queue of {_QUEUE} answers", seconds, "s", goal=Goal("<=", 2)),
@@ -210,39 +187,20 @@ async def _offline_queues(client: ServiceClient, cluster: RawCluster, template_i
     ]
 
 
-async def _all_recorded(cluster: RawCluster, people: Sequence[Person]) -> None:
-    deadline = time.monotonic() + _RECORDED_WITHIN_S
-    waiting = {person.run_id for person in people}
-    while waiting:
-        if time.monotonic() > deadline:
-            raise Failure(f"{len(waiting)} runs still have unrecorded events, for example {next(iter(waiting))}")
-        for name in sorted(waiting):
-            status = (await cluster.get_run(name))["status"]
-            if not waiting_events(status):
-                waiting.discard(name)
-        await asyncio.sleep(0.25)
-
-
 async def _patches(cluster: RawCluster) -> tuple[float, float]:
     """Writes of the status of runs since the start of the API server: those that succeeded, those that conflicted."""
-    counts = {"200": 0.0, "409": 0.0, "422": 0.0}
-    for text, value in _PATCHES.findall(await cluster.metrics()):
-        labels = dict(re.findall(r'(\w+)="([^"]*)"', text))
-        if (labels["verb"], labels["resource"], labels["subresource"]) == ("PATCH", "runs", "status") and (
-            labels["code"] in counts
-        ):
-            counts[labels["code"]] += float(value)
-    return counts["200"], counts["409"] + counts["422"]
+    page = await cluster.metrics()
+
+    def count(*codes: str) -> float:
+        wanted = {"verb": "PATCH", "resource": "runs", "subresource": "status"}.items()
+        return total(page, REQUESTS, lambda labels: wanted <= labels.items() and labels["code"] in codes) or 0.0
+
+    return count("200"), count("409", "422")
 
 
 def _processor_s(rig: Rig) -> dict[str, float]:
     """Seconds of processor time of each process so far."""
-    pids = rig.cluster.pids() | {name: program.child.pid for name, program in rig.programs.items()}
-    found = {}
-    for name, pid in pids.items():
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        found[name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return found
+    return {name: processor_s(pid) for name, pid in rig.pids().items()}
 
 
 def _rate_figure(size: int, shares: Sequence[float], costs: Sequence[Cost]) -> Figure:

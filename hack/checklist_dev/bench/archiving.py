@@ -5,23 +5,21 @@ The baseline is the least that letting go of a run takes here: its deletion alon
 
 import asyncio
 import json
-import time
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from checklist_crds.archive import ArchiveReader, ArchiveStore
-from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.resources.kinds import ORGANIZATION, RUN
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.bench.etcd_size import size_of, tidied
-from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
 from checklist_dev.bench.report import Figure, Goal
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.bootstrap import NAMESPACE
-from checklist_dev.failures import Failure
-from checklist_dev.load.checklist import TEMPLATE
-from checklist_dev.load.client import ServiceClient
-from checklist_dev.load.rig import Program, Rig
+from checklist_dev.load.archive import records_in
+from checklist_dev.load.etcd_size import size_of, tidied
+from checklist_dev.load.metrics import total
+from checklist_dev.load.pace import rate_of, until
+from checklist_dev.load.raw import RawCluster, RunFactory, fill
 
 ARCHIVE_SETTINGS: Final = {"CHECKLISTS_SWEEP_SECONDS": "0.5"}
 BASELINE_PART: Final = 5
@@ -33,33 +31,32 @@ _ANSWERS: Final = 12
 _MIB: Final = 2**20
 
 
-async def measure_archive(rig: Rig, *, runs: int) -> list[Figure]:
-    """`runs` runs with a dozen answers each, all of them due at once."""
-    account = await asyncio.to_thread(rig.new_account)
-    api, operator = rig.add_api(), rig.add_operator()
-    await asyncio.to_thread(rig.start_all)
-    async with ServiceClient([api.url], account.api_key) as client:
-        template_id = await client.create_template(TEMPLATE)
-        reply = await client.dispatch({"template_id": template_id, "executor_ref": "bench"})
-    for program in (api, operator):
-        await asyncio.to_thread(program.child.stop)
-    connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
-    async with RawCluster(connection) as cluster, KubeClient(connection) as kube:
-        factory = RunFactory(await cluster.get_run(reply.body["run_id"]), rig.keys, webhook=False)
-        bare = await _delete(kube, await settled_runs(cluster, factory, runs // BASELINE_PART))
-        before = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
-        names = await settled_runs(cluster, factory, runs)
-        full = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
-        keep = {"spec": {"retention": {"finishedRunsDays": _AGO.days - 10}}}
-        await kube.patch(ORGANIZATION, account.organization_id, keep)
-        size = len(await cluster.read_run(names[0]))
-        operator.start()
-        await asyncio.to_thread(operator.wait_ready)
-        seconds = await _archived(operator, runs)
-        left = len(await cluster.list_runs(field_selector="status.settled=true"))
+async def measure_archive(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Runs with a dozen answers each, all of them due at once."""
+    rig, operator, cluster, runs = stage.rig, stage.operator, stage.cluster, sizes.moved_runs
+    factory = RunFactory(await stage.example(executor_ref="bench"), rig.keys, webhook=False)
+    await stage.stop()
+    gone = await settled_runs(cluster, factory, runs // BASELINE_PART)
+    bare = await rate_of((partial(stage.kube.delete, RUN, name, NAMESPACE) for name in gone), concurrency=_AT_ONCE)
+    before = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
+    names = await settled_runs(cluster, factory, runs)
+    full = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
+    keep = {"spec": {"retention": {"finishedRunsDays": _AGO.days - 10}}}
+    await stage.kube.patch(ORGANIZATION, stage.account.organization_id, keep)
+    size = len(await cluster.read_run(names[0]))
+    await stage.start(operator)
+    metrics = ""
+
+    async def is_over() -> bool:
+        nonlocal metrics
         _, metrics = await asyncio.to_thread(operator.get, "/metrics")
-    written = _value(metrics, "checklists_archived_bytes_total")
-    missing = set(names) - await _ids(rig)
+        return (total(metrics, "checklists_runs_archived_total") or 0.0) >= runs
+
+    # The pause before its first sweep included.
+    seconds = await until(is_over, f"archived: {runs} runs", within_s=_WITHIN_S)
+    left = len(await cluster.list_runs(field_selector="status.settled=true"))
+    written = total(metrics, "checklists_archived_bytes_total") or 0.0
+    missing = set(names) - {record.run_id async for record in records_in(stage.archive())}
     memory = operator.rss_mib()
     at_once = await asyncio.to_thread(size_of, rig.cluster.etcd_url)
     after = await asyncio.to_thread(tidied, rig.cluster.etcd_url)
@@ -94,7 +91,6 @@ async def settled_runs(
     They are created now: an older `createdAt` would void the seal, and the operator would admit and count them.
     """
     ended = format_timestamp(utc_now() - _AGO)
-    made = [factory.make() for _ in range(count)]
     answers = {
         f"s-{number}": {"value": json.dumps(f"answer {number}, {words}"), "at": ended} for number in range(_ANSWERS)
     }
@@ -108,39 +104,4 @@ async def settled_runs(
         "progress": {"total": _ANSWERS, "answered": _ANSWERS, "skipped": 0},
     }
 
-    async def one(name: str, body: bytes) -> None:
-        await cluster.create_run(body)
-        await cluster.patch_run_status(name, status)
-
-    await rate_of(partial(one, name, body) for name, body in made)
-    return [name for name, _ in made]
-
-
-async def _delete(kube: KubeClient, names: list[str]) -> float:
-    return await rate_of((partial(kube.delete, RUN, name, NAMESPACE) for name in names), concurrency=_AT_ONCE)
-
-
-async def _archived(operator: Program, runs: int) -> float:
-    """Seconds from an operator that is ready until all are archived, the pause before its first sweep included."""
-    started = time.monotonic()
-    while time.monotonic() - started < _WITHIN_S:
-        _, text = await asyncio.to_thread(operator.get, "/metrics")
-        if _value(text, "checklists_runs_archived_total") >= runs:
-            return time.monotonic() - started
-        await asyncio.sleep(0.1)
-    raise Failure(f"{runs} runs were not archived within {_WITHIN_S:.0f} s")
-
-
-async def _ids(rig: Rig) -> set[str]:
-    """Of all runs in the archive, each part verified."""
-    store = ArchiveStore.open((rig.folder / "photos").absolute().as_uri())
-    reader, found = ArchiveReader(store), set()
-    async for place, _ in store.manifests():
-        manifest = await store.manifest(place)
-        if manifest is not None:
-            found |= {record.run_id for record in await reader.runs(manifest)}
-    return found
-
-
-def _value(metrics: str, name: str) -> float:
-    return next((float(line.split()[1]) for line in metrics.splitlines() if line.startswith(f"{name} ")), 0.0)
+    return await fill(cluster, factory, count, status=lambda _: status)

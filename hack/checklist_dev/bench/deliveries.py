@@ -3,27 +3,26 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Final
 
 import aiohttp
 
 from checklist_crds.ids import derived_id
-from checklist_crds.resources.delivery_records import waiting_events
-from checklist_dev.bench.answers import SECRET, answers_to
-from checklist_dev.bench.raw import CONCURRENCY, RawCluster, rate_of
+from checklist_dev.bench.answers import SECRET, USUAL_STEPS, answers_to, open_runs, runs_needed, template_of
 from checklist_dev.bench.report import Figure, Goal
-from checklist_dev.failures import Failure
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.load.client import Person
-from checklist_dev.load.received import ReceiverLog, Transmission
-from checklist_dev.load.rig import Program
+from checklist_dev.load.pace import Call, rate_of
+from checklist_dev.load.raw import RawCluster, recorded
+from checklist_dev.load.received import Transmission, collect
 
-ARRIVE_WITHIN_S = 60.0
+_AT_ONCE: Final = 32
 GOAL = Goal(">=", 200)
 KEEPS_UP = Goal(">=", 0.95)
-Json = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -43,14 +42,19 @@ class Accounts:
         return Figure(name, wrong, "", Goal("==", 0), f"{told}, {self.bad_signatures} with a bad signature")
 
 
-async def measure_while_answering(
-    people: Sequence[Person], cluster: RawCluster, log: ReceiverLog, *, concurrency: int = 32
-) -> list[Figure]:
-    """All steps of all runs, `concurrency` answers under way, while the operator delivers."""
-    planned = list(answers_to(people))
-    raw = await rate_of(_raw_patches(cluster, [person.run_id for person in people]), concurrency=concurrency)
+async def measure_deliveries(stage: Stage, sizes: Sizes) -> list[Figure]:
+    template_id = await stage.client.create_template(template_of(USUAL_STEPS))
+    count = runs_needed(sizes.deliveries)
+    figures = await _while_answering(stage, await open_runs(stage.client, template_id, [stage.hook], count))
+    return figures + await _from_a_backlog(stage, await open_runs(stage.client, template_id, [stage.hook], count))
+
+
+async def _while_answering(stage: Stage, people: Sequence[Person]) -> list[Figure]:
+    """All steps of all runs, `_AT_ONCE` answers under way, while the operator delivers."""
+    planned, cluster, log = list(answers_to(people)), stage.cluster, stage.log()
+    raw = await rate_of(_raw_patches(cluster, [person.run_id for person in people]), concurrency=_AT_ONCE)
     started = time.time()
-    answered = asyncio.ensure_future(rate_of((answer.give for answer in planned), concurrency=concurrency))
+    answered = asyncio.ensure_future(rate_of((answer.give for answer in planned), concurrency=_AT_ONCE))
     arrived = await collect(log, len(planned))
     rate = await answered
     delivered = len(arrived) / (max(each.at for each in arrived) - started)
@@ -74,22 +78,20 @@ async def measure_while_answering(
     ]
 
 
-async def measure_backlog(
-    people: Sequence[Person], cluster: RawCluster, operator: Program, log: ReceiverLog, url: str
-) -> list[Figure]:
+async def _from_a_backlog(stage: Stage, people: Sequence[Person]) -> list[Figure]:
     """The operator is away while executors answer; then it comes back to full outboxes."""
-    await asyncio.to_thread(operator.child.stop)
+    log, operator = stage.log(), stage.operator
+    await stage.stop(operator)
     planned = list(answers_to(people))
-    await rate_of((answer.give for answer in planned), concurrency=32)
+    await rate_of((answer.give for answer in planned), concurrency=_AT_ONCE)
     operator.start()
     arrived = await collect(log, len(planned))
     first, last = min(each.at for each in arrived), max(each.at for each in arrived)
     delivered = len(arrived) / (last - first)
     await asyncio.to_thread(operator.wait_ready)
-    accounts = await _account(cluster, people, arrived)
+    accounts = await _account(stage.cluster, people, arrived)
     recorded_s = time.time() - first
-    bare = await _bare_posts(arrived, url)
-    list(log.new())
+    bare = await _bare_posts(arrived, stage.hook)
     return [
         Figure(
             "deliveries end to end from a backlog",
@@ -103,39 +105,18 @@ async def measure_backlog(
     ]
 
 
-async def collect(log: ReceiverLog, count: int) -> list[Transmission]:
-    """At least `count` transmissions. Raises Failure when nothing has come for `ARRIVE_WITHIN_S` seconds."""
-    arrived: list[Transmission] = []
-    last = time.monotonic()
-    while len(arrived) < count:
-        await asyncio.sleep(0.1)
-        new = list(log.new())
-        if new:
-            last = time.monotonic()
-            arrived += new
-        elif time.monotonic() - last > ARRIVE_WITHIN_S:
-            raise Failure(f"{count - len(arrived)} of {count} events had not arrived after {ARRIVE_WITHIN_S:.0f} s")
-    return arrived
-
-
 async def _account(cluster: RawCluster, people: Sequence[Person], arrived: Sequence[Transmission]) -> Accounts:
     """Waits until every outbox is empty, so that every delivery is recorded."""
-    deadline = time.monotonic() + ARRIVE_WITHIN_S
-    waiting = {person.run_id for person in people}
-    expected: set[str] = set()
-    while waiting:
-        if time.monotonic() > deadline:
-            raise Failure(f"{len(waiting)} runs still have events in their outbox, for example {next(iter(waiting))}")
-        for body in await asyncio.gather(*(cluster.get_run(name) for name in list(waiting)[:64])):
-            status: Mapping[str, Any] = body["status"]
-            if not waiting_events(status):
-                waiting.discard(body["metadata"]["name"])
-                expected |= {derived_id("evt", body["metadata"]["uid"], str(n + 1)) for n in range(status["seq"])}
+    expected = {
+        derived_id("evt", run["metadata"]["uid"], str(number + 1))
+        for run in await recorded(cluster, {person.run_id for person in people})
+        for number in range(run["status"]["seq"])
+    }
     bad = sum(each.signature_problem(SECRET) is not None for each in arrived)
     return Accounts(expected, Counter(each.event_id for each in arrived), bad)
 
 
-def _raw_patches(cluster: RawCluster, names: Sequence[str]) -> Iterator[Callable[[], Awaitable[Any]]]:
+def _raw_patches(cluster: RawCluster, names: Sequence[str]) -> Iterator[Call]:
     for number in range(max(200, 4 * len(names))):
         step_id = f"s-{number}"
         yield partial(cluster.patch_run_status, names[number % len(names)], {"lastStepId": step_id})
@@ -149,4 +130,4 @@ async def _bare_posts(arrived: Sequence[Transmission], url: str) -> float:
             async with session.post(url, data=body) as response:
                 await response.read()
 
-        return await rate_of((partial(post, each.body.encode()) for each in arrived), concurrency=CONCURRENCY)
+        return await rate_of(partial(post, each.body.encode()) for each in arrived)

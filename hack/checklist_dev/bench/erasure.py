@@ -9,73 +9,54 @@ import json
 import os
 import resource
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 
-from checklist_crds.archive import ArchiveReader, ArchiveStore
 from checklist_crds.ids import object_id
-from checklist_crds.kube.client import KubeClient, KubeConnection
 from checklist_crds.photos.keys import photo_id, photo_key, thumbnail_key
-from checklist_dev.bench.archived_month import example_of, fill, records
 from checklist_dev.bench.reading import until_listed
 from checklist_dev.bench.report import Figure, Goal
 from checklist_dev.bench.restoring import run_command
+from checklist_dev.bench.stage import Stage
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.failures import Failure
-from checklist_dev.load.checklist import TEMPLATE
-from checklist_dev.load.client import ServiceClient
+from checklist_dev.load.archive import records_in
+from checklist_dev.load.client import Json
 from checklist_dev.load.rig import Rig
 
-_EMAIL: Final = "ada.lovelace@example.org"
+EMAIL: Final = "ada.lovelace@example.org"
 _EVERY: Final = 1000
 """Of the runs is hers."""
 _REFERENCE: Final = "ref 7"
 _PHOTO_BYTES: Final = 300_000
-_WITHIN_S: Final = 600.0
-Json = dict[str, Any]
 
 
-async def measure_erasure(rig: Rig, *, archived_runs: int) -> list[Figure]:
-    """Beside an API that lists all of them."""
-    account = await asyncio.to_thread(rig.new_account)
-    api = rig.add_api()
-    await asyncio.to_thread(rig.start_all)
-    async with ServiceClient([api.url], account.api_key) as client:
-        template_id = await client.create_template(TEMPLATE)
-        run_id = str((await client.dispatch({"template_id": template_id})).body["run_id"])
-        live = str((await client.dispatch({"template_id": template_id, "executor_ref": _EMAIL})).body["run_id"])
-    async with KubeClient(await KubeConnection.load(str(rig.cluster.kubeconfig))) as kube:
-        example, revision = await example_of(kube, run_id)
-    await asyncio.to_thread(api.child.stop)
-    store = ArchiveStore.open((rig.folder / "photos").absolute().as_uri())
-    every = min(_EVERY, archived_runs // 3)
-    of_a_month = records(
-        example, revision, archived_runs, lambda n: {"name": "Ada", "email": _EMAIL.title()} if n % every == 3 else None
-    )
-    ids = await fill(store, object_id("org", account.organization_id), of_a_month)
-    hers = [one for number, one in enumerate(ids) if number % every == 3]
+def is_hers(number: int, count: int) -> bool:
+    """Of `count` archived runs, whether the person answered the one of this number."""
+    return number % min(_EVERY, count // 3) == 3
+
+
+async def measure_erasure(stage: Stage, session: aiohttp.ClientSession, ids: list[str], *, live: int) -> list[Figure]:
+    """Beside an API that lists all archived runs, `ids`, and `live` ones, one of which was dispatched to her."""
+    rig, store = stage.rig, stage.archive()
+    hers = [one for number, one in enumerate(ids) if is_hers(number, len(ids))]
     by_reference = {one for number, one in enumerate(ids) if number % 97 == 7}
-    await asyncio.to_thread(_put_photos, rig.folder / "photos", object_id("org", account.organization_id), hers)
-    await asyncio.to_thread(api.start)
-    await asyncio.to_thread(api.wait_ready)
-    headers = {"Authorization": f"Bearer {account.api_key}"}
-    async with aiohttp.ClientSession(api.url, trust_env=False, headers=headers) as session:
-        await until_listed(session, archived_runs + 2)
-        seconds, receipt = await _erase(rig, account.organization_id, "--email", _EMAIL)
-        left = archived_runs + 1 - len(hers)
-        noticed_s = await until_listed(session, left)
-        worst_s, worst = await _erase(rig, account.organization_id, "--executor-ref", _REFERENCE)
+    organization = stage.account.organization_id
+    await asyncio.to_thread(_put_photos, rig.folder / "photos", object_id("org", organization), hers)
+    seconds, receipt = await _erase(rig, organization, "--email", EMAIL)
+    noticed_s = await until_listed(session, len(ids) - len(hers) + live - 1)
+    worst_s, worst = await _erase(rig, organization, "--executor-ref", _REFERENCE)
     gone = {run["id"] for run in receipt["erased"]["runs"]}
-    if gone != {*hers, live}:
+    if not gone.issuperset(hers) or len(gone) != len(hers) + 1:
         raise Failure(f"{len(gone)} runs were erased, not the {len(hers) + 1} of the person")
-    found = set(await _run_ids(store))
+    found = {record.run_id async for record in records_in(store)}
     wanted = set(ids) - set(hers) - by_reference
     counts, others = receipt["erased"]["counts"], worst["erased"]["counts"]
     photos = [file for one in hers for file in (rig.folder / "photos" / "photos" / one).glob("*")]
     return [
         Figure(
-            f"erasure of one person among {archived_runs:,} archived runs, with proof",
+            f"erasure of one person among {len(ids):,} archived runs, with proof",
             seconds,
             "s",
             Goal("<=", 60),
@@ -126,13 +107,3 @@ async def _erase(rig: Rig, organization: str, *who: str) -> tuple[float, Json]:
     if any(receipt["proof"]["left"].values()):
         raise Failure(f"the receipt says that something is left: {receipt['proof']['left']}")
     return seconds, receipt
-
-
-async def _run_ids(store: ArchiveStore) -> list[str]:
-    """Of all parts, each line looked at."""
-    reader, found = ArchiveReader(store), list[str]()
-    async for place, _ in store.manifests():
-        manifest = await store.manifest(place)
-        if manifest is not None:
-            found += [record.run_id for record in await reader.runs(manifest)]
-    return found

@@ -2,75 +2,47 @@
 
 import asyncio
 import contextlib
-import random
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 import aiohttp
 
-from checklist_crds.archive import ArchiveStore
-from checklist_crds.ids import object_id
-from checklist_crds.kube.client import KubeClient, KubeConnection
-from checklist_crds.resources.run import RunPhase
-from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.bench.archived_month import FIRST_DAY, MONTH, answers, example_of, fill, records
-from checklist_dev.bench.raw import RawCluster, RunFactory, rate_of
-from checklist_dev.bench.reading import seconds_of, until_listed
+from checklist_dev.bench.reading import seconds_of
 from checklist_dev.bench.report import Figure, Goal, percentile
+from checklist_dev.bench.stage import Stage
 from checklist_dev.failures import Failure
-from checklist_dev.load.checklist import TEMPLATE
-from checklist_dev.load.client import ServiceClient
-from checklist_dev.load.rig import Program, Rig
+from checklist_dev.load.client import Json
+from checklist_dev.load.rig import Program
 
-_LISTED_WITHIN_S: Final = 600.0
 _LOOK_EVERY_S: Final = 0.1
 _CHUNK: Final = 64 * 1024
-_END: Final = format_timestamp(FIRST_DAY + MONTH)
-Json = dict[str, Any]
 
 
-async def measure_exports(rig: Rig, *, archived_runs: int, cluster_runs: int) -> list[Figure]:
-    """Each form of `archived_runs` of one month, and one of `cluster_runs` that the cluster has."""
-    account = await asyncio.to_thread(rig.new_account)
-    api = rig.add_api()
-    await asyncio.to_thread(rig.start_all)
-    async with ServiceClient([api.url], account.api_key) as client:
-        template_id = await client.create_template(TEMPLATE)
-        run_id = str((await client.dispatch({"template_id": template_id})).body["run_id"])
-    await asyncio.to_thread(api.child.stop)
-    connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
-    async with KubeClient(connection) as kube:
-        example, revision = await example_of(kube, run_id)
-    store = ArchiveStore.open((rig.folder / "photos").absolute().as_uri())
-    await fill(store, object_id("org", account.organization_id), records(example, revision, archived_runs))
-    async with RawCluster(connection) as cluster:
-        await _fill_cluster(cluster, RunFactory(example, rig.keys, webhook=False), cluster_runs)
-    api.start()
-    await asyncio.to_thread(api.wait_ready)
-    headers = {"Authorization": f"Bearer {account.api_key}"}
-    timeout = aiohttp.ClientTimeout(total=None, sock_read=120)
-    async with aiohttp.ClientSession(api.url, trust_env=False, headers=headers, timeout=timeout) as session:
-        await until_listed(session, archived_runs + cluster_runs + 1)
-        calm = [await seconds_of(session, f"/v1/runs/{run_id}") for _ in range(100)]
-        before = api.rss_mib()
-        done = {
-            what: await _export(session, api, {**query, "created_before": _END}, run_id, archived_runs)
-            for what, query in _forms(template_id).items()
-        }
-        of_cluster = {"format": "jsonl", "created_after": _END, "status": "completed"}
-        live = await _export(session, api, of_cluster, run_id, cluster_runs)
-    figures = [one.rate(f"export of {archived_runs:,} archived runs, {what}") for what, one in done.items()]
-    figures.append(live.rate(f"export of {cluster_runs:,} runs of the cluster, JSON lines"))
+async def measure_exports(
+    stage: Stage, session: aiohttp.ClientSession, example: Json, *, end: str, archived: int, live: int
+) -> list[Figure]:
+    """Each form of the `archived` runs from before `end`, and one of those `live` ones that were completed since."""
+    api, run_id = stage.api, example["metadata"]["name"]
+    calm = [await seconds_of(session, f"/v1/runs/{run_id}") for _ in range(100)]
+    before = api.rss_mib()
+    done = {
+        what: await _export(session, api, {**query, "created_before": end}, run_id, archived)
+        for what, query in _forms(example["spec"]["resolved"]["templateId"]).items()
+    }
+    of_cluster = {"format": "jsonl", "created_after": end, "status": "completed"}
+    last = await _export(session, api, of_cluster, run_id, live)
+    figures = [one.rate(f"export of {archived:,} archived runs, {what}") for what, one in done.items()]
+    figures.append(last.rate(f"export of {live:,} runs of the cluster, JSON lines"))
     most = max(done, key=lambda what: done[what].highest)
     steepest = max(done, key=lambda what: done[what].growth)
-    busy = [seconds for one in (*done.values(), live) for seconds in one.meanwhile]
+    busy = [seconds for one in (*done.values(), last) for seconds in one.meanwhile]
     return [
         *figures,
         Figure(
-            f"memory (RSS) that exports of {archived_runs:,} runs add to the API, one after the other",
+            f"memory (RSS) that exports of {archived:,} runs add to the API, one after the other",
             done[most].highest - before,
             "MiB",
             Goal("<=", 64),
@@ -160,27 +132,3 @@ async def _watched(session: aiohttp.ClientSession, api: Program, run_id: str, fo
         with contextlib.suppress(asyncio.CancelledError):
             await task
         found.memory.append(api.rss_mib())
-
-
-async def _fill_cluster(cluster: RawCluster, factory: RunFactory, count: int) -> None:
-    """Completed runs with all their answers, as the archived ones have them."""
-    rng = random.Random(9)
-
-    async def one(number: int) -> None:
-        created_at = format_timestamp(utc_now())
-        name, body = factory.make(createdAt=created_at, executorRef=f"ref {number % 97}")
-        await cluster.create_run(body)
-        status = {
-            "phase": RunPhase.COMPLETED.value,
-            "settled": True,
-            "startedAt": created_at,
-            "completedAt": created_at,
-            "progress": {"total": 9, "answered": 9, "skipped": 0},
-            "answers": answers(rng, created_at),
-        }
-        await cluster.patch_run_status(name, status)
-
-    def call(number: int) -> Any:
-        return lambda: one(number)
-
-    await rate_of((call(number) for number in range(count)), concurrency=32)

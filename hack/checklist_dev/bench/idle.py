@@ -1,27 +1,43 @@
-"""What API and operator cost while nobody asks anything of them: memory, start, processor.
+"""What API and operator cost while idle (memory, start, processor), and kube-apiserver after many answers.
 
-Memory is the proportional share (PSS) of all processes of each program: pages that both map count once.
+Idle memory is the proportional share (PSS) of all processes of each program: pages that both map count once.
 """
 
 import asyncio
-import os
 import time
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final
 
+from checklist_dev.bench.answers import USUAL_STEPS, answers_to, open_runs, runs_needed, template_of
 from checklist_dev.bench.report import Figure, Goal
-from checklist_dev.failures import Failure
-from checklist_dev.load.rig import Program, Rig
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
+from checklist_dev.load.pace import rate_of
+from checklist_dev.load.rig import Program
+from checklist_dev.load.usage import family_of, processor_s, resident_mib, shared_mib
 
+MOST_OF_APISERVER_MIB: Final = 1.2e9 / 2**20
+"""1.2 GB."""
 MOST_MIB: Final = 250.0 * 1e6 / 2**20
 """250 MB."""
 START_S: Final = 5.0
 
 
-async def measure_idle(rig: Rig, *, for_s: float) -> list[Figure]:
-    """An API and an operator with one organization, some seconds after their start. Raises Failure."""
-    await asyncio.to_thread(rig.new_account)
-    programs = [rig.add_api(), rig.add_operator()]
+async def measure_memory(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Idle some seconds after a start, and what the control plane has kept after thousands of answers."""
+    await stage.stop()
+    idle = await _idle((stage.api, stage.operator), for_s=sizes.idle_s)
+    template_id = await stage.client.create_template(template_of(USUAL_STEPS))
+    people = await open_runs(stage.client, template_id, [stage.hook], runs_needed(sizes.remembered_answers))
+    await rate_of(answer.give for answer in answers_to(people))
+    memory = {name: resident_mib(pid) for name, pid in stage.rig.pids().items()}
+    name = f"memory (RSS) of kube-apiserver after {sizes.remembered_answers:,} answers"
+    others = ", ".join(f"{name} {mib:.0f}" for name, mib in memory.items())
+    return [*idle, Figure(name, memory["kube-apiserver"], "MiB", Goal("<=", MOST_OF_APISERVER_MIB), others)]
+
+
+async def _idle(programs: Sequence[Program], *, for_s: float) -> list[Figure]:
+    """An API and an operator with one organization. Raises Failure."""
     starts, worked = [], []
     for program in programs:
         await asyncio.to_thread(program.start)
@@ -49,29 +65,9 @@ def _start(program: Program, seconds: float, used_s: float) -> Figure:
     return Figure(f"start to ready, {program.name}", seconds, "s", goal, f"{used_s:.1f} s of processor time")
 
 
-def _family(program: Program) -> list[int]:
-    """The process and all that it has started. Raises Failure where the kernel does not tell."""
-    found = [program.child.pid]
-    for pid in found:
-        try:
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                found += [int(child) for child in (task / "children").read_text().split()]
-        except OSError as error:
-            raise Failure(f"the processes of {program.name} are unknown here: {error}") from None
-    return found
-
-
 def _pss_mib(program: Program) -> float:
-    kib = 0
-    for pid in _family(program):
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-        kib += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return kib / 1024
+    return sum(map(shared_mib, family_of(program.child.pid)))
 
 
 def _processor_s(program: Program) -> float:
-    ticks = 0
-    for pid in _family(program):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return sum(map(processor_s, family_of(program.child.pid)))

@@ -2,25 +2,21 @@
 
 import asyncio
 import itertools
-import time
-from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from itertools import chain
-from statistics import median
 from typing import Any, Final
 
 import aiohttp
 
-from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import TEMPLATE
-from checklist_dev.bench.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds
+from checklist_dev.bench.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds, p99
 from checklist_dev.bench.reading import seconds_of
 from checklist_dev.bench.report import Figure, Goal, of_rounds, percentile
-from checklist_dev.bootstrap import NAMESPACE, Account
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
+from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.etcd_keys import copy_template
-from checklist_dev.failures import Failure
 from checklist_dev.load.client import ServiceClient
-from checklist_dev.load.rig import Rig
+from checklist_dev.load.pace import due_times, until
 
 SETTINGS: Final = {"CHECKLISTS_MAX_TEMPLATE_BYTES": str(2**30)}
 LARGE: Final[dict[str, Any]] = {
@@ -49,25 +45,20 @@ _LIST_EVERY: Final = 10
 _WITHIN_S: Final = 300.0
 
 
-async def measure_large_templates(
-    rig: Rig, kube: KubeClient, account: Account, others: OtherRoutes, *, templates: int, rounds: int, round_s: float
-) -> list[Figure]:
-    """`others` of another organization are called at a steady pace: before the templates of `account` are there, then
-    in turn beside them and while they are read."""
-    api = rig.programs["api"]
+async def measure_large_templates(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Routes of one organization are called at a steady pace: before the templates of another one are there, then in
+    turn beside them and while they are read."""
+    api, templates, rounds = stage.api, sizes.large_templates, sizes.viewer_rounds
+    others = await OtherRoutes.of(stage)
+    account = await asyncio.to_thread(stage.rig.new_account)
 
     async def window() -> Seconds:
-        return await others.call_until(asyncio.ensure_future(asyncio.sleep(round_s)))
+        return await others.call_for(sizes.quiet_s)
 
-    async with (
-        ServiceClient([api.url], account.api_key) as owner,
-        aiohttp.ClientSession(
-            api.url, trust_env=False, headers={"Authorization": f"Bearer {account.api_key}"}
-        ) as session,
-    ):
+    async with ServiceClient([api.url], account.api_key) as owner, stage.session(account) as session:
         await window()  # warms up
         without = [await window() for _ in range(rounds)]
-        ids = await _fill(rig, kube, owner, templates)
+        ids = await _fill(stage, owner, templates)
         await window()
         beside, read, reads = list[Seconds](), list[Seconds](), list[float]()
         for number in range(rounds):
@@ -80,22 +71,22 @@ async def measure_large_templates(
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-    told = f"without: {_p99(without) * 1000:.1f} ms, median of {rounds}; {REQUESTS_PER_S:.0f} requests per second"
+    told = f"without: {p99(without) * 1000:.1f} ms, median of {rounds}; {REQUESTS_PER_S:.0f} requests per second"
     told_read = (
-        f"beside: {_p99(beside) * 1000:.1f} ms; a read takes {percentile(reads, 50) * 1000:.0f} ms, "
+        f"beside: {p99(beside) * 1000:.1f} ms; a read takes {percentile(reads, 50) * 1000:.0f} ms, "
         f"median of {len(reads)}"
     )
     return [
         Figure(
             f"p99 of another organization beside {templates} large templates over p99 without them",
-            _p99(beside) / _p99(without),
+            p99(beside) / p99(without),
             "",
             Goal("<=", 2),
             told,
         ),
         of_rounds(
             f"... while {_READS_PER_S:.0f} of them a second are read over p99 beside them",
-            [_p99([busy]) / _p99([calm]) for busy, calm in zip(read, beside, strict=True)],
+            [p99([busy]) / p99([calm]) for busy, calm in zip(read, beside, strict=True)],
             "",
             goal=Goal("<=", 2),
             baseline=told_read,
@@ -110,46 +101,32 @@ async def measure_large_templates(
     ]
 
 
-def _p99(rounds: Sequence[Seconds]) -> float:
-    """The median of the rounds' p99, all routes together: one round that met a busy neighbour says nothing."""
-    return median(percentile(list(chain(*one.values())), 99) for one in rounds)
-
-
-async def _fill(rig: Rig, kube: KubeClient, owner: ServiceClient, templates: int) -> list[str]:
+async def _fill(stage: Stage, owner: ServiceClient, templates: int) -> list[str]:
     """Their ids, when the API lists all of them. The one that is copied was judged by the operator before, so that
     the copies are: what it would write to each costs the API server half a second. Raises Failure."""
     first = await owner.create_template(LARGE)
 
     async def judged() -> bool:
-        return bool((await kube.get(TEMPLATE, first, NAMESPACE)).get("status"))
+        return bool((await stage.kube.get(TEMPLATE, first, NAMESPACE)).get("status"))
 
     async def listed() -> bool:
         reply = await owner.once("GET", "/v1/templates?per_page=1")
-        return reply.ok and reply.body["pagination"]["total"] == templates
+        return bool(reply.ok and reply.body["pagination"]["total"] == templates)
 
-    await _until(judged)
-    ids = await copy_template(rig.cluster, first, templates)
-    await _until(listed)
+    await until(judged, "judged: a large template", within_s=_WITHIN_S)
+    ids = await copy_template(stage.rig.cluster, first, templates)
+    await until(listed, f"listed: {templates} large templates", within_s=_WITHIN_S)
     return ids
-
-
-async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
-    until = time.monotonic() + _WITHIN_S
-    while not await holds():
-        if time.monotonic() > until:
-            raise Failure(f"{holds.__name__} does not hold after {_WITHIN_S:.0f} s")
-        await asyncio.sleep(0.2)
 
 
 async def _read(session: aiohttp.ClientSession, ids: list[str], seconds: list[float]) -> None:
     """One after the other at a steady pace, with lists of them in between, until cancelled. What comes is not parsed:
     who reads sits elsewhere in truth."""
-    loop = asyncio.get_running_loop()
-    due = loop.time()
-    for number, template_id in enumerate(itertools.cycle(ids)):
-        due += 1 / _READS_PER_S
-        await asyncio.sleep(max(0.0, due - loop.time()))
-        if number % _LIST_EVERY == _LIST_EVERY - 1:
+    waiting = itertools.cycle(ids)
+    numbers = itertools.count(1)
+    async for _ in due_times(_READS_PER_S):
+        template_id = next(waiting)
+        if next(numbers) % _LIST_EVERY == 0:
             await seconds_of(session, "/v1/templates?per_page=100")
         else:
             seconds.append(await seconds_of(session, f"/v1/templates/{template_id}"))

@@ -10,7 +10,7 @@ The baseline is the least that anything on this API must do: patch a status, hea
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -19,15 +19,14 @@ import aiohttp
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import RUN
 from checklist_crds.times import parse_timestamp
-from checklist_dev.bench.answers import Planned
-from checklist_dev.bench.raw import RAW_LABEL, RawCluster, RunFactory
+from checklist_dev.bench.answers import USUAL_STEPS, Planned, answers_to, open_runs, runs_needed, template_of
 from checklist_dev.bench.report import Figure, Goal, percentile
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.bootstrap import NAMESPACE
-from checklist_dev.failures import Failure
-from checklist_dev.load.received import ReceiverLog, Transmission
-
-ARRIVES_WITHIN_S = 30.0
-Call = Callable[[], Awaitable[None]]
+from checklist_dev.load.pace import Call, at_steady_rate
+from checklist_dev.load.raw import RAW_LABEL, RawCluster, RunFactory
+from checklist_dev.load.received import Transmission, collect
 
 
 @dataclass(slots=True)
@@ -56,7 +55,7 @@ class RawPipeline:
     async def prepare(self, factory: RunFactory, count: int) -> None:
         for _ in range(count):
             name, body = factory.make()
-            await self._cluster.create_run(body)
+            await self._cluster.create(RUN, body)
             self._names.append(name)
         _, version = await self._kube.list_all(RUN, NAMESPACE, label_selector=RAW_LABEL)
         self._watching = asyncio.create_task(self._watch(version))
@@ -96,46 +95,33 @@ class RawPipeline:
             await response.read()
 
 
-async def at_steady_rate(calls: Iterator[Call], *, per_second: float) -> float:
-    """Start them on time whatever the earlier ones do (an open loop hides no stall); the rate that came out."""
-    started = time.perf_counter()
-    tasks: list[asyncio.Task[None]] = []
-    for number, call in enumerate(calls):
-        await asyncio.sleep(max(0.0, started + number / per_second - time.perf_counter()))
-        tasks.append(asyncio.ensure_future(call()))
-    await asyncio.gather(*tasks)
-    return len(tasks) / (time.perf_counter() - started)
-
-
-async def measure_latency(
-    pipeline: RawPipeline,
-    answers: Iterator[Planned],
-    log: ReceiverLog,
-    *,
-    rounds: int,
-    round_s: float,
-    per_second: float,
-) -> tuple[list[Figure], Latencies]:
-    """Alternating windows of `round_s` seconds. Raises Failure when an event does not arrive at all."""
+async def measure_latency(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Alternating windows. Raises Failure when an event does not arrive at all."""
+    client, per_second = stage.client, sizes.events_per_s
+    count = int(sizes.latency_round_s * per_second)
+    template_id = await client.create_template(template_of(USUAL_STEPS))
+    people = await open_runs(client, template_id, [stage.hook], runs_needed(sizes.latency_rounds * count))
+    example = await stage.cluster.get_run(people[0].run_id)
+    answers, log = answers_to(people), stage.log()
     result, rates = Latencies(), []
-    count = int(round_s * per_second)
     acknowledged: dict[tuple[str, str], float] = {}
-
-    def answering() -> Iterator[Call]:
-        for planned in islice(answers, count):
-            yield _timed(planned, acknowledged)
-
-    for number in range(rounds):
-        await at_steady_rate(pipeline.calls(count, str(number)), per_second=per_second)
-        result.raw += [pipeline.latency_ms(each) for each in await _arrivals(log, count)]
-        before = len(acknowledged)
-        rates.append(await at_steady_rate(answering(), per_second=per_second))
-        for each in await _arrivals(log, len(acknowledged) - before):
-            committed = parse_timestamp(each.envelope["ts"]).timestamp()
-            result.ours.append((each.at - committed) * 1000)
-            key = (each.run_id, str(each.envelope["data"]["step_id"]))
-            result.after_answer.append((each.at - acknowledged[key]) * 1000)
-    return _figures(result, per_second, min(rates)), result
+    pipeline = RawPipeline(stage.cluster, stage.kube, stage.hook)
+    try:
+        await pipeline.prepare(RunFactory(example, stage.rig.keys, raw=True, webhook=False), len(people))
+        for number in range(sizes.latency_rounds):
+            await at_steady_rate(pipeline.calls(count, str(number)), per_second=per_second)
+            result.raw += [pipeline.latency_ms(each) for each in await collect(log, count)]
+            before = len(acknowledged)
+            planned = (_timed(each, acknowledged) for each in islice(answers, count))
+            rates.append(await at_steady_rate(planned, per_second=per_second))
+            for each in await collect(log, len(acknowledged) - before):
+                committed = parse_timestamp(each.envelope["ts"]).timestamp()
+                result.ours.append((each.at - committed) * 1000)
+                key = (each.run_id, str(each.envelope["data"]["step_id"]))
+                result.after_answer.append((each.at - acknowledged[key]) * 1000)
+    finally:
+        await pipeline.close()
+    return _figures(result, per_second, min(rates))
 
 
 def _timed(planned: Planned, acknowledged: dict[tuple[str, str], float]) -> Call:
@@ -144,18 +130,6 @@ def _timed(planned: Planned, acknowledged: dict[tuple[str, str], float]) -> Call
         acknowledged[planned.key] = time.time()
 
     return give
-
-
-async def _arrivals(log: ReceiverLog, count: int) -> list[Transmission]:
-    """The next `count` transmissions, whenever they come."""
-    arrived: list[Transmission] = []
-    deadline = time.monotonic() + ARRIVES_WITHIN_S
-    while len(arrived) < count:
-        if time.monotonic() > deadline:
-            raise Failure(f"{count - len(arrived)} of {count} events had not arrived after {ARRIVES_WITHIN_S:.0f} s")
-        await asyncio.sleep(0.1)
-        arrived += log.new()
-    return arrived
 
 
 def _figures(result: Latencies, per_second: float, rate: float) -> list[Figure]:

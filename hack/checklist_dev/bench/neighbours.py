@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from checklist_dev.bench.report import Figure
+from checklist_dev.load.usage import TICKS_PER_S, family_of, processor_s
 
 _SAMPLE_EVERY_S: Final = 1.0
 _PROC: Final = Path("/proc")
@@ -20,7 +21,7 @@ class Share:
     """Ticks of all processors: those there were, and those that neither we nor our children used, and were not idle."""
 
     all: int = 0
-    others: int = 0
+    others: float = 0.0
 
     def as_figure(self, part: str) -> list[Figure]:
         """Empty where the kernel does not tell."""
@@ -66,17 +67,10 @@ def _machine() -> tuple[int, int]:
     return sum(fields[:8]), sum(fields[:8]) - idle
 
 
-def _ours() -> dict[int, int]:
+def _ours() -> dict[int, float]:
     """Ticks of this process and its descendants (a browser is the child of its driver), by process id."""
-    ticks: dict[int, int] = {}
-    waiting = [os.getpid()]
-    while waiting:
-        pid = waiting.pop()
-        if pid in ticks:
-            continue
+    found = {}
+    for pid in family_of(os.getpid()):
         with contextlib.suppress(OSError):
-            fields = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
-            ticks[pid] = int(fields[11]) + int(fields[12])
-            for task in (_PROC / str(pid) / "task").iterdir():
-                waiting += [int(child) for child in (task / "children").read_text().split()]
-    return ticks
+            found[pid] = processor_s(pid) * TICKS_PER_S
+    return found

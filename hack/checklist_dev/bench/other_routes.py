@@ -4,30 +4,46 @@ import asyncio
 import itertools
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from itertools import chain
+from statistics import median
+from typing import Any, Final, Self
 
-from checklist_dev.bench.answers import USUAL_STEPS, text_for
+from checklist_dev.bench.answers import USUAL_STEPS, open_runs, template_of, text_for
+from checklist_dev.bench.report import percentile
+from checklist_dev.bench.stage import Stage
 from checklist_dev.failures import Failure
 from checklist_dev.load.client import Person, Reply, ServiceClient, new_op
+from checklist_dev.load.pace import due_times
 
+_PEOPLE: Final = 64
 REQUESTS_PER_S: Final = 50.0
 Seconds = dict[str, list[float]]
 """By route."""
 
 
 class OtherRoutes:
-    """`wish` dispatches the checklist of `load.checklist`; `people` answer it, one after the other."""
+    """Runs of the usual size; some of them are answered, one after the other."""
 
-    def __init__(self, client: ServiceClient, wish: dict[str, Any], people: Sequence[Person]) -> None:
+    @classmethod
+    async def of(cls, stage: Stage) -> Self:
+        template_id = await stage.client.create_template(template_of(USUAL_STEPS))
+        people = await open_runs(stage.client, template_id, [stage.hook], _PEOPLE)
+        return cls(stage.client, {"template_id": template_id, "webhook": stage.webhook}, people)
+
+    def __init__(self, client: ServiceClient, wanted: dict[str, Any], people: Sequence[Person]) -> None:
         self._rng = random.Random(1)
         self._people = itertools.cycle(people)
         self._routes: Final[dict[str, Callable[[], Awaitable[Reply]]]] = {
-            "POST /v1/runs": lambda: client.dispatch(wish),
+            "POST /v1/runs": lambda: client.dispatch(wanted),
             "GET /v1/runs/{run_id}": lambda: client.once("GET", f"/v1/runs/{next(self._people).run_id}"),
             "GET /v1/runs": lambda: client.once("GET", "/v1/runs?limit=20"),
             "GET /v1/executor/runs/{run_id}": lambda: next(self._people).read(insist=False),
             "PUT .../answers/{step_id}": self._answer,
         }
+
+    async def call_for(self, seconds: float) -> Seconds:
+        """`call_until` so many seconds are over."""
+        return await self.call_until(asyncio.ensure_future(asyncio.sleep(seconds)))
 
     async def call_until(self, until: asyncio.Future[Any]) -> Seconds:
         """Seconds of each call, from the moment at which it was due, sent in an open loop until `until` is done.
@@ -36,7 +52,7 @@ class OtherRoutes:
         """
         loop = asyncio.get_running_loop()
         seconds: Seconds = {route: [] for route in self._routes}
-        under_way: set[asyncio.Task[None]] = set()
+        under_way: list[asyncio.Task[None]] = []
 
         async def one(route: str, due: float) -> None:
             reply = await self._routes[route]()
@@ -44,16 +60,17 @@ class OtherRoutes:
                 raise Failure(f"{route} answered {reply.status}: {reply.body}")
             seconds[route].append(loop.time() - due)
 
-        due = loop.time()
-        for route in itertools.cycle(self._routes):
-            if until.done():
-                break
-            due += 1 / REQUESTS_PER_S
-            await asyncio.sleep(max(0.0, due - loop.time()))
-            under_way.add(asyncio.create_task(one(route, due)))
+        routes = itertools.cycle(self._routes)
+        async for due in due_times(REQUESTS_PER_S, until.done):
+            under_way.append(asyncio.create_task(one(next(routes), due)))
         await asyncio.gather(*under_way)
         return seconds
 
     async def _answer(self) -> Reply:
         number = self._rng.randrange(USUAL_STEPS)
         return await next(self._people).answer(f"s-{number}", text_for(self._rng.randrange(1000)), op_id=new_op())
+
+
+def p99(rounds: Sequence[Seconds]) -> float:
+    """The median of the rounds' p99, all routes together: one round that met a busy neighbour says nothing."""
+    return median(percentile(list(chain(*one.values())), 99) for one in rounds)

@@ -6,8 +6,7 @@ Then the same beside a neighbour that uses one and a half cores, which starves k
 import asyncio
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -17,67 +16,50 @@ from checklist_crds.resources.kinds import API_KEY, Kind
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import parse_timestamp
-from checklist_dev.bench.answers import SECRET, Planned, open_runs, template_of
-from checklist_dev.bench.latency import at_steady_rate
-from checklist_dev.bench.raw import RawCluster, rate_of
+from checklist_dev.bench.answers import USUAL_STEPS, Planned, answers_to, open_runs, template_of
 from checklist_dev.bench.report import Figure, Goal, percentile
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.bootstrap import NAMESPACE
-from checklist_dev.failures import Failure
 from checklist_dev.flaky import busy_neighbours
-from checklist_dev.load.client import Person, Reply, ServiceClient, new_op
-from checklist_dev.load.received import ReceiverLog
-from checklist_dev.load.rig import Rig
+from checklist_dev.load.client import Person, Reply, new_op
+from checklist_dev.load.pace import Call, at_steady_rate, rate_of, until
+from checklist_dev.load.raw import RawCluster
 
-STEPS: Final = 40
 NEIGHBOUR_CORES: Final = 1.5
 _AT_ONCE: Final = 16
 _LEASE: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease")
 _WITHIN_S: Final = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    rig: Rig
-    client: ServiceClient
-    cluster: RawCluster
-    kube: KubeClient
-    log: ReceiverLog
-    url: str
-    template_id: str
-
-    async def plan(self, answers: int) -> tuple[list[Person], Iterator[Planned]]:
-        """Runs, and so many answers, step by step through all of them: more runs than there are requests under way,
-        since changes of one run wait for each other."""
-        people = await open_runs(self.client, self.template_id, [self.url], max(2 * _AT_ONCE, -(-answers // STEPS)))
-        text = "Nothing unusual at this point, all as it was the week before."
-        planned = (Planned(person, f"s-{number}", text) for number in range(STEPS) for person in people)
-        return people, islice(planned, answers)
+async def _plan(stage: Stage, template_id: str, answers: int) -> tuple[list[Person], Iterator[Planned]]:
+    """Runs, and so many answers, step by step through all of them: more runs than there are requests under way, since
+    changes of one run wait for each other."""
+    people = await open_runs(stage.client, template_id, [stage.hook], max(2 * _AT_ONCE, -(-answers // USUAL_STEPS)))
+    return people, islice(answers_to(people), answers)
 
 
-async def measure_overload(
-    rig: Rig, client: ServiceClient, cluster: RawCluster, kube: KubeClient, url: str, *, answers: int, for_s: float
-) -> list[Figure]:
-    """`answers` find the capacity; then twice of it is offered for `for_s` seconds."""
-    template_id = await client.create_template(template_of(STEPS))
-    stage = _Stage(rig, client, cluster, kube, ReceiverLog(rig.receiver_log()), url, template_id)
-    _, planned = await stage.plan(answers // 4)
-    await rate_of((answer.give for answer in planned), concurrency=_AT_ONCE)  # warms up
-    _, planned = await stage.plan(answers)
-    capacity = await rate_of((answer.give for answer in planned), concurrency=_AT_ONCE)
-    found = Figure(f"capacity: answers with a webhook, {STEPS} steps, {_AT_ONCE} at once", capacity, "/s")
-    twice = await _window(stage, "twice the capacity", capacity, for_s)
-    with busy_neighbours(NEIGHBOUR_CORES, rig.folder / "logs"):
-        starved = await _window(stage, f"the same beside {NEIGHBOUR_CORES} busy cores", capacity, for_s)
+async def measure_overload(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Some answers find the capacity; then twice of it is offered."""
+    template_id = await stage.client.create_template(template_of(USUAL_STEPS))
+    for answers in (sizes.answers // 4, sizes.answers):  # the first ones warm up
+        _, planned = await _plan(stage, template_id, answers)
+        capacity = await rate_of((answer.give for answer in planned), concurrency=_AT_ONCE)
+    found = Figure(f"capacity: answers with a webhook, {USUAL_STEPS} steps, {_AT_ONCE} at once", capacity, "/s")
+    twice = await _window(stage, template_id, "twice the capacity", capacity, sizes.overload_s)
+    with busy_neighbours(NEIGHBOUR_CORES, stage.rig.folder / "logs"):
+        where = f"the same beside {NEIGHBOUR_CORES} busy cores"
+        starved = await _window(stage, template_id, where, capacity, sizes.overload_s)
     return [found, *twice, *starved]
 
 
-async def _window(stage: _Stage, where: str, capacity: float, for_s: float) -> list[Figure]:
+async def _window(stage: Stage, template_id: str, where: str, capacity: float, for_s: float) -> list[Figure]:
     per_s = 2 * capacity
-    people, planned = await stage.plan(int(per_s * for_s))
+    people, planned = await _plan(stage, template_id, int(per_s * for_s))
     terms = await _lease_transitions(stage.kube)
     replies: list[tuple[Planned, Reply]] = []
 
-    def give(each: Planned) -> Callable[[], Awaitable[None]]:
+    def give(each: Planned) -> Call:
         async def once() -> None:
             body = {"op_id": new_op(), "value": each.value}
             reply = await each.person.write("PUT", f"/answers/{each.step_id}", body, insist=False)
@@ -87,7 +69,7 @@ async def _window(stage: _Stage, where: str, capacity: float, for_s: float) -> l
 
     offered = at_steady_rate(map(give, planned), per_second=per_s)
     rate, revoked_s, late_s = await asyncio.gather(
-        offered, _revocation_s(stage, for_s / 3), _lateness_of_expiry_s(stage, for_s / 2)
+        offered, _revocation_s(stage, for_s / 3), _lateness_of_expiry_s(stage, template_id, for_s / 2)
     )
     lasted_s = len(replies) / rate
     taken = [reply.seconds for _, reply in replies if reply.ok]
@@ -132,40 +114,36 @@ async def _missing(cluster: RawCluster, people: list[Person], acknowledged: set[
     return len(acknowledged)
 
 
-async def _revocation_s(stage: _Stage, after_s: float) -> float:
+async def _revocation_s(stage: Stage, after_s: float) -> float:
     """From the patch of another organization's key, as `kubectl` makes it, until the API refuses the key."""
     key = (await asyncio.to_thread(stage.rig.new_account)).api_key
     ask = partial(stage.client.once, "GET", "/v1/templates?per_page=1", None, {"Authorization": f"Bearer {key}"})
+
+    async def is_answered_with(status: int) -> bool:
+        return (await ask()).status == status
+
     await asyncio.sleep(after_s)
-    await _until(ask, 200)
+    await until(partial(is_answered_with, 200), "taken: a new key", within_s=_WITHIN_S)
     await stage.kube.patch(API_KEY, api_keys.object_name(digest(key)), {"spec": {"revoked": True}}, NAMESPACE)
-    revoked_at = time.perf_counter()
-    await _until(ask, 401)
-    return time.perf_counter() - revoked_at
+    refused = partial(is_answered_with, 401)
+    return await until(refused, "refused: a revoked key", within_s=_WITHIN_S, every_s=0.02)
 
 
-async def _until(ask: Callable[[], Awaitable[Reply]], status: int) -> None:
-    deadline = time.monotonic() + _WITHIN_S
-    while (reply := await ask()).status != status:
-        if time.monotonic() > deadline:
-            raise Failure(f"not answered with {status} within {_WITHIN_S:.0f} s, but with {reply.status}")
-        await asyncio.sleep(0.02)
-
-
-async def _lateness_of_expiry_s(stage: _Stage, expires_after_s: float) -> float:
+async def _lateness_of_expiry_s(stage: Stage, template_id: str, expires_after_s: float) -> float:
     """From `expires_at` to the first byte of `run.expired`."""
-    webhook = {"url": stage.url, "secret": SECRET, "events": ["run.expired"]}
-    wanted = {"template_id": stage.template_id, "expires_in_hours": expires_after_s / 3600, "webhook": webhook}
+    webhook, log = {**stage.webhook, "events": ["run.expired"]}, stage.log()
+    wanted = {"template_id": template_id, "expires_in_hours": expires_after_s / 3600, "webhook": webhook}
     run = (await stage.client.dispatch(wanted)).body
     expires_at = parse_timestamp(run["expires_at"]).timestamp()
     await asyncio.sleep(max(0.0, expires_at - time.time()))
-    deadline = time.monotonic() + _WITHIN_S
-    while time.monotonic() < deadline:
-        for transmission in stage.log.new():
-            if transmission.run_id == run["run_id"]:
-                return transmission.at - expires_at
-        await asyncio.sleep(0.2)
-    raise Failure(f"run.expired did not come within {_WITHIN_S:.0f} s")
+    late = list[float]()
+
+    async def has_come() -> bool:
+        late.extend(each.at - expires_at for each in log.new() if each.run_id == run["run_id"])
+        return bool(late)
+
+    await until(has_come, "there: run.expired", within_s=_WITHIN_S)
+    return late[0]
 
 
 async def _lease_transitions(kube: KubeClient) -> int:

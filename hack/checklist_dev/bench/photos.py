@@ -3,25 +3,25 @@
 import asyncio
 import io
 import multiprocessing
-import os
 import random
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 from PIL import Image
 
-from checklist_dev.bench.other_routes import REQUESTS_PER_S, OtherRoutes, Seconds
+from checklist_dev.bench.answers import open_runs
+from checklist_dev.bench.other_routes import REQUESTS_PER_S, OtherRoutes, p99
 from checklist_dev.bench.report import Figure, Goal, percentile
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.failures import Failure
-from checklist_dev.load.client import Person, ServiceClient, new_op
+from checklist_dev.load.client import Person, new_op
 from checklist_dev.load.rig import Program
+from checklist_dev.load.usage import give_way
 
 CLIENTS: Final = 8
 PHOTO_BYTES: Final = 4_000_000
@@ -99,22 +99,17 @@ async def _upload(session: aiohttp.ClientSession, place: Place, photo: bytes) ->
     return time.perf_counter() - started
 
 
-async def measure_uploads(
-    client: ServiceClient, api: Program, others: OtherRoutes, *, photos: int, quiet_s: float
-) -> list[Figure]:
-    """`others` are called in turn at a steady pace, with and without uploads."""
-    template_id = await client.create_template(TEMPLATE)
-    people = []
-    for _ in range(photos // 20 + 1):
-        reply = await client.dispatch({"template_id": template_id})
-        people.append(Person(client, reply.body["run_id"], reply.body["link"]))
+async def measure_uploads(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Other routes are called at a steady pace, with and without uploads."""
+    client, api, photos, others = stage.client, stage.api, sizes.photos, await OtherRoutes.of(stage)
+    people = await open_runs(client, await client.create_template(TEMPLATE), [], photos // 20 + 1)
     pictures = await asyncio.to_thread(lambda: [make_photo(seed) for seed in range(4)])
     places = [Place.of(api.url, person) for person in people for _ in range(20)][: photos + 1]
     loop = asyncio.get_running_loop()
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), initializer=_give_way) as pool:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), initializer=give_way) as pool:
         # The first one starts the service's worker, and the process here.
         await loop.run_in_executor(pool, upload_all, places[:1], pictures)
-        before = await others.call_until(asyncio.ensure_future(asyncio.sleep(quiet_s)))
+        before = await others.call_for(sizes.quiet_s)
         rss_before = api.rss_mib()
         peak = asyncio.create_task(_peak_of(api))
         started = time.perf_counter()
@@ -123,12 +118,17 @@ async def measure_uploads(
         seconds = time.perf_counter() - started
         peak.cancel()
         waits, highest = await uploads, max(rss_before, await peak)
-        after = await others.call_until(asyncio.ensure_future(asyncio.sleep(quiet_s)))
+        after = await others.call_for(sizes.quiet_s)
     calm = {route: before[route] + after[route] for route in during}
     size = sum(map(len, pictures)) / len(pictures) / 1e6
     return [
-        _p99_of_all(during, calm),
-        *(_p99_of(route, during[route], calm[route]) for route in during),
+        Figure(
+            "p99 of other requests during uploads over p99 without",
+            p99([during]) / p99([calm]),
+            "",
+            Goal("<=", 2),
+            f"without: {p99([calm]) * 1000:.1f} ms; {REQUESTS_PER_S:.0f} requests per second",
+        ),
         Figure(
             "memory that uploads add to the API (RSS)",
             highest - rss_before,
@@ -139,36 +139,6 @@ async def measure_uploads(
         Figure("photos taken in", photos / seconds, "/s", None, f"{photos} photos of 12 megapixels"),
         Figure("upload to acknowledgement, p50", percentile(waits, 50), "s"),
     ]
-
-
-def _p99_of_all(during: Seconds, calm: Seconds) -> Figure:
-    without = percentile(list(chain(*calm.values())), 99)
-    return Figure(
-        "p99 of other requests during uploads over p99 without",
-        percentile(list(chain(*during.values())), 99) / without,
-        "",
-        Goal("<=", 2),
-        f"without: {without * 1000:.1f} ms; {REQUESTS_PER_S:.0f} requests per second",
-    )
-
-
-def _p99_of(route: str, during: list[float], calm: list[float]) -> Figure:
-    without = percentile(calm, 99)
-    return Figure(
-        f"... of {route}",
-        percentile(during, 99) / without,
-        "",
-        None,
-        f"{without * 1000:.1f} ms; {len(during)} requests",
-    )
-
-
-def _give_way() -> None:
-    """Who uploads sits elsewhere in truth: here it must not take the processors from the service it talks to."""
-    os.setsid()
-    os.nice(19)
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text("19")
 
 
 async def _peak_of(api: Program) -> float:

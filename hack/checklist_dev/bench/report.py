@@ -76,6 +76,11 @@ def table(figures: Sequence[Figure]) -> str:
         spread = f"{_text(figure.spread[0])}..{_text(figure.spread[1])}" if figure.spread else ""
         value = f"{_text(figure.value)} {figure.unit}".strip()
         rows.append((mark, figure.name, value, spread, str(figure.goal or ""), figure.baseline))
+    return in_columns(rows)
+
+
+def in_columns(rows: Sequence[Sequence[str]]) -> str:
+    """The first row is the head of the table; the last column is not filled up."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     lines = [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()

@@ -5,45 +5,41 @@ import os
 import re
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 from checklist_crds.kube.client import KubeConnection
 from checklist_crds.resources.kinds import RUN
-from checklist_crds.times import utc_now
-from checklist_dev.bench.answers import answers_to, open_runs
-from checklist_dev.bench.raw import Json, RawCluster, RunFactory, rate_of
+from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bench.report import Figure, Goal
-from checklist_dev.bench.scale import NOT_WHILE_MEASURED, URL
+from checklist_dev.bench.scale import NOT_WHILE_MEASURED
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
 from checklist_dev.failures import Failure
-from checklist_dev.load.checklist import STEPS, TEMPLATE
-from checklist_dev.load.client import ServiceClient
+from checklist_dev.load.checklist import STEPS
+from checklist_dev.load.client import Json
+from checklist_dev.load.raw import RawCluster, RunFactory, fill
 from checklist_dev.load.rig import Rig
 
 _MADE = re.compile(r"([\d,]+) made, ([\d,]+) were there")
 _ENDS_WITHIN_S = 3600.0
 
 
-async def measure_restore(rig: Rig, *, live_runs: int) -> list[Figure]:
+async def measure_restore(stage: Stage, sizes: Sizes) -> list[Figure]:
     """Half of the runs have all their answers; all have a webhook, and none an event left to send."""
-    account = await asyncio.to_thread(rig.new_account)
-    api = rig.add_api()
-    await asyncio.to_thread(rig.start_all)
-    connection = await KubeConnection.load(str(rig.cluster.kubeconfig))
-    async with RawCluster(connection) as cluster:
-        async with ServiceClient([api.url], account.api_key) as client:
-            template_id = await client.create_template(TEMPLATE)
-            [person] = await open_runs(client, template_id, [URL], 1)
-            for planned in answers_to([person]):
-                await planned.give()
-        await asyncio.to_thread(api.child.stop)
-        example = await cluster.get_run(person.run_id)
-        answered = {name: value for name, value in example["status"].items() if name != "outbox"}
-        await _fill(cluster, RunFactory(example, rig.keys), answered, live_runs - 1)
-        bytes_of_one = len(await cluster.read_run(person.run_id))
+    rig, cluster, live_runs = stage.rig, stage.cluster, sizes.restored_runs
+    example = await stage.answered(STEPS, submit=False)
+    await stage.stop()
+    await fill(
+        cluster,
+        RunFactory(example, rig.keys),
+        live_runs - 1,
+        spec=lambda _: {"expiresAt": format_timestamp(utc_now() + NOT_WHILE_MEASURED)},
+        status=lambda number: example["status"] if number % 2 else None,
+    )
+    bytes_of_one = len(await cluster.read_run(example["metadata"]["name"]))
     url = (rig.folder / "backup").absolute().as_uri()
     backup_s, _ = await run_command(rig, rig.cluster.kubeconfig, "backup", "--to", url)
     verify_s, _ = await run_command(rig, rig.cluster.kubeconfig, "backup", "--verify", url)
@@ -51,7 +47,7 @@ async def measure_restore(rig: Rig, *, live_runs: int) -> list[Figure]:
     with ControlPlane(rig.folder / "target", ephemeral=rig.cluster.ephemeral, memory_target=None) as target:
         await asyncio.to_thread(_prepare, target)
         restore_s, told = await run_command(rig, target.kubeconfig, "restore", "--from", url)
-        differ = await _differing(connection, await KubeConnection.load(str(target.kubeconfig)))
+        differ = await _differing(stage.connection, await KubeConnection.load(str(target.kubeconfig)))
         again_s, again = await run_command(rig, target.kubeconfig, "restore", "--from", url)
     made, there = _counts(told)
     if there or _counts(again) != (0, 0):
@@ -74,16 +70,6 @@ async def measure_restore(rig: Rig, *, live_runs: int) -> list[Figure]:
             f"{stored / 1024**2:.1f} MiB in the store; read back and verified in {verify_s:.1f} s",
         ),
     ]
-
-
-async def _fill(cluster: RawCluster, factory: RunFactory, answered: Json, count: int) -> None:
-    async def one(number: int) -> None:
-        name, body = factory.make(expiresAt=(utc_now() + NOT_WHILE_MEASURED).strftime("%Y-%m-%dT%H:%M:%SZ"))
-        await cluster.create_run(body)
-        if number % 2:
-            await cluster.patch_run_status(name, answered)
-
-    await rate_of((partial(one, number) for number in range(count)), concurrency=32)
 
 
 async def run_command(rig: Rig, kubeconfig: Path, *arguments: str) -> tuple[float, str]:

@@ -9,55 +9,50 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import aiohttp
 
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.times import utc_now
-from checklist_dev.bench.deliveries import collect
-from checklist_dev.bench.raw import RawCluster
+from checklist_dev.bench.answers import USUAL_STEPS, open_runs, template_of
 from checklist_dev.bench.report import Figure, Goal, percentile
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.bench.waiting import Waiting, create, let_wait, waiting_deliveries
-from checklist_dev.load.client import Person
-from checklist_dev.load.received import ReceiverLog, Transmission
+from checklist_dev.load.pace import at_steady_rate
+from checklist_dev.load.raw import RawCluster
+from checklist_dev.load.received import Transmission, collect
 from checklist_dev.load.receiver import FLUSH_EVERY_S
-from checklist_dev.load.rig import Program
 
 BASELINE_PART = 6
 """The baseline makes one retry for so many of ours."""
 STARTS_WITHIN_S = 10.0
 HOSTS = 20
+"""Addresses that are hosts of their own to the operator."""
 
 
-def loopback_hosts() -> list[str]:
-    """Addresses that are hosts of their own to the operator."""
-    return [f"127.0.3.{number}" for number in range(1, HOSTS + 1)]
-
-
-async def measure_retries(
-    people: Sequence[Person],
-    cluster: RawCluster,
-    operator: Program,
-    log: ReceiverLog,
-    *,
-    count: int,
-    within_s: float,
-) -> list[Figure]:
-    """`count` second attempts of these people's runs in turn, evenly spread over `within_s` seconds."""
+async def measure_retries(stage: Stage, sizes: Sizes) -> list[Figure]:
+    """Second attempts of many runs in turn, evenly spread over the time."""
+    cluster, operator, count, within_s = stage.cluster, stage.operator, sizes.retries, sizes.retries_within_s
+    hosts = [f"127.0.3.{number}" for number in range(1, HOSTS + 1)]
+    port = stage.rig.start_receiver("endpoints", hosts=["127.0.0.1", *hosts])
+    template_id = await stage.client.create_template(template_of(USUAL_STEPS))
+    urls = [f"http://{host}:{port}/ok/hook" for host in hosts]
+    people = await open_runs(stage.client, template_id, urls, sizes.retrying_runs)
     runs = await asyncio.gather(*(cluster.get_run(person.run_id) for person in people))
-    await asyncio.to_thread(operator.child.stop)
+    await stage.stop(operator)
     raw = await _bare_retries(cluster, runs, count=count // BASELINE_PART, per_second=count / within_s)
     await asyncio.sleep(3 * FLUSH_EVERY_S)
-    list(log.new())
+    log = stage.log("endpoints")
 
     deliveries = list(waiting_deliveries(runs, count))
     rate = await create(cluster, deliveries)
     first_due = utc_now() + timedelta(seconds=1.5 * count / rate + STARTS_WITHIN_S)
     due = [first_due + timedelta(seconds=number * within_s / count) for number in range(count)]
     await let_wait(cluster, deliveries, due)
-    operator.start()
-    await asyncio.to_thread(operator.wait_ready)
+    await stage.start(operator)
     arrived = await collect(log, count)
     lateness = _lateness_ms(arrived, dict(zip((each.name for each in deliveries), due, strict=True)))
     baseline = f"claim, POST and record by one bare client: {percentile(raw, 99):.0f} ms"
@@ -100,9 +95,6 @@ async def _bare_retries(
                 await response.read()
             await cluster.patch_status(WEBHOOK_DELIVERY, each.name, {"phase": "Delivered", "settled": True})
 
-        tasks = []
-        for number, each in enumerate(deliveries):
-            await asyncio.sleep(max(0.0, started + number / per_second - time.time()))
-            tasks.append(asyncio.create_task(retry(number, each)))
-        await asyncio.gather(*tasks)
+        calls = (partial(retry, number, each) for number, each in enumerate(deliveries))
+        await at_steady_rate(calls, per_second=per_second)
     return late

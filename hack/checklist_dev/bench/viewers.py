@@ -11,10 +11,10 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from checklist_dev.failures import Failure
+from checklist_dev.load.usage import give_way
 from checklist_dev.people import Person
 from checklist_dev.tether import end_with_parent
 
@@ -40,7 +40,6 @@ class Viewers:
             *(sys.executable, "-m", __name__),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # what it steps back for is everybody else, the bench itself among them
         )
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
@@ -101,7 +100,5 @@ async def _main() -> None:
 
 if __name__ == "__main__":
     end_with_parent()
-    os.nice(19)
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text("19")  # as with uploads: in truth they are elsewhere
+    give_way()
     asyncio.run(_main())

@@ -15,8 +15,9 @@ from checklist_crds.resources.event_names import EventName
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_crds.resources.run import ObjectNameRef
 from checklist_crds.times import format_timestamp, utc_now
-from checklist_dev.bench.raw import RawCluster, rate_of
 from checklist_dev.bootstrap import NAMESPACE
+from checklist_dev.load.pace import rate_of
+from checklist_dev.load.raw import RawCluster
 
 Json = dict[str, Any]
 FILLING: Final = 32

@@ -8,6 +8,8 @@ from typing import Any, Final
 from playwright.async_api import Browser, Page
 
 from checklist_dev.bench.report import Figure, Goal, of_rounds, percentile
+from checklist_dev.bench.sizes import Sizes
+from checklist_dev.bench.stage import Stage
 from checklist_dev.browser.checklists import EVERY_CONTROL, longest
 from checklist_dev.browser.chromium import chromium
 from checklist_dev.browser.device import Device
@@ -50,14 +52,15 @@ _TAP: Final = """number => new Promise((resolve, reject) => {
 })"""
 
 
-async def measure_web(client: ServiceClient, *, rounds: int, taps: int) -> list[Figure]:
+async def measure_web(stage: Stage, sizes: Sizes) -> list[Figure]:
     """Raises Failure when there is no browser, or when the app does not start."""
+    client, rounds = stage.client, sizes.loads
     async with chromium() as browser:
         template_id = await client.create_template(EVERY_CONTROL)
         empty_ms = [await _empty_page(browser) for _ in range(rounds)]
         loads = [await _first_load(browser, await _link(client, template_id)) for _ in range(rounds)]
         long_id = await client.create_template(longest(500))
-        waits = await _taps(browser, await _link(client, long_id), taps)
+        waits = await _taps(browser, await _link(client, long_id), sizes.taps)
     empty = statistics.median(empty_ms)
     return [
         of_rounds(

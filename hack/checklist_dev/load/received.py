@@ -1,7 +1,9 @@
 """What a receiver saw: its log, line by line, and whether a transmission is genuine."""
 
+import asyncio
 import importlib.util
 import json
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -14,6 +16,7 @@ from checklist_dev.repository import ROOT
 
 ANSWER_WITHIN_S = 10.0
 """The specification's limit: a later answer is a failed attempt."""
+ARRIVE_WITHIN_S = 60.0
 _SUCCESSES = frozenset({"204", "dribble"})
 _VERIFIER = ROOT / "examples" / "receivers" / "verify.py"
 
@@ -102,3 +105,18 @@ class ReceiverLog:
                     return  # half of it is still to come
                 self._offset += len(line)
                 yield Transmission(**json.loads(line))
+
+
+async def collect(log: ReceiverLog, count: int) -> list[Transmission]:
+    """At least `count` transmissions. Raises Failure when nothing has come for `ARRIVE_WITHIN_S` seconds."""
+    arrived: list[Transmission] = []
+    last = time.monotonic()
+    while len(arrived) < count:
+        await asyncio.sleep(0.1)
+        new = list(log.new())
+        if new:
+            last = time.monotonic()
+            arrived += new
+        elif time.monotonic() - last > ARRIVE_WITHIN_S:
+            raise Failure(f"{count - len(arrived)} of {count} events had not arrived after {ARRIVE_WITHIN_S:.0f} s")
+    return arrived

@@ -24,6 +24,7 @@ from typing import Self
 from checklist_dev.bootstrap import NAMESPACE, Account, ServerKeys, ensure_account, prepare_cluster
 from checklist_dev.controlplane import APISERVER_MEMORY_TARGET, ControlPlane
 from checklist_dev.failures import Failure, say
+from checklist_dev.load.usage import resident_mib
 from checklist_dev.local_service import Report
 from checklist_dev.ports import port_is_free
 from checklist_dev.processes import Child
@@ -93,10 +94,9 @@ class Program:
     def rss_mib(self) -> float:
         """Resident memory. Raises Failure where the kernel does not tell."""
         try:
-            lines = Path(f"/proc/{self.child.pid}/status").read_text().splitlines()
+            return resident_mib(self.child.pid)
         except OSError as error:
             raise Failure(f"the memory of {self.name} is unknown here: {error}") from None
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
 
 
 class Rig:
@@ -201,6 +201,10 @@ class Rig:
 
     def receiver_log(self, name: str = "receiver") -> Path:
         return self.folder / "logs" / f"{name}.jsonl"
+
+    def pids(self) -> dict[str, int]:
+        """Of the control plane and all programs, by name."""
+        return {**self.cluster.pids(), **{name: program.child.pid for name, program in self.programs.items()}}
 
     def logs(self) -> dict[str, str]:
         return {program.name: str(program.child.log) for program in self.programs.values()}

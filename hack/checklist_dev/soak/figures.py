@@ -1,11 +1,10 @@
 """Figures of a soak for docs/sizing.md: what a run costs."""
 
-import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from checklist_crds.archive import Folder, Record, encode_part
 from checklist_crds.archive.part import MAX_RUNS
@@ -13,10 +12,9 @@ from checklist_crds.times import utc_now
 from checklist_dev.bench.neighbours import Share
 from checklist_dev.chaos.executors import Executors
 from checklist_dev.load.rig import Rig
+from checklist_dev.load.usage import family_of, processor_s
 from checklist_dev.soak.flatness import WARM_UP
-from checklist_dev.soak.measures import MEASURES, Watcher, family_of
-
-_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+from checklist_dev.soak.measures import MEASURES, Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +25,15 @@ class Processors:
 
     @classmethod
     def of(cls, rig: Rig) -> Self:
-        parts = {name: program.child.pid for name, program in rig.programs.items()}
-        parts |= rig.cluster.pids()
-        return cls({name: sum(map(_processor_s, family_of(pid))) for name, pid in parts.items()})
+        families = {name: family_of(pid) for name, pid in rig.pids().items()}
+        return cls(
+            {name: sum(processor_s(pid, with_ended_children=True) for pid in pids) for name, pids in families.items()}
+        )
 
     def since(self, rig: Rig, runs: int) -> dict[str, float]:
         """Milliseconds a run. Workers that ended meanwhile are missing; the API's photo workers are such."""
         now = self.of(rig).seconds
         return {name: round((now[name] - before) / runs * 1000, 1) for name, before in self.seconds.items()}
-
-
-def _processor_s(pid: int) -> float:
-    """With those of children that ended and were waited for."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / _TICKS_PER_S
 
 
 def _photo_store_bytes(folder: Path) -> int:

@@ -19,6 +19,7 @@ from checklist_dev.chaos.plan import Op, RunPlan, plan_run
 from checklist_dev.failures import Failure
 from checklist_dev.load.checklist import TEMPLATE as WITHOUT_PHOTOS
 from checklist_dev.load.client import Reply, ServiceClient
+from checklist_dev.load.pace import due_times
 
 PHOTO_STEP: Final = "s-photo"
 TEMPLATE: Final[dict[str, Any]] = deepcopy(WITHOUT_PHOTOS)
@@ -95,14 +96,10 @@ class SteadyLoad:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def _in_turn(self, per_s: float, begin: Callable[[int], Any], over: asyncio.Event) -> None:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        for number in itertools.count():
-            due = began + number / per_s
-            if await ended_before(over, due - loop.time()):
-                return
+        loop, numbers = asyncio.get_running_loop(), itertools.count()
+        async for due in due_times(per_s, over.is_set):
             self.late += loop.time() - due > 1.0
-            task = asyncio.create_task(begin(number))
+            task = asyncio.create_task(begin(next(numbers)))
             self._under_way.add(task)
             task.add_done_callback(self._under_way.discard)
 

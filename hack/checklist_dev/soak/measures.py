@@ -5,21 +5,29 @@ ages and lengths of queues from the two programs' own /metrics, as an operator o
 """
 
 import http.client
-import re
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from checklist_dev.failures import Failure
+from checklist_dev.load.metrics import samples, total
 from checklist_dev.load.rig import Program, Rig
+from checklist_dev.load.usage import family_of, resident_mib, status_of
 from checklist_dev.soak.flatness import Bound
 
 MIB: Final = 2**20
-_LINE: Final = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)(?: \d+)?$", re.MULTILINE)
-_LABEL: Final = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _OURS: Final = "checklists.dev"
+_COUNTED: Final = (
+    *("checklists_runs_archived_total", "checklists_archived_bytes_total", "checklists_deliveries_total"),
+    *("checklists_unexpected_errors_total", "checklists_own_faults_total"),
+    *("checklists_archive_failures_total", "checklists_removed_objects_total"),
+)
+"""By the operator."""
+_COUNTED_BY_API: Final = (
+    *("checklists_runs_dispatched_total", "checklists_archived_runs"),
+    *("checklists_photo_bytes_total", "checklists_archive_read_failures_total"),
+)
 _APISERVER_EVERY: Final = 3
 """It tells megabytes: only at each third sample."""
 
@@ -74,28 +82,6 @@ MEASURES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scraped:
-    """The samples of one /metrics."""
-
-    values: Mapping[str, tuple[tuple[Mapping[str, str], float], ...]]
-
-    @classmethod
-    def of(cls, text: str, names: Iterable[str]) -> "Scraped":
-        """Only of these names: an API server tells megabytes."""
-        wanted = set(names)
-        found: dict[str, list[tuple[Mapping[str, str], float]]] = {name: [] for name in wanted}
-        for name, labels, value in _LINE.findall(text):
-            if name in wanted:
-                found[name].append((dict(_LABEL.findall(labels)), float(value)))
-        return cls({name: tuple(samples) for name, samples in found.items()})
-
-    def total(self, name: str, keep: Callable[[Mapping[str, str]], bool] = lambda labels: True) -> float | None:
-        """The sum of those samples that `keep` wants; None when the name was not told at all."""
-        samples = self.values.get(name, ())
-        return sum(value for labels, value in samples if keep(labels)) if samples else None
-
-
 @dataclass(slots=True)
 class Watcher:
     """Samples one rig with one API and one operator. `samples` by measure; a value that was not to be had is left out
@@ -136,72 +122,61 @@ class Watcher:
             "API: memory": resident_mib(family[0]),
             "API: memory of its workers": sum(map(resident_mib, family[1:])),
             "API: descriptors": sum(map(_descriptors, family)),
-            "API: threads": sum(map(_threads, family)),
+            "API: threads": sum(status_of(pid, "Threads") for pid in family),
             "operator: memory": self.operator.rss_mib(),
             "operator: descriptors": _descriptors(self.operator.child.pid),
-            "operator: threads": _threads(self.operator.child.pid),
+            "operator: threads": status_of(self.operator.child.pid, "Threads"),
             "API server: memory": resident_mib(self.rig.cluster.apiserver.pid),
             "etcd: memory": resident_mib(self.rig.cluster.etcd.pid),
         }
 
     def _operator_metrics(self) -> dict[str, float | None]:
-        told = Scraped.of(
-            self._asked(self.operator),
-            (
-                *("checklists_oldest_waiting_seconds", "checklists_pending", "checklists_archive_backlog_seconds"),
-                *("checklists_runs_archived_total", "checklists_archived_bytes_total", "checklists_deliveries_total"),
-                *("checklists_unexpected_errors_total", "checklists_own_faults_total"),
-                *("checklists_archive_failures_total", "checklists_removed_objects_total"),
-            ),
-        )
-        for name in told.values:
-            if name.endswith("_total"):
-                self.counters[name] = told.total(name) or 0.0
+        page = self._asked(self.operator)
+        for name in _COUNTED:
+            self.counters[name] = total(page, name) or 0.0
+        oldest, pending = "checklists_oldest_waiting_seconds", "checklists_pending"
         return {
-            "oldest first attempt": told.total(
-                "checklists_oldest_waiting_seconds", lambda labels: labels["of"] == "first_attempt"
-            ),
-            "oldest retry": told.total("checklists_oldest_waiting_seconds", lambda labels: labels["of"] == "retry"),
-            "queues of the operator": told.total(
-                "checklists_pending", lambda labels: labels["of"].startswith("queue:")
-            ),
-            "due times known": told.total("checklists_pending", lambda labels: labels["of"] == "heap"),
-            "archive: age of the backlog": told.total("checklists_archive_backlog_seconds"),
+            "oldest first attempt": total(page, oldest, lambda labels: labels["of"] == "first_attempt"),
+            "oldest retry": total(page, oldest, lambda labels: labels["of"] == "retry"),
+            "queues of the operator": total(page, pending, lambda labels: labels["of"].startswith("queue:")),
+            "due times known": total(page, pending, lambda labels: labels["of"] == "heap"),
+            "archive: age of the backlog": total(page, "checklists_archive_backlog_seconds"),
         }
 
     def _api_metrics(self) -> dict[str, float | None]:
-        names = ("checklists_archive_look_age_seconds", "checklists_runs_dispatched_total", "checklists_archived_runs")
-        more = ("checklists_photo_bytes_total", "checklists_archive_read_failures_total")
-        told = Scraped.of(self._asked(self.api), (*names, *more))
-        for name in (*names[1:], *more):
-            self.counters[name] = told.total(name) or 0.0
+        page = self._asked(self.api)
+        for name in _COUNTED_BY_API:
+            self.counters[name] = total(page, name) or 0.0
         in_cluster = self.counters["checklists_runs_dispatched_total"] - (
             self.counters.get("checklists_runs_archived_total", 0.0) - self.counters.get("history", 0.0)
         )
         return {
-            "archive: age of the API's look": told.total(names[0]),
+            "archive: age of the API's look": total(page, "checklists_archive_look_age_seconds"),
             "runs in the cluster": in_cluster,
         }
 
     def _etcd(self) -> dict[str, float | None]:
-        size, used = "etcd_mvcc_db_total_size_in_bytes", "etcd_mvcc_db_total_size_in_use_in_bytes"
-        keys = "etcd_debugging_mvcc_keys_total"
-        told = Scraped.of(_fetched(f"{self.rig.cluster.etcd_url}/metrics"), (size, used, keys))
-        total, in_use = told.total(size), told.total(used)
+        page = _fetched(f"{self.rig.cluster.etcd_url}/metrics")
+        file = total(page, "etcd_mvcc_db_total_size_in_bytes")
+        in_use = total(page, "etcd_mvcc_db_total_size_in_use_in_bytes")
         return {
-            "etcd: database": total / MIB if total is not None else None,
+            "etcd: database": file / MIB if file is not None else None,
             "etcd: in use": in_use / MIB if in_use is not None else None,
-            "etcd: keys": told.total(keys),
+            "etcd: keys": total(page, "etcd_debugging_mvcc_keys_total"),
         }
 
     def _apiserver(self) -> dict[str, float | None]:
-        name = "apiserver_longrunning_requests"
         if self.rounds % _APISERVER_EVERY:
             return {}
-        told = Scraped.of(self.rig.cluster.metrics(), (name,))
+        open_ones = [
+            sample
+            for sample in samples(self.rig.cluster.metrics(), "apiserver_longrunning_requests")
+            if sample.labels.get("verb") == "WATCH"
+        ]
+        ours = [sample for sample in open_ones if sample.labels.get("group") == _OURS]
         return {
-            "watches": told.total(name, lambda labels: labels.get("verb") == "WATCH" and labels.get("group") == _OURS),
-            "watches of all kinds": told.total(name, lambda labels: labels.get("verb") == "WATCH"),
+            "watches": sum(sample.value for sample in ours) if open_ones else None,
+            "watches of all kinds": sum(sample.value for sample in open_ones) if open_ones else None,
         }
 
     def _asked(self, program: Program) -> str:
@@ -209,26 +184,6 @@ class Watcher:
         if status != 200:
             raise Failure(f"{program.name} does not tell its metrics: {status}")
         return text
-
-
-def family_of(pid: int) -> list[int]:
-    """The process and all that it has started and not lost. Raises OSError where the kernel does not tell."""
-    found = [pid]
-    for each in found:
-        for task in Path(f"/proc/{each}/task").iterdir():
-            found += [int(child) for child in (task / "children").read_text().split()]
-    return found
-
-
-def resident_mib(pid: int) -> float:
-    """Raises OSError where the kernel does not tell, or for a process that is gone."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
-
-
-def _threads(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(float(line.split()[1]) for line in lines if line.startswith("Threads:"))
 
 
 def _descriptors(pid: int) -> float:

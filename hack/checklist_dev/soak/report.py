@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from checklist_dev.bench.report import in_columns
 from checklist_dev.chaos.facts import Finding
 from checklist_dev.soak.flatness import WARM_UP, Verdict
 
@@ -63,9 +64,4 @@ def table(verdicts: Sequence[Verdict]) -> str:
         values = (verdict.first, verdict.last, verdict.highest)
         shown = [f"{value:,.1f} {verdict.unit}".strip() for value in values]
         rows.append((mark, verdict.name, *shown, f"{verdict.rise:+,.1f}", allowed, verdict.why))  # type: ignore[arg-type]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    lines = [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in rows
-    ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+    return in_columns(rows)

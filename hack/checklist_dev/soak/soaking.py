@@ -20,7 +20,6 @@ from checklist_crds.resources.kinds import ORGANIZATION
 from checklist_dev.bench.archiving import settled_runs
 from checklist_dev.bench.neighbours import watching
 from checklist_dev.bench.photos import make_photo
-from checklist_dev.bench.raw import RawCluster, RunFactory
 from checklist_dev.bootstrap import ServerKeys
 from checklist_dev.chaos.executors import Executors, read_views
 from checklist_dev.chaos.facts import Facts, Finding
@@ -30,6 +29,7 @@ from checklist_dev.chaos.settling import settle
 from checklist_dev.chaos.transcript import Transcript
 from checklist_dev.failures import Failure
 from checklist_dev.load.client import ServiceClient
+from checklist_dev.load.raw import RawCluster, RunFactory
 from checklist_dev.load.received import ReceiverLog
 from checklist_dev.load.rig import Program, Rig
 from checklist_dev.soak.accounts import both, check_accounts, read_archive

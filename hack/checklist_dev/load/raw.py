@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -12,6 +12,7 @@ from yarl import URL
 
 from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeConnection
+from checklist_crds.resources.delivery_records import waiting_events
 from checklist_crds.resources.kinds import RUN, Kind
 from checklist_crds.runs.seal import RunSeals
 from checklist_crds.secrets.sealing import KeyRing, ServerKeys, run_owner
@@ -19,9 +20,10 @@ from checklist_crds.times import format_timestamp, utc_now
 from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.bootstrap import ServerKeys as ServiceKeys
 from checklist_dev.failures import Failure
+from checklist_dev.load.pace import rate_of, until
 
 Json = dict[str, Any]
-CONCURRENCY: Final = 16
+_FILLING: Final = 32
 RAW_LABEL: Final = "bench.checklists.dev/raw"
 
 
@@ -46,9 +48,6 @@ class RawCluster:
 
     async def create(self, kind: Kind, body: bytes) -> None:
         await self._call("POST", kind.path(NAMESPACE), body, 201)
-
-    async def create_run(self, body: bytes) -> None:
-        await self.create(RUN, body)
 
     async def get_run(self, name: str) -> Json:
         return _object(await self.read_run(name))
@@ -142,20 +141,41 @@ class RunFactory:
         return {"webhook": {**self._spec["webhook"], "sealedSecret": sealed}}
 
 
-async def rate_of(calls: Iterable[Callable[[], Awaitable[Any]]], *, concurrency: int = CONCURRENCY) -> float:
-    """Calls per second, `concurrency` of them under way all the time."""
-    waiting = iter(calls)
-    done = 0
+async def recorded(cluster: RawCluster, names: Iterable[str], *, look_every_s: float = 0.1) -> list[Json]:
+    """The runs of these names once the operator has recorded all their events. Raises Failure when it does not."""
+    waiting, done = set(names), list[Json]()
 
-    async def work() -> None:
-        nonlocal done
-        for call in waiting:
-            await call()
-            done += 1
+    async def all_are() -> bool:
+        for run in await asyncio.gather(*(cluster.get_run(name) for name in sorted(waiting)[:64])):
+            if not waiting_events(run["status"]):
+                waiting.discard(run["metadata"]["name"])
+                done.append(run)
+        return not waiting
 
-    started = time.perf_counter()
-    await asyncio.gather(*(work() for _ in range(concurrency)))
-    return done / (time.perf_counter() - started)
+    await until(all_are, "every event recorded in its run", every_s=look_every_s)
+    return done
+
+
+async def fill(
+    cluster: RawCluster,
+    factory: RunFactory,
+    count: int,
+    *,
+    spec: Callable[[int], Json] = lambda _: {},
+    status: Callable[[int], Json | None] = lambda _: None,
+) -> list[str]:
+    """The names of so many new runs: number `n` has the fields of `spec(n)` instead of the example's, and a status."""
+    names: list[str] = []
+
+    async def one(number: int) -> None:
+        name, body = factory.make(**spec(number))
+        await cluster.create(RUN, body)
+        names.append(name)
+        if (wanted := status(number)) is not None:
+            await cluster.patch_run_status(name, wanted)
+
+    await rate_of((partial(one, number) for number in range(count)), concurrency=_FILLING)
+    return names
 
 
 def _object(raw: bytes) -> Json:
