@@ -175,10 +175,10 @@ binaries:
 	@sh hack/environment.sh control-plane
 
 chart-tools: environment
-	@$(BIN)/python -m checklist_dev.chart_tools >/dev/null
+	@$(BIN)/python -m checklist_dev.go_tools helm promtool prometheus >/dev/null
 
 s3-server: environment
-	@$(BIN)/python -m checklist_dev.s3_server >/dev/null
+	@$(BIN)/python -m checklist_dev.go_tools versitygw >/dev/null
 
 small-model: environment
 	@$(BIN)/python -m checklist_dev.small_model >/dev/null

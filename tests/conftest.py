@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 
-from checklist_dev.binaries import cache_folder
+from checklist_dev.cache import cache_folder
 from checklist_dev.controlplane import ControlPlane
 from checklist_dev.crd_install import install_crds
 from checklist_dev.failures import say

@@ -1,6 +1,7 @@
 """`make audit`: asks public databases for known weaknesses of every package that a lock file names.
 
-Python packages are asked for by pip-audit (in an environment of its own, `hack/audit/`), those of npm by `npm audit`.
+Python packages are asked for by pip-audit (whose own packages lie apart from the project's, `hack/audit/`), those of
+npm by `npm audit`.
 A database that cannot be asked is no clean result, and is said: exit code 1 for weaknesses, with `--strict` 2 when
 something was not asked.
 """
@@ -12,15 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
-import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from checklist_dev.binaries import cache_folder
+from checklist_dev.cache import cache_folder, packages_once
 from checklist_dev.failures import Failure, run_tool, say
-from checklist_dev.locks import one_at_a_time
 from checklist_dev.repository import ROOT
 from checklist_dev.web.node import find_node
 
@@ -94,7 +93,8 @@ def audit(env: Mapping[str, str] = os.environ) -> dict[str, Verdict]:
     for lock in _locks("requirements.lock"):
         say(f"asking for {lock}")
         options = ("--disable-pip", "--require-hashes", "--format", "json", "--progress-spinner", "off")
-        output, complaint = _output_of([str(tool), "-r", str(ROOT / lock), *options], ROOT, env)
+        command = [sys.executable, "-m", "pip_audit", "-r", str(ROOT / lock), *options]
+        output, complaint = _output_of(command, ROOT, {**env, "PYTHONPATH": str(tool)})
         found[lock] = of_python(output, python_names((ROOT / lock).read_text()), complaint)
     node = find_node(cache_folder(env), env, report=say)
     npm = shutil.which("npm", path=node.env(env).get("PATH"))
@@ -129,27 +129,10 @@ def _output_of(command: list[str], folder: Path, env: Mapping[str, str]) -> tupl
 
 
 def _pip_audit(env: Mapping[str, str]) -> Path:
-    """The tool of the lock, in the user's cache."""
-    cache = cache_folder(env)
+    """The packages of the tool, in the user's cache."""
     digest = hashlib.sha256(TOOL_LOCK.read_bytes()).hexdigest()[:12]
-    folder = cache / f"pip-audit-{digest}-python{sys.version_info.major}.{sys.version_info.minor}"
-    program = folder / "bin" / "pip-audit"
-    with one_at_a_time(cache / "pip-audit.lock", "installing pip-audit", say):
-        if not program.exists():
-            say("installing pip-audit")
-            venv.create(folder, with_pip=True, clear=True)
-            command = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            done = subprocess.run(
-                [*command, "--require-hashes", "-r", str(TOOL_LOCK)],
-                env=env,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise Failure(f"pip-audit could not be installed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
-    return program
+    folder = cache_folder(env) / f"pip-audit-{digest}-packages-python{sys.version_info.major}.{sys.version_info.minor}"
+    return packages_once(folder, TOOL_LOCK, "pip-audit", say, env)
 
 
 def main() -> int:

@@ -11,19 +11,17 @@ a second clone neither downloads nor builds anything.
 import argparse
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from checklist_dev import go_build
+from checklist_dev.cache import cache_folder, machine, made_once, version_in
 from checklist_dev.download import Unavailable, download_binaries
-from checklist_dev.failures import Failure, run_tool, say
-from checklist_dev.locks import one_at_a_time
+from checklist_dev.failures import run_tool, say
 
 MODULE = Path(__file__).resolve().parent.parent / "controlplane"
 NAMES = ("etcd", "kube-apiserver", "kubectl")
@@ -53,27 +51,8 @@ class Pinned:
 
 def pinned_versions(module: Path = MODULE) -> Pinned:
     """Read from go.mod, the one place that names them."""
-    text = (module / "go.mod").read_text()
-
-    def version_of(name: str) -> str:
-        found = re.search(rf"^\s*{re.escape(name)} v(\S+)", text, re.MULTILINE)
-        if not found:
-            raise Failure(f"{module / 'go.mod'} does not name {name}")
-        return found[1]
-
-    return Pinned(kubernetes=version_of("k8s.io/kubernetes"), etcd=version_of("go.etcd.io/etcd/server/v3"))
-
-
-def cache_folder(env: Mapping[str, str] = os.environ) -> Path:
-    base = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME") or Path.home()) / ".cache")
-    return Path(base) / "checklist-dispatch"
-
-
-def machine() -> tuple[str, str]:
-    """(operating system, architecture) in Go's words."""
-    architectures = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
-    architecture = platform.machine().lower()
-    return platform.system().lower(), architectures.get(architecture, architecture)
+    file = module / "go.mod"
+    return Pinned(version_in(file, "k8s.io/kubernetes v"), version_in(file, "go.etcd.io/etcd/server/v3 v"))
 
 
 def find_binaries(env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Binaries:
@@ -131,31 +110,18 @@ def _cached(env: Mapping[str, str], report: Callable[[str], None]) -> Binaries:
     system, architecture = machine()
     cache = cache_folder(env)
     folder = cache / f"controlplane-{pinned.kubernetes}-etcd-{pinned.etcd}-{system}-{architecture}"
-    if not folder.is_dir():
-        with one_at_a_time(folder.with_name(folder.name + ".lock"), "fetching the control plane", report):
-            if not folder.is_dir():  # another clone may have made it while we waited
-                _fill(folder, pinned, env, report)
-    return Binaries(folder / "etcd", folder / "kube-apiserver", folder / "kubectl", f"the cache ({folder})")
 
-
-def _fill(folder: Path, pinned: Pinned, env: Mapping[str, str], report: Callable[[str], None]) -> None:
-    """Make everything in a folder beside it, then rename: a folder that exists is complete."""
-    for abandoned in folder.parent.glob(folder.name + ".tmp-*"):  # by one that was killed; we hold the lock
-        shutil.rmtree(abandoned, ignore_errors=True)
-    made = Path(tempfile.mkdtemp(prefix=folder.name + ".tmp-", dir=folder.parent))
-    try:
+    def make(made: Path) -> None:
         try:
-            download_binaries(made, pinned.kubernetes, pinned.etcd, *machine(), env=env, report=report)
+            download_binaries(made, pinned.kubernetes, pinned.etcd, system, architecture, env=env, report=report)
         except Unavailable as reason:
             report(f"no official binaries ({reason}): building them from the Go modules, once for this user")
-            go_build.build(MODULE, made / "controlplane", pinned.kubernetes, cache_folder(env), env=env, report=report)
+            go_build.build(MODULE, made / "controlplane", pinned.kubernetes, cache, env=env, report=report)
             for name in NAMES:  # one binary, which acts by the name it is called by
                 (made / name).symlink_to("controlplane")
-        made.chmod(0o755)
-        made.rename(folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
+
+    made_once(folder, "fetching the control plane", make, report)
+    return Binaries(folder / "etcd", folder / "kube-apiserver", folder / "kubectl", f"the cache ({folder})")
 
 
 def main() -> int:

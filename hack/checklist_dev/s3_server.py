@@ -1,31 +1,19 @@
-"""A real S3 server for the tests: versitygw, over a local folder. `python -m checklist_dev.s3_server` says where it is.
+"""A real S3 server for the tests: versitygw, over a local folder."""
 
-It comes from PATH, else from the user's cache, where it is built once from its Go modules (`hack/s3server/`).
-"""
-
-import argparse
 import contextlib
 import http.client
 import os
-import re
 import secrets
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from checklist_dev import go_build
-from checklist_dev.binaries import cache_folder, machine
-from checklist_dev.failures import Failure, say
-from checklist_dev.locks import one_at_a_time
+from checklist_dev.failures import say
+from checklist_dev.go_tools import S3_SERVER, find_tool
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
 
-MODULE = Path(__file__).resolve().parent.parent / "s3server"
-PACKAGE = "github.com/versity/versitygw/cmd/versitygw"
 NAME = "versitygw"
 READY_S = 30.0
 
@@ -52,21 +40,6 @@ class S3Server:
         }
 
 
-def find_s3_server(env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Path:
-    """The program. Raises Failure when there is none and none can be made."""
-    if found := shutil.which(NAME, path=env.get("PATH", "")):
-        return Path(found)
-    system, architecture = machine()
-    cache = cache_folder(env)
-    program = cache / f"s3server-{_version()}-{system}-{architecture}" / NAME
-    if not program.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with one_at_a_time(cache / f"{program.parent.name}.lock", "building the S3 server", report):
-            if not program.exists():
-                _build(program, cache, env, report)
-    return program
-
-
 @contextmanager
 def s3_server(folder: Path, *, report: Callable[[str], None] = say) -> Iterator[S3Server]:
     """A server over `folder`, which ends with the block. Raises Failure."""
@@ -78,7 +51,7 @@ def s3_server(folder: Path, *, report: Callable[[str], None] = say) -> Iterator[
     # Not every file system of a test machine has extended attributes: what S3 keeps of an object beside its bytes
     # is in files of its own.
     command: list[str | Path] = [
-        *(find_s3_server(report=report), "--port", f"127.0.0.1:{port}", "--quiet"),
+        *(find_tool(S3_SERVER, report=report), "--port", f"127.0.0.1:{port}", "--quiet"),
         *("posix", "--sidecar", attributes, data),
     ]
     env = {**os.environ, "ROOT_ACCESS_KEY": access_key, "ROOT_SECRET_KEY": secret_key}
@@ -91,30 +64,6 @@ def s3_server(folder: Path, *, report: Callable[[str], None] = say) -> Iterator[
         child.stop()
 
 
-def _version() -> str:
-    text = (MODULE / "go.mod").read_text()
-    found = re.search(r"^\s*(?:require )?github\.com/versity/versitygw v(\S+)", text, re.MULTILINE)
-    if not found:
-        raise Failure(f"{MODULE / 'go.mod'} does not name {NAME}")
-    return found[1]
-
-
-def _build(program: Path, cache: Path, env: Mapping[str, str], report: Callable[[str], None]) -> None:
-    """In a folder beside it, then renamed: a folder that exists is complete."""
-    for abandoned in cache.glob(program.parent.name + ".tmp-*"):
-        shutil.rmtree(abandoned, ignore_errors=True)
-    made = Path(tempfile.mkdtemp(prefix=program.parent.name + ".tmp-", dir=cache))
-    try:
-        go_build.build_program(
-            MODULE, PACKAGE, made / NAME, "the S3 server of the tests (about a minute)", cache, env=env, report=report
-        )
-        made.chmod(0o755)
-        made.rename(program.parent)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-
-
 def _answers(port: int) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     with contextlib.closing(connection):
@@ -123,17 +72,3 @@ def _answers(port: int) -> bool:
             return connection.getresponse().status > 0
         except (OSError, http.client.HTTPException):
             return False
-
-
-def main() -> int:
-    argparse.ArgumentParser(prog="python -m checklist_dev.s3_server", description=__doc__).parse_args()
-    try:
-        print(find_s3_server())
-    except Failure as failure:
-        print(f"s3_server: {failure}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

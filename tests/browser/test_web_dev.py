@@ -8,9 +8,9 @@ import httpx
 from playwright.async_api import expect
 from tests.waiting import eventually
 
-from checklist_dev.binaries import cache_folder
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
+from checklist_dev.cache import cache_folder
 from checklist_dev.failures import say
 from checklist_dev.ports import free_ports
 from checklist_dev.repository import ROOT

@@ -18,7 +18,7 @@ from tests.chart.conftest import Image
 from tests.chart.release import definitions
 
 from checklist_dev.binaries import cached_kubectl
-from checklist_dev.chart_tools import HELM, find_tool
+from checklist_dev.go_tools import HELM, find_tool
 from checklist_dev.repository import ROOT
 
 PAGE = ROOT / "docs" / "install.md"

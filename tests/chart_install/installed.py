@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from checklist_dev.chart_tools import HELM, find_tool
 from checklist_dev.controlplane import ControlPlane
+from checklist_dev.go_tools import HELM, find_tool
 from checklist_dev.local_service import is_ready
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from checklist_dev.binaries import Binaries, cache_folder, find_binaries, machine, pinned_versions
+from checklist_dev.binaries import Binaries, find_binaries, pinned_versions
+from checklist_dev.cache import cache_folder, machine
 from checklist_dev.failures import Failure
 
 PINNED = pinned_versions()

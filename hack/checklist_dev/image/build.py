@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from checklist_dev.binaries import cache_folder
+from checklist_dev.cache import cache_folder
 from checklist_dev.image import runtime_lock
 from checklist_dev.image.engine import Build, Engine
 from checklist_dev.image.local_base import debian_rootfs, image_of

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from checklist_dev.cache import one_at_a_time
 from checklist_dev.failures import Failure
 from checklist_dev.image.engine import Build, Engine
-from checklist_dev.locks import one_at_a_time
 from checklist_dev.progress import Report, last_word, run_with_progress
 from checklist_dev.repository import ROOT
 

@@ -1,8 +1,8 @@
-"""helm, promtool and Prometheus, for the chart. `python -m checklist_dev.chart_tools` says where they are.
+"""helm, promtool and Prometheus for the chart, versitygw for photos: `python -m checklist_dev.go_tools` says where.
 
 Each comes from PATH when its version fits, else from the user's cache, where it is built once from its Go modules
-(`hack/charttools/`, `hack/promtools/`): a machine with nothing but Python can lint, render and install the chart, and
-try its alerts.
+(`hack/charttools/`, `hack/promtools/`, `hack/s3server/`): a machine with nothing but Python can lint, render and
+install the chart, try its alerts, and keep photos in S3.
 """
 
 import argparse
@@ -10,17 +10,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from checklist_dev import go_build
-from checklist_dev.binaries import cache_folder, machine
-from checklist_dev.failures import Failure, say
-from checklist_dev.locks import one_at_a_time
+from checklist_dev.cache import cache_folder, machine, made_once, version_in
+from checklist_dev.failures import run_tool, say
 
 _HACK: Final = Path(__file__).resolve().parent.parent
 MODULE: Final = _HACK / "charttools"
@@ -34,7 +31,8 @@ class Tool:
     name: str
     module: str
     package: str
-    version_arguments: tuple[str, ...]
+    version_arguments: tuple[str, ...] | None
+    """None where any version that is on PATH will do."""
     takes: str
     """How long its build takes on two cores."""
     folder: Path = MODULE
@@ -68,7 +66,15 @@ HELM: Final = Tool(
 )
 PROMTOOL: Final = _of_prometheus("promtool", "about three minutes")
 PROMETHEUS: Final = _of_prometheus("prometheus", "half a minute after promtool")
-TOOLS: Final = (HELM, PROMTOOL, PROMETHEUS)
+S3_SERVER: Final = Tool(
+    "versitygw",
+    "github.com/versity/versitygw",
+    "github.com/versity/versitygw/cmd/versitygw",
+    None,
+    "about a minute",
+    folder=_HACK / "s3server",
+)
+TOOLS: Final = {tool.name: tool for tool in (HELM, PROMTOOL, PROMETHEUS, S3_SERVER)}
 
 
 def find_tool(tool: Tool, env: Mapping[str, str] = os.environ, *, report: Callable[[str], None] = say) -> Path:
@@ -79,30 +85,41 @@ def find_tool(tool: Tool, env: Mapping[str, str] = os.environ, *, report: Callab
         return Path(found)
     system, architecture = machine()
     cache = cache_folder(env)
-    program = cache / f"{tool.name}-{pinned}-{system}-{architecture}" / tool.name
-    if not program.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with one_at_a_time(cache / f"{program.parent.name}.lock", f"building {tool.name}", report):
-            if not program.exists():
-                _build(tool, program, version=pinned, env=env, report=report)
-    return program
+    # The S3 server has this name in the cache of those who built it with an earlier version of this program.
+    name = "s3server" if tool is S3_SERVER else tool.name
+    flags = "-s -w" + (f" -X {tool.stamp.format(version=pinned)}" if tool.stamp else "")
+
+    def build(made: Path) -> None:
+        go_build.build_program(
+            tool.folder,
+            tool.package,
+            made / tool.name,
+            f"{tool.name} {pinned} ({tool.takes})",
+            cache,
+            linker_flags=flags,
+            tags=tool.tags,
+            env=env,
+            report=report,
+        )
+
+    folder = cache / f"{name}-{pinned}-{system}-{architecture}"
+    return made_once(folder, f"building {tool.name}", build, report) / tool.name
 
 
 def pinned_version(tool: Tool) -> str:
     """Without the `v`, from go.mod, the one place that names it."""
-    file = tool.folder / "go.mod"
-    found = re.search(rf"^\s*{re.escape(tool.module)} v(\S+)", file.read_text(), re.MULTILINE)
-    if not found:
-        raise Failure(f"{file} does not name {tool.module}")
+    version = version_in(tool.folder / "go.mod", f"{re.escape(tool.module)} v")
     if tool.folder != PROM_MODULE:
-        return found[1]
+        return version
     # Prometheus 3.13.5 is the Go module v0.313.5: a library that promises nothing.
-    minor, patch = re.fullmatch(r"0\.3(\d\d)\.(\S+)", found[1]).groups()  # type: ignore[union-attr]
+    minor, patch = re.fullmatch(r"0\.3(\d\d)\.(\S+)", version).groups()  # type: ignore[union-attr]
     return f"3.{int(minor)}.{patch}"
 
 
 def _says(program: Path, tool: Tool, version: str) -> bool:
     """Whether the program at hand is of that very version: another renders, lints or judges differently."""
+    if tool.version_arguments is None:
+        return True
     command: list[str | Path] = [program, *tool.version_arguments]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout
@@ -111,42 +128,14 @@ def _says(program: Path, tool: Tool, version: str) -> bool:
     return re.search(rf"(?<![\d.]){re.escape(version)}(?![\d.])", answer) is not None
 
 
-def _build(tool: Tool, program: Path, *, version: str, env: Mapping[str, str], report: Callable[[str], None]) -> None:
-    """In a folder beside it, then renamed: a folder that exists is complete."""
-    cache = program.parent.parent
-    for abandoned in cache.glob(program.parent.name + ".tmp-*"):
-        shutil.rmtree(abandoned, ignore_errors=True)
-    made = Path(tempfile.mkdtemp(prefix=program.parent.name + ".tmp-", dir=cache))
-    flags = "-s -w" + (f" -X {tool.stamp.format(version=version)}" if tool.stamp else "")
-    try:
-        go_build.build_program(
-            tool.folder,
-            tool.package,
-            made / tool.name,
-            f"{tool.name} {version} ({tool.takes})",
-            cache,
-            linker_flags=flags,
-            tags=tool.tags,
-            env=env,
-            report=report,
-        )
-        made.chmod(0o755)
-        made.rename(program.parent)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-
-
 def main() -> int:
-    argparse.ArgumentParser(prog="python -m checklist_dev.chart_tools", description=__doc__).parse_args()
-    try:
-        for tool in TOOLS:
-            print(f"{tool.name:12} {find_tool(tool)}")
-    except Failure as failure:
-        print(f"chart_tools: {failure}", file=sys.stderr)
-        return 1
+    parser = argparse.ArgumentParser(prog="python -m checklist_dev.go_tools", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(TOOLS)} (default: all)")
+    names = parser.parse_args().names or list(TOOLS)
+    for name in names:
+        print(f"{name:12} {find_tool(TOOLS[name])}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_tool(main)
