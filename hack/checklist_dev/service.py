@@ -4,6 +4,7 @@ State is in `.run/` (see `service_state`), logs in `.run/logs/`.
 """
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -19,14 +20,15 @@ from checklist_dev.controlplane import ControlPlane
 from checklist_dev.detach import announce_ready, run_detached
 from checklist_dev.external_cluster import ExternalCluster
 from checklist_dev.failures import Failure, end_on_signals, run_tool, say
-from checklist_dev.first_run import Rest, example_template
 from checklist_dev.local_service import Cluster, LocalService
 from checklist_dev.processes import Watched
-from checklist_dev.repository import STATE
+from checklist_dev.repository import STATE, TEMPLATES
+from checklist_dev.rest import Rest
 from checklist_dev.service_state import ServiceState, read_json, write_json
 from checklist_dev.tether import end_with_parent
 
 DEFAULT_PORT = 8080
+EXAMPLE = TEMPLATES / "restaurant-opening.json"
 INSECURE_TARGETS = "CHECKLISTS_ALLOW_INSECURE_TARGETS"
 LOOK_AFTER_EVERY_S = 0.5
 STOP_WITHIN_S = 60.0
@@ -77,14 +79,14 @@ def _introduce(service: LocalService, state: ServiceState, *, about_targets: str
         "template_id": read_json(state.remembered).get("template_id", ""),
     }
     write_json(state.remembered, remembered)  # at once: the plaintext of the key exists nowhere else
-    rest = Rest(service.local_url, account.api_key)
-    template = str(remembered["template_id"])
-    if not template or not rest.template_exists(template):
-        template = rest.create_template(example_template())
-        write_json(state.remembered, {**remembered, "template_id": template})
-    run = rest.dispatch(template)
-    takes_links = rest.takes_sign_in_links()
-    rest.close()
+    with Rest(service.local_url, account.api_key) as rest:
+        template = str(remembered["template_id"])
+        if not template or rest.ask("GET", f"/v1/templates/{template}").is_error:
+            template = rest.create_template(json.loads(EXAMPLE.read_text()))
+            write_json(state.remembered, {**remembered, "template_id": template})
+        run = rest.dispatch(template, executor_ref="make run")
+        ways = rest.ask("GET", "/dashboard/api/sign-in")
+        takes_links = ways.is_success and ways.json().get("local") is True
     kubectl = service.cluster.run_kubectl
     link = new_sign_in_link(kubectl, account.member_id, service.base_url) if takes_links else ""
     info = {

@@ -103,7 +103,9 @@ async def end_session(office: Office, device: Device) -> None:
     secret = await secret_of(device)
     headers = {"Cookie": f"{COOKIE}={secret}"}
     await office.kube.delete(DASHBOARD_SESSION, object_name(digest(secret)), NAMESPACE)
-    await eventually(lambda: office.stage.http.get("/dashboard/api/session", headers=headers).status_code == 401)
+    await eventually(
+        lambda: office.stage.anonymous.ask("GET", "/dashboard/api/session", headers=headers).status_code == 401
+    )
 
 
 async def renew_session(office: Office, device: Device, person: Person) -> None:

@@ -42,7 +42,9 @@ async def test_a_key_is_shown_once_works_and_is_refused_when_revoked(office: Off
     assert key not in await screen.page.content()
 
     def answer() -> int:
-        return office.stage.http.get("/v1/templates", headers={"Authorization": f"Bearer {key}"}).status_code
+        return office.stage.anonymous.ask(
+            "GET", "/v1/templates", headers={"Authorization": f"Bearer {key}"}
+        ).status_code
 
     assert answer() == 200
     await screen.button("Revoke Billing").press("Enter")

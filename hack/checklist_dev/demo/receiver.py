@@ -1,6 +1,5 @@
 """A webhook receiver on loopback: verifies each delivery with the example of the receiver guide and keeps it."""
 
-import importlib.util
 import json
 import threading
 import time
@@ -10,22 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from checklist_dev.failures import Failure
-from checklist_dev.repository import ROOT
-
-Verify = Callable[..., None]
-
-
-def load_verify() -> Verify:
-    """`verify` of examples/receivers/verify.py: the standard library alone."""
-    path = ROOT / "examples" / "receivers" / "verify.py"
-    spec = importlib.util.spec_from_file_location("receiver_example", path)
-    if spec is None or spec.loader is None:
-        raise Failure(f"{path} is missing")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    verify: Verify = module.verify
-    return verify
+from checklist_dev.load.received import verifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +31,7 @@ class Receiver:
 
     def __init__(self, secret: str) -> None:
         self.secret = secret
-        self._verify = load_verify()
+        self._verify = verifier().verify
         self._deliveries: list[Delivery] = []
         self._changed = threading.Condition()
         self._failures = 0
