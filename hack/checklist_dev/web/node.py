@@ -16,8 +16,9 @@ from pathlib import Path
 from checklist_dev.cache import packages_once, version_in
 from checklist_dev.failures import Failure
 from checklist_dev.progress import Report
+from checklist_dev.repository import HACK
 
-REQUIREMENTS = Path(__file__).resolve().parents[2] / "node-toolchain.txt"
+REQUIREMENTS = HACK / "node-toolchain.txt"
 WANTED = "Node.js 20.19 or newer (of 22: 22.12), with npm"
 
 
