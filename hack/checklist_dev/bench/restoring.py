@@ -116,12 +116,16 @@ def _counts(told: str) -> tuple[int, int]:
 
 
 async def _differing(source: KubeConnection, target: KubeConnection) -> int:
-    """Runs whose spec or status is not the same in both, and those that one of them lacks."""
+    """Runs whose spec or status is not the same in both, and those that one of them lacks. A restore copies what the
+    seal of a run vouched for into its status, since the new object is created later than the seal allows."""
+
+    def status_of(run: Json) -> Json:
+        return {"resolved": {**run["spec"]["resolved"], "bound": True}, **(run.get("status") or {})}
 
     async def runs(connection: KubeConnection) -> dict[str, tuple[Json, Json]]:
         async with RawCluster(connection) as cluster:
             return {
-                body["metadata"]["name"]: (body["spec"], body.get("status") or {})
+                body["metadata"]["name"]: (body["spec"], status_of(body))
                 async for page in cluster.pages(RUN)
                 for body in page
             }
