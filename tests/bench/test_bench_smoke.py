@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from checklist_dev.bench.__main__ import NAMES, run_bench
-from checklist_dev.bench.report import Figure
-from checklist_dev.bench.sizes import QUICK
+from checklist_dev.perf.bench.__main__ import NAMES, run_bench
+from checklist_dev.perf.bench.report import Figure
+from checklist_dev.perf.bench.sizes import QUICK
 
 TINY = replace(
     QUICK, rounds=1, posts=32, gets=32, latency_rounds=1, latency_round_s=1.0, deliveries=90, retries=60,

@@ -14,11 +14,11 @@ import yaml
 from checklist_crds.kube.client import JsonObject
 from checklist_crds.resources.kinds import WEBHOOK_DELIVERY
 from checklist_dev.browser.checklists import checklist, step
-from checklist_dev.chart_files import CHART
-from checklist_dev.crd_install import VERSION_ANNOTATION, crd_version
 from checklist_dev.failures import Failure
-from checklist_dev.ports import free_ports
+from checklist_dev.generate.chart_files import CHART
+from checklist_dev.local.crd_install import VERSION_ANNOTATION, crd_version
 from checklist_dev.repository import CRDS
+from checklist_dev.system.ports import free_ports
 
 from .conftest import VALUES, WITHOUT_PODS
 from .installed import RELEASE, Installation

@@ -4,11 +4,11 @@ import signal
 
 from tests.crash.conftest import AssertHeld
 
-from checklist_dev.chaos.__main__ import GAPS
-from checklist_dev.chaos.kill_under_load import Size
-from checklist_dev.chaos.takeovers import take_over
-from checklist_dev.chaos.transcript import Transcript
-from checklist_dev.load.rig import Rig
+from checklist_dev.faults.__main__ import GAPS
+from checklist_dev.faults.kill_under_load import Size
+from checklist_dev.faults.takeovers import take_over
+from checklist_dev.perf.judgement.transcript import Transcript
+from checklist_dev.perf.load.rig import Rig
 
 SIGNALS = (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM)
 

@@ -7,8 +7,8 @@ from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import API_KEY, MEMBER
 from checklist_crds.resources.management import MANAGED_BY_ANNOTATION
 from checklist_crds.secrets import api_keys
-from checklist_dev.bootstrap import NAMESPACE, api_key_object
 from checklist_dev.browser.office import Office
+from checklist_dev.local.bootstrap import NAMESPACE, api_key_object
 
 from .conftest import SignedIn
 from .dashboard_screen import manage

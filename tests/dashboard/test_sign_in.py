@@ -19,11 +19,11 @@ from tests.browser.local_accounts import (
 from checklist_api.dashboard.access import COOKIE
 from checklist_crds.resources.account import LinkPurpose
 from checklist_crds.resources.kinds import MEMBER
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.device import PHONE, Device
 from checklist_dev.browser.office import Office
-from checklist_dev.people import Person
+from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.local.people import Person
 
 from .conftest import NewDevice, SignedIn
 from .dashboard_screen import DashboardScreen

@@ -17,10 +17,10 @@ from checklist_crds.ids import new_id
 from checklist_crds.kube.client import KubeClient
 from checklist_crds.resources.kinds import API_KEY, ORGANIZATION
 from checklist_crds.secrets import api_keys
-from checklist_dev.bootstrap import NAMESPACE, api_key_object, organization_object
 from checklist_dev.browser.stage import Link, Stage
 from checklist_dev.failures import Failure
-from checklist_dev.people import Person, make_member, sign_in
+from checklist_dev.local.bootstrap import NAMESPACE, api_key_object, organization_object
+from checklist_dev.local.people import Person, make_member, sign_in
 
 Json = dict[str, Any]
 _SEEN_WITHIN_S: Final = 30.0

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from checklist_dev.controlplane import ControlPlane
-from checklist_dev.demo.receiver import Delivery, Receiver
 from checklist_dev.failures import Failure
-from checklist_dev.load.rig import lasting_port
-from checklist_dev.local_service import LocalService, Report, is_ready
-from checklist_dev.rest import Rest
+from checklist_dev.local.controlplane import ControlPlane
+from checklist_dev.local.local_service import LocalService, Report, is_ready
+from checklist_dev.local.receiver import Delivery, Receiver
+from checklist_dev.local.rest import Rest
+from checklist_dev.perf.load.rig import lasting_port
 
 Json = dict[str, Any]
 EVENTS_WITHIN_S = 20.0

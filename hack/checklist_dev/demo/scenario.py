@@ -8,19 +8,12 @@ from typing import Any
 
 import httpx
 
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.stage import Link, Stage
 from checklist_dev.demo.browser import finish_offline
-from checklist_dev.demo.person import (
-    Json,
-    drawn_signature,
-    photos_needed,
-    plausible_value,
-    steps_of,
-    taken_photo,
-)
-from checklist_dev.demo.receiver import Delivery
+from checklist_dev.demo.person import Json, drawn_signature, photos_needed, plausible_value, steps_of, taken_photo
 from checklist_dev.demo.transcript import Transcript
+from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.local.receiver import Delivery
 
 SOON_S = 20.0
 SMALL: Json = {

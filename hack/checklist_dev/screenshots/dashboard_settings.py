@@ -5,8 +5,8 @@ from playwright.async_api import Route
 from checklist_crds.ids import new_id
 from checklist_crds.resources.kinds import MEMBER
 from checklist_crds.secrets.account_links import new_token
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
+from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.screenshots.dashboard_states import Desk, desk_state
 
 

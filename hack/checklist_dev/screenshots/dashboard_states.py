@@ -13,7 +13,7 @@ from playwright.async_api import Page
 
 from checklist_dev.browser.device import Device
 from checklist_dev.browser.office import Office
-from checklist_dev.people import Person
+from checklist_dev.local.people import Person
 
 MODULES: Final = ("dashboard_runs", "dashboard_templates", "dashboard_settings")
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from checklist_crds.resources.kinds import TEMPLATE
 from checklist_crds.resources.management import MANAGED_BY_ANNOTATION
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import EVERY_CONTROL, checklist, step
+from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.screenshots.dashboard_states import Desk, desk_state
 
 Json = dict[str, Any]

@@ -5,11 +5,11 @@ import httpx
 from checklist_api.dashboard.sessions.store import object_name
 from checklist_crds.resources.kinds import DASHBOARD_SESSION
 from checklist_crds.secrets.digest import digest
-from checklist_dev.bootstrap import NAMESPACE
 from checklist_dev.browser.checklists import checklist, step
 from checklist_dev.browser.office import Office
 from checklist_dev.browser.stage import Link
-from checklist_dev.people import Person
+from checklist_dev.local.bootstrap import NAMESPACE
+from checklist_dev.local.people import Person
 from checklist_dev.screenshots.scene import Scene
 from checklist_dev.screenshots.states import state
 

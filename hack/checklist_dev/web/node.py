@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from checklist_dev.cache import packages_once, version_in
 from checklist_dev.failures import Failure
-from checklist_dev.progress import Report
 from checklist_dev.repository import HACK
+from checklist_dev.system.cache import packages_once, version_in
+from checklist_dev.system.progress import Report
 
 REQUIREMENTS = HACK / "node-toolchain.txt"
 WANTED = "Node.js 20.19 or newer (of 22: 22.12), with npm"
