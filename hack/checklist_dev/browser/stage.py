@@ -19,7 +19,7 @@ from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.local_service import LocalService, Report, is_ready
 from checklist_dev.local.receiver import Delivery, Receiver
 from checklist_dev.local.rest import Rest
-from checklist_dev.perf.load.rig import lasting_port
+from checklist_dev.system.ports import free_ports
 
 Json = dict[str, Any]
 EVENTS_WITHIN_S = 20.0
@@ -58,7 +58,7 @@ class Stage:
     ) -> None:
         self.service = LocalService(
             folder,
-            port=lasting_port(),
+            port=free_ports(1)[0],
             base_url=base_url,
             cluster=ControlPlane(folder / "controlplane", ephemeral=True),
             settings={"CHECKLISTS_RATE_LIMIT": "off", **(settings or {})},

@@ -9,35 +9,24 @@ repair the test or the product.
 """
 
 import argparse
-import math
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
 from checklist_dev.failures import Failure, run_tool, say
+from checklist_dev.perf.load.neighbours import busy_neighbours
 from checklist_dev.repository import ROOT
-from checklist_dev.system.processes import Child
 
 TIMES: Final = 20
 _NO_TESTS: Final = 5  # pytest's exit status
 _RAN: Final = (0, 1)
-_BUSY: Final = """
-import sys, time
-share = float(sys.argv[1])
-while True:
-    pause_at = time.monotonic() + 0.05 * share
-    while time.monotonic() < pause_at:
-        pass
-    time.sleep(0.05 * (1 - share))
-"""
 
 
 @dataclass(slots=True)
@@ -60,27 +49,6 @@ class Count:
 
 def _name(case: ElementTree.Element) -> str:
     return f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name', '')}"
-
-
-@contextmanager
-def busy_neighbours(cores: float, folder: Path) -> Iterator[None]:
-    """Processes that use so many cores together, none of them more than one, until the block or this process ends."""
-    shares = [min(1.0, cores - whole) for whole in range(math.ceil(cores))]
-    neighbours = [
-        Child(
-            f"neighbour-{n}",
-            [*(sys.executable, "-I", "-S", "-c", _BUSY), str(share)],
-            log=folder / f"neighbour-{n}.log",
-        )
-        for n, share in enumerate(shares)
-    ]
-    try:
-        for neighbour in neighbours:
-            neighbour.start()
-        yield
-    finally:
-        for neighbour in neighbours:
-            neighbour.stop(grace_s=0)
 
 
 def run_often(arguments: Sequence[str], *, times: int, neighbours: int, folder: Path) -> Count:

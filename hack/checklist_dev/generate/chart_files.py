@@ -2,9 +2,9 @@
 the definitions and what Chart.yaml says of them from crds/, its versions from pyproject.toml (package, chart and
 image have one version).
 
-`python -m checklist_dev.generate.chart_files` writes them; `--check` says whether they are current. In values.yaml
-each key has a comment above it, which becomes its description in both; `# @schema {...}` adds to its JSON schema what the default
-does not tell. A key without a comment is an error, so that every value is documented.
+`python -m checklist_dev.generate.chart_files` writes them; `--check` says whether they are current. In values.yaml each
+key has a comment above it, which becomes its description in both; `# @schema {...}` adds to its JSON schema what the
+default does not tell. A key without a comment is an error, so that every value is documented.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """The parts of Pods, policies and rules that values.yaml takes as they are, as JSON schemas, strict to the last field.
 
 `python -m checklist_dev.generate.chart_pod_parts` asks a kube-apiserver of its own and writes
-hack/charttools/pod-parts.json, from which the chart's schema takes them. A test compares the file with what the API server says today.
+hack/charttools/pod-parts.json, from which the chart's schema takes them. A test compares the file with what the API
+server says today.
 """
 
 import json

@@ -1,8 +1,8 @@
 """docs/settings.md, and the part of the chart's schema that is about settings, from the models of the programs.
 
-`python -m checklist_dev.generate.settings_docs` writes the document; with `--check` it writes nothing and fails
-when that is not current, or when the lists of names in `checklist_crds.settings.names` are not those of the models. The part of the
-schema is put into values.schema.json by `checklist_dev.generate.chart_files`.
+`python -m checklist_dev.generate.settings_docs` writes the document; with `--check` it writes nothing and fails when
+that is not current, or when the lists of names in `checklist_crds.settings.names` are not those of the models. The part
+of the schema is put into values.schema.json by `checklist_dev.generate.chart_files`.
 """
 
 import argparse

@@ -21,10 +21,10 @@ from checklist_dev.local.controlplane import ControlPlane
 from checklist_dev.local.external_cluster import ExternalCluster
 from checklist_dev.local.local_service import Cluster, LocalService
 from checklist_dev.local.rest import Rest
-from checklist_dev.local.service_state import ServiceState, read_json, write_json
 from checklist_dev.repository import STATE, TEMPLATES
 from checklist_dev.system.detach import announce_ready, run_detached
 from checklist_dev.system.processes import Watched
+from checklist_dev.system.service_state import ServiceState, read_json, write_json
 from checklist_dev.system.tether import end_with_parent
 
 DEFAULT_PORT = 8080

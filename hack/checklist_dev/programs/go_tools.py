@@ -1,4 +1,5 @@
-"""helm, promtool and Prometheus for the chart, versitygw for photos: `python -m checklist_dev.programs.go_tools` says where.
+"""helm, promtool and Prometheus for the chart, versitygw for photos: `python -m checklist_dev.programs.go_tools` says
+where.
 
 Each comes from PATH when its version fits, else from the user's cache, where it is built once from its Go modules
 (`hack/charttools/`, `hack/promtools/`, `hack/s3server/`): a machine with nothing but Python can lint, render and

@@ -1,4 +1,5 @@
-"""Programs of other languages that judge and receive our deliveries: `python -m checklist_dev.programs.verifiers` makes them.
+"""Programs of other languages that judge and receive our deliveries: `python -m checklist_dev.programs.verifiers`
+makes them.
 
 The judges (`tests/signatures/`) are other people's implementations of RFC 9421, the receivers (`examples/receivers/`)
 our own examples. npm packages lie beside their sources, Go programs in `.cache/`; what is current is not made again.

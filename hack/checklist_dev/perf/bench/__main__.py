@@ -93,7 +93,8 @@ async def run_bench(folder: Path, sizes: Sizes, parts: list[str], *, against: st
                         figures += await part.measure(stage, sizes)
             finally:
                 await asyncio.to_thread(rig.stop)
-        figures += share.as_figure(name)
+        if share.percent is not None:
+            figures.append(Figure(f"{name}: processor time that other programs took", share.percent, "%"))
     return figures
 
 

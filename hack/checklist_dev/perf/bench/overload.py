@@ -16,13 +16,13 @@ from checklist_crds.resources.kinds import API_KEY, Kind
 from checklist_crds.secrets import api_keys
 from checklist_crds.secrets.digest import digest
 from checklist_crds.times import parse_timestamp
-from checklist_dev.checks.flaky import busy_neighbours
 from checklist_dev.local.bootstrap import NAMESPACE
 from checklist_dev.perf.bench.answers import USUAL_STEPS, Planned, answers_to, open_runs, template_of
 from checklist_dev.perf.bench.report import Figure, Goal, percentile
 from checklist_dev.perf.bench.sizes import Sizes
 from checklist_dev.perf.bench.stage import Stage
 from checklist_dev.perf.load.client import Person, Reply, new_op
+from checklist_dev.perf.load.neighbours import busy_neighbours
 from checklist_dev.perf.load.pace import Call, at_steady_rate, rate_of, until
 from checklist_dev.perf.load.raw import RawCluster
 

@@ -1,19 +1,31 @@
-"""How much of the machine somebody else had while figures were taken: absolute ones mean little on a busy machine."""
+"""Other programs on the same processors: how much of the machine they had while something was measured (absolute
+figures mean little on a busy machine), and some that keep it busy on purpose."""
 
 import asyncio
 import contextlib
+import math
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from checklist_dev.perf.bench.report import Figure
 from checklist_dev.perf.load.usage import TICKS_PER_S, family_of, processor_s
+from checklist_dev.system.processes import Child
 
 _SAMPLE_EVERY_S: Final = 1.0
 _PROC: Final = Path("/proc")
+_BUSY: Final = """
+import sys, time
+share = float(sys.argv[1])
+while True:
+    pause_at = time.monotonic() + 0.05 * share
+    while time.monotonic() < pause_at:
+        pass
+    time.sleep(0.05 * (1 - share))
+"""
 
 
 @dataclass(slots=True)
@@ -23,12 +35,10 @@ class Share:
     all: int = 0
     others: float = 0.0
 
-    def as_figure(self, part: str) -> list[Figure]:
-        """Empty where the kernel does not tell."""
-        if not self.all:
-            return []
-        percent = max(0.0, 100.0 * self.others / self.all)
-        return [Figure(f"{part}: processor time that other programs took", percent, "%")]
+    @property
+    def percent(self) -> float | None:
+        """None where the kernel does not tell."""
+        return max(0.0, 100.0 * self.others / self.all) if self.all else None
 
 
 @asynccontextmanager
@@ -74,3 +84,24 @@ def _ours() -> dict[int, float]:
         with contextlib.suppress(OSError):
             found[pid] = processor_s(pid) * TICKS_PER_S
     return found
+
+
+@contextmanager
+def busy_neighbours(cores: float, folder: Path) -> Iterator[None]:
+    """Processes that use so many cores together, none of them more than one, until the block or this process ends."""
+    shares = [min(1.0, cores - whole) for whole in range(math.ceil(cores))]
+    neighbours = [
+        Child(
+            f"neighbour-{n}",
+            [*(sys.executable, "-I", "-S", "-c", _BUSY), str(share)],
+            log=folder / f"neighbour-{n}.log",
+        )
+        for n, share in enumerate(shares)
+    ]
+    try:
+        for neighbour in neighbours:
+            neighbour.start()
+        yield
+    finally:
+        for neighbour in neighbours:
+            neighbour.stop(grace_s=0)

@@ -1,24 +1,21 @@
 """What a receiver saw: its log, line by line, and whether a transmission is genuine."""
 
 import asyncio
-import importlib.util
 import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from checklist_dev.failures import Failure
-from checklist_dev.repository import ROOT
+from checklist_dev.local.receiver import verifier
 
 ANSWER_WITHIN_S = 10.0
 """The specification's limit: a later answer is a failed attempt."""
 ARRIVE_WITHIN_S = 60.0
 _SUCCESSES = frozenset({"204", "dribble"})
-_VERIFIER = ROOT / "examples" / "receivers" / "verify.py"
 
 
 @dataclass(frozen=True)
@@ -74,17 +71,6 @@ class Transmission:
         except ValueError as error:
             return str(error)
         return None
-
-
-@lru_cache(maxsize=1)
-def verifier() -> ModuleType:
-    """The 25 lines of the receiver guide: what we publish is what has to hold."""
-    spec = importlib.util.spec_from_file_location("checklist_receiver_verify", _VERIFIER)
-    if spec is None or spec.loader is None:
-        raise Failure(f"{_VERIFIER} is missing")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class ReceiverLog:

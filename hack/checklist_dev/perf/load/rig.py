@@ -12,7 +12,6 @@
 
 import http.client
 import os
-import random
 import shutil
 import sys
 import time
@@ -27,23 +26,11 @@ from checklist_dev.local.controlplane import APISERVER_MEMORY_TARGET, ControlPla
 from checklist_dev.local.local_service import Report
 from checklist_dev.perf.load.usage import resident_mib
 from checklist_dev.repository import ROOT
-from checklist_dev.system.ports import port_is_free
+from checklist_dev.system.ports import free_ports, port_is_free
 from checklist_dev.system.processes import Child
 
 READY_S = 60.0
 OPERATOR_ID = "operator-under-test"
-# Below the range that kernels choose from for outgoing connections: a port from there may be somebody's source port
-# by the time that a killed process is started again.
-PORTS = range(18_000, 30_000)
-
-
-def lasting_port() -> int:
-    """A free port that is still free for the same process after it was killed."""
-    for _ in range(200):
-        port = random.choice(PORTS)
-        if port_is_free(port):
-            return port
-    raise Failure(f"no free port between {PORTS.start} and {PORTS.stop}")
 
 
 class Program:
@@ -181,7 +168,7 @@ class Rig:
 
     def start_receiver(self, name: str = "receiver", *, hosts: Sequence[str] = ("127.0.0.1",), seed: int = 0) -> int:
         """The port of a receiver process; its log is `receiver_log(name)`."""
-        port = lasting_port()
+        port = free_ports(1)[0]
         command: list[str | Path] = [
             *(sys.executable, "-m", "checklist_dev.perf.load.receiver"),
             *("--port", str(port), "--seed", str(seed), "--log", self.receiver_log(name)),
@@ -219,7 +206,7 @@ class Rig:
         self.stop()
 
     def _add(self, name: str, module: str, port_setting: str, **own: str) -> Program:
-        port = lasting_port()
+        port = free_ports(1)[0]
         if module == "checklist_api":
             self._api_port = port
         env = {

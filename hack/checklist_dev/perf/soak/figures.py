@@ -87,5 +87,4 @@ def archive_bytes_a_run(records: Sequence[Record]) -> int:
 
 def share_of_others(share: Share) -> dict[str, float]:
     """Of the machine's processors, while the load lasted; empty where the kernel does not tell."""
-    figures = share.as_figure("soak")
-    return {"processor_percent_of_other_programs": round(figures[0].value, 1)} if figures else {}
+    return {} if share.percent is None else {"processor_percent_of_other_programs": round(share.percent, 1)}
